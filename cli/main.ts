@@ -5,12 +5,18 @@ import { commandErrorFrom } from './connection/service-error';
 import { describeUnknown, unknownClientSettings } from '../shared/base/config/unknown-settings';
 import { buildProgram } from './program';
 
-/** They interrupt a command, which leaves everything in order; a second one ends it at once. SIGHUP: its terminal goes away. */
+/**
+ * They interrupt a command, which leaves everything in order; a second one ends it at once. SIGHUP: its terminal goes
+ * away.
+ */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** How long what it still had to say may take after that: nobody may read it. */
 const LAST_WORDS_MS = 500;
 
-/** Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs, with the version of the program. */
+/**
+ * Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs, with the version of the
+ * program.
+ */
 export async function main(words: string[], version: string): Promise<void> {
   const stop = new AbortController();
   const onSignal = (): void => {
@@ -50,7 +56,8 @@ export async function main(words: string[], version: string): Promise<void> {
 }
 
 async function run(words: string[], context: CommandContext): Promise<void> {
-  for (const unknown of unknownClientSettings(context.environment)) context.messages.write(`${describeUnknown(unknown)}\n`);
+  for (const unknown of unknownClientSettings(context.environment))
+    context.messages.write(`${describeUnknown(unknown)}\n`);
   const program = buildProgram(context);
   if (words.length === 0) {
     context.messages.write(`usage: quiver ${program.usage()}\nquiver help lists the commands.\n`);
@@ -65,7 +72,11 @@ function report(error: Error, context: CommandContext): number {
   // Commander has said it already; its own codes are 0 for help and 1 for mistakes.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
   if (context.signal.aborted) {
-    context.messages.write(error instanceof CommandError && error.exitCode === EXIT_CODES.interrupted ? `${error.message}\n` : 'interrupted\n');
+    context.messages.write(
+      error instanceof CommandError && error.exitCode === EXIT_CODES.interrupted
+        ? `${error.message}\n`
+        : 'interrupted\n',
+    );
     return EXIT_CODES.interrupted;
   }
   if (error instanceof CommandError) {

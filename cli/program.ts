@@ -41,8 +41,14 @@ export function buildProgram(context: CommandContext): Command {
     .helpCommand('help [command]', 'show what there is, or what a command takes')
     .showSuggestionAfterError(true)
     .showHelpAfterError('(quiver help <command> shows what it takes)')
-    .configureOutput({ writeOut: (text) => context.output.write(text), writeErr: (text) => context.messages.write(text) })
-    .addHelpText('after', '\nThe service is the one at QUIVER_URL or of a profile (quiver help profile), with the key in QUIVER_API_KEY.\ndocs/command-line.md has examples and the exit codes.')
+    .configureOutput({
+      writeOut: (text) => context.output.write(text),
+      writeErr: (text) => context.messages.write(text),
+    })
+    .addHelpText(
+      'after',
+      '\nThe service is the one at QUIVER_URL or of a profile (quiver help profile), with the key in QUIVER_API_KEY.\ndocs/command-line.md has examples and the exit codes.',
+    )
     .exitOverride();
   program.hook('preAction', (_program, command) => refuseDots(command));
   addRoles(program);
@@ -57,7 +63,16 @@ export function buildProgram(context: CommandContext): Command {
 
 /** Names that mean another folder in every address: the request would go elsewhere. */
 function refuseDots(command: Command): void {
-  const names = [...command.registeredArguments.map((argument, i) => (['collection', 'name'].includes(argument.name()) ? command.args[i] : undefined)), (command.opts() as { into?: string }).into];
+  const names = [
+    ...command.registeredArguments.map((argument, i) =>
+      ['collection', 'name'].includes(argument.name()) ? command.args[i] : undefined,
+    ),
+    (command.opts() as { into?: string }).into,
+  ];
   const name = names.find((each) => each === '.' || each === '..' || each === '');
-  if (name !== undefined) throw new CommandError(name === '' ? 'a name is empty' : `"${name}" can not be a name in an address`, EXIT_CODES.usage);
+  if (name !== undefined)
+    throw new CommandError(
+      name === '' ? 'a name is empty' : `"${name}" can not be a name in an address`,
+      EXIT_CODES.usage,
+    );
 }

@@ -143,7 +143,9 @@ export class ApiProcess {
     this.apiMetrics = new ApiMetrics(this.metrics);
     this.backupMetrics = new BackupMetrics(this.metrics);
     this.metrics.gauge('quiver_ready', '1 when the process is ready, else 0', () => (this.readiness.ready ? 1 : 0));
-    addCollectionMetrics(this.metrics, async () => (this.readiness.ready ? ((await this.service?.readShards(SCRAPE_SHARDS_MS)) ?? null) : null));
+    addCollectionMetrics(this.metrics, async () =>
+      this.readiness.ready ? ((await this.service?.readShards(SCRAPE_SHARDS_MS)) ?? null) : null,
+    );
     addClusterMetrics(this.metrics, {
       coordinatorId: this.coordinatorId,
       read: async () => (this.readiness.ready ? ((await this.operations?.cluster()) ?? null) : null),
@@ -157,15 +159,21 @@ export class ApiProcess {
       metrics: () => this.metrics.read(),
       onError: (error) => this.log.error({ error }, 'the operations port failed'),
     });
-    this.opsPort = await openOpsPort(ops, { port: this.config.opsPort, host: this.config.host, isGiven, log: this.log });
+    this.opsPort = await openOpsPort(ops, {
+      port: this.config.opsPort,
+      host: this.config.host,
+      isGiven,
+      log: this.log,
+    });
     this.endings.defer(() => ops.close());
     return this.opsPort;
   }
 
   /**
    * Serves the API; resolves when it does. `recover` prepares the service for its first call. `operations` and the
-   * limiters depend on the form. Answers the port, and the secret of the first key if it was made now, with the token of a link
-   * by which it can be had once, and what people should know about the model of texts. Errors: unavailable when the process is asked to end meanwhile.
+   * limiters depend on the form. Answers the port, and the secret of the first key if it was made now, with the token
+   * of a link by which it can be had once, and what people should know about the model of texts. Errors: unavailable
+   * when the process is asked to end meanwhile.
    */
   async serve(parts: {
     clusterStore: ClusterStore;
@@ -188,7 +196,9 @@ export class ApiProcess {
     const { config, clock, log, endings, instanceId } = this;
     const { reached = (attempt) => attempt() } = parts;
     const generated = newSecret();
-    const { keys, firstSecret } = await reached(() => StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey, generated }));
+    const { keys, firstSecret } = await reached(() =>
+      StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey, generated }),
+    );
     endings.defer(() => keys.close());
     this.followApiKey(keys);
     const usage = new StoreKeyUsage({
@@ -196,10 +206,22 @@ export class ApiProcess {
       clock,
       coordinatorId: this.coordinatorId,
       keys,
-      onFlushError: (error, isLast) => log.warn({ error }, isLast ? 'the last usage counts could not be written, and are lost' : 'usage counts could not be written; they are kept and tried again'),
+      onFlushError: (error, isLast) =>
+        log.warn(
+          { error },
+          isLast
+            ? 'the last usage counts could not be written, and are lost'
+            : 'usage counts could not be written; they are kept and tried again',
+        ),
     });
     endings.defer(() => usage.close());
-    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: this.embeddingLoader(), log, clock, patienceMs: config.requestTimeoutMs });
+    const embedding = new EmbeddingRegistry({
+      configured: config.embeddingModel,
+      loader: this.embeddingLoader(),
+      log,
+      clock,
+      patienceMs: config.requestTimeoutMs,
+    });
     endings.defer(() => embedding.close());
     await embedding.defaultModel();
 
@@ -224,14 +246,26 @@ export class ApiProcess {
     // It may have left collections closed, and whoever asked for one would be told that it is not there.
     if (this.ending.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
     this.service = service;
-    addQuotaMetrics(this.metrics, { quotas: service.quotas, keyQuotas: service.keyQuotas, keys: () => keys.withQuota(), collections: () => service.catalog.allShown() });
+    addQuotaMetrics(this.metrics, {
+      quotas: service.quotas,
+      keyQuotas: service.keyQuotas,
+      keys: () => keys.withQuota(),
+      collections: () => service.catalog.allShown(),
+    });
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
     const { rateLimiter, localLimiter, addressLimiter, connections } = parts;
     const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
     const audit = await this.openAuditLog();
-    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, slow, logger: log, rule: config, audit: audit?.log ?? null });
+    const observer = new RequestReporter({
+      metrics: this.apiMetrics.requests,
+      searches: this.apiMetrics.searches,
+      slow,
+      logger: log,
+      rule: config,
+      audit: audit?.log ?? null,
+    });
     const { load, requests } = this.apiMetrics;
     const activity = new RecentActivity({ id: this.coordinatorId, clock, requests, embedding: measured, load, slow });
     endings.defer(async () => activity.close());
@@ -242,14 +276,28 @@ export class ApiProcess {
     addTokenMetrics(this.metrics, tokens.keys);
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
-    const certificates = config.apiTlsCertFile === '' ? null : new ApiCertificates({ certFile: config.apiTlsCertFile, keyFile: config.apiTlsKeyFile, log });
+    const certificates =
+      config.apiTlsCertFile === ''
+        ? null
+        : new ApiCertificates({ certFile: config.apiTlsCertFile, keyFile: config.apiTlsKeyFile, log });
     if (certificates !== null) endings.defer(() => certificates.close());
     let port: number;
     let close: () => Promise<void>;
     if (config.httpThreads > 1) {
       const { catalog, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
-        { ...main, localLimiter, addressLimiter, catalog, quotas, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
+        {
+          ...main,
+          localLimiter,
+          addressLimiter,
+          catalog,
+          quotas,
+          embedder,
+          stampMemory,
+          shardClient: parts.shardClient,
+          metricsText,
+          deep: new DeepReads(clock),
+        },
         parts.fronts,
         certificates,
         audit,
@@ -259,8 +307,15 @@ export class ApiProcess {
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {
-      const tls = certificates === null ? null : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
-      const answerMemory = new AnswerMemory({ ...config, bytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()), growth: new V8HeapGrowth(sharedHeapGrowth()) });
+      const tls =
+        certificates === null
+          ? null
+          : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
+      const answerMemory = new AnswerMemory({
+        ...config,
+        bytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()),
+        growth: new V8HeapGrowth(sharedHeapGrowth()),
+      });
       load.answerBytes = () => answerMemory.bytes;
       const server: ApiServer = createHttpServer({
         ...main,
@@ -285,7 +340,9 @@ export class ApiProcess {
         ...(tls === null ? {} : { isDraining: () => tls.isDraining }),
       });
       const onError = (error: Error): void => log.error({ error }, 'the API port could not take a connection');
-      port = await (tls === null ? listen(server, config.port, config.host, onError) : tls.listen(config.port, config.host, onError));
+      port = await (tls === null
+        ? listen(server, config.port, config.host, onError)
+        : tls.listen(config.port, config.host, onError));
       close = () => (tls === null ? closeHttpServer(server, graceMs) : tls.close(graceMs));
     }
     endings.defer(() => {
@@ -294,7 +351,11 @@ export class ApiProcess {
     });
     this.readiness = { ready: true };
     log.info({ port, opsPort: this.opsPort, dataDir: config.dataDir }, 'ready');
-    return { port, first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) }, modelNotice: fallbackNotice(embedding.status()) };
+    return {
+      port,
+      first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) },
+      modelNotice: fallbackNotice(embedding.status()),
+    };
   }
 
   /** Of a process whose main thread serves. */
@@ -326,7 +387,8 @@ export class ApiProcess {
       // Its first content is looked at, too: it may have been replaced since the configuration was read.
       first: [Buffer.alloc(0)],
       onChange: async ([content]) => {
-        if (await keys.useEnvironmentKey(apiKeyIn(content))) log.info({}, 'API_KEY_FILE has another secret, which is now that of key 1');
+        if (await keys.useEnvironmentKey(apiKeyIn(content)))
+          log.info({}, 'API_KEY_FILE has another secret, which is now that of key 1');
       },
       onError: (error) => log.error({ error }, 'API_KEY_FILE could not be used; the secret of key 1 stays as it is'),
     });
@@ -342,7 +404,15 @@ export class ApiProcess {
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
-    const { apiKey: _apiKey, backupS3AccessKeyId: _id, backupS3SecretAccessKey: _secret, backupS3SessionToken: _token, backupSecret: _seal, backupSecretOther: _otherSeal, ...config } = this.config;
+    const {
+      apiKey: _apiKey,
+      backupS3AccessKeyId: _id,
+      backupS3SecretAccessKey: _secret,
+      backupS3SessionToken: _token,
+      backupSecret: _seal,
+      backupSecretOther: _otherSeal,
+      ...config
+    } = this.config;
     const { keys, usage, catalog } = main;
     // What the packages read comes as their environment, and nowhere else.
     const { variables = {}, ...rest } = this.traces ?? {};
@@ -383,9 +453,15 @@ export class ApiProcess {
         form.onLoad?.(load);
       },
       onStarted: (peer) => {
-        const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), tellTokenKeys(tokens.keys, peer), form.follow(peer)];
+        const ends = [
+          tellKeys(keys, peer),
+          tellCollections(catalog, peer),
+          tellTokenKeys(tokens.keys, peer),
+          form.follow(peer),
+        ];
         if (audit !== null) ends.push(audit.follow((isRefusing) => peer.tell('audit.refusing', isRefusing)));
-        if (certificates !== null) ends.push(certificates.follow((certificate) => peer.tell('api.certificate', certificate)));
+        if (certificates !== null)
+          ends.push(certificates.follow((certificate) => peer.tell('api.certificate', certificate)));
         return () => {
           for (const end of ends) end();
         };

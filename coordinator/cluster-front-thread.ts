@@ -39,7 +39,11 @@ serveFrontThread({
       clock,
       linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
     });
-    const coordinators = new FrontCoordinators({ ownId: data.memberId, limit: data.config.rateLimitPerMinute, channels });
+    const coordinators = new FrontCoordinators({
+      ownId: data.memberId,
+      limit: data.config.rateLimitPerMinute,
+      channels,
+    });
     return {
       shards,
       deep: new FrontDeepReads({ main, clock }),

@@ -7,7 +7,14 @@ import { followMemberFiles } from '../shared/member/member-files';
 import { type BackupSeals, backupSealsOf } from '../shared/backup-store/backup-seals';
 import { targetOpener } from '../shared/backup-store/open-target';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/member/member-options';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster-store/entries/members';
+import {
+  CONTROLLER_PATH,
+  COORDINATORS_PREFIX,
+  type CoordinatorMember,
+  LATER_ASSIGNMENTS_MAX,
+  LATER_ASSIGNMENTS_PREFIX,
+  STATE_PREFIX,
+} from '../shared/cluster-store/entries/members';
 import { PublishedList } from '../shared/cluster-store/entries/published-list';
 import { whenStoreReached } from '../shared/cluster-store/entries/reach';
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
@@ -76,8 +83,8 @@ const RETIRE_ROUNDS = 2;
 const DRAIN_MS = 1_000;
 
 /**
- * Each thread names its writes in a session of its own, and so does the main thread. A shard remembers 256 sessions, so that
- * a write that is sent again is applied once: enough for 15 coordinators with 16 threads each.
+ * Each thread names its writes in a session of its own, and so does the main thread. A shard remembers 256 sessions, so
+ * that a write that is sent again is applied once: enough for 15 coordinators with 16 threads each.
  */
 const HTTP_THREADS_MAX = 16;
 
@@ -87,7 +94,14 @@ interface CoordinatorSettings {
   member: ClusterConfig;
 }
 
-async function build({ config: given, member }: CoordinatorSettings, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build(
+  { config: given, member }: CoordinatorSettings,
+  log: Logger,
+  output: LineOutput,
+  endings: Endings,
+  ending: AbortSignal,
+  refuse: (error: QuiverError) => void,
+): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = systemClock;
   const machine = readMachineLimits();
@@ -102,10 +116,26 @@ async function build({ config: given, member }: CoordinatorSettings, log: Logger
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
   addLogMetrics(metrics, output);
-  const traces = traceOrigin(process.env, { role: 'coordinator', member: coordinatorId, instanceId, version: programVersion() }, log);
+  const traces = traceOrigin(
+    process.env,
+    { role: 'coordinator', member: coordinatorId, instanceId, version: programVersion() },
+    log,
+  );
   const httpThreads = Math.min(config.httpThreads, HTTP_THREADS_MAX);
-  if (httpThreads < config.httpThreads) log.warn({ httpThreads }, 'a coordinator serves on fewer threads than HTTP_THREADS says; add coordinators instead');
-  const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics, traces, output });
+  if (httpThreads < config.httpThreads)
+    log.warn({ httpThreads }, 'a coordinator serves on fewer threads than HTTP_THREADS says; add coordinators instead');
+  const api = new ApiProcess({
+    config: { ...config, httpThreads },
+    clock,
+    log,
+    endings,
+    ending,
+    instanceId,
+    coordinatorId,
+    metrics,
+    traces,
+    output,
+  });
   tellUnknownSettings(process.env, log);
   await api.openOperationsPort({ isGiven: Boolean(process.env.OPS_PORT) });
 
@@ -138,46 +168,93 @@ async function build({ config: given, member }: CoordinatorSettings, log: Logger
   });
   endings.defer(() => shardClient.close());
   let threadsLoad: Pick<FrontLoad, 'nodeCalls' | 'nodeBytes'> = { nodeCalls: 0, nodeBytes: 0 };
-  metrics.gauge('quiver_node_calls_open', 'Calls to storage nodes that wait for their answer', () => shardClient.load.open + threadsLoad.nodeCalls);
-  metrics.gauge('quiver_node_queued_bytes', 'Bytes of requests that wait to be sent to storage nodes', () => shardClient.load.queuedBytes + threadsLoad.nodeBytes);
-  const election = new Election({ store, path: CONTROLLER_PATH, value: coordinatorId, ttlSeconds: SESSION_SECONDS, logger: log });
+  metrics.gauge(
+    'quiver_node_calls_open',
+    'Calls to storage nodes that wait for their answer',
+    () => shardClient.load.open + threadsLoad.nodeCalls,
+  );
+  metrics.gauge(
+    'quiver_node_queued_bytes',
+    'Bytes of requests that wait to be sent to storage nodes',
+    () => shardClient.load.queuedBytes + threadsLoad.nodeBytes,
+  );
+  const election = new Election({
+    store,
+    path: CONTROLLER_PATH,
+    value: coordinatorId,
+    ttlSeconds: SESSION_SECONDS,
+    logger: log,
+  });
   endings.defer(() => election.close());
   if (member.clusterSeals === 'adopt' || member.clusterSecretOther !== undefined) {
     const sealing = new Sealing({ store, office: election, log });
     endings.defer(() => sealing.close());
   }
   const changes = new ControllerMetrics(metrics);
-  const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
+  const controller = new Controller({
+    store,
+    map,
+    office: election,
+    clock,
+    log,
+    onChanged: (reason) => changes.changed(reason),
+  });
   endings.defer(() => controller.close());
   const gone = new GoneNodes({ store, map, office: election, clock, log });
   endings.defer(() => gone.close());
   const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
   endings.defer(() => tombstones.close());
 
-  const peers = new PeerLimits({ addressOf: (id) => map.coordinators.get(COORDINATORS_PREFIX + id)?.value.peerAddress, channels });
+  const peers = new PeerLimits({
+    addressOf: (id) => map.coordinators.get(COORDINATORS_PREFIX + id)?.value.peerAddress,
+    channels,
+  });
   endings.defer(() => peers.close());
   const localLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
-  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, limit: config.rateLimitPerMinute, local: localLimiter, askOwner: (id, subject) => peers.ask(id, subject) });
+  const rateLimiter = new SharedLimiter({
+    ownId: coordinatorId,
+    limit: config.rateLimitPerMinute,
+    local: localLimiter,
+    askOwner: (id, subject) => peers.ask(id, subject),
+  });
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
-  const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(member, port) });
+  const server = new RpcServer({
+    ...credentials,
+    services: [peersService({ limiter: rateLimiter, log })],
+    addressOf: (port) => memberAddress(member, port),
+  });
   const rpcPort = await server.listen(withPort(config.host, member.rpcPort));
   endings.defer(() => server.close(DRAIN_MS));
 
-  // Before it serves or suspects anybody. Clients of a coordinator that was killed need not wait: its address is the same.
+  // Before it serves or suspects anybody. Clients of a coordinator that was killed need not wait: its address is the
+  // same.
   const peerAddress = memberAddress(member, rpcPort);
-  const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
+  const isSame = (entry: CoordinatorMember): boolean =>
+    entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
   await whenReached(() => name.free(ending));
   await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
-  const later = new PublishedList({ store, key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/${coordinatorId}`, ttlSeconds: SESSION_SECONDS, log });
+  const later = new PublishedList({
+    store,
+    key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/${coordinatorId}`,
+    ttlSeconds: SESSION_SECONDS,
+    log,
+  });
   endings.defer(() => later.close());
   map.assignments.onChange(() => later.tell(map.ownLater().slice(0, LATER_ASSIGNMENTS_MAX)));
-  const repair = new MapRepair({ store, map, office: election, askNode: (address) => reports.ask(address), log, onRepaired: () => changes.changed('repair') });
+  const repair = new MapRepair({
+    store,
+    map,
+    office: election,
+    askNode: (address) => reports.ask(address),
+    log,
+    onRepaired: () => changes.changed('repair'),
+  });
   endings.defer(() => repair.close());
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
   endings.defer(() => watch.close());
@@ -208,13 +285,23 @@ async function build({ config: given, member }: CoordinatorSettings, log: Logger
         clock,
         log,
         reshards: () => service.reshards(),
-        health: new HealthReading({ clock, collections: (caller) => service.collections.list(caller), embedding: () => embedding.status() }),
+        health: new HealthReading({
+          clock,
+          collections: (caller) => service.collections.list(caller),
+          embedding: () => embedding.status(),
+        }),
       }),
     reached: whenReached,
     openTarget: targetOpener(config, sealsOf({ config, member })),
     recover: async (service) => {
       await whenReached(() => service.follow());
-      const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
+      const housekeeping = new Housekeeping({
+        service,
+        office: election,
+        map,
+        log,
+        requestTimeoutMs: config.requestTimeoutMs,
+      });
       endings.defer(() => housekeeping.close());
       const resharder = await whenReached(() => service.driveReshards(election, retireMsOf(config)));
       endings.defer(() => resharder.close());
@@ -233,7 +320,15 @@ async function build({ config: given, member }: CoordinatorSettings, log: Logger
     startedAt,
     ...versionToFields(OWN_VERSION),
   };
-  const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(entry), ttlSeconds: SESSION_SECONDS, logger: log });
+  const registration = new RegisteredEntry({
+    store,
+    name,
+    onTaken: refuse,
+    key: name.key,
+    value: JSON.stringify(entry),
+    ttlSeconds: SESSION_SECONDS,
+    logger: log,
+  });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
 }
@@ -250,13 +345,18 @@ function sealsOf({ config, member }: CoordinatorSettings): BackupSeals {
 
 /** How long shards stay that others took the place of. */
 function retireMsOf({ requestTimeoutMs, backupLog, backupLogSeconds }: Config): number {
-  return Math.max(requestTimeoutMs, backupLog === 'true' ? RETIRE_ROUNDS * backupLogSeconds * 1000 : 0) + RETIRE_ROOM_MS;
+  return (
+    Math.max(requestTimeoutMs, backupLog === 'true' ? RETIRE_ROUNDS * backupLogSeconds * 1000 : 0) + RETIRE_ROOM_MS
+  );
 }
 
 function main(): void {
   let settings: CoordinatorSettings;
   try {
-    settings = { config: readConfig(process.env, availableParallelism()), member: readClusterConfig(process.env, hostname()) };
+    settings = {
+      config: readConfig(process.env, availableParallelism()),
+      member: readClusterConfig(process.env, hostname()),
+    };
   } catch (error) {
     sayOnStandardError((error as Error).message);
     process.exitCode = 1;
@@ -264,9 +364,15 @@ function main(): void {
   }
   const { config, member } = settings;
   const output = new StandardOutput(process.env);
-  const log = createLogger({ level: config.logLevel, secrets: secretsOf({ ...config, ...member }), output, base: { coordinator: member.memberId } });
+  const log = createLogger({
+    level: config.logLevel,
+    secrets: secretsOf({ ...config, ...member }),
+    output,
+    base: { coordinator: member.memberId },
+  });
   runUntilSignal({
-    start: (ending, refuse) => startWithEndings((endings) => build(settings, log, output.lines, endings, ending, refuse)),
+    start: (ending, refuse) =>
+      startWithEndings((endings) => build(settings, log, output.lines, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

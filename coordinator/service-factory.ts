@@ -51,7 +51,10 @@ export interface RunningService extends Service {
   embedder: CollectionEmbedder;
   /** The last insertion stamp, for other threads of the process (StampClock). */
   stampMemory: BigInt64Array;
-  /** Follows the cluster store. The service may be called once this resolves. Errors: unavailable when it can't be reached. */
+  /**
+   * Follows the cluster store. The service may be called once this resolves. Errors: unavailable when it can't be
+   * reached.
+   */
   follow(): Promise<void>;
   /**
    * Follows the store, finishes what a crash interrupted and opens every collection. May be called again, to clean up
@@ -69,8 +72,8 @@ export interface RunningService extends Service {
   /** The shards that they are to get. Errors: unavailable. */
   readNewShards(): Promise<NewShardReading[]>;
   /**
-   * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others took
-   * their place. Errors: unavailable.
+   * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others
+   * took their place. Errors: unavailable.
    */
   driveReshards(office: DriverOffice, retireMs: number): Promise<Resharder>;
   /** Does what is to be done for backups and restores, as long as `office` is this process's. Errors: unavailable. */
@@ -117,7 +120,12 @@ export function createService(options: {
   const { clock, config, instanceId, log, clusterStore: store } = options;
   const shards = withNotes(options.shardClient);
   const catalog = new CollectionCatalog({ store });
-  const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, uidOf: (collection) => catalog.uidOf(collection), noting: options.noting });
+  const scatter = new ScatterGather({
+    clock,
+    timeoutMs: config.requestTimeoutMs,
+    uidOf: (collection) => catalog.uidOf(collection),
+    noting: options.noting,
+  });
   const stampMemory = newStampMemory();
   const stamps = new StampClock({ clock, last: stampMemory });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
@@ -148,11 +156,49 @@ export function createService(options: {
   });
   const outcomes = new StoredOutcomes({ store, clock });
   const deep = new DeepReads(clock);
-  const vectors = new ShardedVectorsService({ quotas, keyQuotas, catalog, collections, embedder, shards, scatter, deep, stamps, clock });
-  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
-  const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
-  const measure = async (name: string, texts: string[]) => embedder.measure(catalog.known(name) ?? (await catalog.find(name)), texts);
-  const documents = new DocumentService({ collections, measure, vectors, keyQuotas, store, outcomes, config, clock, log, instanceId });
+  const vectors = new ShardedVectorsService({
+    quotas,
+    keyQuotas,
+    catalog,
+    collections,
+    embedder,
+    shards,
+    scatter,
+    deep,
+    stamps,
+    clock,
+  });
+  const search = new ShardedSearchService({
+    catalog,
+    embedder,
+    shards,
+    scatter,
+    deep,
+    clock,
+    observer: options.searchObserver,
+  });
+  const samples = new ShardedSamplesService({
+    catalog,
+    shards,
+    scatter,
+    deep,
+    clock,
+    workerFile: options.projectionWorker,
+  });
+  const measure = async (name: string, texts: string[]) =>
+    embedder.measure(catalog.known(name) ?? (await catalog.find(name)), texts);
+  const documents = new DocumentService({
+    collections,
+    measure,
+    vectors,
+    keyQuotas,
+    store,
+    outcomes,
+    config,
+    clock,
+    log,
+    instanceId,
+  });
   return {
     catalog,
     quotas,
@@ -176,13 +222,26 @@ export function createService(options: {
       if (others.stop?.aborted === true) return;
       await others.onOpened?.();
       await documents.recoverUploads(others);
-      await outcomes.sweep().catch((error: unknown) => log.warn({ error }, 'outcomes of earlier requests could not be cleaned up; it is tried again'));
+      await outcomes
+        .sweep()
+        .catch((error: unknown) =>
+          log.warn({ error }, 'outcomes of earlier requests could not be cleaned up; it is tried again'),
+        );
     },
     readShards: (timeoutMs) => collections.readShards(timeoutMs),
     reshards: () => reshards.list(),
     readNewShards: () => reshards.newShards(),
     driveReshards: async (office, retireMs) => {
-      const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent), restores: new StoredRestores(store) });
+      const resharder = new Resharder({
+        store,
+        shards,
+        clock,
+        log,
+        office,
+        retireMs,
+        drop: (intent) => collections.dropShards(intent),
+        restores: new StoredRestores(store),
+      });
       return started(resharder);
     },
     driveBackups: async (office, observer) => {
@@ -215,7 +274,9 @@ export function createService(options: {
 }
 
 /** Leaves nothing behind that drives when it can't start. */
-async function started<Driver extends { start(): Promise<void>; close(): Promise<void> }>(driver: Driver): Promise<Driver> {
+async function started<Driver extends { start(): Promise<void>; close(): Promise<void> }>(
+  driver: Driver,
+): Promise<Driver> {
   try {
     await driver.start();
   } catch (error) {
@@ -226,12 +287,22 @@ async function started<Driver extends { start(): Promise<void>; close(): Promise
 }
 
 /** Errors: invalid_parameter for what is none. */
-function scheduleOf({ backupSchedule, backupKeep }: Pick<Config, 'backupSchedule' | 'backupKeep'>): { cron: Cron; keep: KeepRule | null } | null {
+function scheduleOf({
+  backupSchedule,
+  backupKeep,
+}: Pick<Config, 'backupSchedule' | 'backupKeep'>): { cron: Cron; keep: KeepRule | null } | null {
   const keep = backupKeep === '' ? null : parseKeepRule(backupKeep);
   if (keep === null && backupKeep !== '')
-    throw new QuiverError('invalid_parameter', `BACKUP_KEEP=${JSON.stringify(backupKeep)} is not valid: expected numbers of hours, days, weeks, months or years, as 7d,4w,12m`);
+    throw new QuiverError(
+      'invalid_parameter',
+      `BACKUP_KEEP=${JSON.stringify(backupKeep)} is not valid: expected numbers of hours, days, weeks, months or years, as 7d,4w,12m`,
+    );
   if (backupSchedule === '') return null;
   const cron = Cron.parse(backupSchedule);
-  if (cron === null) throw new QuiverError('invalid_parameter', `BACKUP_SCHEDULE=${JSON.stringify(backupSchedule)} is not valid: expected the five fields of cron, as 0 3 * * *`);
+  if (cron === null)
+    throw new QuiverError(
+      'invalid_parameter',
+      `BACKUP_SCHEDULE=${JSON.stringify(backupSchedule)} is not valid: expected the five fields of cron, as 0 3 * * *`,
+    );
   return { cron, keep };
 }

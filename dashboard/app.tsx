@@ -69,8 +69,10 @@ export function App() {
 function Page() {
   const [first, ...rest] = route.value.parts;
   if (first === undefined) return <HomePage />;
-  if (first === 'collections' && rest[0] !== undefined) return <CollectionPage key={rest[0]} name={rest[0]} tab={rest[1] ?? 'search'} />;
-  if (first === 'console') return <LazyPage load={() => import('./console/console-page').then(({ ConsolePage }) => ConsolePage)} />;
+  if (first === 'collections' && rest[0] !== undefined)
+    return <CollectionPage key={rest[0]} name={rest[0]} tab={rest[1] ?? 'search'} />;
+  if (first === 'console')
+    return <LazyPage load={() => import('./console/console-page').then(({ ConsolePage }) => ConsolePage)} />;
   if (first === 'keys' && isAdmin()) return <KeysPage />;
   return (
     <section class="card empty">

@@ -35,7 +35,13 @@ export function TopBar() {
         <span class="who" title={session.value === null ? undefined : whoText(session.value)}>
           {session.value?.name} · <span class="tag">{session.value?.role}</span>
         </span>
-        <button type="button" class="plain icon" onClick={nextTheme} aria-label={`Colours: ${theme.value}. Change`} title={`Colours: ${theme.value}`}>
+        <button
+          type="button"
+          class="plain icon"
+          onClick={nextTheme}
+          aria-label={`Colours: ${theme.value}. Change`}
+          title={`Colours: ${theme.value}`}
+        >
           <ThemeIcon />
         </button>
         <button type="button" class="plain" onClick={() => signOut()}>

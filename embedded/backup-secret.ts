@@ -14,8 +14,8 @@ const CHECK = /^([0-9a-f]{16}) \1$/;
 const CHECK_LENGTH = 16;
 
 /**
- * The secret that seals the backups of an embedded service, out of its data folder; made there if it is missing. It is never in a
- * backup, so whoever may lose the folder keeps a copy elsewhere.
+ * The secret that seals the backups of an embedded service, out of its data folder; made there if it is missing. It is
+ * never in a backup, so whoever may lose the folder keeps a copy elsewhere.
  */
 export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' | 'error'>): Promise<string> {
   const path = join(dataDir, FILE);
@@ -26,7 +26,9 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
     });
     const present = text?.trim() ?? '';
     if (SECRET.test(present)) {
-      await tellOther(dataDir, present, log).catch((error: unknown) => log.error({ error, path }, 'whether the secret that seals backups is that of before is not known'));
+      await tellOther(dataDir, present, log).catch((error: unknown) =>
+        log.error({ error, path }, 'whether the secret that seals backups is that of before is not known'),
+      );
       return present;
     }
     if (text !== null) {
@@ -36,7 +38,10 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
       );
       await rename(path, `${path}.damaged`);
     } else if (CHECK.test((await checkIn(dataDir)).trim())) {
-      log.error({ path }, 'the secret that seals backups is gone: another one is made, and backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)');
+      log.error(
+        { path },
+        'the secret that seals backups is gone: another one is made, and backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)',
+      );
     }
     const made = randomBytes(SECRET_BYTES).toString('hex');
     await replaceFile(path, `${made}\n`);
@@ -49,12 +54,18 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
     return made;
   } catch (error) {
     // Data are served without it.
-    log.error({ error, path }, 'the secret that seals backups could not be read or kept: backups that are taken until the next start count as not sealed by this service afterwards');
+    log.error(
+      { error, path },
+      'the secret that seals backups could not be read or kept: backups that are taken until the next start count as not sealed by this service afterwards',
+    );
     return randomBytes(SECRET_BYTES).toString('hex');
   }
 }
 
-/** Says so when the secret is another one than at the last start: somebody put it there, or a character of it is damaged. Errors: those of the file system. */
+/**
+ * Says so when the secret is another one than at the last start: somebody put it there, or a character of it is
+ * damaged. Errors: those of the file system.
+ */
 async function tellOther(dataDir: string, secret: string, log: Pick<Logger, 'error'>): Promise<void> {
   const noted = await checkIn(dataDir);
   const check = checkOf(secret);

@@ -14,15 +14,23 @@ export const NOTES_FOLDER = 'notes';
 export const CLUSTER_NOTE = 'cluster';
 
 /**
- * Opens the store of collections and keys, and makes it only where nothing says that there was one: beside shards, a new one
- * would list nothing of what is stored, and have another first key. Errors: storage_failed; storage_damaged with the ways out.
+ * Opens the store of collections and keys, and makes it only where nothing says that there was one: beside shards, a
+ * new one would list nothing of what is stored, and have another first key. Errors: storage_failed; storage_damaged
+ * with the ways out.
  */
-export async function openClusterFolder(dataDir: string, budget: StoreBudget, notes: StoreNotes): Promise<KeyValueClusterStore> {
+export async function openClusterFolder(
+  dataDir: string,
+  budget: StoreBudget,
+  notes: StoreNotes,
+): Promise<KeyValueClusterStore> {
   const folder = join(dataDir, CLUSTER_FOLDER);
   const mustExist = notes.names().length > 0 || (await collectionFolders(dataDir)).length > 0;
   try {
     await notes.mustNotBeEarlier(CLUSTER_NOTE, folder);
-    const store = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder, budget, { mustExist }), beforeFirstWrite: () => notes.written(CLUSTER_NOTE, folder) });
+    const store = await KeyValueClusterStore.open({
+      store: await RocksKeyValueStore.open(folder, budget, { mustExist }),
+      beforeFirstWrite: () => notes.written(CLUSTER_NOTE, folder),
+    });
     try {
       await notes.opened(CLUSTER_NOTE, folder, store.revision);
       return store;
@@ -34,7 +42,10 @@ export async function openClusterFolder(dataDir: string, budget: StoreBudget, no
     if (!isDamage(error)) throw error;
     const { place = error.message } = error.details;
     const uids = await collectionFolders(dataDir);
-    const beside = uids.length === 0 ? 'data were here before' : `${join(dataDir, SHARDS_FOLDER)} holds shards of ${uids.length} ${uids.length === 1 ? 'collection' : 'collections'}`;
+    const beside =
+      uids.length === 0
+        ? 'data were here before'
+        : `${join(dataDir, SHARDS_FOLDER)} holds shards of ${uids.length} ${uids.length === 1 ? 'collection' : 'collections'}`;
     throw new QuiverError(
       'storage_damaged',
       `the collections and keys in ${folder} are gone, damaged or an earlier copy (${String(place)}), and ${beside}, so nothing is begun in their place: ` +
@@ -45,7 +56,11 @@ export async function openClusterFolder(dataDir: string, budget: StoreBudget, no
 }
 
 /** Closes it, and notes how far it is. Errors: storage_failed. */
-export async function closeClusterFolder(dataDir: string, store: KeyValueClusterStore, notes: StoreNotes): Promise<void> {
+export async function closeClusterFolder(
+  dataDir: string,
+  store: KeyValueClusterStore,
+  notes: StoreNotes,
+): Promise<void> {
   await store.close();
   await notes.closed(CLUSTER_NOTE, join(dataDir, CLUSTER_FOLDER), store.revision);
 }
@@ -54,7 +69,9 @@ export async function closeClusterFolder(dataDir: string, store: KeyValueCluster
 export async function collectionFolders(dataDir: string): Promise<string[]> {
   const shards = join(dataDir, SHARDS_FOLDER);
   const uids = await entriesOf(shards);
-  const found = await Promise.all(uids.map(async (uid) => ((await shardFolders(dataDir, uid)).length > 0 ? [uid] : [])));
+  const found = await Promise.all(
+    uids.map(async (uid) => ((await shardFolders(dataDir, uid)).length > 0 ? [uid] : [])),
+  );
   return found.flat().sort();
 }
 

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { inPool } from '../coordinator/service/collections/call-pool';
 import type { CollectionCatalog } from '../coordinator/service/collections/collection-catalog';
-import { collectionFromEntry, type CollectionRecord, collectionToValue } from '../coordinator/service/collections/collection-record';
+import {
+  collectionFromEntry,
+  type CollectionRecord,
+  collectionToValue,
+} from '../coordinator/service/collections/collection-record';
 import { presentSets } from '../coordinator/service/collections/present-sets';
 import { readSmallFiles } from '../node/engine/kv/small-files';
 import { COLLECTION_NOTE } from '../node/engine/shard/opening/shard-host';
@@ -21,8 +25,8 @@ export interface CollectionNote {
 }
 
 /**
- * Keeps, beside the shards of each collection, what it takes to list it again: its record, without any key. Written in the
- * background when the collection changes.
+ * Keeps, beside the shards of each collection, what it takes to list it again: its record, without any key. Written in
+ * the background when the collection changes.
  */
 export class CollectionNotes {
   private readonly dataDir: string;
@@ -35,13 +39,20 @@ export class CollectionNotes {
   private order = 0;
   private endFollowing: () => void = () => undefined;
 
-  constructor(options: { dataDir: string; catalog: Pick<CollectionCatalog, 'known' | 'names' | 'onChange'>; log: Pick<Logger, 'warn'> }) {
+  constructor(options: {
+    dataDir: string;
+    catalog: Pick<CollectionCatalog, 'known' | 'names' | 'onChange'>;
+    log: Pick<Logger, 'warn'>;
+  }) {
     this.dataDir = options.dataDir;
     this.catalog = options.catalog;
     this.log = options.log;
   }
 
-  /** Brings the notes to what the catalog knows, and follows it. `uids`: of the collections that have shards on the disk. */
+  /**
+   * Brings the notes to what the catalog knows, and follows it. `uids`: of the collections that have shards on the
+   * disk.
+   */
   async start(uids: readonly string[]): Promise<void> {
     const read = async (uid: string): Promise<void> => {
       const note = await readCollectionNote(this.dataDir, uid);
@@ -75,7 +86,12 @@ export class CollectionNotes {
     await Promise.resolve();
     for (const name of this.changed) {
       this.changed.delete(name);
-      await this.write(name).catch((error: unknown) => this.log.warn({ error, collection: name }, 'what it takes to list a collection again could not be noted beside its shards'));
+      await this.write(name).catch((error: unknown) =>
+        this.log.warn(
+          { error, collection: name },
+          'what it takes to list a collection again could not be noted beside its shards',
+        ),
+      );
     }
     this.writing = null;
   }
@@ -93,7 +109,10 @@ export class CollectionNotes {
     if (this.noted.get(name)?.value === value) return;
     this.order += 1;
     try {
-      await replaceFile(pathOf(this.dataDir, record.uid), `${JSON.stringify({ format: FORMAT, order: this.order, crc: crc32(value), record: value })}\n`);
+      await replaceFile(
+        pathOf(this.dataDir, record.uid),
+        `${JSON.stringify({ format: FORMAT, order: this.order, crc: crc32(value), record: value })}\n`,
+      );
     } catch (error) {
       // Its shards are gone meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -103,7 +122,10 @@ export class CollectionNotes {
   }
 }
 
-/** Those folders of shards (`uids`) that belong to no collection, not even to one that is made or dropped; while nothing changes. Errors: those of the store. */
+/**
+ * Those folders of shards (`uids`) that belong to no collection, not even to one that is made or dropped; while nothing
+ * changes. Errors: those of the store.
+ */
 export async function unknownShards(dataDir: string, uids: readonly string[], store: ClusterStore): Promise<string[]> {
   const { collections, others } = await presentSets(store);
   const known = new Set([...collections, ...others].map(({ uid }) => uid));
@@ -116,7 +138,8 @@ export async function readCollectionNote(dataDir: string, uid: string): Promise<
     const [text] = await readSmallFiles([pathOf(dataDir, uid)]);
     if (text === null) return null;
     const { format, order, crc, record: value } = JSON.parse(text.toString()) as Record<string, unknown>;
-    if (format !== FORMAT || !Number.isSafeInteger(order) || typeof value !== 'string' || crc32(value) !== crc) return null;
+    if (format !== FORMAT || !Number.isSafeInteger(order) || typeof value !== 'string' || crc32(value) !== crc)
+      return null;
     const record = collectionFromEntry({ key: pathOf(dataDir, uid), value });
     return record.uid === uid && record.state === 'ready' ? { order: order as number, record } : null;
   } catch {

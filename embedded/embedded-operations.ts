@@ -5,7 +5,14 @@ import type { ShardReading } from '../coordinator/service/collections/shard-read
 import type { ReshardView } from '../coordinator/service/service';
 import { HealthReading } from '../coordinator/cluster/operations/health-reading';
 import type { Scoped } from '../coordinator/service/keys/collection-scope';
-import type { ClusterView, CountedCollection, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/cluster/operations/operations-service';
+import type {
+  ClusterView,
+  CountedCollection,
+  HealthView,
+  NodeView,
+  OperationsService,
+  ShardView,
+} from '../coordinator/cluster/operations/operations-service';
 
 /** What the one process of the embedded form is called. */
 export interface EmbeddedProcess {
@@ -54,8 +61,12 @@ export class EmbeddedOperations implements OperationsService {
       controller: coordinatorId,
       coordinators: [{ id: coordinatorId, address, pid, startedAt: this.reading.startedAt }],
       nodes: [this.node(readings)],
-      shards: readings.map(({ collection, shard, status }) => this.shard({ collection, shard, vectors: status?.vectorCount ?? null, lastOperation: status?.lastOperation })),
-      newShards: (await this.newShards()).map(({ collection, shard, vectors }) => this.shard({ collection, shard, vectors })),
+      shards: readings.map(({ collection, shard, status }) =>
+        this.shard({ collection, shard, vectors: status?.vectorCount ?? null, lastOperation: status?.lastOperation }),
+      ),
+      newShards: (await this.newShards()).map(({ collection, shard, vectors }) =>
+        this.shard({ collection, shard, vectors }),
+      ),
       moves: [],
       reshards: await this.reshards(),
     };
@@ -64,7 +75,10 @@ export class EmbeddedOperations implements OperationsService {
   /** Always refused: its shards have nowhere to go. */
   async drain(nodeId: string): Promise<NodeView> {
     this.checkNode(nodeId);
-    throw new QuiverError('invalid_parameter', `node ${nodeId} cannot be drained: it is the only node, so its shards have nowhere to move`);
+    throw new QuiverError(
+      'invalid_parameter',
+      `node ${nodeId} cannot be drained: it is the only node, so its shards have nowhere to move`,
+    );
   }
 
   /** Always refused: nothing but its own store says who holds what. */
@@ -99,7 +113,17 @@ export class EmbeddedOperations implements OperationsService {
   }
 
   /** `vectors`: null of a shard that does not answer. */
-  private shard({ collection, shard, vectors, lastOperation = 0 }: { collection: string; shard: number; vectors: number | null; lastOperation?: number | undefined }): ShardView {
+  private shard({
+    collection,
+    shard,
+    vectors,
+    lastOperation = 0,
+  }: {
+    collection: string;
+    shard: number;
+    vectors: number | null;
+    lastOperation?: number | undefined;
+  }): ShardView {
     const { nodeId } = this.process;
     return {
       collection,

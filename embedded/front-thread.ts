@@ -4,7 +4,10 @@ import { FrontShards } from '../coordinator/api/threads/front-shards';
 import { ShardViews } from '../node/engine/shard/reading/shard-views';
 import { systemClock } from '../shared/base/time/clock';
 
-/** A worker thread that serves the API of the embedded form, and searches the shards in the memory that it shares with the main thread. */
+/**
+ * A worker thread that serves the API of the embedded form, and searches the shards in the memory that it shares with
+ * the main thread.
+ */
 
 const views = new ShardViews();
 serveFrontThread({

@@ -1,12 +1,25 @@
 import type { InlineSearches, SearchesAtOnce } from '../shared/contract/shard/inline-search';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../shared/contract/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../shared/contract/shard/shard-read';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  WriteOperation,
+  WriteResult,
+} from '../shared/contract/shard/shard-client';
+import type {
+  AnswerOf,
+  ReadKind,
+  RequestOf,
+  VectorSearch,
+  VectorSearchResult,
+} from '../shared/contract/shard/shard-read';
 import { SearchTurns } from '../shared/base/threads/search-turns';
 import type { Clock } from '../shared/base/time/clock';
 
 /**
- * Shards whose short searches run on the thread that asks. For a process that has one processor: on another thread, a search
- * would wait for that, and so would whoever asks.
+ * Shards whose short searches run on the thread that asks. For a process that has one processor: on another thread, a
+ * search would wait for that, and so would whoever asks.
  */
 export class InlineShards implements ShardClient, SearchesAtOnce {
   private readonly shards: ShardClient;
@@ -39,7 +52,12 @@ export class InlineShards implements ShardClient, SearchesAtOnce {
     return this.turns.takeNow(() => this.inline.search(id, request));
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     return this.shards.read(id, kind, request, call);
   }
 }

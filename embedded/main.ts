@@ -66,7 +66,13 @@ const NODE_ID = 'node-0';
 /** After a reshard, for calls that the old shards are still answering. */
 const RETIRE_MS = 2_000;
 
-async function build(given: Config, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal): Promise<void> {
+async function build(
+  given: Config,
+  log: Logger,
+  output: LineOutput,
+  endings: Endings,
+  ending: AbortSignal,
+): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = systemClock;
   prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
@@ -82,12 +88,30 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
   });
   addLogMetrics(metrics, output);
   const instanceId = randomUUID();
-  const traces = traceOrigin(process.env, { role: 'embedded', member: NODE_ID, instanceId, version: programVersion() }, log);
-  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId: COORDINATOR_ID, metrics, traces, output });
+  const traces = traceOrigin(
+    process.env,
+    { role: 'embedded', member: NODE_ID, instanceId, version: programVersion() },
+    log,
+  );
+  const api = new ApiProcess({
+    config,
+    clock,
+    log,
+    endings,
+    ending,
+    instanceId,
+    coordinatorId: COORDINATOR_ID,
+    metrics,
+    traces,
+    output,
+  });
   tellUnknownSettings(process.env, log);
   const opsPort = await api.openOperationsPort({ isGiven: Boolean(process.env.OPS_PORT) });
 
-  const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
+  const stores = new StoreBudget({
+    cacheBytes: config.storeCacheBytes,
+    writeBufferBytes: config.storeWriteBufferBytes,
+  });
   addStoreMetrics(metrics, stores);
   const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER), log);
   const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
@@ -119,7 +143,12 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
       log: log.child({ part: 'backup-log' }),
     });
     started.start();
-    const kept = new KeptLogs({ logs: () => host.logs(), folder: config.dataDir, bytesMax: config.backupLogKeptBytes, log: log.child({ part: 'backup-log' }) });
+    const kept = new KeptLogs({
+      logs: () => host.logs(),
+      folder: config.dataDir,
+      bytesMax: config.backupLogKeptBytes,
+      log: log.child({ part: 'backup-log' }),
+    });
     kept.start();
     endings.defer(async () => kept.close());
     addShippingMetrics(metrics, started, kept);
@@ -129,7 +158,11 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
   addReplicaMetrics(metrics, () => host.observe());
   addDiskMetrics(metrics, config.dataDir);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
-  metrics.gauge('quiver_shards_resting', 'Shards that are closed because nobody uses them, until somebody does', () => host.restingShards);
+  metrics.gauge(
+    'quiver_shards_resting',
+    'Shards that are closed because nobody uses them, until somebody does',
+    () => host.restingShards,
+  );
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
@@ -148,7 +181,13 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
     },
     operations: (service, embedding) =>
       new EmbeddedOperations({
-        process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: withPort(config.host, config.port), zone: '', pid: process.pid },
+        process: {
+          coordinatorId: COORDINATOR_ID,
+          nodeId: NODE_ID,
+          address: withPort(config.host, config.port),
+          zone: '',
+          pid: process.pid,
+        },
         clock,
         collections: (caller) => service.collections.list(caller),
         shards: () => service.readShards(),
@@ -165,24 +204,47 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
       };
       // Before anything makes or drops shards.
       const uids = await collectionFolders(config.dataDir);
-      for (const folder of await unknownShards(config.dataDir, uids, clusterStore)) log.warn({ folder }, 'shards on the disk belong to no collection; they are left alone');
+      for (const folder of await unknownShards(config.dataDir, uids, clusterStore))
+        log.warn({ folder }, 'shards on the disk belong to no collection; they are left alone');
       await service.recover({ onOpened, stop: ending });
       const collections = new CollectionNotes({ dataDir: config.dataDir, catalog: service.catalog, log });
       await collections.start(uids);
       endings.defer(() => collections.close());
-      const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
+      const facts = {
+        shards: host.shardCount,
+        notOpen: host.leftShards,
+        shardsMax: capacity.shardsMax,
+        openFilesMax: machine.openFilesMax,
+      };
       if (host.leftShards > 0)
-        log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');
+        log.error(
+          facts,
+          'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections',
+        );
       else if (host.shardCount > capacity.shardsMax)
-        log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
+        log.warn(
+          facts,
+          `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`,
+        );
     },
   });
-  const notices = [...unknownSettings(process.env).map(describeUnknown), config.opsPort === 0 || opsPort === config.opsPort ? null : opsPortNotice(config.opsPort, opsPort), modelNotice];
+  const notices = [
+    ...unknownSettings(process.env).map(describeUnknown),
+    config.opsPort === 0 || opsPort === config.opsPort ? null : opsPortNotice(config.opsPort, opsPort),
+    modelNotice,
+  ];
   announce(output, config, { port, first, notices: notices.filter((notice) => notice !== null) });
 }
 
-/** Front threads search by themselves. Where there are none and one processor, searches have no other thread to go to either. */
-function shardsOf(host: ShardHost, { httpThreads }: Config, { processors }: MachineLimits): ShardClient & SearchesAtOnce {
+/**
+ * Front threads search by themselves. Where there are none and one processor, searches have no other thread to go to
+ * either.
+ */
+function shardsOf(
+  host: ShardHost,
+  { httpThreads }: Config,
+  { processors }: MachineLimits,
+): ShardClient & SearchesAtOnce {
   const shards = new LocalShardClient({ host, clock: systemClock });
   if (httpThreads > 1 || processors >= 2) return shards;
   const views = new ShardViews();
@@ -200,17 +262,32 @@ async function targetsOf(config: Config, log: Logger): Promise<OpenTarget> {
 /** Where shards are backed up to; undefined: nowhere. */
 function backupPlaceOf(config: Config, open: OpenTarget): ShardOptions['backups'] {
   if (config.backupTarget === '') return undefined;
-  return { open, pace: new Pace(config.backupBytesPerSecond), log: config.backupLog === 'true' ? 'own' : undefined, ledger: (stored) => SettledWrites.load(stored) };
+  return {
+    open,
+    pace: new Pace(config.backupBytesPerSecond),
+    log: config.backupLog === 'true' ? 'own' : undefined,
+    ledger: (stored) => SettledWrites.load(stored),
+  };
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
-function announce(output: LineOutput, config: Config, { port, first, notices }: { port: number; first: { secret: string; token: string } | null; notices: string[] }): void {
+function announce(
+  output: LineOutput,
+  config: Config,
+  { port, first, notices }: { port: number; first: { secret: string; token: string } | null; notices: string[] },
+): void {
   const origin = `${config.apiTlsCertFile === '' ? 'http' : 'https'}://${withPort(reachableHost(config.host), port)}${config.basePath}`;
   const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
   if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
   if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);
-  if (first !== null && config.apiUi === 'true') lines.push(`Or open the dashboard by this link, which works once and for ${LINK_MINUTES} minutes: ${origin}/ui#sign-in=${first.token}`);
-  if (config.rateLimitPerMinute > 0) lines.push(`Each key may make ${config.rateLimitPerMinute} requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).`);
+  if (first !== null && config.apiUi === 'true')
+    lines.push(
+      `Or open the dashboard by this link, which works once and for ${LINK_MINUTES} minutes: ${origin}/ui#sign-in=${first.token}`,
+    );
+  if (config.rateLimitPerMinute > 0)
+    lines.push(
+      `Each key may make ${config.rateLimitPerMinute} requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).`,
+    );
   output.write(`${[...lines, ...notices].join('\n')}\n`);
 }
 
@@ -226,10 +303,20 @@ function main(): void {
   const output = new StandardOutput(process.env);
   const log = createLogger({
     level: config.logLevel,
-    secrets: [config.apiKey, config.backupS3SecretAccessKey, config.backupS3SessionToken, config.backupSecret, config.backupSecretOther].filter((secret) => secret !== undefined),
+    secrets: [
+      config.apiKey,
+      config.backupS3SecretAccessKey,
+      config.backupS3SessionToken,
+      config.backupSecret,
+      config.backupSecretOther,
+    ].filter((secret) => secret !== undefined),
     output,
   });
-  runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, output.lines, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });
+  runUntilSignal({
+    start: (ending) => startWithEndings((endings) => build(config, log, output.lines, endings, ending)),
+    hardStopMs: config.shutdownTimeoutMs,
+    logger: log,
+  });
 }
 
 main();

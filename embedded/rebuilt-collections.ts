@@ -24,8 +24,9 @@ export interface RebuiltCollections {
 }
 
 /**
- * The collections whose shards are in the data folder, by what is noted beside them, or, where an earlier version noted nothing,
- * by what the shards say of themselves. Opens shards, so no process may have them open. Errors: storage_failed.
+ * The collections whose shards are in the data folder, by what is noted beside them, or, where an earlier version noted
+ * nothing, by what the shards say of themselves. Opens shards, so no process may have them open. Errors:
+ * storage_failed.
  */
 export async function rebuiltCollections(dataDir: string, nowIso: string): Promise<RebuiltCollections> {
   const rebuilt: RebuiltCollections = { listed: [], leftOut: [] };
@@ -38,12 +39,18 @@ export async function rebuiltCollections(dataDir: string, nowIso: string): Promi
     }
     const made = await collectionOfShards(dataDir, uid, nowIso);
     if (typeof made === 'string') rebuilt.leftOut.push({ uid, why: made });
-    else rebuilt.listed.push({ record: made, remark: 'no note lies beside its shards: name, description, quota, quantization and model of its texts are not known' });
+    else
+      rebuilt.listed.push({
+        record: made,
+        remark:
+          'no note lies beside its shards: name, description, quota, quantization and model of its texts are not known',
+      });
   }
   noted.sort((a, b) => b.order - a.order);
   const names = new Set<string>();
   for (const { record } of noted) {
-    if (names.has(record.name)) rebuilt.leftOut.push({ uid: record.uid, why: `others of collection "${record.name}" were in use last` });
+    if (names.has(record.name))
+      rebuilt.leftOut.push({ uid: record.uid, why: `others of collection "${record.name}" were in use last` });
     else rebuilt.listed.push({ record, remark: await missingShards(dataDir, record) });
     names.add(record.name);
   }
@@ -54,12 +61,15 @@ export async function rebuiltCollections(dataDir: string, nowIso: string): Promi
 async function missingShards(dataDir: string, { uid, shards }: CollectionRecord): Promise<string> {
   const found = new Set(await shardFolders(dataDir, uid));
   const missing = Array.from({ length: shards }, (_, shard) => shard).filter((shard) => !found.has(shard));
-  return missing.length === 0 ? '' : `${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')} of ${shards} missing`;
+  return missing.length === 0
+    ? ''
+    : `${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')} of ${shards} missing`;
 }
 
 /**
- * Has the shards of a collection answer as those of one that is not changing its number of shards: what became of a reshard
- * is not known any more. Answers the shards that can't be opened. Errors: storage_failed, also while a process has one open.
+ * Has the shards of a collection answer as those of one that is not changing its number of shards: what became of a
+ * reshard is not known any more. Answers the shards that can't be opened. Errors: storage_failed, also while a process
+ * has one open.
  */
 export async function openGates(dataDir: string, { uid }: CollectionRecord): Promise<number[]> {
   const damaged: number[] = [];
@@ -69,7 +79,16 @@ export async function openGates(dataDir: string, { uid }: CollectionRecord): Pro
       const gate = await records.gate();
       if (gate.stage === 'open') return;
       const { lastChange } = gate;
-      await store.write([{ type: 'put', key: GATE_KEY, value: gateToBytes({ ...gate, stage: 'open', since: 0, forgotten: lastChange }) }], { sync: true });
+      await store.write(
+        [
+          {
+            type: 'put',
+            key: GATE_KEY,
+            value: gateToBytes({ ...gate, stage: 'open', since: 0, forgotten: lastChange }),
+          },
+        ],
+        { sync: true },
+      );
       await records.forgetChanges(lastChange);
     });
     await open.catch((error: unknown) => {
@@ -84,7 +103,8 @@ export async function openGates(dataDir: string, { uid }: CollectionRecord): Pro
 async function collectionOfShards(dataDir: string, uid: string, nowIso: string): Promise<CollectionRecord | string> {
   const numbers = await shardFolders(dataDir, uid);
   const shards = numbers.length;
-  if (numbers.some((number, at) => number !== at)) return `of its shards only ${numbers.join(', ')} are there, and nothing says how many it had`;
+  if (numbers.some((number, at) => number !== at))
+    return `of its shards only ${numbers.join(', ')} are there, and nothing says how many it had`;
   let stored = '';
   let items = 0;
   for (const shard of numbers) {
@@ -106,13 +126,20 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
       return null;
     });
     if (found === null || found.spec === null) return `shard ${shard} is damaged, and no note lies beside it`;
-    if (found.stage !== 'open' && found.stage !== 'tracking') return 'it was being filled or given up, and was not in use';
-    if (found.ids.some((id) => shardOf(id, shards) !== shard)) return `it had another number of shards than the ${shards} that are there`;
+    if (found.stage !== 'open' && found.stage !== 'tracking')
+      return 'it was being filled or given up, and was not in use';
+    if (found.ids.some((id) => shardOf(id, shards) !== shard))
+      return `it had another number of shards than the ${shards} that are there`;
     items += found.ids.length;
     stored = found.spec;
   }
   if (items === 0) return 'it is empty, and no note lies beside it';
-  const { uid: ownUid, dim, metric, language } = JSON.parse(stored) as { uid: string; dim: number; metric: Metric; language?: Language };
+  const {
+    uid: ownUid,
+    dim,
+    metric,
+    language,
+  } = JSON.parse(stored) as { uid: string; dim: number; metric: Metric; language?: Language };
   if (ownUid !== uid) return `its shards are those of ${ownUid}`;
   return {
     uid,
@@ -138,8 +165,15 @@ function blankIn(dataDir: string, uid: string, shard: number): string | null {
   return blankSpec(join(dataDir, SHARDS_FOLDER, uid, String(shard)));
 }
 
-async function opened<Found>(dataDir: string, uid: string, shard: number, look: (records: RecordStore, store: KeyValueStore) => Promise<Found>): Promise<Found> {
-  const store = await RocksKeyValueStore.open(join(dataDir, SHARDS_FOLDER, uid, String(shard), 'records'), undefined, { mustExist: true });
+async function opened<Found>(
+  dataDir: string,
+  uid: string,
+  shard: number,
+  look: (records: RecordStore, store: KeyValueStore) => Promise<Found>,
+): Promise<Found> {
+  const store = await RocksKeyValueStore.open(join(dataDir, SHARDS_FOLDER, uid, String(shard), 'records'), undefined, {
+    mustExist: true,
+  });
   const records = new RecordStore(store);
   try {
     return await look(records, store);

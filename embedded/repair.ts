@@ -3,7 +3,11 @@ import { rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CollectionCatalog } from '../coordinator/service/collections/collection-catalog';
-import { collectionPath, type CollectionRecord, collectionToValue } from '../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  type CollectionRecord,
+  collectionToValue,
+} from '../coordinator/service/collections/collection-record';
 import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/engine/kv/store-budget';
 import { shardNoteName, StoreNotes } from '../node/engine/kv/store-notes';
@@ -13,13 +17,21 @@ import { readConfig } from '../shared/base/config/config';
 import { isDamage, isQuiverError, QuiverError } from '../shared/base/errors/quiver-error';
 import { syncFolder } from '../shared/base/files/stable-folder';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
-import { CLUSTER_FOLDER, CLUSTER_NOTE, collectionFolders, closeClusterFolder, NOTES_FOLDER, openClusterFolder, SHARDS_FOLDER } from './cluster-folder';
+import {
+  CLUSTER_FOLDER,
+  CLUSTER_NOTE,
+  collectionFolders,
+  closeClusterFolder,
+  NOTES_FOLDER,
+  openClusterFolder,
+  SHARDS_FOLDER,
+} from './cluster-folder';
 import { openGates, rebuiltCollections } from './rebuilt-collections';
 
 /**
- * `quiver repair`: what of a data folder of the embedded form (DATA_DIR) is missing, and what an operator decides about it. For
- * a service that is stopped. Exits with 0; with 1 and one line on standard error when it can't be done, and without an option
- * also when something is missing; with 2 for other words.
+ * `quiver repair`: what of a data folder of the embedded form (DATA_DIR) is missing, and what an operator decides about
+ * it. For a service that is stopped. Exits with 0; with 1 and one line on standard error when it can't be done, and
+ * without an option also when something is missing; with 2 for other words.
  */
 
 const USAGE = `usage: quiver repair [option]
@@ -38,7 +50,10 @@ interface Folder {
 
 async function main(words: string[]): Promise<void> {
   const [option, value, ...rest] = words;
-  const isKnown = option === undefined || (option === '--accept-loss' && value !== undefined && rest.length === 0) || (option === '--rebuild-cluster' && value === undefined);
+  const isKnown =
+    option === undefined ||
+    (option === '--accept-loss' && value !== undefined && rest.length === 0) ||
+    (option === '--rebuild-cluster' && value === undefined);
   if (!isKnown) {
     (option === '--help' || option === '-h' ? process.stdout : process.stderr).write(USAGE);
     process.exitCode = option === '--help' || option === '-h' ? 0 : 2;
@@ -46,12 +61,20 @@ async function main(words: string[]): Promise<void> {
   }
   const { dataDir, storeCacheBytes, storeWriteBufferBytes } = readConfig(process.env, availableParallelism());
   if (!['cluster', 'node'].some((name) => existsSync(join(dataDir, name))))
-    throw new QuiverError('storage_failed', `${dataDir} (DATA_DIR) is no data folder of a service: neither cluster nor node is in it`);
+    throw new QuiverError(
+      'storage_failed',
+      `${dataDir} (DATA_DIR) is no data folder of a service: neither cluster nor node is in it`,
+    );
   if (existsSync(join(dataDir, 'node', 'store.json')))
-    throw new QuiverError('invalid_parameter', `${dataDir} is the data folder of a node of a cluster: what it lost, other replicas have, or a backup`);
+    throw new QuiverError(
+      'invalid_parameter',
+      `${dataDir} is the data folder of a node of a cluster: what it lost, other replicas have, or a backup`,
+    );
   const folder: Folder = {
     dataDir,
-    notes: await StoreNotes.load(join(dataDir, NOTES_FOLDER), { warn: (_fields, message) => void process.stderr.write(`${message}\n`) }),
+    notes: await StoreNotes.load(join(dataDir, NOTES_FOLDER), {
+      warn: (_fields, message) => void process.stderr.write(`${message}\n`),
+    }),
     budget: new StoreBudget({ cacheBytes: storeCacheBytes, writeBufferBytes: storeWriteBufferBytes }),
   };
   if (option === '--rebuild-cluster') return rebuild(folder);
@@ -69,11 +92,14 @@ async function report(folder: Folder): Promise<void> {
       const why = await lossOf(folder, record, shard);
       if (why === null) continue;
       missing += 1;
-      say(`shard ${shard} of ${record.shards} of collection "${record.name}" (${shardPath(folder, record, shard)}): ${why}`);
+      say(
+        `shard ${shard} of ${record.shards} of collection "${record.name}" (${shardPath(folder, record, shard)}): ${why}`,
+      );
     }
   }
   const uids = new Set(records.map(({ uid }) => uid));
-  for (const uid of await collectionFolders(folder.dataDir)) if (!uids.has(uid)) say(`${join(folder.dataDir, SHARDS_FOLDER, uid)} is of no collection; it is left alone`);
+  for (const uid of await collectionFolders(folder.dataDir))
+    if (!uids.has(uid)) say(`${join(folder.dataDir, SHARDS_FOLDER, uid)} is of no collection; it is left alone`);
   say(
     missing === 0
       ? `nothing is missing of ${records.length} ${records.length === 1 ? 'collection' : 'collections'}`
@@ -87,7 +113,8 @@ async function lossOf({ dataDir, notes }: Folder, { uid }: CollectionRecord, sha
   const name = shardNoteName({ collectionUid: uid, shard });
   if (await notes.isLossAccepted(name)) return null;
   const records = join(dataDir, SHARDS_FOLDER, uid, String(shard), 'records');
-  if ((await readStoreStamp(records)) === null) return blankSpec(dirname(records)) !== null && !notes.isKnown(name) ? null : 'its data are gone';
+  if ((await readStoreStamp(records)) === null)
+    return blankSpec(dirname(records)) !== null && !notes.isKnown(name) ? null : 'its data are gone';
   try {
     await notes.mustNotBeEarlier(name, records);
     return null;
@@ -102,7 +129,8 @@ async function acceptLoss(folder: Folder, words: string): Promise<void> {
   const record = (await collections(folder)).find((one) => one.name === name);
   if (record === undefined) throw new QuiverError('not_found', `there is no collection "${name ?? words}"`);
   const shards = number === undefined ? Array.from({ length: record.shards }, (_, shard) => shard) : [Number(number)];
-  if (shards.some((shard) => shard >= record.shards)) throw new QuiverError('not_found', `collection "${record.name}" has the shards 0 to ${record.shards - 1}`);
+  if (shards.some((shard) => shard >= record.shards))
+    throw new QuiverError('not_found', `collection "${record.name}" has the shards 0 to ${record.shards - 1}`);
   for (const shard of shards) {
     await folder.notes.acceptLoss(shardNoteName({ collectionUid: record.uid, shard }));
     say(
@@ -117,7 +145,11 @@ async function acceptClusterLoss({ dataDir, notes, budget }: Folder): Promise<vo
   await rm(join(folder, 'SYNCED'), { force: true });
   const store = await RocksKeyValueStore.open(folder, budget, { mustExist: true }).catch((error: unknown) => {
     if (!isDamage(error)) throw error;
-    throw new QuiverError('storage_damaged', `nothing of ${folder} can be read (${String(error.details.place)}): have it made anew (quiver repair --rebuild-cluster)`, { cause: error });
+    throw new QuiverError(
+      'storage_damaged',
+      `nothing of ${folder} can be read (${String(error.details.place)}): have it made anew (quiver repair --rebuild-cluster)`,
+      { cause: error },
+    );
   });
   const cluster = await KeyValueClusterStore.open({ store });
   const records = await listed(cluster);
@@ -132,7 +164,8 @@ async function acceptClusterLoss({ dataDir, notes, budget }: Folder): Promise<vo
 async function rebuild(folder: Folder): Promise<void> {
   const { dataDir, notes, budget } = folder;
   const place = join(dataDir, CLUSTER_FOLDER);
-  if (await isSound(folder)) throw new QuiverError('invalid_parameter', `${place} is there and sound: there is nothing to make anew`);
+  if (await isSound(folder))
+    throw new QuiverError('invalid_parameter', `${place} is there and sound: there is nothing to make anew`);
   const { listed: found, leftOut } = await rebuiltCollections(dataDir, new Date().toISOString());
   const damaged = new Map<string, number[]>();
   for (const { record } of found) damaged.set(record.uid, await openGates(dataDir, record));
@@ -140,7 +173,8 @@ async function rebuild(folder: Folder): Promise<void> {
   await rm(anew, { recursive: true, force: true });
   const cluster = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(anew, budget) });
   try {
-    for (const { record } of found) await cluster.transact([], [{ type: 'put', key: collectionPath(record.name), value: collectionToValue(record) }]);
+    for (const { record } of found)
+      await cluster.transact([], [{ type: 'put', key: collectionPath(record.name), value: collectionToValue(record) }]);
   } finally {
     await cluster.close();
   }
@@ -151,8 +185,12 @@ async function rebuild(folder: Folder): Promise<void> {
   await notes.opened(CLUSTER_NOTE, place, cluster.revision);
   for (const { record, remark } of found) {
     const lost = damaged.get(record.uid) ?? [];
-    const what = [remark, lost.length === 0 ? '' : `damaged: ${lost.join(', ')}`].filter((text) => text !== '').join('; ');
-    say(`collection "${record.name}": ${record.shards} ${record.shards === 1 ? 'shard' : 'shards'}${what === '' ? '' : ` (${what})`}`);
+    const what = [remark, lost.length === 0 ? '' : `damaged: ${lost.join(', ')}`]
+      .filter((text) => text !== '')
+      .join('; ');
+    say(
+      `collection "${record.name}": ${record.shards} ${record.shards === 1 ? 'shard' : 'shards'}${what === '' ? '' : ` (${what})`}`,
+    );
   }
   for (const { uid, why } of leftOut) say(`left alone: ${join(dataDir, SHARDS_FOLDER, uid)}, because ${why}`);
   say(

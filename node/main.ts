@@ -6,13 +6,27 @@ import { mustWorkWithMembers } from '../shared/cluster-store/entries/member-comp
 import { MemberName } from '../shared/cluster-store/entries/member-name';
 import { followMemberFiles } from '../shared/member/member-files';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/member/member-options';
-import { FAILURES_PREFIX, holdsIn, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster-store/entries/members';
+import {
+  FAILURES_PREFIX,
+  holdsIn,
+  LATER_ASSIGNMENTS_PREFIX,
+  memberFromEntry,
+  type NodeMember,
+  NODES_PREFIX,
+  STATE_PREFIX,
+} from '../shared/cluster-store/entries/members';
 import { PublishedList } from '../shared/cluster-store/entries/published-list';
 import { whenStoreReached } from '../shared/cluster-store/entries/reach';
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { WatchedEntries } from '../shared/cluster-store/entries/watched-entries';
-import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/base/config/config';
+import {
+  type ClusterConfig,
+  type Config,
+  nodeEnvironment,
+  readClusterConfig,
+  readConfig,
+} from '../shared/base/config/config';
 import { tellUnknownSettings } from '../shared/base/process/told-settings';
 import { isDamage, QuiverError } from '../shared/base/errors/quiver-error';
 import { bootTimeMs } from './engine/kv/boot-time';
@@ -63,7 +77,13 @@ import { ReplicatedShard } from './hosting/replicas/replicated-shard';
 import { ShardStores } from './hosting/replicas/shard-stores';
 import { ReplicaOpening } from './hosting/replicas/replica-opening';
 import { indexFactories } from './engine/index-factories';
-import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter, threadSearchCounter } from './hosting/metrics/node-metrics';
+import {
+  addCopyMetrics,
+  comparisonCounter,
+  NodeMetrics,
+  followerReadCounter,
+  threadSearchCounter,
+} from './hosting/metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './hosting/metrics/replica-metrics';
 import { PermitReadings, ReadPermit } from './replication/read-permit';
 import { GrpcReplicationLinks } from './replication/links/grpc-replication-links';
@@ -85,7 +105,9 @@ import { ReplicaPublisher } from './hosting/threads/replica-publisher';
 import { newSocketName, removeStaleSockets, socketFeature, socketPath } from '../shared/wire/frames/reads-socket';
 import { dealerTo, type ReadThreads, startReadThreads } from './hosting/threads/read-threads';
 
-/** The composition root of a storage node: the shards that the map gives to it, served to coordinators and other nodes. */
+/**
+ * The composition root of a storage node: the shards that the map gives to it, served to coordinators and other nodes.
+ */
 
 /** How long a session outlives a node that died; etcd's minimum is 2. */
 const SESSION_SECONDS = 3;
@@ -98,7 +120,14 @@ const LOOK_WHETHER_READY_MS = 500;
 
 type NodeConfig = Config & ClusterConfig;
 
-async function build(given: NodeConfig, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build(
+  given: NodeConfig,
+  log: Logger,
+  output: LineOutput,
+  endings: Endings,
+  ending: AbortSignal,
+  refuse: (error: QuiverError) => void,
+): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = sleeplessClock(systemClock, bootTimeMs);
   const nodeId = config.memberId;
@@ -118,9 +147,18 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
     onError: (error) => log.error({ error }, 'the operations port failed'),
   });
   tellUnknownSettings(process.env, log);
-  const opsPort = await openOpsPort(ops, { port: config.opsPort, host: config.host, isGiven: Boolean(process.env.OPS_PORT), log });
+  const opsPort = await openOpsPort(ops, {
+    port: config.opsPort,
+    host: config.host,
+    isGiven: Boolean(process.env.OPS_PORT),
+    log,
+  });
   endings.defer(() => ops.close());
-  const origin = traceOrigin(process.env, { role: 'node', member: nodeId, instanceId: randomUUID(), version: programVersion() }, log);
+  const origin = traceOrigin(
+    process.env,
+    { role: 'node', member: nodeId, instanceId: randomUUID(), version: programVersion() },
+    log,
+  );
   const tracer = origin === null ? null : openTracer({ origin, clock, log });
   const spans = new ThreadTraceCounts();
   if (tracer !== null) {
@@ -136,8 +174,8 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   endings.defer(() => store.close());
   const credentials = memberCredentials(config, log);
   followMemberFiles(config, { tls: credentials.tls, etcd, log, endings });
-  // Questions have times of their own. Copies have connections of their own: who asks in vain for a moment takes a new one, and what
-  // went over the old one would be cut.
+  // Questions have times of their own. Copies have connections of their own: who asks in vain for a moment takes a new
+  // one, and what went over the old one would be cut.
   const channels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
   endings.defer(() => channels.close());
   const copyChannels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
@@ -166,7 +204,10 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   const changes = new AssignmentChanges({ store });
   const copies = new SnapshotSender({ channels: copyChannels, bytesPerSecond: config.copyBytesPerSecond });
   addCopyMetrics(metrics, copies.counts);
-  const storeBudget = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
+  const storeBudget = new StoreBudget({
+    cacheBytes: config.storeCacheBytes,
+    writeBufferBytes: config.storeWriteBufferBytes,
+  });
   addStoreMetrics(metrics, storeBudget);
   const shardOptions: ShardOptions = {
     factories: indexFactories,
@@ -224,7 +265,14 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
             const copy = hosted.beginCopy();
             log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copying a shard');
             try {
-              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, besides: copy.besides, address, isOutrun: copy.pin.isOutrun });
+              await copies.send({
+                id: spec,
+                epoch: hosted.replica.status().epoch,
+                store: copy.store,
+                besides: copy.besides,
+                address,
+                isOutrun: copy.pin.isOutrun,
+              });
               log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copied a shard');
             } finally {
               copy.pin.release();
@@ -260,7 +308,11 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   links.deliverTo(agent);
   addReplicaMetrics(metrics, () => agent.observe());
   addDiskMetrics(metrics, folder);
-  metrics.gauge('quiver_shards_behind', 'Shards for which the shard map is earlier than what this node knows: the cluster store was put back', () => known.later().length);
+  metrics.gauge(
+    'quiver_shards_behind',
+    'Shards for which the shard map is earlier than what this node knows: the cluster store was put back',
+    () => known.later().length,
+  );
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => agent.closedReplicas);
 
   const { backups } = shardOptions;
@@ -276,7 +328,12 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
           everyMs: config.backupLogSeconds * 1000,
           log,
         });
-  const kept = new KeptLogs({ logs: () => agent.openReplicas().map(({ replica }) => replica), folder, bytesMax: config.backupLogKeptBytes, log });
+  const kept = new KeptLogs({
+    logs: () => agent.openReplicas().map(({ replica }) => replica),
+    folder,
+    bytesMax: config.backupLogKeptBytes,
+    log,
+  });
   endings.defer(async () => kept.close());
   if (shipping !== null) addShippingMetrics(metrics, shipping, kept);
 
@@ -301,9 +358,18 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   /** The same as for a replica whose data turn out to be damaged; the primary has said what is wrong with it. */
   const replace = ({ shard: id, epoch, store: differing, atSequence }: Replacement): boolean => {
     const replica = agent.hosted(id)?.replica;
-    if (replica === undefined || replica.status().role === 'primary' || replica.status().epoch !== epoch || stores.idOf(id) !== differing) return false;
+    if (
+      replica === undefined ||
+      replica.status().role === 'primary' ||
+      replica.status().epoch !== epoch ||
+      stores.idOf(id) !== differing
+    )
+      return false;
     if (replica.assignment?.epoch !== epoch || !opening.isHeldElsewhere(replica.assignment)) return false;
-    log.error({ ...id, epoch, store: differing, atSequence }, 'this replica differs from its primary after the same entry of the log; it is put aside as <shard>.retired, and a copy is fetched');
+    log.error(
+      { ...id, epoch, store: differing, atSequence },
+      'this replica differs from its primary after the same entry of the log; it is put aside as <shard>.retired, and a copy is fetched',
+    );
     opening.condemn(id, epoch);
     agent.failed(id, new QuiverError('storage_damaged', 'the replica differs from its primary'));
     return true;
@@ -340,7 +406,12 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
       }),
     ],
     ...credentials,
-    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, ...(socketName === null ? [] : [socketFeature(socketName)])] } }),
+    ...(published !== null && {
+      version: {
+        ...OWN_VERSION,
+        features: [...OWN_VERSION.features, READ_THREADS, ...(socketName === null ? [] : [socketFeature(socketName)])],
+      },
+    }),
     addressOf: (port) => memberAddress(config, port),
   });
   let readThreads: ReadThreads | null = null;
@@ -351,7 +422,14 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   if (socketName !== null) {
     removeStaleSockets();
     const path = socketPath(socketName);
-    await server.greetLocally(path, deal).catch((error: unknown) => log.warn({ error, path }, "members on this machine reach this node over TCP, because the path for their reads can't be made"));
+    await server
+      .greetLocally(path, deal)
+      .catch((error: unknown) =>
+        log.warn(
+          { error, path },
+          "members on this machine reach this node over TCP, because the path for their reads can't be made",
+        ),
+      );
   }
   if (published !== null) {
     const onThreadSearches = threadSearchCounter(metrics);
@@ -387,7 +465,8 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   // Before anything is opened: another process may hold these shards under this name.
   const address = memberAddress(config, rpcPort);
   const incarnation = randomUUID();
-  const isSame = (entry: NodeMember): boolean => entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
+  const isSame = (entry: NodeMember): boolean =>
+    entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
   const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
   await whenReached(() => name.free(ending));
   await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
@@ -415,10 +494,26 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   };
   const { replicaCount } = agent;
   if (replicaCount > capacity.shardsMax) {
-    const facts = { replicas: replicaCount, notOpen: Math.max(0, replicaCount - capacity.openShardsMax), shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
-    log.error(facts, `this node is given more replicas than it may hold, and takes no more; the limit comes from ${capacity.shardsMaxSource}`);
+    const facts = {
+      replicas: replicaCount,
+      notOpen: Math.max(0, replicaCount - capacity.openShardsMax),
+      shardsMax: capacity.shardsMax,
+      openFilesMax: machine.openFilesMax,
+    };
+    log.error(
+      facts,
+      `this node is given more replicas than it may hold, and takes no more; the limit comes from ${capacity.shardsMaxSource}`,
+    );
   }
-  const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
+  const registration = new RegisteredEntry({
+    store,
+    name,
+    onTaken: refuse,
+    key: name.key,
+    value: JSON.stringify(member),
+    ttlSeconds: SESSION_SECONDS,
+    logger: log,
+  });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
   register = () => {
@@ -485,7 +580,12 @@ function backupPlaceOf(config: NodeConfig): ShardOptions['backups'] {
     backupS3Encryption: config.backupS3Encryption,
   };
   const open = targetOpener(access, sealsOf(config));
-  return { open, pace: new Pace(config.backupBytesPerSecond), log: 'replica', ledger: (stored) => SettledWrites.load(stored) };
+  return {
+    open,
+    pace: new Pace(config.backupBytesPerSecond),
+    log: 'replica',
+    ledger: (stored) => SettledWrites.load(stored),
+  };
 }
 
 function main(): void {
@@ -500,7 +600,12 @@ function main(): void {
     return;
   }
   const output = new StandardOutput(process.env);
-  const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output, base: { node: config.memberId } });
+  const log = createLogger({
+    level: config.logLevel,
+    secrets: secretsOf(config),
+    output,
+    base: { node: config.memberId },
+  });
   runUntilSignal({
     start: (ending, refuse) => startWithEndings((endings) => build(config, log, output.lines, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,

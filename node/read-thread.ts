@@ -17,7 +17,10 @@ import type { ReadThreadData } from './hosting/threads/read-threads';
 import { ReplicaViews } from './hosting/threads/replica-views';
 import { ThreadShards } from './hosting/threads/thread-shards';
 
-/** A worker thread of a storage node: it answers the reads of coordinators, on connections that the main thread hands over. */
+/**
+ * A worker thread of a storage node: it answers the reads of coordinators, on connections that the main thread hands
+ * over.
+ */
 
 const data = workerData as ReadThreadData;
 const { state, address, traces } = data;
@@ -47,7 +50,14 @@ const tellSpans = (): void => {
   if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
 };
 const shards = new ThreadShards({ main, views, clock, searched: (by) => reports.searched(by) });
-const service = threadReads({ shards, clock, logger: log, observer: reports, tracer, answers: new AnswerBytes({ bytesMax: data.answerBytesMax, shared: data.answerBytes, place: data.place }) });
+const service = threadReads({
+  shards,
+  clock,
+  logger: log,
+  observer: reports,
+  tracer,
+  answers: new AnswerBytes({ bytesMax: data.answerBytesMax, shared: data.answerBytes, place: data.place }),
+});
 const server = new RpcServer({ services: [service], ...credentials, addressOf: () => address });
 const accept = server.framesAcceptor(service.frames);
 const beat = setInterval(() => Atomics.add(state, THREAD_STATE.beat, 1), THREAD_BEAT_MS);

@@ -38,7 +38,10 @@ const BENCHES = {
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
 
-/** The benchmark of vectors. The check of types does not follow a string: tsconfig.bench.json has its own rules. @type {string} */
+/**
+ * The benchmark of vectors. The check of types does not follow a string: tsconfig.bench.json has its own rules. @type
+ * {string}
+ */
 const VECTORS = '../test/bench/bench.mjs';
 
 await setUpOrExit();
@@ -87,5 +90,8 @@ function buildHnswlib() {
 
 /** @param {string} name */
 function loads(name) {
-  return spawnSync(process.execPath, ['-e', `require(${JSON.stringify(name)})`], { cwd: FOLDER, stdio: 'ignore' }).status === 0;
+  return (
+    spawnSync(process.execPath, ['-e', `require(${JSON.stringify(name)})`], { cwd: FOLDER, stdio: 'ignore' }).status ===
+    0
+  );
 }

@@ -1,18 +1,31 @@
-// Writes the searches of the Python client from the service's OpenAPI document, so that an option of searches is known there
-// as soon as the service knows it: the methods (async; make_sync.py makes the sync ones), and one of several searches.
+// Writes the searches of the Python client from the service's OpenAPI document, so that an option of searches is known
+// there as soon as the service knows it: the methods (async; make_sync.py makes the sync ones), and one of several
+// searches.
 
 /**
  * @typedef {Record<string, any>} Schema
  * @typedef {{ name: string, type: string, standard: string | null, sent: string, description: string }} Parameter
  * `standard`: its default as Python has it; null: it must be given. `sent`: its value as the body has it.
- * @typedef {{ name: string, path: string, constant: string, answer: string, place: string | null, positional: string[], lines: string[] }} Search
- * A method. `place`: what fills in the path.
+ * @typedef {{ name: string, path: string, constant: string, answer: string, place: string | null, positional: string[],
+ * lines: string[] }} Search A method. `place`: what fills in the path.
  */
 
 const COLLECTION = '/v1/collections/{name}';
 const NEVER_GIVEN = new Set(['strict', 'collection_name']);
 /** What stands in the docstring of the class, or in a line of the method. */
-const SAID_ELSEWHERE = new Set(['vector', 'text', 'query_text', 'query', 'filters', 'k', 'top_k', 'offset', 'candidates', 'alpha', 'include_timing']);
+const SAID_ELSEWHERE = new Set([
+  'vector',
+  'text',
+  'query_text',
+  'query',
+  'filters',
+  'k',
+  'top_k',
+  'offset',
+  'candidates',
+  'alpha',
+  'include_timing',
+]);
 
 /** @type {Search[]} */
 const SEARCHES = [
@@ -32,7 +45,11 @@ const SEARCHES = [
     answer: 'HybridAnswer',
     place: 'self._path',
     positional: ['query_text', 'vector'],
-    lines: ['By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.', '', 'Without a vector the text is embedded, too.'],
+    lines: [
+      'By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.',
+      '',
+      'Without a vector the text is embedded, too.',
+    ],
   },
   {
     name: 'rerank',
@@ -63,7 +80,8 @@ const SEARCHES = [
   },
 ];
 
-const HEAD = '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.\n';
+const HEAD =
+  '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.\n';
 
 /**
  * The text of clients/python/src/quiver_client/_async/searches.py.
@@ -71,7 +89,15 @@ const HEAD = '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/
  * @returns {string}
  */
 function pythonSearches(document) {
-  const answers = ['BulkSearchAnswer', 'BulkSearchQueryLike', 'Filters', 'Hit', 'ProfiledBulkSearch', 'SearchProfile', ...SEARCHES.map(({ answer }) => answer)];
+  const answers = [
+    'BulkSearchAnswer',
+    'BulkSearchQueryLike',
+    'Filters',
+    'Hit',
+    'ProfiledBulkSearch',
+    'SearchProfile',
+    ...SEARCHES.map(({ answer }) => answer),
+  ];
   return `"""Searches of a collection."""
 
 ${HEAD}from __future__ import annotations
@@ -159,10 +185,16 @@ ${fields.join('')}`;
 function methodOf(document, { name, path, constant, answer, place, positional, lines }) {
   const { body, flags } = takenBy(document, path);
   /** @type {Parameter[]} */
-  const known = place === 'self._item(external_id)' ? [{ name: 'external_id', type: 'ExternalId', standard: null, sent: '', description: '' }, ...body] : body;
+  const known =
+    place === 'self._item(external_id)'
+      ? [{ name: 'external_id', type: 'ExternalId', standard: null, sent: '', description: '' }, ...body]
+      : body;
   const first = positional.map((one) => /** @type {Parameter} */ (known.find((parameter) => parameter.name === one)));
   const rest = [...body.filter((parameter) => !positional.includes(parameter.name)), ...flags];
-  const fields = [...(place === null ? ['collection_name=self.name'] : []), ...body.map(({ name: field, sent }) => `${field}=${sent}`)];
+  const fields = [
+    ...(place === null ? ['collection_name=self.name'] : []),
+    ...body.map(({ name: field, sent }) => `${field}=${sent}`),
+  ];
   return `    async def ${name}(
         self,
 ${first.map(signed).join('')}        *,
@@ -181,7 +213,11 @@ ${place === null ? '' : `            path=${place},\n`}            query=given($
 /** @param {Schema} document */
 function bulkSearch(document) {
   const options = optionsOfQuery(document);
-  const signature = (/** @type {string} */ profile, /** @type {string} */ answer, /** @type {string} */ end) => `    async def bulk_search(
+  const signature = (
+    /** @type {string} */ profile,
+    /** @type {string} */ answer,
+    /** @type {string} */ end,
+  ) => `    async def bulk_search(
         self,
         queries: Iterable[BulkSearchQueryLike],
         *,
@@ -226,8 +262,17 @@ function takenBy(document, path) {
   const operation = document.paths[path].post;
   const body = parametersOf(document, operation.requestBody.content['application/json'].schema);
   const flags = operation.parameters
-    .filter((/** @type {Schema} */ { in: where, name }) => where === 'query' && !NEVER_GIVEN.has(name) && !body.some((field) => field.name === name))
-    .map((/** @type {Schema} */ { name }) => ({ name, type: 'bool', standard: 'False', sent: `${name} or None`, description: '' }));
+    .filter(
+      (/** @type {Schema} */ { in: where, name }) =>
+        where === 'query' && !NEVER_GIVEN.has(name) && !body.some((field) => field.name === name),
+    )
+    .map((/** @type {Schema} */ { name }) => ({
+      name,
+      type: 'bool',
+      standard: 'False',
+      sent: `${name} or None`,
+      description: '',
+    }));
   return { body, flags: /** @type {Parameter[]} */ (flags) };
 }
 
@@ -266,14 +311,27 @@ function parametersOf(document, schema) {
  */
 function parameterOf(name, schema, isRequired) {
   const description = SAID_ELSEWHERE.has(name) ? '' : plain(schema.description ?? '');
-  const optional = (/** @type {string} */ type, sent = name) => ({ name, type: isRequired ? type : `${type} | None`, standard: isRequired ? null : 'None', sent, description });
+  const optional = (/** @type {string} */ type, sent = name) => ({
+    name,
+    type: isRequired ? type : `${type} | None`,
+    standard: isRequired ? null : 'None',
+    sent,
+    description,
+  });
   if (name === 'vector') return optional('VectorLike', 'encoded(vector)');
   if (name === 'filters') return optional('Filters', 'filters_body(filters)');
   if (name === 'candidates') return optional('Sequence[ExternalId]', 'id_texts(candidates, "candidates")');
   const type = pythonType(name, schema);
   const value = schema.default;
   if (value === undefined || isRequired) return optional(type);
-  if (typeof value === 'boolean') return { name, type, standard: value ? 'True' : 'False', sent: value ? `None if ${name} else False` : `${name} or None`, description };
+  if (typeof value === 'boolean')
+    return {
+      name,
+      type,
+      standard: value ? 'True' : 'False',
+      sent: value ? `None if ${name} else False` : `${name} or None`,
+      description,
+    };
   return { name, type, standard: JSON.stringify(value), sent: value === 0 ? `${name} or None` : name, description };
 }
 
@@ -284,11 +342,14 @@ function parameterOf(name, schema, isRequired) {
  * @returns {string}
  */
 function pythonType(name, schema) {
-  const types = [schema, ...(schema.anyOf ?? schema.oneOf ?? [])].flatMap(({ type }) => type ?? []).filter((type) => type !== 'null');
+  const types = [schema, ...(schema.anyOf ?? schema.oneOf ?? [])]
+    .flatMap(({ type }) => type ?? [])
+    .filter((type) => type !== 'null');
   const known = { string: 'str', integer: 'int', number: 'float', boolean: 'bool' };
   const [type] = types;
   if (type === 'array' && schema.items?.type === 'string') return 'Sequence[str]';
-  if (types.length !== 1 || !(type in known)) throw new Error(`no type of Python is known for ${name}: ${JSON.stringify(schema)}`);
+  if (types.length !== 1 || !(type in known))
+    throw new Error(`no type of Python is known for ${name}: ${JSON.stringify(schema)}`);
   return known[/** @type {keyof typeof known} */ (type)];
 }
 
@@ -311,7 +372,9 @@ function signed({ name, type, standard }) {
  * @param {Parameter[]} parameters
  */
 function docstring(lines, parameters) {
-  const described = parameters.filter(({ description }) => description !== '').map(({ name, description }) => `- ${'``'}${name}${'``'}: ${description}`);
+  const described = parameters
+    .filter(({ description }) => description !== '')
+    .map(({ name, description }) => `- ${'``'}${name}${'``'}: ${description}`);
   const all = [...lines, ...(described.length === 0 ? [] : ['', ...described])];
   const text = all.map((line, i) => (line === '' ? '' : `${i === 0 ? '' : '        '}${line}`)).join('\n');
   return all.length === 1 ? `        """${text}"""\n` : `        """${text}\n        """\n`;
@@ -322,7 +385,12 @@ function docstring(lines, parameters) {
  * @param {string} text
  */
 function plain(text) {
-  return text.replaceAll('’', "'").replaceAll('\\', '\\\\').replaceAll('""', "''").replaceAll('"', "'").replaceAll('\n', ' ');
+  return text
+    .replaceAll('’', "'")
+    .replaceAll('\\', '\\\\')
+    .replaceAll('""', "''")
+    .replaceAll('"', "'")
+    .replaceAll('\n', ' ');
 }
 
 module.exports = { pythonSearches, pythonSearchQuery };

@@ -27,7 +27,8 @@ Other settings come from the environment, as for a single process; API_KEY unset
  */
 function integer(values, name, minimum, maximum) {
   const number = Number(values[name]);
-  if (!Number.isInteger(number) || number < minimum || number > maximum) throw new Error(`--${name} must be an integer from ${minimum} to ${maximum}\n\n${USAGE}`);
+  if (!Number.isInteger(number) || number < minimum || number > maximum)
+    throw new Error(`--${name} must be an integer from ${minimum} to ${maximum}\n\n${USAGE}`);
   return number;
 }
 

@@ -1,13 +1,14 @@
-// `npm run fault -- --schedules N --seed S --seconds T --operations O --target cluster|embedded`: N random schedules of faults,
-// each of T seconds at least, and for as long as it takes clients to ask O times, against a new service of real processes
-// with recorded clients. Prints a line for each schedule; for one that breaks a
+// `npm run fault -- --schedules N --seed S --seconds T --operations O --target cluster|embedded`: N random schedules of
+// faults, each of T seconds at least, and for as long as it takes clients to ask O times, against a new service of real
+// processes with recorded clients. Prints a line for each schedule; for one that breaks a
 // promise it prints the violation and the command that repeats it. The seed determines the faults and the clients'
 // requests, but not the timing.
-// `npm run fault -- --backups N --target cluster|embedded`: backups under writes while processes die, each restored into
-// another shape and compared with what clients saw.
-// `npm run fault -- --matrix --only PATTERN --seed S`: each kind of file that is damaged, at each moment, beside what is right
-// (test/fault/matrix/expectations.ts): a line for each cell; exit code 1 if one is not as it should be.
-// `npm run fault -- --failovers N --failure kill|pause|hang-disk`: how long a shard takes no write after its primary failed.
+// `npm run fault -- --backups N --target cluster|embedded`: backups under writes while processes die, each restored
+// into another shape and compared with what clients saw.
+// `npm run fault -- --matrix --only PATTERN --seed S`: each kind of file that is damaged, at each moment, beside what
+// is right (test/fault/matrix/expectations.ts): a line for each cell; exit code 1 if one is not as it should be.
+// `npm run fault -- --failovers N --failure kill|pause|hang-disk`: how long a shard takes no write after its primary
+// failed.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
@@ -28,8 +29,14 @@ const { values } = parseArgs({
     failure: { type: 'string', default: 'kill' },
   },
 });
-const [schedules, from, seconds, least] = [values.schedules, values.seed, values.seconds, values.operations].map(Number);
-if (![schedules, from, least].every(Number.isSafeInteger) || !(seconds > 0) || !['cluster', 'embedded'].includes(values.target)) {
+const [schedules, from, seconds, least] = [values.schedules, values.seed, values.seconds, values.operations].map(
+  Number,
+);
+if (
+  ![schedules, from, least].every(Number.isSafeInteger) ||
+  !(seconds > 0) ||
+  !['cluster', 'embedded'].includes(values.target)
+) {
   exitWithUsage();
 }
 await setUpOrExit();
@@ -59,7 +66,9 @@ if (values.matrix) {
   for (const { cell, why } of known) console.log(`known not to hold: ${lineOf(cell)}: ${why}`);
   for (const cell of mismatches) console.log(`not as it should be: ${lineOf(cell)}`);
   const seconds = ((Date.now() - startedMs) / 1000).toFixed(0);
-  console.log(`seed ${from}: ${cells} cells in ${seconds} s, ${mismatches.length} not as they should be, ${known.length} known not to hold`);
+  console.log(
+    `seed ${from}: ${cells} cells in ${seconds} s, ${mismatches.length} not as they should be, ${known.length} known not to hold`,
+  );
   process.exit(mismatches.length > 0 ? 1 : 0);
 }
 
@@ -71,7 +80,9 @@ if (values.failovers !== undefined) {
   times.sort((a, b) => a - b);
   /** @param {number} share */
   const quantile = (share) => `${(times[Math.ceil(times.length * share) - 1] / 1000).toFixed(1)} s`;
-  console.log(`${values.failure}: ${rounds} times without a write for ${quantile(0.5)} (median), ${quantile(0.99)} (99 of 100), ${quantile(1)} (longest)`);
+  console.log(
+    `${values.failure}: ${rounds} times without a write for ${quantile(0.5)} (median), ${quantile(0.99)} (99 of 100), ${quantile(1)} (longest)`,
+  );
   process.exit(0);
 }
 
@@ -80,7 +91,12 @@ if (values.backups !== undefined) {
   if (!Number.isSafeInteger(rounds) || rounds < 1) exitWithUsage();
   /** @param {string} line */
   const onRound = (line) => console.log(line);
-  const report = await backupRounds({ target: values.target === 'embedded' ? 'embedded' : 'cluster', rounds, seed: from, onRound });
+  const report = await backupRounds({
+    target: values.target === 'embedded' ? 'embedded' : 'cluster',
+    rounds,
+    seed: from,
+    onRound,
+  });
   for (const violation of report.violations) console.log(`  ${violation}`);
   console.log(
     `seed ${from}: ${report.backups} backups (${report.failed} failed when a process died, ${report.kills} kills), ${report.acknowledged} acknowledged writes, ${report.violations.length} violations`,
@@ -116,9 +132,13 @@ for (let seed = from; seed < from + schedules; seed += 1) {
   broken += 1;
   for (const violation of report.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
   console.log(`  evidence: ${report.evidence}.{txt,jsonl}`);
-  console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds}${least > 0 ? ` --operations ${least}` : ''} --target ${target}`);
+  console.log(
+    `  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds}${least > 0 ? ` --operations ${least}` : ''} --target ${target}`,
+  );
 }
-console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${reshards} reshards, ${broken} schedules broke a promise`);
+console.log(
+  `${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${reshards} reshards, ${broken} schedules broke a promise`,
+);
 process.exitCode = broken > 0 ? 1 : 0;
 
 function exitWithUsage() {

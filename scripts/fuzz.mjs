@@ -1,7 +1,7 @@
 // `npm run fuzz -- --minutes 60`: generated and damaged input against real processes: request bodies, uploads, raw
-// HTTP, HTTP/2, RPC frames with and without the cluster's secret, stored files, files that are imported, and threads that end.
-// The targets share the minutes. Each finding is written to a file, which `npm run fuzz -- --replay FILE` runs again; exit
-// code 1 if there was any.
+// HTTP, HTTP/2, RPC frames with and without the cluster's secret, stored files, files that are imported, and threads
+// that end. The targets share the minutes. Each finding is written to a file, which `npm run fuzz -- --replay FILE`
+// runs again; exit code 1 if there was any.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -39,7 +39,12 @@ const { openTarget } = require('../test/fuzz/targets.ts');
 const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
 /** @type {readonly (typeof TARGET_NAMES)[number][]} */
 const names = values.only === '' ? TARGET_NAMES : /** @type {any} */ (values.only.split(','));
-if (values.help || !(minutes > 0) || !Number.isSafeInteger(seed) || !names.every((name) => TARGET_NAMES.includes(name))) {
+if (
+  values.help ||
+  !(minutes > 0) ||
+  !Number.isSafeInteger(seed) ||
+  !names.every((name) => TARGET_NAMES.includes(name))
+) {
   console.error(USAGE);
   process.exit(values.help ? 0 : 2);
 }
@@ -76,9 +81,16 @@ let findings = 0;
 for (const name of names) {
   target = openTarget(name, environment);
   const began = performance.now();
-  const report = await fuzz(target, { seed, untilMs: began + (minutes * 60_000) / names.length, folder: join(ROOT, values.out), log: (line) => console.log(line) });
+  const report = await fuzz(target, {
+    seed,
+    untilMs: began + (minutes * 60_000) / names.length,
+    folder: join(ROOT, values.out),
+    log: (line) => console.log(line),
+  });
   findings += report.findings.length;
-  console.log(`${name}: ${report.cases} cases in ${((performance.now() - began) / 1000).toFixed(0)} s, ${report.findings.length} findings`);
+  console.log(
+    `${name}: ${report.cases} cases in ${((performance.now() - began) / 1000).toFixed(0)} s, ${report.findings.length} findings`,
+  );
 }
 console.log(`SEED=${seed}: ${findings} findings${findings === 0 ? '' : `, in ${values.out}`}`);
 process.exit(findings === 0 ? 0 : 1);

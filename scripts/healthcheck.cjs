@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A container's health check: asks the operations port of the process in the same container, by default for /livez. Exits
-// with 0 if it answers 200, otherwise with 1 and a line that says why.
+// A container's health check: asks the operations port of the process in the same container, by default for /livez.
+// Exits with 0 if it answers 200, otherwise with 1 and a line that says why.
 //
 //   node scripts/healthcheck.cjs [livez | readyz]
 const { get } = require('node:http');
@@ -23,11 +23,18 @@ const ports = process.env.OPS_PORT ? [process.env.OPS_PORT] : DEFAULT_PORTS;
  */
 function ask(port) {
   return new Promise((resolve, reject) => {
-    const request = get({ host: WILDCARDS[host] ?? host, port, path: `/${path}`, timeout: TIMEOUT_MS, agent: false }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8').on('data', (part) => (text += part));
-      answer.on('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(`port ${port}: ${answer.statusCode} ${text.trim()}`))));
-    });
+    const request = get(
+      { host: WILDCARDS[host] ?? host, port, path: `/${path}`, timeout: TIMEOUT_MS, agent: false },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part) => (text += part));
+        answer.on('end', () =>
+          answer.statusCode === 200
+            ? resolve()
+            : reject(new Error(`port ${port}: ${answer.statusCode} ${text.trim()}`)),
+        );
+      },
+    );
     request.on('timeout', () => request.destroy(new Error(`port ${port}: no answer within ${TIMEOUT_MS} ms`)));
     request.on('error', reject);
   });

@@ -25,7 +25,11 @@ export function ensureHelm({ log = (line) => console.log(`setup: ${line}`) } = {
   const folder = mkdtempSync(join(dirname(dirname(HELM)), 'build-'));
   try {
     const words = ['install', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v3/cmd/helm@${VERSION}`];
-    const { status, stderr } = spawnSync('go', words, { cwd: folder, encoding: 'utf8', env: { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod' } });
+    const { status, stderr } = spawnSync('go', words, {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod' },
+    });
     if (status !== 0) {
       log(`Helm could not be built: ${stderr.trim().split('\n').at(-1)}`);
       return;

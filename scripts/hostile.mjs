@@ -1,6 +1,6 @@
-// `npm run hostile`: hostile clients and strangers against a real process (or a cluster), one attack after the other and then all at
-// once, while one normal client searches and another asks /livez. Prints for each attack how long these two waited.
-// Exit code 1 if a wait exceeds the limit, or if anything else happened that no client may cause.
+// `npm run hostile`: hostile clients and strangers against a real process (or a cluster), one attack after the other
+// and then all at once, while one normal client searches and another asks /livez. Prints for each attack how long these
+// two waited. Exit code 1 if a wait exceeds the limit, or if anything else happened that no client may cause.
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,8 +41,19 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-const [seconds, limitMs, patience, seed, nice] = [values.seconds, values['limit-ms'], values.patience, values.seed, values.nice].map(Number);
-if (values.help || ![seconds, limitMs, patience].every((value) => value > 0) || !Number.isSafeInteger(seed) || !Number.isInteger(nice)) {
+const [seconds, limitMs, patience, seed, nice] = [
+  values.seconds,
+  values['limit-ms'],
+  values.patience,
+  values.seed,
+  values.nice,
+].map(Number);
+if (
+  values.help ||
+  ![seconds, limitMs, patience].every((value) => value > 0) ||
+  !Number.isSafeInteger(seed) ||
+  !Number.isInteger(nice)
+) {
   console.error(USAGE);
   process.exit(values.help ? 0 : 2);
 }
@@ -60,7 +71,12 @@ if (values.list) {
   for (const { name, role } of ATTACKS) console.log(`${name} (${role})`);
   process.exit(0);
 }
-const rounds = roundsOf(values.only.split(',').filter(Boolean), { together: values.together, mixes: Number(values.mixes), seed, isCluster: values.cluster });
+const rounds = roundsOf(values.only.split(',').filter(Boolean), {
+  together: values.together,
+  mixes: Number(values.mixes),
+  seed,
+  isCluster: values.cluster,
+});
 if (rounds.length < 2) {
   console.error(`there is no attack named ${values.only}; --list names them`);
   process.exit(2);
@@ -70,7 +86,10 @@ if (values.cluster) await ensureEtcdOrExit();
 
 const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
 /** @type {Record<string, string>} */
-const environment = profile === null ? {} : { options: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
+const environment =
+  profile === null
+    ? {}
+    : { options: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
 const stages = values.cluster ? new ClusterStages({ byTls: values['member-tls'] }) : new EmbeddedStages(environment);
 /** @type {Awaited<ReturnType<typeof stages.open>> | null} */
 let stage = null;
@@ -114,5 +133,7 @@ try {
   stages.close();
 }
 for (const { name, found } of over) console.log(`\n${name}\n${found.map((line) => `  ${line}`).join('\n')}`);
-console.log(`\n${rounds.length} rounds, ${over.length} over the limit of ${limitMs} ms or otherwise wrong; again: npm run hostile -- --seed ${seed} --only <names>`);
+console.log(
+  `\n${rounds.length} rounds, ${over.length} over the limit of ${limitMs} ms or otherwise wrong; again: npm run hostile -- --seed ${seed} --only <names>`,
+);
 process.exitCode = over.length > 0 ? 1 : 0;

@@ -1,6 +1,6 @@
 // Loads a program, one file of dist/programs. What it compiles to is kept for the next process that loads it: from Node
-// 22 on by Node itself, on Node 20 in a file that a process writes when it ends in order. What is in that folder is run;
-// it lies beside the rest of the set-up, where nobody else writes. Where it can't be written, each start compiles.
+// 22 on by Node itself, on Node 20 in a file that a process writes when it ends in order. What is in that folder is
+// run; it lies beside the rest of the set-up, where nobody else writes. Where it can't be written, each start compiles.
 // A program has no import(), which Node 20 has no stable way to allow in such code.
 const { createHash } = require('node:crypto');
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
@@ -9,7 +9,9 @@ const { basename, dirname, join } = require('node:path');
 const { Script } = require('node:vm');
 
 const COMPILED = join(__dirname, '..', '.setup', 'compiled');
-/** Of a digest of the source and the code: V8 compares no more than the length of the source, and takes damaged code. */
+/**
+ * Of a digest of the source and the code: V8 compares no more than the length of the source, and takes damaged code.
+ */
 const DIGEST_BYTES = 20;
 
 /**
@@ -35,7 +37,9 @@ function runKept(file, codeFile) {
   const cachedData = readCode(codeFile, source);
   const script = new Script(nodeModule.wrap(source.toString()), { filename: file, cachedData });
   const module = { exports: {} };
-  script.runInThisContext().call(module.exports, module.exports, nodeModule.createRequire(file), module, file, dirname(file));
+  script
+    .runInThisContext()
+    .call(module.exports, module.exports, nodeModule.createRequire(file), module, file, dirname(file));
   if (cachedData !== undefined && script.cachedDataRejected === false) return;
   // As late as may be, because functions are compiled when they are first called.
   process.once('exit', () => writeCode(codeFile, source, script.createCachedData()));

@@ -14,7 +14,10 @@ const READY_WITHIN_MS = 120_000;
 /** Longer than the default of SHUTDOWN_TIMEOUT_MS, after which a process ends by itself. */
 const STOP_WITHIN_MS = 30_000;
 
-/** @typedef {{ nodes: number, coordinators: number, replicas: number, shards: number, port: number, folder: string, restarts: boolean }} LocalClusterOptions */
+/**
+ * @typedef {{ nodes: number, coordinators: number, replicas: number, shards: number, port: number, folder: string,
+ * restarts: boolean }} LocalClusterOptions
+ */
 /**
  * @typedef {object} Member
  * @property {'etcd' | 'node' | 'coordinator'} role
@@ -51,9 +54,16 @@ export class LocalCluster {
     this.#folder = resolve(options.folder);
     mkdirSync(join(this.#folder, 'logs'), { recursive: true });
     this.#apiKey = process.env.API_KEY || this.#kept('api-key', () => `qv_${randomBytes(24).toString('base64url')}`);
-    this.#secret = process.env.CLUSTER_SECRET || this.#kept('cluster-secret', () => randomBytes(24).toString('base64url'));
+    this.#secret =
+      process.env.CLUSTER_SECRET || this.#kept('cluster-secret', () => randomBytes(24).toString('base64url'));
     this.#members = this.#plan();
-    writeFileSync(this.#scrapeFile, scrapeConfig({ targets: this.#members.flatMap(({ opsPort }) => (opsPort ? [`${HOST}:${opsPort}`] : [])), rulesFile: join(ROOT, 'helm', 'files', 'alerts.yaml') }));
+    writeFileSync(
+      this.#scrapeFile,
+      scrapeConfig({
+        targets: this.#members.flatMap(({ opsPort }) => (opsPort ? [`${HOST}:${opsPort}`] : [])),
+        rulesFile: join(ROOT, 'helm', 'files', 'alerts.yaml'),
+      }),
+    );
   }
 
   get #scrapeFile() {
@@ -88,7 +98,9 @@ export class LocalCluster {
   }
 
   describe() {
-    const rows = this.#members.map(({ role, id, port, child }) => `  ${role.padEnd(12)} ${id.padEnd(14)} ${HOST}:${port}   pid ${child?.pid ?? '-'}`);
+    const rows = this.#members.map(
+      ({ role, id, port, child }) => `  ${role.padEnd(12)} ${id.padEnd(14)} ${HOST}:${port}   pid ${child?.pid ?? '-'}`,
+    );
     const [first] = this.#members.filter(({ role }) => role === 'coordinator');
     return [
       `Quiver cluster in ${this.#folder}`,
@@ -129,7 +141,10 @@ export class LocalCluster {
       ],
       environment: {},
     };
-    /** @type {<Role extends 'node' | 'coordinator'>(role: Role, id: string, own: Record<string, string>) => Omit<Member, 'port'>} */
+    /**
+     * @type {<Role extends 'node' | 'coordinator'>(role: Role, id: string, own: Record<string, string>) => Omit<Member,
+     * 'port'>}
+     */
     const quiver = (role, id, own) => ({
       role,
       id,
@@ -142,7 +157,11 @@ export class LocalCluster {
       ...Array.from({ length: nodes }, (_, i) => {
         const rpcPort = port + PORTS.nodeRpc + i;
         return {
-          ...quiver('node', `node-${i}`, { RPC_PORT: String(rpcPort), OPS_PORT: String(port + PORTS.nodeOps + i), ADVERTISE_ADDRESS: `${HOST}:${rpcPort}` }),
+          ...quiver('node', `node-${i}`, {
+            RPC_PORT: String(rpcPort),
+            OPS_PORT: String(port + PORTS.nodeOps + i),
+            ADVERTISE_ADDRESS: `${HOST}:${rpcPort}`,
+          }),
           port: rpcPort,
           opsPort: port + PORTS.nodeOps + i,
         };
@@ -171,8 +190,13 @@ export class LocalCluster {
   #spawn(member) {
     if (this.#isStopping) return;
     const file = this.#openLog(member);
-    // A process group of its own: a Ctrl-C in the terminal must reach only this process, which stops the others in order.
-    const child = spawn(member.command, member.words, { env: { ...process.env, ...member.environment }, stdio: ['ignore', file, file], detached: true });
+    // A process group of its own: a Ctrl-C in the terminal must reach only this process, which stops the others in
+    // order.
+    const child = spawn(member.command, member.words, {
+      env: { ...process.env, ...member.environment },
+      stdio: ['ignore', file, file],
+      detached: true,
+    });
     if (typeof file === 'number') closeSync(file);
     member.child = child;
     member.ended = new Promise((/** @type {(value?: undefined) => void} */ done) => {
@@ -184,7 +208,9 @@ export class LocalCluster {
         done();
         if (member.child === child) member.child = null;
         if (this.#isStopping) return;
-        this.#log(`${member.id} ended (${signal ?? `exit code ${code}`}); its log is ${join(this.#folder, 'logs', `${member.id}.log`)}`);
+        this.#log(
+          `${member.id} ended (${signal ?? `exit code ${code}`}); its log is ${join(this.#folder, 'logs', `${member.id}.log`)}`,
+        );
         if (this.#options.restarts) setTimeout(() => this.#spawn(member), RESTART_AFTER_MS);
         this.#writeState();
       });
@@ -223,7 +249,9 @@ export class LocalCluster {
    */
   async #modelReason({ port }) {
     const answer = await fetch(`http://${HOST}:${port}/v1/health`, { headers: { 'x-api-key': this.#apiKey } });
-    const { data } = /** @type {{ data: { embedding: { fallback_reason: string | null } } | null }} */ (await answer.json());
+    const { data } = /** @type {{ data: { embedding: { fallback_reason: string | null } } | null }} */ (
+      await answer.json()
+    );
     return data?.embedding.fallback_reason ?? null;
   }
 
@@ -241,14 +269,22 @@ export class LocalCluster {
   async #until(holds, what) {
     for (const deadline = Date.now() + READY_WITHIN_MS; !this.#isStopping;) {
       if (await holds().catch(() => false)) return;
-      if (Date.now() > deadline) throw new Error(`${what} is not ready after ${READY_WITHIN_MS / 1000} s; the logs are in ${join(this.#folder, 'logs')}`);
+      if (Date.now() > deadline)
+        throw new Error(
+          `${what} is not ready after ${READY_WITHIN_MS / 1000} s; the logs are in ${join(this.#folder, 'logs')}`,
+        );
       await new Promise((wake) => setTimeout(wake, 100));
     }
   }
 
   /** Writes cluster.json: what other programs need to know about the processes. */
   #writeState() {
-    const processes = this.#members.map(({ role, id, port, child }) => ({ role, id, address: `${HOST}:${port}`, pid: child?.pid ?? null }));
+    const processes = this.#members.map(({ role, id, port, child }) => ({
+      role,
+      id,
+      address: `${HOST}:${port}`,
+      pid: child?.pid ?? null,
+    }));
     const file = join(this.#folder, 'cluster.json');
     try {
       writeFileSync(`${file}.next`, `${JSON.stringify({ processes }, null, 2)}\n`);
@@ -277,5 +313,8 @@ function settingNotices() {
   const { describeUnknown, unknownSettings } = compiled('./unknown-settings.js');
   const { SETTINGS } = compiled('./settings.js');
   const limit = Number(process.env.RATE_LIMIT_PER_MINUTE || SETTINGS.rateLimitPerMinute.fallback);
-  return [...(limit > 0 ? [`Each key may make ${limit} requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).`] : []), ...unknownSettings(process.env).map(describeUnknown)];
+  return [
+    ...(limit > 0 ? [`Each key may make ${limit} requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).`] : []),
+    ...unknownSettings(process.env).map(describeUnknown),
+  ];
 }

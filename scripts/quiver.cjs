@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
-// this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver repair`: what of a data folder is gone, and
-// what is to become of it.  Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set up, or npm's
-// package, whose first start builds its native parts. This file is CommonJS, because loading an ES module already uses libuv's
-// thread pool, whose size is fixed at its first use.
+// this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver repair`: what of a data folder
+// is gone, and what is to become of it.  Every other word is a command of cli/ (docs/command-line.md). Needs a checkout
+// or image that is set up, or npm's package, whose first start builds its native parts. This file is CommonJS, because
+// loading an ES module already uses libuv's thread pool, whose size is fixed at its first use.
 const { existsSync } = require('node:fs');
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
@@ -11,7 +11,11 @@ const { loadProgram } = require('./load-program.cjs');
 
 const DIST = join(__dirname, '..', 'dist');
 /** What scripts/make/build-native.mjs makes. */
-const ADDONS = ['node/engine/native/build/vectors.node', 'coordinator/api/native/build/body-scanner.node', 'node/engine/kv/native/build/store.node'];
+const ADDONS = [
+  'node/engine/native/build/vectors.node',
+  'coordinator/api/native/build/body-scanner.node',
+  'node/engine/kv/native/build/store.node',
+];
 /** For RocksDB's calls: a waiting fsync must not keep a search from its core. The same as libuv's default. */
 const STORAGE_THREADS = 4;
 
@@ -43,8 +47,8 @@ function become(role) {
 }
 
 /**
- * What is written to a reader that has gone (`| head`) or to a full disk ends what only prints, without a stack: nothing else
- * is left to do. A service looks after that by itself, and so do the commands of cli/.
+ * What is written to a reader that has gone (`| head`) or to a full disk ends what only prints, without a stack:
+ * nothing else is left to do. A service looks after that by itself, and so do the commands of cli/.
  */
 function endWithOutput() {
   process.stdout.on('error', (error) => {
@@ -67,9 +71,14 @@ function run([word = '', ...rest]) {
   } else if (word === 'etcd-users' && rest.length === 0) {
     require(join(DIST, 'shared', 'member', 'etcd-users-command.js'));
   } else if (asksForHelp || (!OTHERS.includes(word) && !Object.hasOwn(ROLES, word))) {
-    void require(join(DIST, 'cli', 'main.js')).main(word === '' ? [] : [word, ...rest], require('../package.json').version);
+    void require(join(DIST, 'cli', 'main.js')).main(
+      word === '' ? [] : [word, ...rest],
+      require('../package.json').version,
+    );
   } else {
-    process.stderr.write(`usage: quiver ${word}${word === 'check-config' ? ' [role]' : ''}\nThe environment configures it: see docs/configuration.md.\n`);
+    process.stderr.write(
+      `usage: quiver ${word}${word === 'check-config' ? ' [role]' : ''}\nThe environment configures it: see docs/configuration.md.\n`,
+    );
     process.exitCode = 2;
   }
 }

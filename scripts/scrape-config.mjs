@@ -1,6 +1,6 @@
 /**
- * The configuration of a Prometheus for a cluster on this machine: one scrape job over all operations ports, and the alert
- * rules. It is JSON, which is also YAML.
+ * The configuration of a Prometheus for a cluster on this machine: one scrape job over all operations ports, and the
+ * alert rules. It is JSON, which is also YAML.
  * @param {{ targets: string[], rulesFile: string }} parts
  */
 export function scrapeConfig({ targets, rulesFile }) {

@@ -1,5 +1,5 @@
-// `npm run screenshots`: makes the pictures of the dashboard in docs/images, of a real server with the texts of the demo.
-// EMBEDDING_MODEL says which model embeds them (a folder, say); the default is the server's own.
+// `npm run screenshots`: makes the pictures of the dashboard in docs/images, of a real server with the texts of the
+// demo. EMBEDDING_MODEL says which model embeds them (a folder, say); the default is the server's own.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,13 +19,28 @@ const WINDOW = { width: 1200, height: 760 };
 
 /**
  * Each picture with the address of the page, and what is done there before it is taken.
- * @type {{ name: string, hash: string, isDark?: boolean, window?: { width: number, height: number }, prepare: (page: Page) => Promise<unknown> }[]}
+ * @type {{ name: string, hash: string, isDark?: boolean, window?: { width: number, height: number }, prepare: (page:
+ * Page) => Promise<unknown> }[]}
  */
 const PICTURES = [
   { name: 'dashboard-home', hash: '#/', prepare: showTraffic },
-  { name: 'dashboard-search', hash: '#/collections/demo/search?mode=hybrid&q=a+planet+with+rings', prepare: (page) => page.getByRole('listitem').nth(3).waitFor() },
-  { name: 'dashboard-map', hash: '#/collections/demo/map', isDark: true, window: { width: 1200, height: 900 }, prepare: unfoldMap },
-  { name: 'dashboard-browse', hash: '#/collections/demo/browse', prepare: (page) => page.getByRole('row').nth(5).waitFor() },
+  {
+    name: 'dashboard-search',
+    hash: '#/collections/demo/search?mode=hybrid&q=a+planet+with+rings',
+    prepare: (page) => page.getByRole('listitem').nth(3).waitFor(),
+  },
+  {
+    name: 'dashboard-map',
+    hash: '#/collections/demo/map',
+    isDark: true,
+    window: { width: 1200, height: 900 },
+    prepare: unfoldMap,
+  },
+  {
+    name: 'dashboard-browse',
+    hash: '#/collections/demo/browse',
+    prepare: (page) => page.getByRole('row').nth(5).waitFor(),
+  },
   {
     name: 'dashboard-phone',
     hash: '#/collections/demo/search?q=animals+that+sleep+in+winter',
@@ -40,10 +55,23 @@ const PICTURES = [
  */
 async function showTraffic(page) {
   await page.getByText('ready').first().waitFor();
-  for (const [round, text] of ['ice', 'a planet with rings', 'metal that melts', 'animals that sleep', 'rivers', 'the printing press', 'stars', 'bread'].entries()) {
+  for (const [round, text] of [
+    'ice',
+    'a planet with rings',
+    'metal that melts',
+    'animals that sleep',
+    'rivers',
+    'the printing press',
+    'stars',
+    'bread',
+  ].entries()) {
     for (let i = 0; i < 10 + 6 * (round % 3); i++) {
       const body = JSON.stringify({ text: `${text} ${i % 5}`, k: 10 });
-      await fetch(`${new URL(page.url()).origin}/v1/collections/demo/search`, { method: 'POST', headers: { 'x-api-key': KEY, 'content-type': 'application/json' }, body });
+      await fetch(`${new URL(page.url()).origin}/v1/collections/demo/search`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+        body,
+      });
     }
     await page.waitForTimeout(4000);
   }
@@ -61,13 +89,29 @@ await ensureChromium({ log: (line) => console.log(`setup: ${line}`) });
 const { chromium } = await import('playwright-core');
 const data = mkdtempSync(join(tmpdir(), 'quiver-screenshots-'));
 const server = spawn(process.execPath, [join(ROOT, 'scripts', 'quiver.cjs'), 'embedded'], {
-  env: { ...process.env, API_KEY: KEY, PORT: '0', OPS_PORT: '0', HOST: '127.0.0.1', DATA_DIR: data, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn' },
+  env: {
+    ...process.env,
+    API_KEY: KEY,
+    PORT: '0',
+    OPS_PORT: '0',
+    HOST: '127.0.0.1',
+    DATA_DIR: data,
+    RATE_LIMIT_PER_MINUTE: '0',
+    LOG_LEVEL: 'warn',
+  },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
-const browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+const browser = await chromium.launch({
+  executablePath: chromiumPath(),
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+});
 try {
   const baseUrl = await addressOf(server);
-  const answer = await fetch(`${baseUrl}/v1/demo`, { method: 'POST', headers: { 'x-api-key': KEY }, signal: AbortSignal.timeout(START_DEADLINE_MS) });
+  const answer = await fetch(`${baseUrl}/v1/demo`, {
+    method: 'POST',
+    headers: { 'x-api-key': KEY },
+    signal: AbortSignal.timeout(START_DEADLINE_MS),
+  });
   const { error } = /** @type {{ error: { message: string } | null }} */ (await answer.json());
   if (error !== null) throw new Error(error.message);
   mkdirSync(FOLDER, { recursive: true });
@@ -83,7 +127,11 @@ try {
  * @param {typeof PICTURES[number]} picture
  */
 async function take(baseUrl, { name, hash, isDark = false, window = WINDOW, prepare }) {
-  const context = await browser.newContext({ viewport: window, colorScheme: isDark ? 'dark' : 'light', reducedMotion: 'reduce' });
+  const context = await browser.newContext({
+    viewport: window,
+    colorScheme: isDark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   await page.goto(`${baseUrl}/ui`);

@@ -1,5 +1,5 @@
-// Makes a checkout ready to run: system packages, npm packages from the lock file, compiled TypeScript, the dashboard's files,
-// native addons.
+// Makes a checkout ready to run: system packages, npm packages from the lock file, compiled TypeScript, the dashboard's
+// files, native addons.
 // Each step is skipped if its inputs have not changed since its last run, so a second run takes a fraction of a second.
 // Uses only Node's own modules until the packages are installed.
 //
@@ -62,20 +62,36 @@ async function runSteps(log, packagesOnly) {
  * @param {AbortSignal} stop
  */
 async function installAndCompile(log, packagesOnly, stop) {
-  const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
+  const lock = hashOf(
+    [join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')],
+    [process.versions.modules, process.arch],
+  );
   if (!isStamped(MODULES_STAMP, lock)) {
     log('installing npm packages');
     await runBeside(...npmWords(['ci', '--no-audit', '--no-fund', '--loglevel=error']), stop);
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
-  const sources = SOURCE_FOLDERS.flatMap((folder) => ['.ts', '.json'].flatMap((ending) => filesUnder(join(ROOT, folder), ending)));
-  const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json'), join(ROOT, 'scripts', 'make', 'bundle-programs.mjs')], [lock]);
+  const sources = SOURCE_FOLDERS.flatMap((folder) =>
+    ['.ts', '.json'].flatMap((ending) => filesUnder(join(ROOT, folder), ending)),
+  );
+  const sourceHash = hashOf(
+    [
+      ...sources,
+      join(ROOT, 'tsconfig.json'),
+      join(ROOT, 'tsconfig.build.json'),
+      join(ROOT, 'scripts', 'make', 'bundle-programs.mjs'),
+    ],
+    [lock],
+  );
   if (!isStamped(DIST_STAMP, sourceHash)) {
     log('compiling TypeScript');
     await compile(sourceHash, stop);
   }
-  const dashboardHash = hashOf([...filesUnder(DASHBOARD, ''), join(ROOT, 'scripts', 'make', 'build-dashboard.mjs')], [lock]);
+  const dashboardHash = hashOf(
+    [...filesUnder(DASHBOARD, ''), join(ROOT, 'scripts', 'make', 'build-dashboard.mjs')],
+    [lock],
+  );
   if (isStamped(DASHBOARD_STAMP, dashboardHash)) return;
   log('building the dashboard');
   await replaceDashboard(dashboardHash);
@@ -97,7 +113,8 @@ async function replaceDashboard(hash) {
 }
 
 /**
- * Compiles into another folder, which replaces `dist` at the end: a process that runs from `dist` never sees a half of it.
+ * Compiles into another folder, which replaces `dist` at the end: a process that runs from `dist` never sees a half of
+ * it.
  * @param {string} sourceHash
  * @param {AbortSignal} stop
  */
@@ -106,10 +123,15 @@ async function compile(sourceHash, stop) {
   const next = `${dist}.next`;
   const last = `${dist}.last`;
   for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true });
-  await runBeside(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next], stop);
+  await runBeside(
+    process.execPath,
+    [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next],
+    stop,
+  );
   await bundlePrograms(next);
   // The page is of other sources: it stays as it is.
-  for (const kept of [join(dist, 'ui'), DASHBOARD_STAMP]) if (existsSync(kept)) cpSync(kept, join(next, basename(kept)), { recursive: true });
+  for (const kept of [join(dist, 'ui'), DASHBOARD_STAMP])
+    if (existsSync(kept)) cpSync(kept, join(next, basename(kept)), { recursive: true });
   writeFileSync(join(next, basename(DIST_STAMP)), sourceHash);
   if (existsSync(dist)) renameSync(dist, last);
   renameSync(next, dist);
@@ -117,8 +139,8 @@ async function compile(sourceHash, stop) {
 }
 
 /**
- * Builds the addons of a package that npm has installed: what it was compiled to comes with it. Prints one clear message
- * when that can't be done, and ends the process.
+ * Builds the addons of a package that npm has installed: what it was compiled to comes with it. Prints one clear
+ * message when that can't be done, and ends the process.
  */
 export async function setUpNativeOrExit() {
   const log = (/** @type {string} */ line) => process.stderr.write(`setup: ${line}\n`);
@@ -173,7 +195,12 @@ function npmWords(words) {
  * @returns {Promise<void>}
  */
 function runBeside(command, words, stop) {
-  const child = spawn(command, words, { cwd: ROOT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'], signal: stop });
+  const child = spawn(command, words, {
+    cwd: ROOT,
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal: stop,
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
   return new Promise((done, fail) => {
@@ -188,7 +215,12 @@ function runBeside(command, words, stop) {
  * @param {string} [folder]
  */
 function run(command, words, folder = ROOT) {
-  const result = spawnSync(command, words, { cwd: folder, encoding: 'utf8', env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 });
+  const result = spawnSync(command, words, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: cleanEnvironment(),
+    maxBuffer: 64 * 1024 * 1024,
+  });
   if (result.error) throw new Error(`${command} could not be run: ${result.error.message}`);
   if (result.status !== 0) throw failureOf(command, words, `${result.stdout}\n${result.stderr}`);
 }
@@ -205,7 +237,8 @@ function failureOf(command, words, output) {
 /** With NODE_ENV=production or npm's omit settings, the compiler would not be installed. */
 function cleanEnvironment() {
   const environment = { ...process.env };
-  for (const name of Object.keys(environment)) if (/^(NODE_ENV|npm_config_(omit|production|only|dry_run))$/i.test(name)) delete environment[name];
+  for (const name of Object.keys(environment))
+    if (/^(NODE_ENV|npm_config_(omit|production|only|dry_run))$/i.test(name)) delete environment[name];
   return environment;
 }
 
@@ -251,4 +284,5 @@ export async function setUpOrExit(options) {
   }
 }
 
-if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await setUpOrExit({ packagesOnly: process.argv[2] === 'packages' });
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1])
+  await setUpOrExit({ packagesOnly: process.argv[2] === 'packages' });

@@ -7,7 +7,10 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { ROOT, runNpm } from './setup.mjs';
 
-const MAJORS = process.argv.length > 2 ? process.argv.slice(2) : majorsOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).engines.node);
+const MAJORS =
+  process.argv.length > 2
+    ? process.argv.slice(2)
+    : majorsOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).engines.node);
 const CACHE = join(ROOT, '.setup', 'nodes');
 const CLONE = join(CACHE, 'clone');
 /** A first set-up compiles for minutes on a small machine. */
@@ -28,7 +31,19 @@ function nodeOf(major) {
   const binary = join(folder, 'node_modules', `node-${platform}`, 'bin', 'node');
   if (!existsSync(binary)) {
     mkdirSync(folder, { recursive: true });
-    runNpm(['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `node-${platform}@${major}`], folder);
+    runNpm(
+      [
+        'install',
+        '--prefix',
+        folder,
+        '--no-save',
+        '--no-audit',
+        '--no-fund',
+        '--loglevel=error',
+        `node-${platform}@${major}`,
+      ],
+      folder,
+    );
   }
   return binary;
 }
@@ -63,8 +78,19 @@ async function tryStart(binary) {
   rmSync(data, { recursive: true, force: true });
   const [port, opsPort] = [await freePort(), await freePort()];
   const startedMs = performance.now();
-  const settings = { PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: data, API_KEY: 'test-nodes-key', EMBEDDING_MODEL: 'builtin', LOG_LEVEL: 'warn' };
-  const child = spawn(binary, ['scripts/start.cjs'], { cwd: CLONE, env: environmentOf(binary, settings), stdio: ['ignore', 'inherit', 'inherit'] });
+  const settings = {
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    DATA_DIR: data,
+    API_KEY: 'test-nodes-key',
+    EMBEDDING_MODEL: 'builtin',
+    LOG_LEVEL: 'warn',
+  };
+  const child = spawn(binary, ['scripts/start.cjs'], {
+    cwd: CLONE,
+    env: environmentOf(binary, settings),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
   /** @type {(path: string, body: unknown) => Promise<any>} */
   const call = async (path, body) => {

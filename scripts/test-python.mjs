@@ -1,23 +1,43 @@
 // `npm run test:python`: the Python packages in `clients`, with all that they need, from PyPI.
 //
-// Makes an environment in .setup/python, runs the tests, types and rules of each package there (as `npm test` does where Python
-// has what they need), builds sdists and wheels, installs the wheels in an empty environment each, and runs there the first
-// example of each README. PYTHON names the interpreter (3.10 or later; default: python3).
+// Makes an environment in .setup/python, runs the tests, types and rules of each package there (as `npm test` does
+// where Python has what they need), builds sdists and wheels, installs the wheels in an empty environment each, and
+// runs there the first example of each README. PYTHON names the interpreter (3.10 or later; default: python3).
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, setUpOrExit } from './setup.mjs';
 
-const PACKAGES = ['python', 'python-langchain', 'python-llama-index', 'python-haystack'].map((folder) => join(ROOT, 'clients', folder));
+const PACKAGES = ['python', 'python-langchain', 'python-llama-index', 'python-haystack'].map((folder) =>
+  join(ROOT, 'clients', folder),
+);
 const ENVIRONMENT = join(ROOT, '.setup/python');
 const python = join(ENVIRONMENT, 'bin/python');
 
 await setUpOrExit();
 run(process.env.PYTHON ?? 'python3', ['-m', 'venv', ENVIRONMENT]);
-run(python, ['-m', 'pip', 'install', '--quiet', '--upgrade', 'pip', 'trio', ...PACKAGES.flatMap((folder) => ['--editable', `${folder}[dev]`])]);
+run(python, [
+  '-m',
+  'pip',
+  'install',
+  '--quiet',
+  '--upgrade',
+  'pip',
+  'trio',
+  ...PACKAGES.flatMap((folder) => ['--editable', `${folder}[dev]`]),
+]);
 
-run(process.execPath, [join(ROOT, 'node_modules/jest/bin/jest.js'), '--config', join(ROOT, 'jest.config.js'), 'test/integration/python-packages'], { PYTHON: python });
+run(
+  process.execPath,
+  [
+    join(ROOT, 'node_modules/jest/bin/jest.js'),
+    '--config',
+    join(ROOT, 'jest.config.js'),
+    'test/integration/python-packages',
+  ],
+  { PYTHON: python },
+);
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-python-'));
 try {
@@ -53,7 +73,12 @@ function wheelOf(source, wheels) {
 
 /** @param {string} source @returns {string} */
 function projectName(source) {
-  const names = { python: 'quiver-vector-client', 'python-langchain': 'langchain-quiver', 'python-llama-index': 'llama-index-vector-stores-quiver', 'python-haystack': 'quiver-haystack' };
+  const names = {
+    python: 'quiver-vector-client',
+    'python-langchain': 'langchain-quiver',
+    'python-llama-index': 'llama-index-vector-stores-quiver',
+    'python-haystack': 'quiver-haystack',
+  };
   return names[/** @type {keyof typeof names} */ (source.split('/').at(-1))];
 }
 

@@ -28,9 +28,19 @@ if (mode === '--all') {
 const checks = [
   [modulePath('oxlint', 'bin', 'oxlint')],
   [modulePath('oxfmt', 'bin', 'oxfmt'), '--check', ROOT],
-  ...['tsconfig.json', 'tsconfig.scripts.json', 'tsconfig.bench.json', 'dashboard/tsconfig.json'].map((file) => [modulePath('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, file)]),
+  ...['tsconfig.json', 'tsconfig.scripts.json', 'tsconfig.bench.json', 'dashboard/tsconfig.json'].map((file) => [
+    modulePath('typescript', 'bin', 'tsc'),
+    '--noEmit',
+    '-p',
+    join(ROOT, file),
+  ]),
 ];
-const tests = [modulePath('jest', 'bin', 'jest.js'), '--config', join(ROOT, mode === '--all' ? 'jest.config.js' : 'jest.fast.config.js'), ...words];
+const tests = [
+  modulePath('jest', 'bin', 'jest.js'),
+  '--config',
+  join(ROOT, mode === '--all' ? 'jest.config.js' : 'jest.fast.config.js'),
+  ...words,
+];
 for (const step of mode === '--fast' ? [tests] : [...checks, tests]) {
   const { status } = spawnSync(process.execPath, step, { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);

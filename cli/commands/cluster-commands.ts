@@ -20,20 +20,40 @@ export function addClusterCommands(program: Command, context: CommandContext): v
       const state = await connect(context, options).client.cluster.state();
       if (options.json) return printJson(context, state);
       const { output } = context;
-      output.write(`${state.mode}${state.controller === null ? '' : `, controlled by ${state.controller}`}; ${count(state.coordinators.length)} coordinators\n\n`);
+      output.write(
+        `${state.mode}${state.controller === null ? '' : `, controlled by ${state.controller}`}; ${count(state.coordinators.length)} coordinators\n\n`,
+      );
       output.write(
         table(
           ['node', 'state', 'since', 'zone', 'address', 'primaries', 'replicas', 'vectors', 'disk'],
-          state.nodes.map((node) => [node.id, node.state, node.down_since ?? '', node.zone, node.address, node.primaries, node.replicas, node.vectors, size(node.disk_bytes)]),
+          state.nodes.map((node) => [
+            node.id,
+            node.state,
+            node.down_since ?? '',
+            node.zone,
+            node.address,
+            node.primaries,
+            node.replicas,
+            node.vectors,
+            size(node.disk_bytes),
+          ]),
         ),
       );
       const unwell = state.shards.filter(({ state: health }) => health !== 'ok');
-      output.write(`\n${count(state.shards.length)} shards, ${unwell.length === 0 ? 'all ok' : `${count(unwell.length)} not ok`}\n`);
+      output.write(
+        `\n${count(state.shards.length)} shards, ${unwell.length === 0 ? 'all ok' : `${count(unwell.length)} not ok`}\n`,
+      );
       if (unwell.length > 0)
         output.write(
           `\n${table(
             ['collection', 'shard', 'state', 'primary', 'in sync'],
-            unwell.map((shard) => [shard.collection, shard.shard, shard.state, shard.primary, shard.in_sync.join(', ')]),
+            unwell.map((shard) => [
+              shard.collection,
+              shard.shard,
+              shard.state,
+              shard.primary,
+              shard.in_sync.join(', '),
+            ]),
           )}`,
         );
       if (state.reshards.length > 0)
@@ -57,7 +77,14 @@ export function addClusterCommands(program: Command, context: CommandContext): v
         output.write(
           `\n${table(
             ['collection', 'shard', 'from', 'to', 'phase', 'done'],
-            state.moves.map((move) => [move.collection, move.shard, move.from, move.to, move.phase, `${Math.floor(move.progress * 100)} %`]),
+            state.moves.map((move) => [
+              move.collection,
+              move.shard,
+              move.from,
+              move.to,
+              move.phase,
+              `${Math.floor(move.progress * 100)} %`,
+            ]),
           )}`,
         );
     });
@@ -73,7 +100,11 @@ export function addClusterCommands(program: Command, context: CommandContext): v
         const seconds = options.wait === true ? DRAIN_SECONDS : options.wait;
         const end = performance.now() + seconds * 1000;
         while (node.state !== 'drained') {
-          if (performance.now() > end) throw new CommandError(`${name} is still ${node.state} after ${seconds} s; it holds ${node.primaries + node.replicas} replicas`, EXIT_CODES.failed);
+          if (performance.now() > end)
+            throw new CommandError(
+              `${name} is still ${node.state} after ${seconds} s; it holds ${node.primaries + node.replicas} replicas`,
+              EXIT_CODES.failed,
+            );
           await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
           const found = (await cluster.state()).nodes.find(({ id }) => id === name);
           if (found === undefined) throw new CommandError(`node ${name} is gone`, EXIT_CODES.notFound);
@@ -81,7 +112,9 @@ export function addClusterCommands(program: Command, context: CommandContext): v
         }
       }
       if (options.json) return printJson(context, node);
-      context.messages.write(`${node.id} is ${node.state}; it holds ${count(node.primaries + node.replicas)} replicas\n`);
+      context.messages.write(
+        `${node.id} is ${node.state}; it holds ${count(node.primaries + node.replicas)} replicas\n`,
+      );
     });
 }
 

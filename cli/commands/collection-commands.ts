@@ -5,7 +5,15 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { collectionUrl, urlPath } from '../connection/connection';
 import { count, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected, filtered, filterOf, type FilterOptions, wholeNumber } from './connected-command';
+import {
+  type ConnectionOptions,
+  connect,
+  connected,
+  filtered,
+  filterOf,
+  type FilterOptions,
+  wholeNumber,
+} from './connected-command';
 
 interface Collection {
   name: string;
@@ -45,28 +53,71 @@ const PURGE_LOOK_MS = 500;
 
 export function withNewCollectionOptions(command: Command): Command {
   return command
-    .addOption(new Option('--metric <metric>', 'how vectors are compared (default: cosine)').choices(['cosine', 'l2', 'ip']))
+    .addOption(
+      new Option('--metric <metric>', 'how vectors are compared (default: cosine)').choices(['cosine', 'l2', 'ip']),
+    )
     .option('--description <text>', 'description of the new collection')
     .option('--language <code>', 'language of its texts, such as "en": words are found in all their forms')
-    .addOption(new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices(['int8', 'int4', 'binary']))
-    .addOption(new Option('--metadata-on <place>', 'where ids and metadata are (default: memory)').choices(['memory', 'disk']))
-    .addOption(new Option('--vectors-on <place>', 'where the index of the vectors is (default: memory)').choices(['memory', 'disk']))
+    .addOption(
+      new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices([
+        'int8',
+        'int4',
+        'binary',
+      ]),
+    )
+    .addOption(
+      new Option('--metadata-on <place>', 'where ids and metadata are (default: memory)').choices(['memory', 'disk']),
+    )
+    .addOption(
+      new Option('--vectors-on <place>', 'where the index of the vectors is (default: memory)').choices([
+        'memory',
+        'disk',
+      ]),
+    )
     .option('--shards <count>', 'its shards', wholeNumber(1, SHARDS_MAX))
     .option('--replicas <count>', 'copies of each shard', wholeNumber(1, REPLICAS_MAX))
-    .option('--ttl-seconds <seconds>', 'an item expires so long after its last write, unless it has a time of its own', wholeNumber(1, TTL_SECONDS_MAX));
+    .option(
+      '--ttl-seconds <seconds>',
+      'an item expires so long after its last write, unless it has a time of its own',
+      wholeNumber(1, TTL_SECONDS_MAX),
+    );
 }
 
 /** The body of POST /v1/collections. */
 export function newCollectionBody(
   name: string,
   dim: number,
-  { metric, description, language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds }: NewCollectionOptions,
+  {
+    metric,
+    description,
+    language,
+    quantization,
+    metadataOn,
+    vectorsOn,
+    shards,
+    replicas,
+    ttlSeconds,
+  }: NewCollectionOptions,
 ): Record<string, unknown> {
-  return { name, dim, distance_metric: metric, description, language, quantization, metadata: metadataOn, vectors: vectorsOn, shards, replicas, ttl_seconds: ttlSeconds };
+  return {
+    name,
+    dim,
+    distance_metric: metric,
+    description,
+    language,
+    quantization,
+    metadata: metadataOn,
+    vectors: vectorsOn,
+    shards,
+    replicas,
+    ttl_seconds: ttlSeconds,
+  };
 }
 
 export function addCollectionCommands(program: Command, context: CommandContext): void {
-  connected(program.command('collections').description('list the collections, or show one').argument('[name]', 'a collection'))
+  connected(
+    program.command('collections').description('list the collections, or show one').argument('[name]', 'a collection'),
+  )
     .option('--json', 'print JSON')
     .action(async (name: string | undefined, options: ConnectionOptions & { json?: true }) => {
       const connection = connect(context, options);
@@ -76,7 +127,14 @@ export function addCollectionCommands(program: Command, context: CommandContext)
         context.output.write(
           table(
             ['field', 'value'],
-            Object.entries(collection).map(([field, value]) => [field, typeof value === 'string' || typeof value === 'number' ? value : value === null ? null : JSON.stringify(value)]),
+            Object.entries(collection).map(([field, value]) => [
+              field,
+              typeof value === 'string' || typeof value === 'number'
+                ? value
+                : value === null
+                  ? null
+                  : JSON.stringify(value),
+            ]),
           ),
         );
         return;
@@ -94,48 +152,86 @@ export function addCollectionCommands(program: Command, context: CommandContext)
         one.embedding_model,
         one.created_at,
       ]);
-      context.output.write(table(['name', 'vectors', 'dim', 'metric', 'quantization', 'shards', 'replicas', 'model', 'created'], rows));
+      context.output.write(
+        table(['name', 'vectors', 'dim', 'metric', 'quantization', 'shards', 'replicas', 'model', 'created'], rows),
+      );
       for (const { name: of, unavailable_shards: missing = [] } of collections) {
-        for (const { shard, reason } of missing) context.messages.write(`${of}: shard ${shard} does not answer: ${reason}\n`);
+        for (const { shard, reason } of missing)
+          context.messages.write(`${of}: shard ${shard} does not answer: ${reason}\n`);
       }
     });
 
-  const create = program.command('create').description('make a collection').argument('<name>', 'letters, digits, "-" and "_"');
-  withNewCollectionOptions(connected(create).requiredOption('--dim <count>', 'dimensions of its vectors', wholeNumber(1, DIM_MAX)))
+  const create = program
+    .command('create')
+    .description('make a collection')
+    .argument('<name>', 'letters, digits, "-" and "_"');
+  withNewCollectionOptions(
+    connected(create).requiredOption('--dim <count>', 'dimensions of its vectors', wholeNumber(1, DIM_MAX)),
+  )
     .option('--if-missing', 'succeed when it is there already')
     .option('--json', 'print JSON')
-    .action(async (name: string, options: ConnectionOptions & NewCollectionOptions & { dim: number; ifMissing?: true; json?: true }) => {
-      const connection = connect(context, options);
-      const made = await connection.call('POST', urlPath('v1', 'collections'), { body: newCollectionBody(name, options.dim, options) }).catch((error: Error & { code?: number }) => {
-        if (options.ifMissing && error.code === 409) return null;
-        throw error;
-      });
-      if (options.json) return printJson(context, made ?? (await connection.call('GET', collectionUrl(name))));
-      context.messages.write(made === null ? `"${name}" is there already\n` : `made "${name}"\n`);
-    });
+    .action(
+      async (
+        name: string,
+        options: ConnectionOptions & NewCollectionOptions & { dim: number; ifMissing?: true; json?: true },
+      ) => {
+        const connection = connect(context, options);
+        const made = await connection
+          .call('POST', urlPath('v1', 'collections'), { body: newCollectionBody(name, options.dim, options) })
+          .catch((error: Error & { code?: number }) => {
+            if (options.ifMissing && error.code === 409) return null;
+            throw error;
+          });
+        if (options.json) return printJson(context, made ?? (await connection.call('GET', collectionUrl(name))));
+        context.messages.write(made === null ? `"${name}" is there already\n` : `made "${name}"\n`);
+      },
+    );
 
-  connected(program.command('purge').description('rewrite the files of a collection, so that nothing deleted or expired is in them, and wait until that is done').argument('<collection>'))
+  connected(
+    program
+      .command('purge')
+      .description(
+        'rewrite the files of a collection, so that nothing deleted or expired is in them, and wait until that is done',
+      )
+      .argument('<collection>'),
+  )
     .option('--state', 'only show how far the last one is')
     .option('--json', 'print JSON')
-    .action(async (name: string, options: ConnectionOptions & { state?: true; json?: true }) => purge(context, name, options));
+    .action(async (name: string, options: ConnectionOptions & { state?: true; json?: true }) =>
+      purge(context, name, options),
+    );
 
   const deletion = connected(
-    program.command('delete').description('delete a collection, some of its items, or those that a filter finds').argument('<collection>').argument('[ids...]', 'external_ids of items'),
+    program
+      .command('delete')
+      .description('delete a collection, some of its items, or those that a filter finds')
+      .argument('<collection>')
+      .argument('[ids...]', 'external_ids of items'),
   );
   filtered(deletion, 'delete the items that it finds', '{"year": {"$lt": 1990}}')
     .option('--yes', 'do not ask whether the whole collection may go')
     .option('--json', 'print JSON')
-    .action(async (name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }) => deleteThings(context, name, ids, options));
+    .action(
+      async (name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }) =>
+        deleteThings(context, name, ids, options),
+    );
 }
 
 /** How far a purge is, as `/v1/collections/{name}/purge` answers it. */
 interface Purge {
   state: 'none' | 'running' | 'done' | 'failed';
   bytes_reclaimed: number;
-  shards: { shard: number; replicas: { node: string; state: string; step: string; unshipped_writes?: number; error: string }[] }[];
+  shards: {
+    shard: number;
+    replicas: { node: string; state: string; step: string; unshipped_writes?: number; error: string }[];
+  }[];
 }
 
-async function purge(context: CommandContext, name: string, options: ConnectionOptions & { state?: true; json?: true }): Promise<void> {
+async function purge(
+  context: CommandContext,
+  name: string,
+  options: ConnectionOptions & { state?: true; json?: true },
+): Promise<void> {
   const connection = connect(context, options);
   const look = (): Promise<Purge> => connection.call<Purge>('GET', collectionUrl(name, 'purge'));
   let answer = options.state ? await look() : await connection.call<Purge>('POST', collectionUrl(name, 'purge'));
@@ -145,29 +241,54 @@ async function purge(context: CommandContext, name: string, options: ConnectionO
   }
   if (options.json) printJson(context, answer);
   else if (options.state) {
-    const rows = answer.shards.flatMap(({ shard, replicas }) => replicas.map(({ node, state, step, unshipped_writes = 0, error }) => [shard, node, state, step, unshipped_writes, error]));
+    const rows = answer.shards.flatMap(({ shard, replicas }) =>
+      replicas.map(({ node, state, step, unshipped_writes = 0, error }) => [
+        shard,
+        node,
+        state,
+        step,
+        unshipped_writes,
+        error,
+      ]),
+    );
     context.output.write(table(['shard', 'node', 'state', 'step', 'unshipped', 'error'], rows));
-  } else if (answer.state === 'done') context.messages.write(`purged "${name}": ${count(answer.bytes_reclaimed)} bytes less\n`);
+  } else if (answer.state === 'done')
+    context.messages.write(`purged "${name}": ${count(answer.bytes_reclaimed)} bytes less\n`);
   if (options.state || answer.state === 'done') return;
   const trouble = answer.shards.flatMap(({ shard, replicas }) =>
-    replicas.filter(({ state }) => state !== 'done').map(({ node, error }) => `shard ${shard}${node === '' ? '' : ` on ${node}`}: ${error || 'it started anew'}`),
+    replicas
+      .filter(({ state }) => state !== 'done')
+      .map(({ node, error }) => `shard ${shard}${node === '' ? '' : ` on ${node}`}: ${error || 'it started anew'}`),
   );
   throw new CommandError(`not all of "${name}" is purged; purge it again (${trouble.join('; ')})`, EXIT_CODES.failed);
 }
 
-async function deleteThings(context: CommandContext, name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }): Promise<void> {
+async function deleteThings(
+  context: CommandContext,
+  name: string,
+  ids: string[],
+  options: ConnectionOptions & FilterOptions & { yes?: true; json?: true },
+): Promise<void> {
   const connection = connect(context, options);
   const filter = filterOf(options);
-  if (ids.length > 0 && filter !== undefined) throw new CommandError('name items or give a filter, not both', EXIT_CODES.usage);
+  if (ids.length > 0 && filter !== undefined)
+    throw new CommandError('name items or give a filter, not both', EXIT_CODES.usage);
   if (ids.length > 0) {
-    const answer = await connection.call<{ deleted_count: number; not_found: string[] }>('POST', collectionUrl(name, 'delete_batch'), { body: { external_ids: ids } });
+    const answer = await connection.call<{ deleted_count: number; not_found: string[] }>(
+      'POST',
+      collectionUrl(name, 'delete_batch'),
+      { body: { external_ids: ids } },
+    );
     if (options.json) printJson(context, answer);
     else context.messages.write(`deleted ${count(answer.deleted_count)} of ${count(ids.length)}\n`);
-    if (answer.not_found.length > 0) throw new CommandError(`not there: ${answer.not_found.join(', ')}`, EXIT_CODES.notFound);
+    if (answer.not_found.length > 0)
+      throw new CommandError(`not there: ${answer.not_found.join(', ')}`, EXIT_CODES.notFound);
     return;
   }
   if (filter !== undefined) {
-    const answer = await connection.call<{ deleted_count: number }>('POST', collectionUrl(name, 'delete_by_filter'), { body: { filters: filter } });
+    const answer = await connection.call<{ deleted_count: number }>('POST', collectionUrl(name, 'delete_by_filter'), {
+      body: { filters: filter },
+    });
     if (options.json) printJson(context, answer);
     else context.messages.write(`deleted ${count(answer.deleted_count)}\n`);
     return;

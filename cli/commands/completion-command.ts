@@ -19,14 +19,27 @@ export function addCompletionCommand(program: Command, context: CommandContext):
     .argument('<shell>', SHELLS.join(', '))
     .action((shell: string) => {
       const all = completedCommands(program);
-      const script = shell === 'bash' ? bashScript(all) : shell === 'zsh' ? zshScript(all) : shell === 'fish' ? fishScript(all) : null;
-      if (script === null) throw new CommandError(`"${shell}" is no shell that can be completed: ${SHELLS.join(', ')}`, EXIT_CODES.usage);
+      const script =
+        shell === 'bash'
+          ? bashScript(all)
+          : shell === 'zsh'
+            ? zshScript(all)
+            : shell === 'fish'
+              ? fishScript(all)
+              : null;
+      if (script === null)
+        throw new CommandError(`"${shell}" is no shell that can be completed: ${SHELLS.join(', ')}`, EXIT_CODES.usage);
       context.output.write(script);
     });
 }
 
 function completedCommands(command: Command, path = ''): Completed[] {
-  const subcommands = command.commands.map((one) => ({ word: one.name(), description: one.description(), takesValue: false, choices: [] }));
+  const subcommands = command.commands.map((one) => ({
+    word: one.name(),
+    description: one.description(),
+    takesValue: false,
+    choices: [],
+  }));
   const options = [
     ...command.options,
     ...command
@@ -34,16 +47,43 @@ function completedCommands(command: Command, path = ''): Completed[] {
       .visibleOptions(command)
       .filter(({ long }) => long === '--help'),
   ].flatMap((option) =>
-    option.long === undefined || option.long === null ? [] : [{ word: option.long, description: option.description, takesValue: option.required, choices: option.argChoices ?? [] }],
+    option.long === undefined || option.long === null
+      ? []
+      : [
+          {
+            word: option.long,
+            description: option.description,
+            takesValue: option.required,
+            choices: option.argChoices ?? [],
+          },
+        ],
   );
-  const help = path === '' ? [{ word: 'help', description: 'show what there is, or what a command takes', takesValue: false, choices: command.commands.map((one) => one.name()) }] : [];
-  return [{ path, words: [...subcommands, ...help, ...options] }, ...command.commands.flatMap((one) => completedCommands(one, path === '' ? one.name() : `${path} ${one.name()}`))];
+  const help =
+    path === ''
+      ? [
+          {
+            word: 'help',
+            description: 'show what there is, or what a command takes',
+            takesValue: false,
+            choices: command.commands.map((one) => one.name()),
+          },
+        ]
+      : [];
+  return [
+    { path, words: [...subcommands, ...help, ...options] },
+    ...command.commands.flatMap((one) => completedCommands(one, path === '' ? one.name() : `${path} ${one.name()}`)),
+  ];
 }
 
 function bashScript(all: Completed[]): string {
   const lists = all.map(({ path, words }) => `    "${path}") words="${words.map(({ word }) => word).join(' ')}" ;;`);
   const values = all.flatMap(({ path, words }) =>
-    words.filter(({ takesValue }) => takesValue).map(({ word, choices }) => `    "${path} ${word}") ${choices.length === 0 ? 'files=1' : `values="${choices.join(' ')}"`} ;;`),
+    words
+      .filter(({ takesValue }) => takesValue)
+      .map(
+        ({ word, choices }) =>
+          `    "${path} ${word}") ${choices.length === 0 ? 'files=1' : `values="${choices.join(' ')}"`} ;;`,
+      ),
   );
   return `# Completion of quiver for bash: source <(quiver completion bash)
 _quiver() {
@@ -76,9 +116,14 @@ complete -o filenames -F _quiver quiver
 
 function zshScript(all: Completed[]): string {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-  const lists = all.map(({ path, words }) => `    ${quote(path)}) words=(${words.map(({ word, description }) => quote(`${word.replaceAll(':', '\\:')}:${description}`)).join(' ')}) ;;`);
+  const lists = all.map(
+    ({ path, words }) =>
+      `    ${quote(path)}) words=(${words.map(({ word, description }) => quote(`${word.replaceAll(':', '\\:')}:${description}`)).join(' ')}) ;;`,
+  );
   const values = all.flatMap(({ path, words }) =>
-    words.filter(({ choices, takesValue }) => takesValue && choices.length > 0).map(({ word, choices }) => `    ${quote(`${path} ${word}`)}) values=(${choices.join(' ')}) ;;`),
+    words
+      .filter(({ choices, takesValue }) => takesValue && choices.length > 0)
+      .map(({ word, choices }) => `    ${quote(`${path} ${word}`)}) values=(${choices.join(' ')}) ;;`),
   );
   return `#compdef quiver
 # Completion of quiver for zsh: quiver completion zsh > "\${fpath[1]}/_quiver", or source <(quiver completion zsh)

@@ -38,7 +38,11 @@ export interface FilterOptions {
 export function filtered(command: Command, meaning: string, example = '{"year": {"$gte": 1990}}'): Command {
   return command
     .option('--filter <json>', `${meaning}, such as '${example}'`, jsonObject)
-    .option('--where <expression>', `the same as people write it, such as 'year >= 2000 and category = law'`, whereArgument);
+    .option(
+      '--where <expression>',
+      `the same as people write it, such as 'year >= 2000 and category = law'`,
+      whereArgument,
+    );
 }
 
 /** What both say together; undefined: neither is given. */
@@ -56,7 +60,8 @@ function whereArgument(expression: string): WhereFilter {
 
 export function positiveNumber(text: string): number {
   const number = Number(text);
-  if (text.trim() === '' || !Number.isFinite(number) || number <= 0) throw new InvalidArgumentError('It must be a number above 0.');
+  if (text.trim() === '' || !Number.isFinite(number) || number <= 0)
+    throw new InvalidArgumentError('It must be a number above 0.');
   return number;
 }
 
@@ -64,7 +69,8 @@ export function positiveNumber(text: string): number {
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
-    if (!/^\d+$/.test(text) || number < least || number > most) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    if (!/^\d+$/.test(text) || number < least || number > most)
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
     return number;
   };
 }
@@ -77,7 +83,8 @@ export function jsonObject(text: string): Record<string, unknown> {
   } catch (error) {
     throw new InvalidArgumentError(`It is not JSON: ${(error as Error).message}.`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new InvalidArgumentError('It must be a JSON object, such as {"year": {"$gte": 1990}}.');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new InvalidArgumentError('It must be a JSON object, such as {"year": {"$gte": 1990}}.');
   return value as Record<string, unknown>;
 }
 

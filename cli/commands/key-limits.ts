@@ -34,15 +34,49 @@ const ROLES: readonly string[] = ['readonly', 'readwrite', 'admin'] satisfies Ro
 /** Options of a new key, or of one that is there: then each has a word that takes the limit away. */
 export function withKeyLimits(command: Command, { isNew }: { isNew: boolean }): Command {
   const orWord = (text: string, word: string): string => (isNew ? text : `${text}; "${word}" takes it away`);
-  const number = (word: string, least: number, most: number) => (isNew ? wholeNumber(least, most) : numberOr(word, least, most));
+  const number = (word: string, least: number, most: number) =>
+    isNew ? wholeNumber(least, most) : numberOr(word, least, most);
   command
-    .option('--days <count>', isNew ? 'how long it is valid; otherwise for ever' : 'how long it is valid from now; "never" for ever', number('never', 1, DAYS_MAX))
-    .option('--collections <list>', orWord('collections that it is limited to: names, or prefixes as "team-a-*", each perhaps with a role, as "team-a-*:readwrite"', '*'), scopesOf)
-    .option('--networks <list>', orWord('networks that it may be used from, as "10.0.0.0/8,2001:db8::/32"', 'all'), networksOf)
-    .option('--rate <count>', orWord("requests in any 60 seconds, 0 for any number; otherwise the service's", 'default'), number('default', 0, RATE_MAX))
-    .option('--quota-items <count>', orWord('items that it may write in a period', 'any'), number('any', 1, Number.MAX_SAFE_INTEGER))
-    .option('--quota-bytes <count>', orWord('bytes that it may write in a period', 'any'), number('any', 1, Number.MAX_SAFE_INTEGER))
-    .addOption(new Option('--quota-period <period>', 'the period, of UTC, or in all (default: month)').choices(['day', 'month', 'total']));
+    .option(
+      '--days <count>',
+      isNew ? 'how long it is valid; otherwise for ever' : 'how long it is valid from now; "never" for ever',
+      number('never', 1, DAYS_MAX),
+    )
+    .option(
+      '--collections <list>',
+      orWord(
+        'collections that it is limited to: names, or prefixes as "team-a-*", each perhaps with a role, as "team-a-*:readwrite"',
+        '*',
+      ),
+      scopesOf,
+    )
+    .option(
+      '--networks <list>',
+      orWord('networks that it may be used from, as "10.0.0.0/8,2001:db8::/32"', 'all'),
+      networksOf,
+    )
+    .option(
+      '--rate <count>',
+      orWord("requests in any 60 seconds, 0 for any number; otherwise the service's", 'default'),
+      number('default', 0, RATE_MAX),
+    )
+    .option(
+      '--quota-items <count>',
+      orWord('items that it may write in a period', 'any'),
+      number('any', 1, Number.MAX_SAFE_INTEGER),
+    )
+    .option(
+      '--quota-bytes <count>',
+      orWord('bytes that it may write in a period', 'any'),
+      number('any', 1, Number.MAX_SAFE_INTEGER),
+    )
+    .addOption(
+      new Option('--quota-period <period>', 'the period, of UTC, or in all (default: month)').choices([
+        'day',
+        'month',
+        'total',
+      ]),
+    );
   return isNew ? command : command.option('--no-quota', 'let it write as much as there is room for');
 }
 
@@ -60,11 +94,18 @@ export function limitsBody(options: KeyLimitOptions, present: Pick<ApiKey, 'quot
 }
 
 /** undefined: it stays. */
-function quotaOf({ quota, quotaItems, quotaBytes, quotaPeriod }: KeyLimitOptions, present: Quota | null): Quota | null | undefined {
+function quotaOf(
+  { quota, quotaItems, quotaBytes, quotaPeriod }: KeyLimitOptions,
+  present: Quota | null,
+): Quota | null | undefined {
   if (quota === false) return null;
   if (!changesQuota({ quotaItems, quotaBytes, quotaPeriod })) return undefined;
   const { items, bytes, period } = present ?? { items: null, bytes: null, period: 'month' as const };
-  return { items: quotaItems === undefined ? items : orNull(quotaItems), bytes: quotaBytes === undefined ? bytes : orNull(quotaBytes), period: quotaPeriod ?? period };
+  return {
+    items: quotaItems === undefined ? items : orNull(quotaItems),
+    bytes: quotaBytes === undefined ? bytes : orNull(quotaBytes),
+    period: quotaPeriod ?? period,
+  };
 }
 
 function orNull<Value>(value: Value | None): Value | null {
@@ -72,14 +113,29 @@ function orNull<Value>(value: Value | None): Value | null {
 }
 
 /** Whether a part of the quota is to be changed, and the others to stay. */
-export function changesQuota({ quotaItems, quotaBytes, quotaPeriod }: Pick<KeyLimitOptions, 'quotaItems' | 'quotaBytes' | 'quotaPeriod'>): boolean {
+export function changesQuota({
+  quotaItems,
+  quotaBytes,
+  quotaPeriod,
+}: Pick<KeyLimitOptions, 'quotaItems' | 'quotaBytes' | 'quotaPeriod'>): boolean {
   return quotaItems !== undefined || quotaBytes !== undefined || quotaPeriod !== undefined;
 }
 
 /** The limits of a key in words; null: it has none. */
-export function limitsText({ role, collections, allowed_networks: networks, rate_limit_per_minute: rate, quota }: ApiKey): string | null {
+export function limitsText({
+  role,
+  collections,
+  allowed_networks: networks,
+  rate_limit_per_minute: rate,
+  quota,
+}: ApiKey): string | null {
   const parts = [];
-  if (collections !== null) parts.push(collections.map((scope) => `${scope.name ?? `${scope.prefix}*`}${scope.role === role ? '' : `:${scope.role}`}`).join(','));
+  if (collections !== null)
+    parts.push(
+      collections
+        .map((scope) => `${scope.name ?? `${scope.prefix}*`}${scope.role === role ? '' : `:${scope.role}`}`)
+        .join(','),
+    );
   if (networks !== null) parts.push(`from ${networks.join(',')}`);
   if (rate !== null) parts.push(rate === 0 ? 'any rate' : `${count(rate)} a minute`);
   if (quota !== null) parts.push(`${amountText(quota)} ${PERIODS[quota.period]}`);
@@ -90,7 +146,10 @@ const PERIODS: Record<Period, string> = { day: 'a day', month: 'a month', total:
 
 /** "1,000 items and 1.0 GiB". */
 export function amountText({ items, bytes }: Pick<Quota, 'items' | 'bytes'>): string {
-  return [...(items === null ? [] : [`${count(items)} ${items === 1 ? 'item' : 'items'}`]), ...(bytes === null ? [] : [size(bytes)])].join(' and ');
+  return [
+    ...(items === null ? [] : [`${count(items)} ${items === 1 ? 'item' : 'items'}`]),
+    ...(bytes === null ? [] : [size(bytes)]),
+  ].join(' and ');
 }
 
 function numberOr(word: string, least: number, most: number): (text: string) => number | None {
@@ -104,7 +163,10 @@ function scopesOf(text: string, before: Scopes | None = []): Scopes | None {
   if (listed.length === 1 && listed[0] === '*') return NONE;
   const scopes = listed.map((one) => {
     const [, name, star, role] = /^([^:*]*)(\*?)(?::(.*))?$/.exec(one) ?? [];
-    if (!name || (role !== undefined && !ROLES.includes(role))) throw new InvalidArgumentError('It must be names such as "articles,team-a-*:readwrite", the role being readonly, readwrite or admin.');
+    if (!name || (role !== undefined && !ROLES.includes(role)))
+      throw new InvalidArgumentError(
+        'It must be names such as "articles,team-a-*:readwrite", the role being readonly, readwrite or admin.',
+      );
     return { ...(star === '' ? { name } : { prefix: name }), ...(role === undefined ? {} : { role: role as Role }) };
   });
   if (scopes.length === 0) throw new InvalidArgumentError('It must name a collection.');

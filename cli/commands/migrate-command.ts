@@ -53,14 +53,33 @@ const PAGE_ITEMS_MAX = 10_000;
 
 export function addMigrateCommand(program: Command, context: CommandContext): void {
   const command = connected(
-    program.command('migrate').description('move collections here from another product that runs').argument('<address>', 'of the peer, such as http://localhost:6333 or postgres://localhost/db'),
+    program
+      .command('migrate')
+      .description('move collections here from another product that runs')
+      .argument('<address>', 'of the peer, such as http://localhost:6333 or postgres://localhost/db'),
   )
     .addOption(new Option('--from <peer>', 'what runs at the address').choices(PEERS).makeOptionMandatory())
     .option('--collection <names>', 'move these only, separated by commas; may be repeated', names)
-    .option('--rename <old=new>', 'name of a collection here; OLD:VECTOR=NEW where several vectors of it are moved; may be repeated', pair)
-    .option('--vector <[collection=]name>', 'which vector to take where there are several, "*" for each; may be repeated', chosen)
-    .option('--text <[collection=]field>', 'field of the metadata that becomes the text of items; may be repeated', chosen)
-    .option('--metric <[collection=]metric>', 'cosine, l2 or ip, where the peer’s has no counterpart; may be repeated', chosen)
+    .option(
+      '--rename <old=new>',
+      'name of a collection here; OLD:VECTOR=NEW where several vectors of it are moved; may be repeated',
+      pair,
+    )
+    .option(
+      '--vector <[collection=]name>',
+      'which vector to take where there are several, "*" for each; may be repeated',
+      chosen,
+    )
+    .option(
+      '--text <[collection=]field>',
+      'field of the metadata that becomes the text of items; may be repeated',
+      chosen,
+    )
+    .option(
+      '--metric <[collection=]metric>',
+      'cosine, l2 or ip, where the peer’s has no counterpart; may be repeated',
+      chosen,
+    )
     .option('--peer-key <key>', 'API key or token of the peer; better in QUIVER_PEER_KEY')
     .option('--peer-user <name>', 'user of the peer; also QUIVER_PEER_USER, or in the address')
     .option('--peer-password <password>', 'its password; better in QUIVER_PEER_PASSWORD')
@@ -69,7 +88,8 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
     .option('--where <sql>', 'pgvector: only rows for which this holds; the table is called t');
   // --metric is of its own here, and a description comes from the peer.
   const isOwn = (option: Option): boolean => option.long === '--metric' || option.long === '--description';
-  for (const option of withNewCollectionOptions(program.createCommand('new')).options.filter((each) => !isOwn(each))) command.addOption(option);
+  for (const option of withNewCollectionOptions(program.createCommand('new')).options.filter((each) => !isOwn(each)))
+    command.addOption(option);
   command
     .option('--dry-run', 'print the plan and what has no counterpart; write nothing')
     .option('--into-existing', 'add to collections that hold vectors already')
@@ -79,8 +99,17 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
     .option('--rejects <folder>', 'where items that are not stored are listed', '.')
     .option('--lanes <count>', 'bulk writes under way at once', wholeNumber(1, LANES_MAX), LANES)
     .option('--batch <items>', 'items of a bulk write at most', wholeNumber(1, BATCH_ITEMS_MAX), BATCH_ITEMS)
-    .option('--page-size <items>', 'items asked of the peer at once; otherwise by the dimension', wholeNumber(1, PAGE_ITEMS_MAX))
-    .option('--retry-for <seconds>', 'how long to try when the peer or the service does not answer', positiveNumber, RETRY_SECONDS)
+    .option(
+      '--page-size <items>',
+      'items asked of the peer at once; otherwise by the dimension',
+      wholeNumber(1, PAGE_ITEMS_MAX),
+    )
+    .option(
+      '--retry-for <seconds>',
+      'how long to try when the peer or the service does not answer',
+      positiveNumber,
+      RETRY_SECONDS,
+    )
     .option('--quiet', 'show no progress')
     .option('--json', 'print the report as JSON')
     .action(async (address: string, options: MigrateOptions) => run(context, address, options));
@@ -118,7 +147,14 @@ async function run(context: CommandContext, text: string, options: MigrateOption
         metrics: (options.metric ?? []).map(metricChosen),
       },
       newCollection: newOptions(options),
-      lanes: { lanes: options.lanes, batchItemsMax: options.batch, batchCharactersMax: BATCH_CHARACTERS_MAX, requestTimeoutMs: options.timeout * 1000, patienceMs, signal },
+      lanes: {
+        lanes: options.lanes,
+        batchItemsMax: options.batch,
+        batchCharactersMax: BATCH_CHARACTERS_MAX,
+        requestTimeoutMs: options.timeout * 1000,
+        patienceMs,
+        signal,
+      },
       pageItems: options.pageSize ?? null,
       reportPath: options.report === false ? null : options.report,
       rejectFolder: options.rejects,
@@ -134,14 +170,27 @@ async function run(context: CommandContext, text: string, options: MigrateOption
 }
 
 /** What the new collections have alike. */
-function newOptions({ language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds }: MigrateOptions): Record<string, unknown> {
-  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds });
+function newOptions({
+  language,
+  quantization,
+  metadataOn,
+  vectorsOn,
+  shards,
+  replicas,
+  ttlSeconds,
+}: MigrateOptions): Record<string, unknown> {
+  const {
+    name: _,
+    dim: __,
+    ...rest
+  } = newCollectionBody('', 0, { language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds });
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
 }
 
 function metricChosen({ collection, value }: Chosen<string>): Chosen<MetricHere> {
   const metric = METRICS_HERE.find((one) => one === value);
-  if (metric === undefined) throw new CommandError(`"${value}" is not a metric: it must be ${METRICS_HERE.join(', ')}`, EXIT_CODES.usage);
+  if (metric === undefined)
+    throw new CommandError(`"${value}" is not a metric: it must be ${METRICS_HERE.join(', ')}`, EXIT_CODES.usage);
   return { collection, value: metric };
 }
 

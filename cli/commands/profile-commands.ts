@@ -5,10 +5,15 @@ import { checkProfileName, profilePath, readProfiles, writeProfiles } from '../c
 import { checkUrl } from '../connection/target';
 import { table } from '../terminal/table';
 
-/** Services and their keys, kept in a file of the user's own. Keys come from the environment or standard input, never from the command line, where others could see them. */
+/**
+ * Services and their keys, kept in a file of the user's own. Keys come from the environment or standard input, never
+ * from the command line, where others could see them.
+ */
 export function addProfileCommands(program: Command, context: CommandContext): void {
   const path = (): string => profilePath(context.environment);
-  const profile = program.command('profile').description('services with their keys, kept in a file that only you can read');
+  const profile = program
+    .command('profile')
+    .description('services with their keys, kept in a file that only you can read');
   profile
     .command('list', { isDefault: true })
     .description('list the profiles')
@@ -17,19 +22,28 @@ export function addProfileCommands(program: Command, context: CommandContext): v
       context.output.write(
         table(
           ['', 'name', 'address', 'key'],
-          [...byName].map(([name, { url, apiKey }]) => [name === current ? '*' : '', name, url, apiKey === null ? 'no' : 'yes']),
+          [...byName].map(([name, { url, apiKey }]) => [
+            name === current ? '*' : '',
+            name,
+            url,
+            apiKey === null ? 'no' : 'yes',
+          ]),
         ),
       );
     });
   profile
     .command('set')
-    .description('make or change a profile and use it; the key is taken from QUIVER_API_KEY, or with --key from standard input')
+    .description(
+      'make or change a profile and use it; the key is taken from QUIVER_API_KEY, or with --key from standard input',
+    )
     .argument('<name>')
     .requiredOption('--url <address>', 'address of the service')
     .option('--key', 'read the key from standard input')
     .action(async (name: string, options: { url: string; key?: true }) => {
       const profiles = readProfiles(path());
-      const apiKey = options.key ? await line(context) : (context.environment.QUIVER_API_KEY ?? profiles.byName.get(name)?.apiKey ?? null);
+      const apiKey = options.key
+        ? await line(context)
+        : (context.environment.QUIVER_API_KEY ?? profiles.byName.get(name)?.apiKey ?? null);
       profiles.byName.set(checkProfileName(name), { url: checkUrl(options.url), apiKey: apiKey || null });
       writeProfiles(path(), { ...profiles, current: name });
       context.messages.write(`"${name}" is kept in ${path()}${apiKey ? '' : ', without a key'}\n`);

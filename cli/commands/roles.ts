@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 
 /**
- * What `quiver` runs besides the commands of this room, for help and completion. scripts/quiver.cjs runs them before this room is loaded,
- * so that the start of a service doesn't grow.
+ * What `quiver` runs besides the commands of this room, for help and completion. scripts/quiver.cjs runs them before
+ * this room is loaded, so that the start of a service doesn't grow.
  */
 const ROLES: [usage: string, description: string][] = [
   ['embedded', 'run the service in one process; the environment configures it (docs/configuration.md)'],
@@ -10,7 +10,10 @@ const ROLES: [usage: string, description: string][] = [
   ['node', 'run a storage node of a cluster'],
   ['check-config [role]', 'print the settings that a role would run with'],
   ['etcd-users', 'switch on etcd’s authentication'],
-  ['repair [option]', 'say what of the data folder of a stopped service is gone, and accept a loss (docs/operations.md)'],
+  [
+    'repair [option]',
+    'say what of the data folder of a stopped service is gone, and accept a loss (docs/operations.md)',
+  ],
 ];
 
 export function addRoles(program: Command): void {

@@ -6,7 +6,16 @@ import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { printJson } from '../terminal/print';
 import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected, filtered, filterOf, type FilterOptions, names, wholeNumber } from './connected-command';
+import {
+  type ConnectionOptions,
+  connect,
+  connected,
+  filtered,
+  filterOf,
+  type FilterOptions,
+  names,
+  wholeNumber,
+} from './connected-command';
 
 interface SearchOptions extends ConnectionOptions, FilterOptions {
   text?: string;
@@ -37,12 +46,24 @@ const STEPS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'o
 
 export function addSearchCommand(program: Command, context: CommandContext): void {
   const command = connected(
-    program.command('search').description('find the items of a collection that are nearest to a text, a vector or an item').argument('<collection>').argument('[text...]', 'a text, as --text'),
+    program
+      .command('search')
+      .description('find the items of a collection that are nearest to a text, a vector or an item')
+      .argument('<collection>')
+      .argument('[text...]', 'a text, as --text'),
   )
     .option('--text <text>', 'a text; the service makes its vector')
-    .option('--vector <numbers>', 'a vector: "[0.1, 0.2]", base64 of little-endian float32, or @file with either', vectorArgument)
+    .option(
+      '--vector <numbers>',
+      'a vector: "[0.1, 0.2]", base64 of little-endian float32, or @file with either',
+      vectorArgument,
+    )
     .option('--item <id>', 'items like a stored one')
-    .option('--hybrid [alpha]', 'by meaning and words together; 1 is the vector alone, 0 the words alone (default: 0.5)', alphaArgument)
+    .option(
+      '--hybrid [alpha]',
+      'by meaning and words together; 1 is the vector alone, 0 the words alone (default: 0.5)',
+      alphaArgument,
+    )
     .option('-k, --k <count>', 'how many', wholeNumber(1, K_MAX), 10)
     .option('--offset <count>', 'leave out the best so many', wholeNumber(0, K_MAX))
     .option('--exact', 'compare with every vector');
@@ -52,7 +73,8 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
     .action(async (name: string, words: string[], options: SearchOptions) => {
-      if (words.length > 0 && options.text !== undefined) throw new CommandError('say the text once: behind the collection, or with --text', EXIT_CODES.usage);
+      if (words.length > 0 && options.text !== undefined)
+        throw new CommandError('say the text once: behind the collection, or with --text', EXIT_CODES.usage);
       await search(context, name, words.length === 0 ? options : { ...options, text: words.join(' ') });
     });
 }
@@ -62,8 +84,12 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   const filter = filterOf(options);
   const given = [text, vector, item].filter((value) => value !== undefined).length;
   if (given !== 1 && !(hybrid !== undefined && text !== undefined && item === undefined))
-    throw new CommandError('say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)', EXIT_CODES.usage);
-  if (hybrid !== undefined && text === undefined) throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
+    throw new CommandError(
+      'say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)',
+      EXIT_CODES.usage,
+    );
+  if (hybrid !== undefined && text === undefined)
+    throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
   const common = {
     k,
@@ -77,7 +103,12 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   const answer: { results: Hit[]; profile?: SearchProfile } = await (item !== undefined
     ? likeItem(collection, item, common)
     : hybrid !== undefined
-      ? collection.hybridSearch({ query_text: text!, vector, alpha: hybrid === true ? DEFAULT_ALPHA : hybrid, ...common })
+      ? collection.hybridSearch({
+          query_text: text!,
+          vector,
+          alpha: hybrid === true ? DEFAULT_ALPHA : hybrid,
+          ...common,
+        })
       : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common }));
   if (options.json) return printJson(context, answer);
   if (answer.results.length === 0) context.messages.write('nothing was found\n');
@@ -96,7 +127,10 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
 }
 
-/** The value under a path of metadata, of which a key that equals the rest of the path has precedence over one that its first dot ends. */
+/**
+ * The value under a path of metadata, of which a key that equals the rest of the path has precedence over one that its
+ * first dot ends.
+ */
 function valueAt(metadata: unknown, path: string): unknown {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return undefined;
   if (Object.hasOwn(metadata, path)) return (metadata as Record<string, unknown>)[path];
@@ -108,20 +142,35 @@ function valueAt(metadata: unknown, path: string): unknown {
 async function likeItem(
   collection: QuiverCollection,
   item: string,
-  common: { k: number; offset?: number; filters?: never; exact?: true; fields?: string[]; include_text?: boolean; profile?: boolean },
+  common: {
+    k: number;
+    offset?: number;
+    filters?: never;
+    exact?: true;
+    fields?: string[];
+    include_text?: boolean;
+    profile?: boolean;
+  },
 ): Promise<{ results: Hit[]; profile?: SearchProfile }> {
   if (item !== '.' && item !== '..') return collection.recommend(item, common);
   const [stored] = await collection.fetch([item]);
   if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);
   const { offset = 0, k } = common;
-  const answer = await collection.search({ ...common, vector: stored.vector, k: Math.min(K_MAX, k + offset + 1), offset: 0 });
+  const answer = await collection.search({
+    ...common,
+    vector: stored.vector,
+    k: Math.min(K_MAX, k + offset + 1),
+    offset: 0,
+  });
   const results = (answer.results as Hit[]).filter(({ external_id: id }) => id !== item);
   return { ...answer, results: results.slice(offset, offset + k) };
 }
 
 /** The parts of a search's time that it had, and a line for each call of a shard. */
 function profileText(profile: SearchProfile, width: number): string {
-  const parts = STEPS.filter((step) => profile[`${step}_ms`] > 0).map((step) => `${step} ${shownMs(profile[`${step}_ms`])}`);
+  const parts = STEPS.filter((step) => profile[`${step}_ms`] > 0).map(
+    (step) => `${step} ${shownMs(profile[`${step}_ms`])}`,
+  );
   const calls = profile.shards.map((call) => [
     call.read,
     call.shard,
@@ -154,7 +203,8 @@ function vectorArgument(argument: string): number[] | string {
     .split(/[,\s]+/)
     .filter((part) => part !== '')
     .map(Number);
-  if (!numbers.every(Number.isFinite)) throw new InvalidArgumentError('It must be numbers, or base64 of float32 values.');
+  if (!numbers.every(Number.isFinite))
+    throw new InvalidArgumentError('It must be numbers, or base64 of float32 values.');
   return numbers;
 }
 

@@ -30,10 +30,14 @@ export class Connection {
   constructor(
     readonly target: Target,
     timeoutMs: number,
-    /** Its signal ends every call; waits that a person would notice, and the service's warnings, are told in its messages. */
+    /**
+     * Its signal ends every call; waits that a person would notice, and the service's warnings, are told in its
+     * messages.
+     */
     { signal, messages }: Pick<CommandContext, 'signal' | 'messages'>,
   ) {
-    const fetchUntilStopped: typeof fetch = async (input, init) => directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
+    const fetchUntilStopped: typeof fetch = async (input, init) =>
+      directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
     const onWait = (waitMs: number, error: Error): void => {
       if (waitMs >= TOLD_WAIT_MS) messages.write(`waiting ${Math.round(waitMs / 1000)} s: ${error.message}\n`);
     };
@@ -57,7 +61,10 @@ export class Connection {
     }
   }
 
-  /** Answers `data` of the envelope; throws ServiceError or NoAnswerError. A call that may not be made twice is sent once. */
+  /**
+   * Answers `data` of the envelope; throws ServiceError or NoAnswerError. A call that may not be made twice is sent
+   * once.
+   */
   async call<Data = any>(method: ApiMethod, path: string, { query, body, ...options }: ApiCall = {}): Promise<Data> {
     return this.transport.data<Data>({ method, path, query, json: body }, options).catch((error: Error) => {
       throw commandErrorFrom(error);
@@ -68,7 +75,11 @@ export class Connection {
 /** A path of segments that are encoded. Throws a CommandError for those that mean another folder in every address. */
 export function urlPath(...segments: string[]): string {
   const dots = segments.find((segment) => segment === '.' || segment === '..' || segment === '');
-  if (dots !== undefined) throw new CommandError(dots === '' ? 'a name is empty' : `"${dots}" can not be a name in an address`, EXIT_CODES.usage);
+  if (dots !== undefined)
+    throw new CommandError(
+      dots === '' ? 'a name is empty' : `"${dots}" can not be a name in an address`,
+      EXIT_CODES.usage,
+    );
   return `/${segments.map((segment) => encodeURIComponent(segment)).join('/')}`;
 }
 

@@ -6,8 +6,9 @@ import { buffer } from 'node:stream/consumers';
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * `fetch` for bodies that are bytes: Node's own makes a stream of them and copies them on the way, which a bulk load is slowed
- * down by. Everything else is left to that. Redirections are answered, as with `redirect: 'manual'`. Throws what node:http throws.
+ * `fetch` for bodies that are bytes: Node's own makes a stream of them and copies them on the way, which a bulk load is
+ * slowed down by. Everything else is left to that. Redirections are answered, as with `redirect: 'manual'`. Throws what
+ * node:http throws.
  */
 export const directFetch: typeof fetch = async (input, init = {}) => {
   const { body, method, signal } = init;
@@ -19,7 +20,13 @@ export const directFetch: typeof fetch = async (input, init = {}) => {
     const request = send(url, { method, headers, signal: signal ?? undefined }, (response) => {
       const status = response.statusCode ?? 0;
       buffer(response)
-        .then((bytes) => new Response(BODILESS.has(status) ? null : new Uint8Array(bytes), { status, headers: headersOf(response.rawHeaders) }))
+        .then(
+          (bytes) =>
+            new Response(BODILESS.has(status) ? null : new Uint8Array(bytes), {
+              status,
+              headers: headersOf(response.rawHeaders),
+            }),
+        )
         .then(resolve, reject);
     });
     request.on('error', reject);

@@ -40,7 +40,10 @@ export function readProfiles(path: string): Profiles {
     // Of the open file, so that it is the one that is read.
     const { mode } = fstatSync(file);
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
-      throw badFile(path, `others may read it (mode ${(mode & 0o777).toString(8).padStart(4, '0')}), and it holds keys; run: chmod 600 ${path}`);
+      throw badFile(
+        path,
+        `others may read it (mode ${(mode & 0o777).toString(8).padStart(4, '0')}), and it holds keys; run: chmod 600 ${path}`,
+      );
     return profilesFromJson(path, readFileSync(file, 'utf8'));
   } finally {
     closeSync(file);
@@ -51,7 +54,12 @@ export function readProfiles(path: string): Profiles {
 export function writeProfiles(path: string, profiles: Profiles): void {
   const json = {
     current: profiles.current,
-    profiles: Object.fromEntries([...profiles.byName].map(([name, { url, apiKey }]) => [name, apiKey === null ? { url } : { url, api_key: apiKey }])),
+    profiles: Object.fromEntries(
+      [...profiles.byName].map(([name, { url, apiKey }]) => [
+        name,
+        apiKey === null ? { url } : { url, api_key: apiKey },
+      ]),
+    ),
   };
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const next = `${path}.${process.pid}`;
@@ -62,7 +70,11 @@ export function writeProfiles(path: string, profiles: Profiles): void {
 
 /** Refuses a name that could not be typed without quotes. */
 export function checkProfileName(name: string): string {
-  if (!NAME.test(name) || name === '__proto__') throw new CommandError(`"${name}" is not a profile's name: 1 to 100 letters, digits, ".", "-" and "_"`, EXIT_CODES.usage);
+  if (!NAME.test(name) || name === '__proto__')
+    throw new CommandError(
+      `"${name}" is not a profile's name: 1 to 100 letters, digits, ".", "-" and "_"`,
+      EXIT_CODES.usage,
+    );
   return name;
 }
 
@@ -81,7 +93,8 @@ function profilesFromJson(path: string, text: string): Profiles {
   for (const [name, value] of Object.entries(profiles as Record<string, { url?: unknown; api_key?: unknown } | null>)) {
     mustBeSpelt(path, value, PROFILE_FIELDS, `profile "${name}" has `);
     if (typeof value?.url !== 'string') throw badFile(path, `profile "${name}" has no url`);
-    if (value.api_key !== undefined && typeof value.api_key !== 'string') throw badFile(path, `api_key of profile "${name}" is not a string`);
+    if (value.api_key !== undefined && typeof value.api_key !== 'string')
+      throw badFile(path, `api_key of profile "${name}" is not a string`);
     byName.set(name, { url: value.url, apiKey: value.api_key ?? null });
   }
   return { current, byName };
@@ -95,7 +108,8 @@ function mustBeSpelt(path: string, value: unknown, known: readonly string[], whe
   if (typeof value !== 'object' || value === null) return;
   for (const field of Object.keys(value)) {
     const nearest = known.includes(field) ? null : nearestName(field, known);
-    if (nearest !== null) throw badFile(path, `${where}"${field.slice(0, SHOWN_MAX)}", which is not known: did you mean "${nearest}"?`);
+    if (nearest !== null)
+      throw badFile(path, `${where}"${field.slice(0, SHOWN_MAX)}", which is not known: did you mean "${nearest}"?`);
   }
 }
 

@@ -1,7 +1,11 @@
 import * as client from '../../clients/typescript/src/errors';
 import { CommandError, EXIT_CODES, type ExitCode } from '../command-error';
 
-const EXIT_CODES_OF_ANSWERS: Record<number, ExitCode> = { 401: EXIT_CODES.denied, 403: EXIT_CODES.denied, 404: EXIT_CODES.notFound };
+const EXIT_CODES_OF_ANSWERS: Record<number, ExitCode> = {
+  401: EXIT_CODES.denied,
+  403: EXIT_CODES.denied,
+  404: EXIT_CODES.notFound,
+};
 
 /** The service answered with an error. `code` is that of the envelope. */
 export class ServiceError extends CommandError {
@@ -37,9 +41,11 @@ export class NoAnswerError extends CommandError {
 
 /** What an error of the client means to a command; any other error is answered as it is. */
 export function commandErrorFrom(error: Error): Error {
-  if (error instanceof client.ApiError) return new ServiceError(error.message, error.code, error.retryAfterMs, { cause: error });
+  if (error instanceof client.ApiError)
+    return new ServiceError(error.message, error.code, error.retryAfterMs, { cause: error });
   // A proxy's page in the place of an answer says by its status whether to come back.
-  if (error instanceof client.BadAnswerError && error.httpStatus !== 429 && error.httpStatus < 500) return new CommandError(error.message, EXIT_CODES.failed, { cause: error });
+  if (error instanceof client.BadAnswerError && error.httpStatus !== 429 && error.httpStatus < 500)
+    return new CommandError(error.message, EXIT_CODES.failed, { cause: error });
   if (error instanceof client.QuiverError) return new NoAnswerError(error.message, { cause: error });
   return error;
 }

@@ -16,8 +16,12 @@ const DEFAULT_URL = 'http://localhost:8000';
  * machine. QUIVER_API_KEY wins over the profile's key. A profile's key goes to the profile's address only: one that is
  * named in another way gets no key from there.
  */
-export function findTarget(environment: Record<string, string | undefined>, named: { url?: string; profile?: string }): Target {
-  if (named.url !== undefined && named.profile !== undefined) throw new CommandError('--url and --profile exclude each other', EXIT_CODES.usage);
+export function findTarget(
+  environment: Record<string, string | undefined>,
+  named: { url?: string; profile?: string },
+): Target {
+  if (named.url !== undefined && named.profile !== undefined)
+    throw new CommandError('--url and --profile exclude each other', EXIT_CODES.usage);
   const key = environment.QUIVER_API_KEY || null;
   const address = named.profile === undefined ? (named.url ?? environment.QUIVER_URL) : undefined;
   if (address) return { url: checkUrl(address), apiKey: key };
@@ -26,7 +30,11 @@ export function findTarget(environment: Record<string, string | undefined>, name
   const name = named.profile ?? environment.QUIVER_PROFILE ?? current;
   if (name === null || name === '') return { url: DEFAULT_URL, apiKey: key };
   const profile = byName.get(name);
-  if (profile === undefined) throw new CommandError(`there is no profile "${name}" in ${path}; there is: ${[...byName.keys()].join(', ') || 'none'}`, EXIT_CODES.usage);
+  if (profile === undefined)
+    throw new CommandError(
+      `there is no profile "${name}" in ${path}; there is: ${[...byName.keys()].join(', ') || 'none'}`,
+      EXIT_CODES.usage,
+    );
   return { url: checkUrl(profile.url), apiKey: key ?? profile.apiKey };
 }
 
@@ -36,9 +44,20 @@ export function checkUrl(text: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw new CommandError(`${text.includes('@') ? 'that' : `"${text}"`} is not an address: expected something like ${DEFAULT_URL}`, EXIT_CODES.usage);
+    throw new CommandError(
+      `${text.includes('@') ? 'that' : `"${text}"`} is not an address: expected something like ${DEFAULT_URL}`,
+      EXIT_CODES.usage,
+    );
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new CommandError(`"${text}" is not an address of HTTP: it must begin with http:// or https://`, EXIT_CODES.usage);
-  if (url.username !== '' || url.search !== '' || url.hash !== '') throw new CommandError('an address has no user, query or fragment; the key goes into QUIVER_API_KEY or a profile', EXIT_CODES.usage);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new CommandError(
+      `"${text}" is not an address of HTTP: it must begin with http:// or https://`,
+      EXIT_CODES.usage,
+    );
+  if (url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new CommandError(
+      'an address has no user, query or fragment; the key goes into QUIVER_API_KEY or a profile',
+      EXIT_CODES.usage,
+    );
   return url.href.replace(/\/+$/, '');
 }

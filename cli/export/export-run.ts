@@ -26,7 +26,10 @@ interface Page {
   next_cursor: string | null;
 }
 
-/** Reads a collection page by page in insertion order and hands it to the writer; the next page is read while one is written. */
+/**
+ * Reads a collection page by page in insertion order and hands it to the writer; the next page is read while one is
+ * written.
+ */
 export async function runExport(connection: Connection, writer: ItemWriter, settings: ExportSettings): Promise<number> {
   const { dim, filters, hasVectors, onRows } = settings;
   const request = {
@@ -42,7 +45,9 @@ export async function runExport(connection: Connection, writer: ItemWriter, sett
     next = page.next_cursor === null ? null : read(connection, settings, { ...request, cursor: page.next_cursor });
     // A failure is seen when it is awaited.
     next?.catch(() => {});
-    const items = page.vectors.map(({ vector, ...others }): ExportedItem => (vector === undefined ? others : { ...others, vector: floatsOf(vector, writer) }));
+    const items = page.vectors.map(({ vector, ...others }): ExportedItem =>
+      vector === undefined ? others : { ...others, vector: floatsOf(vector, writer) },
+    );
     if (items.length > 0) await writer.write(items);
     rows += items.length;
     onRows(rows);
@@ -55,15 +60,23 @@ function floatsOf(vector: number[] | string, writer: ItemWriter): number[] | Flo
   return writer.wantsNumbers ? vector : Float32Array.from(vector);
 }
 
-async function read(connection: Connection, { collection, patienceMs, signal, onWait }: ExportSettings, body: unknown): Promise<Page> {
+async function read(
+  connection: Connection,
+  { collection, patienceMs, signal, onWait }: ExportSettings,
+  body: unknown,
+): Promise<Page> {
   const backoff = new Backoff(patienceMs);
   for (;;) {
     try {
       return await connection.call<Page>('POST', collectionUrl(collection, 'scroll'), { body, retries: 0 });
     } catch (error) {
       const isPassing = error instanceof NoAnswerError || (error instanceof ServiceError && error.isPassing);
-      const wait = isPassing && !signal.aborted ? backoff.next(error instanceof ServiceError ? error.retryAfterMs : null) : null;
-      if (wait === null) throw isPassing && !signal.aborted ? new CommandError(`gave up: ${error.message}`, EXIT_CODES.unreachable, { cause: error }) : error;
+      const wait =
+        isPassing && !signal.aborted ? backoff.next(error instanceof ServiceError ? error.retryAfterMs : null) : null;
+      if (wait === null)
+        throw isPassing && !signal.aborted
+          ? new CommandError(`gave up: ${error.message}`, EXIT_CODES.unreachable, { cause: error })
+          : error;
       onWait((error as Error).message);
       await sleep(wait, undefined, { signal });
     }

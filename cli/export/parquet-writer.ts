@@ -21,7 +21,10 @@ export class ParquetItemWriter implements ItemWriter {
     this.groupRows = Math.max(100, Math.min(GROUP_ROWS_MAX, Math.floor(GROUP_FLOATS_MAX / dim)));
   }
 
-  static async open(path: string, { dim, hasVectors }: { dim: number; hasVectors: boolean }): Promise<ParquetItemWriter> {
+  static async open(
+    path: string,
+    { dim, hasVectors }: { dim: number; hasVectors: boolean },
+  ): Promise<ParquetItemWriter> {
     const { ParquetWriter: Library, fileWriter } = await import('hyparquet-writer');
     const writer = new Library({
       writer: fileWriter(partOf(path)) as Writer,
@@ -67,7 +70,16 @@ export class ParquetItemWriter implements ItemWriter {
       rowGroupSize: items.length,
       columnData: [
         { name: 'external_id', data: items.map(({ external_id }) => external_id) },
-        ...(this.hasVectors ? [{ name: 'vector', data: items.map(({ vector }) => Array.from(vector ?? [])), encoding: 'PLAIN' as const, codec: 'UNCOMPRESSED' as const }] : []),
+        ...(this.hasVectors
+          ? [
+              {
+                name: 'vector',
+                data: items.map(({ vector }) => Array.from(vector ?? [])),
+                encoding: 'PLAIN' as const,
+                codec: 'UNCOMPRESSED' as const,
+              },
+            ]
+          : []),
         { name: 'text', data: items.map(({ text }) => text ?? null) },
         { name: 'metadata', data: items.map(({ metadata }) => JSON.stringify(metadata)) },
         { name: 'expires_at', data: items.map(({ expires_at }) => expires_at ?? null) },

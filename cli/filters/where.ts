@@ -10,18 +10,28 @@ interface Token {
   at: number;
 }
 
-const OPERATORS: Record<string, string> = { '=': '$eq', '==': '$eq', '!=': '$ne', '<>': '$ne', '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$gte' };
+const OPERATORS: Record<string, string> = {
+  '=': '$eq',
+  '==': '$eq',
+  '!=': '$ne',
+  '<>': '$ne',
+  '<': '$lt',
+  '<=': '$lte',
+  '>': '$gt',
+  '>=': '$gte',
+};
 /** Words for what is searched in texts; those that begin with i fold cases. */
 const TEXT_OPERATORS: Record<string, Record<string, unknown>> = { prefix: {}, iprefix: { case: 'fold' } };
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
-const TOKEN = /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
+const TOKEN =
+  /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
 /** Deeper brackets than a person writes. */
 const DEPTH_MAX = 100;
 
 /**
- * The filter of an expression such as `year >= 2000 and (category = law or not draft = true)`. Fields and texts are words or
- * stand in quotes. Throws a WhereError whose message points at the place.
+ * The filter of an expression such as `year >= 2000 and (category = law or not draft = true)`. Fields and texts are
+ * words or stand in quotes. Throws a WhereError whose message points at the place.
  */
 export function filterOfWhere(expression: string): WhereFilter {
   return new WhereParser(expression).parse();
@@ -59,7 +69,11 @@ class WhereParser {
   private negated(): WhereFilter {
     this.depth += 1;
     if (this.depth > DEPTH_MAX) throw this.error('too deep');
-    const filter = this.takeWord('not') ? { $not: this.negated() } : this.takeSign('(') ? this.bracketed() : this.comparison();
+    const filter = this.takeWord('not')
+      ? { $not: this.negated() }
+      : this.takeSign('(')
+        ? this.bracketed()
+        : this.comparison();
     this.depth -= 1;
     return filter;
   }
@@ -73,9 +87,11 @@ class WhereParser {
   private comparison(): WhereFilter {
     const { kind, text } = this.token;
     if (kind !== 'word' && kind !== 'text') throw this.error('expected a field');
-    if (text === '' || text.startsWith('$')) throw this.error(text === '' ? 'a field has a name' : 'a field begins with another character than $');
+    if (text === '' || text.startsWith('$'))
+      throw this.error(text === '' ? 'a field has a name' : 'a field begins with another character than $');
     this.next += 1;
-    const operator = this.token.kind === 'sign' && Object.hasOwn(OPERATORS, this.token.text) ? OPERATORS[this.token.text] : null;
+    const operator =
+      this.token.kind === 'sign' && Object.hasOwn(OPERATORS, this.token.text) ? OPERATORS[this.token.text] : null;
     if (operator !== null) {
       this.next += 1;
       return { [text]: { [operator]: this.value() } };
@@ -113,7 +129,11 @@ class WhereParser {
   private value(): unknown {
     const { kind, text } = this.token;
     if (kind !== 'word' && kind !== 'text') throw this.error('expected a value');
-    if (kind === 'word' && NUMBER.test(text) && (!Number.isFinite(Number(text)) || (Number.isInteger(Number(text)) && !Number.isSafeInteger(Number(text)))))
+    if (
+      kind === 'word' &&
+      NUMBER.test(text) &&
+      (!Number.isFinite(Number(text)) || (Number.isInteger(Number(text)) && !Number.isSafeInteger(Number(text))))
+    )
       throw this.error('no number holds that exactly; a text stands in quotes');
     this.next += 1;
     if (kind === 'text') return text;
@@ -146,17 +166,30 @@ class WhereParser {
       const start = at + (/^\s*/.exec(expression.slice(at))?.[0].length ?? 0);
       TOKEN.lastIndex = at;
       const groups = TOKEN.exec(expression)?.groups;
-      if (groups === undefined) throw this.error(/["'`]/.test(expression[start]) ? 'a quote that is never closed' : `"${expression[start]}" means nothing here`, start);
+      if (groups === undefined)
+        throw this.error(
+          /["'`]/.test(expression[start])
+            ? 'a quote that is never closed'
+            : `"${expression[start]}" means nothing here`,
+          start,
+        );
       const quoted = groups.double ?? groups.single;
       if (groups.sign !== undefined) tokens.push({ kind: 'sign', text: groups.sign, at: start });
       else if (groups.word !== undefined) tokens.push({ kind: 'word', text: groups.word, at: start });
-      else tokens.push({ kind: 'text', text: quoted === undefined ? groups.field : quoted.replaceAll(/\\([^])/g, '$1'), at: start });
+      else
+        tokens.push({
+          kind: 'text',
+          text: quoted === undefined ? groups.field : quoted.replaceAll(/\\([^])/g, '$1'),
+          at: start,
+        });
     }
     tokens.push({ kind: 'end', text: '', at: end });
     return tokens;
   }
 
   private error(expected: string, at = this.token.at): WhereError {
-    return new WhereError(`${expected}, at character ${at + 1}:\n  ${this.expression.replaceAll(/\s/g, ' ')}\n  ${' '.repeat(at)}^`);
+    return new WhereError(
+      `${expected}, at character ${at + 1}:\n  ${this.expression.replaceAll(/\s/g, ' ')}\n  ${' '.repeat(at)}^`,
+    );
   }
 }

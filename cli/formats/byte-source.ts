@@ -67,7 +67,9 @@ export class ByteSource {
         skip = 0;
       }
     } catch (error) {
-      throw new CommandError(`${this.name} can't be read: ${(error as Error).message}`, EXIT_CODES.failed, { cause: error });
+      throw new CommandError(`${this.name} can't be read: ${(error as Error).message}`, EXIT_CODES.failed, {
+        cause: error,
+      });
     } finally {
       raw.destroy();
     }
@@ -79,13 +81,15 @@ function decompressor(compression: Compression): Transform {
 }
 
 /**
- * Zstandard, of any number of frames. Node has it from 22.15 on, but ends without an error where a frame is cut off, and drops
- * frames that come together (nodejs/node#64592 and #64741): rows would be missing, and nobody told.
+ * Zstandard, of any number of frames. Node has it from 22.15 on, but ends without an error where a frame is cut off,
+ * and drops frames that come together (nodejs/node#64592 and #64741): rows would be missing, and nobody told.
  */
 class ZstdStream extends Transform {
   /** The library makes room for whatever window a frame asks for. */
   private readonly check = new ZstdFrameCheck();
-  private readonly inner = new Decompress((piece) => void this.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)));
+  private readonly inner = new Decompress(
+    (piece) => void this.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)),
+  );
 
   override _transform(piece: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     try {

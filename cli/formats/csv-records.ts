@@ -35,9 +35,10 @@ const STRAY_QUOTE = 'a value in quotes with more behind the quote that ends it';
 const OPEN_QUOTE = 'a quote that is never closed';
 
 /**
- * Cuts comma separated values into rows. A value that begins with a quote ends with the next one that is not doubled, and the
- * value's end has to follow; any other quote is a character. So a row is bad where something else follows, or nothing: it is
- * given out as the one line in which it begins, and the next line is the next row, whatever the quote would have taken.
+ * Cuts comma separated values into rows. A value that begins with a quote ends with the next one that is not doubled,
+ * and the value's end has to follow; any other quote is a character. So a row is bad where something else follows, or
+ * nothing: it is given out as the one line in which it begins, and the next line is the next row, whatever the quote
+ * would have taken.
  */
 export class CsvRecords {
   private held = Buffer.alloc(0);
@@ -51,8 +52,8 @@ export class CsvRecords {
   /** Places in the file where the row opened values in quotes. */
   private opened: number[] = [];
   /**
-   * Those of bad rows, which are still to come: a row that opens such a value there is bad, too. So no part of a file is looked
-   * through again and again, where each line opens a quote that is never closed.
+   * Those of bad rows, which are still to come: a row that opens such a value there is bad, too. So no part of a file
+   * is looked through again and again, where each line opens a quote that is never closed.
    */
   private readonly doomed = new Map<number, string>();
   private lastDoomed = -1;
@@ -83,7 +84,8 @@ export class CsvRecords {
     const length = this.filled - this.start;
     if (this.filled + piece.length > this.held.length) {
       const whole = length + piece.length;
-      const held = whole <= this.held.length / 2 ? this.held : Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, 2 * whole));
+      const held =
+        whole <= this.held.length / 2 ? this.held : Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, 2 * whole));
       this.held.copy(held, 0, this.start, this.filled);
       this.held = held;
       this.at -= this.start;
@@ -99,7 +101,10 @@ export class CsvRecords {
     this.hasEnded = true;
   }
 
-  /** The next row that is not empty; null: it is not whole yet, or there is none. Errors: CommandError for one that is too long. */
+  /**
+   * The next row that is not empty; null: it is not whole yet, or there is none. Errors: CommandError for one that is
+   * too long.
+   */
   next(): CsvRecord | null {
     if (!this.hasBegun && !this.begin()) return null;
     for (;;) {
@@ -114,7 +119,8 @@ export class CsvRecords {
   private begin(): boolean {
     if (this.byte === 0 && this.filled < BYTE_ORDER_MARK.length && !this.hasEnded) return false;
     this.hasBegun = true;
-    if (this.byte > 0 || !this.held.subarray(0, Math.min(this.filled, BYTE_ORDER_MARK.length)).equals(BYTE_ORDER_MARK)) return true;
+    if (this.byte > 0 || !this.held.subarray(0, Math.min(this.filled, BYTE_ORDER_MARK.length)).equals(BYTE_ORDER_MARK))
+      return true;
     this.byte = this.start = this.at = BYTE_ORDER_MARK.length;
     return true;
   }
@@ -130,7 +136,9 @@ export class CsvRecords {
       if (this.hasEnded && this.state !== 'quoted') return { to: this.filled, content: this.filled };
       if (!this.hasEnded && length <= PIECE_BYTES_MAX) return null;
       if (this.state !== 'quoted' || (!this.hasEnded && this.lineEndFrom(this.start) === null))
-        throw new CommandError(`${this.name} has a row of more than ${PIECE_BYTES_MAX >> 20} MiB in line ${this.line + 1}`);
+        throw new CommandError(
+          `${this.name} has a row of more than ${PIECE_BYTES_MAX >> 20} MiB in line ${this.line + 1}`,
+        );
       this.isBad(OPEN_QUOTE);
     }
   }
@@ -208,7 +216,8 @@ export class CsvRecords {
     const byte = held[place];
     if (byte === LINE_FEED || byte === RETURN) {
       const ending = this.ending ?? this.lineEndAt(place);
-      if (ending === null || (byte === RETURN && ending === '\r\n' && place + 1 === filled && !this.hasEnded)) return 'more';
+      if (ending === null || (byte === RETURN && ending === '\r\n' && place + 1 === filled && !this.hasEnded))
+        return 'more';
       if (!startsWith(held, place, filled, ending)) return null;
       this.ending = ending;
       return { to: place + ending.length, content: place };

@@ -2,7 +2,15 @@ import { type Options, parse } from 'csv-parse/sync';
 import { CommandError } from '../command-error';
 import { type ByteSource, inUtf8 } from './byte-source';
 import { type CsvRecord, CsvRecords } from './csv-records';
-import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource, type SourceRecord, type UnreadableRow } from './record-source';
+import {
+  CHUNK_BYTES,
+  CHUNK_ROWS,
+  type KnownFields,
+  type RecordChunk,
+  type RecordSource,
+  type SourceRecord,
+  type UnreadableRow,
+} from './record-source';
 
 /** Where a row ends. */
 interface Place {
@@ -34,8 +42,8 @@ interface ParsedRow {
 }
 
 /**
- * Comma or tab separated values with a line of names at the head, or with names that are given. Quoted as RFC 4180 has it; a
- * quote that is not the first character of a value is one of it (csv-records.ts).
+ * Comma or tab separated values with a line of names at the head, or with names that are given. Quoted as RFC 4180 has
+ * it; a quote that is not the first character of a value is one of it (csv-records.ts).
  */
 export class CsvSource implements RecordSource {
   readonly columns = null;
@@ -79,7 +87,8 @@ export class CsvSource implements RecordSource {
       const from = last.byte;
       last = { byte: record.byte, line: record.line, lineEnd };
       if (fault !== null) {
-        if (columns === null) throw new CommandError(`${this.bytes.name} names no columns: in line ${number} there is ${fault}`);
+        if (columns === null)
+          throw new CommandError(`${this.bytes.name} names no columns: in line ${number} there is ${fault}`);
         unreadable.push({ number, reason: fault });
       } else if (number === 1 && SEPARATOR_LINE.test(values.join(this.delimiter ?? ','))) {
         continue;
@@ -87,7 +96,10 @@ export class CsvSource implements RecordSource {
         columns = namesOf(values, this.bytes.name);
         continue;
       } else if (values.length !== columns.length) {
-        unreadable.push({ number, reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column' : `are ${columns.length} columns`}` });
+        unreadable.push({
+          number,
+          reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column' : `are ${columns.length} columns`}`,
+        });
       } else {
         records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, this.valueOf(values[i])])), number });
       }
@@ -99,7 +111,8 @@ export class CsvSource implements RecordSource {
 
   private async *rows({ byte, line, lineEnd }: Place): AsyncGenerator<ParsedRow> {
     let records: CsvRecords | null = null;
-    const opened = (delimiter: string): CsvRecords => new CsvRecords(Buffer.from(delimiter), this.bytes.name, byte, line, lineEnd);
+    const opened = (delimiter: string): CsvRecords =>
+      new CsvRecords(Buffer.from(delimiter), this.bytes.name, byte, line, lineEnd);
     let head: Buffer = Buffer.alloc(0);
     for await (const piece of inUtf8(this.bytes.open(byte), this.bytes.name)) {
       if (records === null) {
@@ -137,13 +150,20 @@ export class CsvSource implements RecordSource {
     return this.options.hasDecimalCommas && isDecimalComma(text) ? text.replace(',', '.') : text;
   }
 
-  /** The rows that are whole. Neighbours are parsed together, but no more than a chunk: there may be very many behind a bad one. */
+  /**
+   * The rows that are whole. Neighbours are parsed together, but no more than a chunk: there may be very many behind a
+   * bad one.
+   */
   private *parsed(records: CsvRecords): Generator<ParsedRow> {
     for (;;) {
       const good: CsvRecord[] = [];
       let size = 0;
       let next = records.next();
-      for (; next !== null && next.fault === null; next = good.length < CHUNK_ROWS && size < CHUNK_BYTES ? records.next() : null) {
+      for (
+        ;
+        next !== null && next.fault === null;
+        next = good.length < CHUNK_ROWS && size < CHUNK_BYTES ? records.next() : null
+      ) {
         good.push(next);
         size += next.to - next.from;
       }
@@ -156,9 +176,16 @@ export class CsvSource implements RecordSource {
 
   private *valuesOf(records: CsvRecord[], bytes: Buffer, lineEnd: string | null): Generator<ParsedRow> {
     const delimiter = this.delimiter ?? ',';
-    const options: Options = { delimiter, record_delimiter: lineEnd ?? [], relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
+    const options: Options = {
+      delimiter,
+      record_delimiter: lineEnd ?? [],
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+    };
     const rows = parse(bytes.subarray(records[0].from, records.at(-1)!.to), options) as string[][];
-    if (rows.length !== records.length) throw new Error(`${records.length} rows of ${this.bytes.name} were read as ${rows.length}`);
+    if (rows.length !== records.length)
+      throw new Error(`${records.length} rows of ${this.bytes.name} were read as ${rows.length}`);
     for (const [i, record] of records.entries()) yield { record, values: rows[i], lineEnd };
   }
 }

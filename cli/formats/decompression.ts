@@ -12,7 +12,10 @@ const { zstdDecompressSync } = zlib as unknown as { zstdDecompressSync?: ZstdSyn
 /** Node refuses a bound of no bytes. */
 const bound = (length: number): { maxOutputLength: number } => ({ maxOutputLength: Math.max(1, length) });
 
-/** Node's own are several times as fast as those in JavaScript. None makes more than `length` bytes; each throws an Error for what would. */
+/**
+ * Node's own are several times as fast as those in JavaScript. None makes more than `length` bytes; each throws an
+ * Error for what would.
+ */
 export const gunzip: Decompressor = (bytes, length) => zlib.gunzipSync(bytes, bound(length));
 export const brotliDecompress: Decompressor = (bytes, length) => zlib.brotliDecompressSync(bytes, bound(length));
 
@@ -20,7 +23,8 @@ export const brotliDecompress: Decompressor = (bytes, length) => zlib.brotliDeco
 export const zstdDecompress: Decompressor = (bytes, length) => {
   const frame = zstdFrame(bytes);
   checkZstdWindow(frame);
-  if (frame.contentBytes !== null && frame.contentBytes > length) throw new RangeError(`a frame would have ${frame.contentBytes} bytes, not ${length}`);
+  if (frame.contentBytes !== null && frame.contentBytes > length)
+    throw new RangeError(`a frame would have ${frame.contentBytes} bytes, not ${length}`);
   if (zstdDecompressSync !== undefined) return zstdDecompressSync(bytes, bound(length));
   // The library makes room for the whole content where the frame tells its size, and else for any size.
   return frame.contentBytes === null || frame.end < bytes.length ? zstdPieces(bytes, length) : decompress(bytes);

@@ -17,14 +17,21 @@ const isText = (format: string | null): boolean => format !== null && OF_TEXT.in
 
 /** Files that are not what they are taken for, by their first bytes as Latin-1. */
 const FOREIGN: readonly Foreign[] = [
-  { head: /^PK\u0003\u0004/, what: 'a ZIP archive, as those of Excel (.xlsx) and numpy (.npz) are; unpack it, or save the table as CSV' },
+  {
+    head: /^PK\u0003\u0004/,
+    what: 'a ZIP archive, as those of Excel (.xlsx) and numpy (.npz) are; unpack it, or save the table as CSV',
+  },
   { head: /^BZh[1-9]1AY&SY/, what: 'compressed by bzip2; unpack it first, or compress it by gzip or zstd' },
   { head: /^\u00fd7zXZ\0/, what: 'compressed by xz; unpack it first, or compress it by gzip or zstd' },
   { head: /^\u0004"M\u0018/, what: 'compressed by LZ4; unpack it first, or compress it by gzip or zstd' },
   { head: /^7z\u00bc\u00af'\u001c/, what: 'a 7z archive; unpack it first' },
   { head: /^%PDF-/, what: 'a PDF; pdftotext makes a text of it' },
   { head: /^SQLite format 3\0/, what: 'a database of SQLite; its command .mode csv writes tables as CSV' },
-  { head: /^FEA1/, what: 'Feather of version 1, which is not read; pandas writes version 2', as: (format) => format === 'arrow' },
+  {
+    head: /^FEA1/,
+    what: 'Feather of version 1, which is not read; pandas writes version 2',
+    as: (format) => format === 'arrow',
+  },
   { head: /^PAR1/, what: 'a Parquet file; --format parquet reads it', as: isOther('parquet') },
   { head: /^ARROW1/, what: 'an Arrow file; --format arrow reads it', as: isOther('arrow') },
   { head: /^\u0093NUMPY/, what: 'an array of numpy; --format npy reads it', as: isOther('npy') },
@@ -35,8 +42,8 @@ const FOREIGN: readonly Foreign[] = [
 export const FOREIGN_HEAD_BYTES = 16;
 
 /**
- * Refuses what is another kind of file than it is read as. `format` null: nobody said what it is. Throws a CommandError that says
- * what it is.
+ * Refuses what is another kind of file than it is read as. `format` null: nobody said what it is. Throws a CommandError
+ * that says what it is.
  */
 export function refuseForeign(name: string, head: Buffer, format: string | null): void {
   const text = head.subarray(0, FOREIGN_HEAD_BYTES).toString('latin1');

@@ -1,11 +1,12 @@
 /**
- * Decompresses LZ4 frames, the form that Arrow files are compressed in. After the frame format 1.6.2 and the block format of
- * https://github.com/lz4/lz4/tree/dev/doc. Checksums are not compared: what is damaged shows itself in the batch. Throws a RangeError
- * when the bytes are no such frame, or would become more than `bytesMax`.
+ * Decompresses LZ4 frames, the form that Arrow files are compressed in. After the frame format 1.6.2 and the block
+ * format of https://github.com/lz4/lz4/tree/dev/doc. Checksums are not compared: what is damaged shows itself in the
+ * batch. Throws a RangeError when the bytes are no such frame, or would become more than `bytesMax`.
  */
 export function lz4FrameDecompress(input: Uint8Array, bytesMax = 1 << 30): Uint8Array {
   const view = new DataView(input.buffer, input.byteOffset, input.byteLength);
-  if (input.length < 7 || view.getUint32(0, true) !== MAGIC || input[4] >> 6 !== 1) throw new RangeError('no LZ4 frame');
+  if (input.length < 7 || view.getUint32(0, true) !== MAGIC || input[4] >> 6 !== 1)
+    throw new RangeError('no LZ4 frame');
   const flags = input[4];
   const hasSize = (flags & 0x08) !== 0;
   const hasBlockChecksums = (flags & 0x10) !== 0;

@@ -41,13 +41,20 @@ function copyOf(bytes: Buffer): ArrayBuffer {
 export function floatOfHalf(half: number): number {
   const exponent = (half >> 10) & 0x1f;
   const fraction = half & 0x3ff;
-  const size = exponent === 0 ? fraction * 2 ** -24 : exponent === 31 ? (fraction === 0 ? Infinity : Number.NaN) : (1 + fraction / 1024) * 2 ** (exponent - 15);
+  const size =
+    exponent === 0
+      ? fraction * 2 ** -24
+      : exponent === 31
+        ? fraction === 0
+          ? Infinity
+          : Number.NaN
+        : (1 + fraction / 1024) * 2 ** (exponent - 15);
   return (half & 0x8000) === 0 ? size : -size;
 }
 
 /**
- * Reads the head of a `.npy` file (versions 1 to 3): an array of two dimensions in C order, of numbers. Throws a CommandError
- * that says what is not as it must be.
+ * Reads the head of a `.npy` file (versions 1 to 3): an array of two dimensions in C order, of numbers. Throws a
+ * CommandError that says what is not as it must be.
  */
 export async function readNpyHead(reader: PieceReader, name: string): Promise<NpyHead> {
   const start = await reader.read(12);
@@ -74,7 +81,8 @@ export async function readNpyHead(reader: PieceReader, name: string): Promise<Np
     .map((size) => size.replaceAll(/[\sL]/g, ''))
     .filter((size) => size !== '')
     .map(Number);
-  if (sizes.length !== 2 || !sizes.every(Number.isSafeInteger)) return fail(`its shape is (${sizes.join(', ')}); it must have two dimensions: vectors and their components`);
+  if (sizes.length !== 2 || !sizes.every(Number.isSafeInteger))
+    return fail(`its shape is (${sizes.join(', ')}); it must have two dimensions: vectors and their components`);
   if (order[1] === 'True') return fail('it is in Fortran order; save numpy.ascontiguousarray(x)');
   const width = Number(kind.slice(1));
   const swap = endian === '>' && width > 1 ? { 2: 'swap16', 4: 'swap32', 8: 'swap64' }[width] : undefined;
@@ -106,9 +114,15 @@ export class NpySource implements RecordSource {
       while (row < head.rows) {
         const rows = Math.min(rowsAtOnce, head.rows - row);
         const piece = await reader.read(rows * rowBytes);
-        if (piece.length < rows * rowBytes) throw new CommandError(`${this.bytes.name} is cut off: it ends in row ${row + Math.floor(piece.length / Math.max(1, rowBytes))} of ${head.rows}`);
+        if (piece.length < rows * rowBytes)
+          throw new CommandError(
+            `${this.bytes.name} is cut off: it ends in row ${row + Math.floor(piece.length / Math.max(1, rowBytes))} of ${head.rows}`,
+          );
         const floats = decode(piece);
-        const records = Array.from({ length: rows }, (_, i) => ({ fields: { [VECTOR_FIELD]: floats.subarray(i * dim, (i + 1) * dim) }, number: row + i }));
+        const records = Array.from({ length: rows }, (_, i) => ({
+          fields: { [VECTOR_FIELD]: floats.subarray(i * dim, (i + 1) * dim) },
+          number: row + i,
+        }));
         row += rows;
         yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row }, share: row / head.rows };
       }

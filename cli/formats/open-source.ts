@@ -71,8 +71,8 @@ export interface FoundFiles {
 const DESCRIPTIONS = ['dataset_info.json', 'dataset_infos.json', 'dataset_dict.json', 'state.json'];
 
 /**
- * What the named files and folders hold, in order. A folder is searched through for files of known formats, by name; what
- * describes data, and texts beside data, are not read.
+ * What the named files and folders hold, in order. A folder is searched through for files of known formats, by name;
+ * what describes data, and texts beside data, are not read.
  */
 export function findFiles(paths: string[], format: Format | null): FoundFiles {
   const found: FoundFiles = { files: [], leftOut: [] };
@@ -81,12 +81,17 @@ export function findFiles(paths: string[], format: Format | null): FoundFiles {
     const kind = statSync(path);
     if (!kind.isDirectory()) {
       // It can be read once, and from its beginning only.
-      if (!kind.isFile()) throw new CommandError(`${path} is a pipe or a device, and no file: pipe it into standard input, as in: zcat a.gz | quiver import - --format jsonl`, EXIT_CODES.usage);
+      if (!kind.isFile())
+        throw new CommandError(
+          `${path} is a pipe or a device, and no file: pipe it into standard input, as in: zcat a.gz | quiver import - --format jsonl`,
+          EXIT_CODES.usage,
+        );
       found.files.push({ path, format: format ?? formatOf(path) ?? unknownFormat(path), name: basename(path) });
       continue;
     }
     const inFolder = filesIn(path, format);
-    if (inFolder.files.length === 0) throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
+    if (inFolder.files.length === 0)
+      throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
     found.files.push(...inFolder.files);
     found.leftOut.push(...inFolder.leftOut);
   }
@@ -95,14 +100,22 @@ export function findFiles(paths: string[], format: Format | null): FoundFiles {
 
 function filesIn(folder: string, format: Format | null): FoundFiles {
   const paths = readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && !entry.name.startsWith('.') && !entry.name.startsWith('_') && !entry.name.endsWith(REJECTS_ENDING))
+    .filter(
+      (entry) =>
+        (entry.isFile() || entry.isSymbolicLink()) &&
+        !entry.name.startsWith('.') &&
+        !entry.name.startsWith('_') &&
+        !entry.name.endsWith(REJECTS_ENDING),
+    )
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
   // A format that is given is that of the files whose names say it, or where none does of all.
   const isSaid = format !== null && paths.some((path) => formatOf(path) === format);
   const known = paths.flatMap((path): SourceFile[] => {
     const own = format === null || isSaid ? formatOf(path) : format;
-    return own === null || (format !== null && own !== format) ? [] : [{ path, format: own, name: relative(folder, path) }];
+    return own === null || (format !== null && own !== format)
+      ? []
+      : [{ path, format: own, name: relative(folder, path) }];
   });
   const pairs = new Set(known.filter(({ path }) => path.endsWith('.npy')).map(({ path }) => itemsPathOf(path)));
   const alone = known.filter(({ path }) => !pairs.has(path)).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -113,7 +126,10 @@ function filesIn(folder: string, format: Format | null): FoundFiles {
     if (isDescription(file)) reasons.set(file, 'it describes data');
     else if (hasData && file.format === 'text') reasons.set(file, 'a text beside data; --format text reads texts');
   }
-  return { files: alone.filter((file) => !reasons.has(file)), leftOut: [...reasons].map(([{ name }, reason]) => ({ name, reason })) };
+  return {
+    files: alone.filter((file) => !reasons.has(file)),
+    leftOut: [...reasons].map(([{ name }, reason]) => ({ name, reason })),
+  };
 }
 
 /** What stands in the place of a large file until Git has fetched it. */
@@ -123,16 +139,23 @@ const WITH_HEAD: readonly Format[] = ['parquet', 'npy', 'arrow'];
 
 export async function openFile(file: SourceFile, options: SourceOptions): Promise<RecordSource> {
   const head = headOf(file.path, LFS_POINTER.length);
-  if (head.equals(LFS_POINTER)) throw new CommandError(`${file.path} is a pointer of Git LFS, not the file itself; git lfs pull fetches it`, EXIT_CODES.usage);
+  if (head.equals(LFS_POINTER))
+    throw new CommandError(
+      `${file.path} is a pointer of Git LFS, not the file itself; git lfs pull fetches it`,
+      EXIT_CODES.usage,
+    );
   refuseForeign(file.path, head, file.format);
-  if (head.length === 0 && WITH_HEAD.includes(file.format)) throw new CommandError(`${file.path} is empty`, EXIT_CODES.usage);
+  if (head.length === 0 && WITH_HEAD.includes(file.format))
+    throw new CommandError(`${file.path} is empty`, EXIT_CODES.usage);
   const compression = compressionOf(head);
   if (file.format === 'parquet') {
-    if (compression !== null) throw new CommandError(`${file.path}: a Parquet file is compressed inside; unpack it first`, EXIT_CODES.usage);
+    if (compression !== null)
+      throw new CommandError(`${file.path}: a Parquet file is compressed inside; unpack it first`, EXIT_CODES.usage);
     return ParquetSource.open(file.path);
   }
   const bytes = new ByteSource(file.path, { path: file.path }, compression);
-  if (file.format === 'npy' && existsSync(itemsPathOf(file.path))) return new PairedSource(new NpySource(bytes), itemsPathOf(file.path));
+  if (file.format === 'npy' && existsSync(itemsPathOf(file.path)))
+    return new PairedSource(new NpySource(bytes), itemsPathOf(file.path));
   return sourceOf(bytes, file.format, options, file.name);
 }
 
@@ -143,17 +166,27 @@ export async function openStream(input: Readable, options: SourceOptions): Promi
   const format = options.format ?? (compression === null ? formatOfBytes(head) : null);
   refuseForeign('standard input', head, format);
   if (format === null) throw new CommandError('what format is standard input? Say it with --format', EXIT_CODES.usage);
-  if (format === 'parquet') throw new CommandError('a Parquet file is read from its end: give it as a file', EXIT_CODES.usage);
+  if (format === 'parquet')
+    throw new CommandError('a Parquet file is read from its end: give it as a file', EXIT_CODES.usage);
   return sourceOf(new ByteSource('standard input', { stream: input }, compression), format, options, 'stdin');
 }
 
-function sourceOf(bytes: ByteSource, format: Exclude<Format, 'parquet'>, options: SourceOptions, name: string): RecordSource {
+function sourceOf(
+  bytes: ByteSource,
+  format: Exclude<Format, 'parquet'>,
+  options: SourceOptions,
+  name: string,
+): RecordSource {
   switch (format) {
     case 'jsonl':
       return new JsonLinesSource(bytes);
     case 'csv':
     case 'tsv':
-      return new CsvSource(bytes, { delimiter: options.delimiter ?? (format === 'tsv' ? '\t' : null), columns: options.columns ?? undefined, hasDecimalCommas: options.hasDecimalCommas });
+      return new CsvSource(bytes, {
+        delimiter: options.delimiter ?? (format === 'tsv' ? '\t' : null),
+        columns: options.columns ?? undefined,
+        hasDecimalCommas: options.hasDecimalCommas,
+      });
     case 'npy':
       return new NpySource(bytes);
     case 'fvecs':
@@ -177,7 +210,10 @@ export function formatOf(path: string): Format | null {
 
 function unknownFormat(path: string): never {
   refuseForeign(path, headOf(path, FOREIGN_HEAD_BYTES), null);
-  throw new CommandError(`what format is ${path}? Its name does not say it: give --format (${FORMATS.join(', ')})`, EXIT_CODES.usage);
+  throw new CommandError(
+    `what format is ${path}? Its name does not say it: give --format (${FORMATS.join(', ')})`,
+    EXIT_CODES.usage,
+  );
 }
 
 function formatOfBytes(head: Buffer): Format | null {

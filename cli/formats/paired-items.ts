@@ -37,7 +37,8 @@ export class PairedSource implements RecordSource {
     const more = async (): Promise<boolean> => {
       const { value, done } = await lines.next();
       if (done) return false;
-      if (value.unreadable.length > 0) throw new CommandError(`${this.itemsPath}, line ${value.unreadable[0].number}: ${value.unreadable[0].reason}`);
+      if (value.unreadable.length > 0)
+        throw new CommandError(`${this.itemsPath}, line ${value.unreadable[0].number}: ${value.unreadable[0].reason}`);
       // What is held comes before this chunk only at the start of it.
       held = value.records;
       nextMark = value.mark;
@@ -51,7 +52,8 @@ export class PairedSource implements RecordSource {
         for (const record of chunk.records) {
           if (used === held.length) {
             linesMark = nextMark;
-            if (!(await more())) throw new CommandError(`${this.itemsPath} has fewer lines than there are vectors: ${record.number}`);
+            if (!(await more()))
+              throw new CommandError(`${this.itemsPath} has fewer lines than there are vectors: ${record.number}`);
             used = 0;
           }
           records.push({ fields: { ...held[used].fields, ...record.fields }, number: record.number });
@@ -60,7 +62,8 @@ export class PairedSource implements RecordSource {
         yield { ...chunk, records, mark: { vectors: chunk.mark, lines: linesMark, used } satisfies PairedMark };
       }
       // An item of its own belongs to another file: the two were not written together.
-      if (used < held.length || (await more())) throw new CommandError(`${this.itemsPath} has more lines than there are vectors`);
+      if (used < held.length || (await more()))
+        throw new CommandError(`${this.itemsPath} has more lines than there are vectors`);
     } finally {
       await lines.return(undefined);
     }

@@ -4,8 +4,8 @@ import { UntypedBytes } from './table-values';
 const DIGEST_CHARACTERS = 12;
 
 /**
- * What tells a row without an id from others of the same number: a part of the SHA-256 of what it holds, 12 hexadecimal digits. So ids
- * that an import makes are the same for the same row, and never those of another file's row.
+ * What tells a row without an id from others of the same number: a part of the SHA-256 of what it holds, 12 hexadecimal
+ * digits. So ids that an import makes are the same for the same row, and never those of another file's row.
  */
 export function rowDigest(content: unknown): string {
   const hash = createHash('sha256');

@@ -21,7 +21,9 @@ export class UntypedBytes {
 
   /** The text, or null where they are not UTF-8. */
   get text(): string | null {
-    return isUtf8(this.bytes) ? Buffer.from(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength).toString('utf8') : null;
+    return isUtf8(this.bytes)
+      ? Buffer.from(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength).toString('utf8')
+      : null;
   }
 
   get base64(): string {
@@ -34,8 +36,8 @@ export function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * `unscaled` × 10 ^ -scale: a number where a double, printed again, is the same decimal, and else the decimal as text; whole
- * numbers beyond 2^53 are texts everywhere. Throws a RangeError for a scale that no writer has.
+ * `unscaled` × 10 ^ -scale: a number where a double, printed again, is the same decimal, and else the decimal as text;
+ * whole numbers beyond 2^53 are texts everywhere. Throws a RangeError for a scale that no writer has.
  */
 export function decimalValue(unscaled: bigint, scale: number): number | string {
   if (!(Math.abs(scale) <= SCALE_MAX)) throw new RangeError(`a decimal has ${scale} places`);
@@ -56,7 +58,10 @@ const FLOAT_NORMAL_MIN = 2 ** -126;
 /** Whole numbers below it have 32 bits each, and are told by all their digits. */
 const FLOAT_WHOLE_MAX = 2 ** 24;
 
-/** Of a number that has 32 bits, the one of the fewest digits that is the same in 32 bits: 0.1 and not 0.10000000149011612. */
+/**
+ * Of a number that has 32 bits, the one of the fewest digits that is the same in 32 bits: 0.1 and not
+ * 0.10000000149011612.
+ */
 export function shortestFloat(number: number): number {
   const size = Math.abs(number);
   if (!Number.isFinite(number) || (size <= FLOAT_WHOLE_MAX && Number.isInteger(number))) return number;
@@ -74,12 +79,19 @@ function sameDecimal(number: number, unscaled: bigint, scale: number): boolean {
   const [, sign, whole, fraction = '', exponent = '0'] = parts;
   const places = fraction.length - Number(exponent);
   const digits = BigInt(`${sign}${whole}${fraction}`);
-  return places <= scale ? digits * 10n ** BigInt(scale - places) === unscaled : digits === unscaled * 10n ** BigInt(places - scale);
+  return places <= scale
+    ? digits * 10n ** BigInt(scale - places) === unscaled
+    : digits === unscaled * 10n ** BigInt(places - scale);
 }
 
 /** Two's complement, the most significant byte first. */
 export function bigEndianInteger(bytes: Uint8Array): bigint {
-  return bytes.length === 0 ? 0n : BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`));
+  return bytes.length === 0
+    ? 0n
+    : BigInt.asIntN(
+        bytes.length * 8,
+        BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`),
+      );
 }
 
 /** A moment as ISO 8601 in UTC: with milliseconds, and as many more places as it has. */
@@ -117,7 +129,13 @@ export function intervalText({ months, days, nanos }: { months: number; days: nu
   const seconds = size / NANOS;
   const places = placesOf(size % NANOS, 0).replace(/0+$/, '');
   const [h, m, s] = [seconds / 3_600n, (seconds / 60n) % 60n, seconds % 60n];
-  const time = [h && `${sign}${h}H`, m && `${sign}${m}M`, (s > 0n || places !== '') && `${sign}${s}${places === '' ? '' : `.${places}`}S`].filter(Boolean).join('');
+  const time = [
+    h && `${sign}${h}H`,
+    m && `${sign}${m}M`,
+    (s > 0n || places !== '') && `${sign}${s}${places === '' ? '' : `.${places}`}S`,
+  ]
+    .filter(Boolean)
+    .join('');
   if (date === '' && time === '') return 'PT0S';
   return `P${date}${time === '' ? '' : `T${time}`}`;
 }
@@ -133,12 +151,15 @@ function dayText(days: bigint): string {
   const date = new Date(Number((days - cycles * CYCLE_DAYS) * DAY_SECONDS) * MS_OF_SECOND);
   const year = BigInt(date.getUTCFullYear()) + cycles * CYCLE_YEARS;
   const size = (year < 0n ? -year : year).toString();
-  const shown = year >= 0n && year <= 9_999n ? size.padStart(4, '0') : `${year < 0n ? '-' : '+'}${size.padStart(6, '0')}`;
+  const shown =
+    year >= 0n && year <= 9_999n ? size.padStart(4, '0') : `${year < 0n ? '-' : '+'}${size.padStart(6, '0')}`;
   return `${shown}-${String(date.getUTCMonth() + 1).padStart(2, '0')}-${String(date.getUTCDate()).padStart(2, '0')}`;
 }
 
 function clockText(seconds: bigint): string {
-  return [seconds / 3_600n, (seconds / 60n) % 60n, seconds % 60n].map((part) => String(part).padStart(2, '0')).join(':');
+  return [seconds / 3_600n, (seconds / 60n) % 60n, seconds % 60n]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
 }
 
 /** Places of a second: those that are needed of 0, 3, 6 and 9, but not fewer than `least`. */

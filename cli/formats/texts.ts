@@ -12,7 +12,10 @@ export type TextSplit = { by: 'chunks'; size: number; overlap: number } | { by: 
 /** More does not fit into an item anyway (`MAX_TEXT_BYTES` is 256 KiB unless it is set). */
 const WHOLE_BYTES_MAX = 16 << 20;
 
-/** A plain text in UTF-8. Its items have the name of the file as `source` and, when it was cut, their number as `chunk_index`. */
+/**
+ * A plain text in UTF-8. Its items have the name of the file as `source` and, when it was cut, their number as
+ * `chunk_index`.
+ */
 export class TextSource implements RecordSource {
   readonly columns: string[];
   readonly known: KnownFields = { id: 'id', text: 'text' };
@@ -24,7 +27,12 @@ export class TextSource implements RecordSource {
     /** What its items' ids begin with. */
     private readonly name = basename(bytes.name),
   ) {
-    this.columns = ['id', 'text', 'source', ...(split.by === 'chunks' ? ['chunk_index'] : split.by === 'lines' ? ['line'] : [])];
+    this.columns = [
+      'id',
+      'text',
+      'source',
+      ...(split.by === 'chunks' ? ['chunk_index'] : split.by === 'lines' ? ['line'] : []),
+    ];
   }
 
   async *read(mark: unknown): AsyncGenerator<RecordChunk> {
@@ -39,7 +47,8 @@ export class TextSource implements RecordSource {
       yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
       records = [];
     }
-    if (records.length > 0) yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
+    if (records.length > 0)
+      yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
   }
 
   private get place(): string {
@@ -55,7 +64,8 @@ export class TextSource implements RecordSource {
             .toString('utf8')
             .replace(/^\ufeff/, '')
             .trim();
-          if (text !== '') yield { fields: { id: `${source}#${number}-${rowDigest(text)}`, text, source, line: number }, number };
+          if (text !== '')
+            yield { fields: { id: `${source}#${number}-${rowDigest(text)}`, text, source, line: number }, number };
         }
       }
       return;
@@ -64,12 +74,16 @@ export class TextSource implements RecordSource {
     const chunker = this.split.by === 'chunks' ? new TextChunker(this.split) : null;
     let index = 0;
     let whole = '';
-    const chunk = ({ text }: { text: string }): SourceRecord => ({ fields: { id: `${source}#${index}-${rowDigest(text)}`, text, source, chunk_index: index }, number: index++ });
+    const chunk = ({ text }: { text: string }): SourceRecord => ({
+      fields: { id: `${source}#${index}-${rowDigest(text)}`, text, source, chunk_index: index },
+      number: index++,
+    });
     for await (const piece of this.bytes.open()) {
       const text = this.decode(decoder, piece);
       if (chunker === null) whole += text;
       else for (const part of chunker.push(text)) yield chunk(part);
-      if (whole.length > WHOLE_BYTES_MAX) throw new CommandError(`${this.bytes.name} is too long for one item; --split chunks cuts it`);
+      if (whole.length > WHOLE_BYTES_MAX)
+        throw new CommandError(`${this.bytes.name} is too long for one item; --split chunks cuts it`);
     }
     const end = this.decode(decoder, undefined);
     if (chunker === null) {
@@ -81,7 +95,8 @@ export class TextSource implements RecordSource {
   }
 
   private decode(decoder: InstanceType<typeof TextDecoder>, piece: Buffer | undefined): string {
-    if (piece?.includes(0) === true) throw new CommandError(`${this.bytes.name} is no text: it holds NULs, as UTF-16 does; iconv makes UTF-8 of that`);
+    if (piece?.includes(0) === true)
+      throw new CommandError(`${this.bytes.name} is no text: it holds NULs, as UTF-16 does; iconv makes UTF-8 of that`);
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch (error) {

@@ -46,15 +46,26 @@ export class VecsSource implements RecordSource {
         const piece = Buffer.concat([ahead, await reader.read(rowsAtOnce * rowBytes - ahead.length)]);
         ahead = Buffer.alloc(0);
         if (piece.length === 0) return;
-        if (piece.length % rowBytes !== 0) throw this.damaged(row + Math.floor(piece.length / rowBytes), 'it is cut off');
+        if (piece.length % rowBytes !== 0)
+          throw this.damaged(row + Math.floor(piece.length / rowBytes), 'it is cut off');
         const records = [];
         for (let at = 0; at < piece.length; at += rowBytes) {
           const dim = piece.readInt32LE(at);
           if (dim !== first) throw this.damaged(row, `it has ${dim} components, the first has ${first}`);
-          records.push({ fields: { [VECTOR_FIELD]: floatsOf(piece.subarray(at + 4, at + rowBytes), this.kind) }, number: row });
+          records.push({
+            fields: { [VECTOR_FIELD]: floatsOf(piece.subarray(at + 4, at + rowBytes), this.kind) },
+            number: row,
+          });
           row += 1;
         }
-        yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row } satisfies RowMark, share: this.bytes.share };
+        yield {
+          records,
+          unreadable: [],
+          place: 'row',
+          idPrefix: '',
+          mark: { row } satisfies RowMark,
+          share: this.bytes.share,
+        };
       }
     } finally {
       await reader.close();
@@ -64,7 +75,10 @@ export class VecsSource implements RecordSource {
   /** Components of the first vector. */
   private dimOf(head: Buffer): number {
     const dim = head.length < 4 ? 0 : head.readInt32LE(0);
-    if (dim < 1 || dim > DIM_MAX) throw new CommandError(`${this.bytes.name} is no .${this.kind} file: its first vector would have ${dim} components`);
+    if (dim < 1 || dim > DIM_MAX)
+      throw new CommandError(
+        `${this.bytes.name} is no .${this.kind} file: its first vector would have ${dim} components`,
+      );
     return dim;
   }
 

@@ -1,4 +1,7 @@
-/** What the head of a Zstandard frame says, and where the frame ends. A frame that is skipped has a window and content of 0. */
+/**
+ * What the head of a Zstandard frame says, and where the frame ends. A frame that is skipped has a window and content
+ * of 0.
+ */
 export interface ZstdFrame {
   windowBytes: number;
   /** null: it does not say. */
@@ -26,12 +29,15 @@ const WINDOW_BYTES_MAX = 128 << 20;
 
 /** Throws a RangeError for a frame that needs more memory than any sensible one. */
 export function checkZstdWindow({ windowBytes }: Pick<ZstdFrame, 'windowBytes'>): void {
-  if (windowBytes > WINDOW_BYTES_MAX) throw new RangeError(`a Zstandard frame needs a window of ${windowBytes} bytes; at most ${WINDOW_BYTES_MAX} are given`);
+  if (windowBytes > WINDOW_BYTES_MAX)
+    throw new RangeError(
+      `a Zstandard frame needs a window of ${windowBytes} bytes; at most ${WINDOW_BYTES_MAX} are given`,
+    );
 }
 
 /**
- * The first frame of these bytes, after https://datatracker.ietf.org/doc/html/rfc8878#section-3.1.1. Nothing is decompressed.
- * Throws a RangeError when they are none, or are cut off.
+ * The first frame of these bytes, after https://datatracker.ietf.org/doc/html/rfc8878#section-3.1.1. Nothing is
+ * decompressed. Throws a RangeError when they are none, or are cut off.
  */
 export function zstdFrame(bytes: Uint8Array): ZstdFrame {
   const head = headOf(bytes);
@@ -107,7 +113,9 @@ function headOf(bytes: Uint8Array): FrameHead | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic = view.getUint32(0, true);
   if (magic >>> 4 === SKIPPED_MAGIC) {
-    return bytes.length < 8 ? null : { windowBytes: 0, contentBytes: 0, headBytes: 8, checksumBytes: 0, skippedBytes: view.getUint32(4, true) };
+    return bytes.length < 8
+      ? null
+      : { windowBytes: 0, contentBytes: 0, headBytes: 8, checksumBytes: 0, skippedBytes: view.getUint32(4, true) };
   }
   if (magic !== MAGIC) throw new RangeError('no Zstandard frame');
   if (bytes.length < 5) return null;

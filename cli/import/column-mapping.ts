@@ -1,7 +1,10 @@
 import { CommandError, EXIT_CODES } from '../command-error';
 import type { KnownFields } from '../formats/record-source';
 
-/** Which column of a source becomes what of an item. Kept in the checkpoint, so that a run that goes on maps as the first did. */
+/**
+ * Which column of a source becomes what of an item. Kept in the checkpoint, so that a run that goes on maps as the
+ * first did.
+ */
 export interface ColumnMapping {
   /** Null: ids are made of the file's name, the row's number, and a digest of the row. */
   id: string | null;
@@ -31,32 +34,64 @@ const LIKE_VECTOR = /(?:vector|embedding|emb)s?$/i;
 const METADATA_NAMES = ['metadata', 'payload', 'meta'];
 
 export interface ColumnHints {
-  /** Columns that names of folders say (partitions.ts): every row of a file has the same there, so they are never guessed to be ids. */
+  /**
+   * Columns that names of folders say (partitions.ts): every row of a file has the same there, so they are never
+   * guessed to be ids.
+   */
   ofFolders?: string[];
   isVector?: (column: string) => boolean;
 }
 
 /**
- * Decides what each column is: as the user says, as the format says, else by what columns are mostly called. `columns` are those
- * that were seen. Throws a CommandError when a named column is not there, or nothing could be a vector or a text.
+ * Decides what each column is: as the user says, as the format says, else by what columns are mostly called. `columns`
+ * are those that were seen. Throws a CommandError when a named column is not there, or nothing could be a vector or a
+ * text.
  */
-export function mapColumns(columns: string[], known: KnownFields, options: MappingOptions, { ofFolders = [], isVector = () => false }: ColumnHints = {}): ColumnMapping {
+export function mapColumns(
+  columns: string[],
+  known: KnownFields,
+  options: MappingOptions,
+  { ofFolders = [], isVector = () => false }: ColumnHints = {},
+): ColumnMapping {
   const all = [...columns, ...ofFolders];
-  const find = (names: string[]): string | null => names.map((name) => columns.find((column) => column.toLowerCase() === name)).find((column) => column !== undefined) ?? null;
+  const find = (names: string[]): string | null =>
+    names
+      .map((name) => columns.find((column) => column.toLowerCase() === name))
+      .find((column) => column !== undefined) ?? null;
   const checked = (name: string): string => {
-    if (!all.includes(name)) throw new CommandError(`there is no column "${name}"; there is: ${all.join(', ')}`, EXIT_CODES.usage);
+    if (!all.includes(name))
+      throw new CommandError(`there is no column "${name}"; there is: ${all.join(', ')}`, EXIT_CODES.usage);
     return name;
   };
   const vector =
     options.vector === false
       ? null
       : options.vector === undefined
-        ? (known.vector ?? find(VECTOR_NAMES) ?? only(columns.filter((column) => LIKE_VECTOR.test(column) && isVector(column))))
+        ? (known.vector ??
+          find(VECTOR_NAMES) ??
+          only(columns.filter((column) => LIKE_VECTOR.test(column) && isVector(column))))
         : vectorColumns(options.vector, columns, checked);
-  const text = options.text === false ? null : options.text === undefined ? (known.text ?? find(TEXT_NAMES)) : checked(options.text);
-  if (vector === null && text === null) throw new CommandError(`which column holds vectors (--vector) or texts (--text)? There is: ${columns.join(', ')}`, EXIT_CODES.usage);
-  const id = options.id === false ? null : options.id === undefined ? (known.id ?? find(ID_NAMES)) : checked(options.id);
-  if (options.metadata !== undefined) return { id, vector, text, metadataObject: null, metadata: options.metadata === false ? [] : options.metadata.map(checked) };
+  const text =
+    options.text === false
+      ? null
+      : options.text === undefined
+        ? (known.text ?? find(TEXT_NAMES))
+        : checked(options.text);
+  if (vector === null && text === null)
+    throw new CommandError(
+      `which column holds vectors (--vector) or texts (--text)? There is: ${columns.join(', ')}`,
+      EXIT_CODES.usage,
+    );
+  const id =
+    options.id === false ? null : options.id === undefined ? (known.id ?? find(ID_NAMES)) : checked(options.id);
+  if (options.metadata !== undefined)
+    return {
+      id,
+      vector,
+      text,
+      metadataObject: null,
+      metadata: options.metadata === false ? [] : options.metadata.map(checked),
+    };
   const metadataObject = find(METADATA_NAMES);
   return { id, vector, text, metadataObject, metadata: null };
 }
@@ -71,8 +106,11 @@ function vectorColumns(names: string[], columns: string[], checked: (name: strin
   const [name] = names;
   if (columns.includes(name) || !name.includes('*')) return checked(name);
   const [head, tail] = name.split('*');
-  const found = columns.filter((column) => column.startsWith(head) && column.endsWith(tail) && column.length >= head.length + tail.length);
-  if (found.length === 0) throw new CommandError(`no column fits "${name}"; there is: ${columns.join(', ')}`, EXIT_CODES.usage);
+  const found = columns.filter(
+    (column) => column.startsWith(head) && column.endsWith(tail) && column.length >= head.length + tail.length,
+  );
+  if (found.length === 0)
+    throw new CommandError(`no column fits "${name}"; there is: ${columns.join(', ')}`, EXIT_CODES.usage);
   return found;
 }
 
@@ -96,7 +134,9 @@ export function describeMapping(mapping: ColumnMapping, columns: string[]): stri
     `id: ${id ?? 'made of the file, the row’s number and a digest'}`,
     `vector: ${vector === null ? `made of ${text}` : Array.isArray(vector) ? `${vector[0]} … ${vector.at(-1)} (${vector.length} columns)` : vector}`,
     ...(text === null ? [] : [`text: ${text}`]),
-    ...(metadataObject === null && others.length === 0 ? [] : [`metadata: ${[...(metadataObject === null ? [] : [`${metadataObject} (an object)`]), ...others].join(', ')}`]),
+    ...(metadataObject === null && others.length === 0
+      ? []
+      : [`metadata: ${[...(metadataObject === null ? [] : [`${metadataObject} (an object)`]), ...others].join(', ')}`]),
   ];
   return parts.join('; ');
 }

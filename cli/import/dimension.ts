@@ -9,7 +9,11 @@ const DIM_OF_ANY = 384;
 const SHOWN_MAX = 60;
 
 /** Dimensions of a collection that is to be made: as said, those of the first vector, or of the service's model. */
-export async function dimensionOf(connection: Connection, said: number | undefined, { mapping, records }: { mapping: ColumnMapping; records: SourceRecord[] }): Promise<number> {
+export async function dimensionOf(
+  connection: Connection,
+  said: number | undefined,
+  { mapping, records }: { mapping: ColumnMapping; records: SourceRecord[] },
+): Promise<number> {
   if (said !== undefined) return said;
   const { vector } = mapping;
   if (Array.isArray(vector)) return vector.length;
@@ -18,8 +22,16 @@ export async function dimensionOf(connection: Connection, said: number | undefin
     if (length !== undefined) return length;
     const given = records.map(({ fields }) => fields[vector]).find((value) => !isNothing(value) && value !== '');
     // Where no row has a vector, the service makes all of texts, if there are any.
-    if (given !== undefined) throw new CommandError(`how many dimensions have the vectors of column "${vector}"? ${shown(given)} does not tell; say it with --dim`, EXIT_CODES.usage);
-    if (mapping.text === null) throw new CommandError(`column "${vector}" has no vectors in the first ${records.length} rows; how many dimensions have they? Say it with --dim`, EXIT_CODES.usage);
+    if (given !== undefined)
+      throw new CommandError(
+        `how many dimensions have the vectors of column "${vector}"? ${shown(given)} does not tell; say it with --dim`,
+        EXIT_CODES.usage,
+      );
+    if (mapping.text === null)
+      throw new CommandError(
+        `column "${vector}" has no vectors in the first ${records.length} rows; how many dimensions have they? Say it with --dim`,
+        EXIT_CODES.usage,
+      );
   }
   return (await modelDimension(connection)) ?? DIM_OF_ANY;
 }
@@ -29,7 +41,10 @@ export async function modelDimension(connection: Connection): Promise<number | n
   return (await connection.client.health()).embedding.dim ?? null;
 }
 
-/** The length of the first vector, where no vector of the rows has the collection's dimension; null: some have, or that can't be told. */
+/**
+ * The length of the first vector, where no vector of the rows has the collection's dimension; null: some have, or that
+ * can't be told.
+ */
 export function wrongDimension({ vector }: ColumnMapping, records: SourceRecord[], dim: number): number | null {
   if (vector === null) return null;
   const lengths = Array.isArray(vector) ? new Set([vector.length]) : lengthsOf(vector, records);

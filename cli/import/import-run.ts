@@ -53,7 +53,9 @@ const DECIMAL = /^-?(?:0|[1-9]\d*)\.\d+$/;
 const WAITS_TOLD_EVERY_MS = 5000;
 
 /** What is read; a failure to read on is the last of it. */
-async function* untilFailure(chunks: AsyncIterable<ListedChunk | FailedFile>): AsyncGenerator<ListedChunk | FailedFile | Error> {
+async function* untilFailure(
+  chunks: AsyncIterable<ListedChunk | FailedFile>,
+): AsyncGenerator<ListedChunk | FailedFile | Error> {
   try {
     yield* chunks;
   } catch (error) {
@@ -83,7 +85,12 @@ export class ImportRun {
     private readonly connection: Connection,
     readonly state: ImportState,
     private readonly settings: ImportSettings,
-    private readonly parts: { resume: ResumeFile<ImportState> | null; rejectPath: string; progress: Progress; say: (line: string) => void },
+    private readonly parts: {
+      resume: ResumeFile<ImportState> | null;
+      rejectPath: string;
+      progress: Progress;
+      say: (line: string) => void;
+    },
   ) {
     this.rejects = new RejectFile(parts.rejectPath, state.rejectBytes);
     this.watermark = new Watermark((passage) => this.settled(passage.mark, passage.rows, passage.rejected));
@@ -142,7 +149,11 @@ export class ImportRun {
     if (mapping !== null && listed.file.number !== this.fileNumber) await this.beginFile(listed);
     if (listed.file.number === this.failedNumber) return;
     const { place } = chunk;
-    const unreadable = chunk.unreadable.map(({ number, reason }): RejectedRow => ({ place: `${place} ${number}`, externalId: null, reason }));
+    const unreadable = chunk.unreadable.map(({ number, reason }): RejectedRow => ({
+      place: `${place} ${number}`,
+      externalId: null,
+      reason,
+    }));
     const passage = this.watermark.begin(mark, chunk.records.length + unreadable.length, unreadable);
     for (let i = 0; i < unreadable.length; i++) this.countReject();
     if (mapping !== null && this.converter?.source !== source) {
@@ -154,9 +165,18 @@ export class ImportRun {
       const outcome = rows.convert(record, chunk.idPrefix);
       if ('json' in outcome) {
         this.hasSent = true;
-        await this.lanes.add(passage, { externalId: outcome.externalId, json: outcome.json, vector: outcome.vector, place: `${place} ${record.number}` });
+        await this.lanes.add(passage, {
+          externalId: outcome.externalId,
+          json: outcome.json,
+          vector: outcome.vector,
+          place: `${place} ${record.number}`,
+        });
       } else {
-        passage.rejected.push({ place: `${place} ${record.number}`, externalId: outcome.externalId, reason: outcome.reason });
+        passage.rejected.push({
+          place: `${place} ${record.number}`,
+          externalId: outcome.externalId,
+          reason: outcome.reason,
+        });
         this.countReject();
       }
     }
@@ -171,7 +191,11 @@ export class ImportRun {
     const isFirst = this.described === '';
     if (described !== this.described) this.parts.say(`${isFirst ? '' : `${file.name}: `}${described}`);
     this.described = described;
-    if (source.hasTextOnly) this.tellTexts(mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)), chunk.records);
+    if (source.hasTextOnly)
+      this.tellTexts(
+        mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)),
+        chunk.records,
+      );
     const { collection, dim } = this.settings;
     const found = mapping!.vector === null ? await this.wrongModel() : wrongDimension(mapping!, chunk.records, dim);
     if (found === null) return;
@@ -185,14 +209,19 @@ export class ImportRun {
   /** Tells of texts in the first rows of a table that may have been meant as numbers. */
   private tellTexts(columns: string[], records: SourceRecord[]): void {
     const { hasDecimalCommas, guessTypes, numbers } = this.settings;
-    const withComma = hasDecimalCommas ? undefined : columns.find((name) => records.some(({ fields }) => isDecimalComma(fields[name])));
-    if (withComma !== undefined) this.parts.say(`values such as 0,5 in column "${withComma}" stay texts; --decimal , makes numbers of them`);
+    const withComma = hasDecimalCommas
+      ? undefined
+      : columns.find((name) => records.some(({ fields }) => isDecimalComma(fields[name])));
+    if (withComma !== undefined)
+      this.parts.say(`values such as 0,5 in column "${withComma}" stay texts; --decimal , makes numbers of them`);
     for (const name of guessTypes ? columns : []) {
       if (numbers.has(name)) continue;
       const texts = records.map(({ fields }) => fields[name] as string);
       const kept = texts.find((text) => typeof typedText(text) === 'string' && DECIMAL.test(text));
       if (kept === undefined || !texts.some((text) => typeof typedText(text) === 'number')) continue;
-      this.parts.say(`values such as ${kept} in column "${name}" stay texts beside numbers; --numbers ${name} makes numbers of them`);
+      this.parts.say(
+        `values such as ${kept} in column "${name}" stay texts beside numbers; --numbers ${name} makes numbers of them`,
+      );
     }
   }
 
@@ -223,12 +252,17 @@ export class ImportRun {
   private countReject(): void {
     this.rejectedNow += 1;
     if (this.rejectedNow <= this.settings.rejectsMax) return;
-    throw new CommandError(`more than ${this.settings.rejectsMax} rows are bad (--max-rejects); ${this.rejects.path} says why`, EXIT_CODES.rowsRejected);
+    throw new CommandError(
+      `more than ${this.settings.rejectsMax} rows are bad (--max-rejects); ${this.rejects.path} says why`,
+      EXIT_CODES.rowsRejected,
+    );
   }
 
   private tellWait(reason: string, waitMs: number): void {
     if (performance.now() - this.waitToldAt < WAITS_TOLD_EVERY_MS) return;
     this.waitToldAt = performance.now();
-    this.parts.progress.say(`waiting ${waitMs < 1000 ? `${Math.round(waitMs)} ms` : `${Math.round(waitMs / 1000)} s`}: ${reason}`);
+    this.parts.progress.say(
+      `waiting ${waitMs < 1000 ? `${Math.round(waitMs)} ms` : `${Math.round(waitMs / 1000)} s`}: ${reason}`,
+    );
   }
 }

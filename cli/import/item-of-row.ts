@@ -6,7 +6,9 @@ import { UntypedBytes } from '../formats/table-values';
 import { isNothing, metadataValue, numberOfText, textOfBytes, typedText, vectorOf } from './row-values';
 
 /** What becomes of a row: an item as JSON, its vector beside it, or why there is none. */
-export type RowOutcome = { externalId: string; json: string; vector: Float32Array | null } | { reason: string; externalId: string | null };
+export type RowOutcome =
+  | { externalId: string; json: string; vector: Float32Array | null }
+  | { reason: string; externalId: string | null };
 
 /** As the service bounds them: a bad row is found here, before it spoils a batch. */
 const ID_CHARACTERS_MAX = 512;
@@ -32,19 +34,36 @@ export class RowConverter {
     const externalId = this.idOf(record, place);
     if (externalId === null) return { reason: `no id in column "${this.mapping.id}"`, externalId: null };
     if (externalId.length > ID_CHARACTERS_MAX)
-      return { reason: `the id has ${externalId.length} characters, at most ${ID_CHARACTERS_MAX} are possible`, externalId: externalId.slice(0, ID_CHARACTERS_MAX) };
-    if (externalId === '' || CONTROL_CHARACTER.test(externalId)) return { reason: externalId === '' ? 'the id is empty' : 'the id holds a control character', externalId };
+      return {
+        reason: `the id has ${externalId.length} characters, at most ${ID_CHARACTERS_MAX} are possible`,
+        externalId: externalId.slice(0, ID_CHARACTERS_MAX),
+      };
+    if (externalId === '' || CONTROL_CHARACTER.test(externalId))
+      return { reason: externalId === '' ? 'the id is empty' : 'the id holds a control character', externalId };
     const parts = [`{"external_id":${JSON.stringify(externalId)}`];
-    const vector = this.mapping.vector === null ? null : vectorOf(Array.isArray(this.mapping.vector) ? this.mapping.vector.map((name) => fields[name]) : fields[this.mapping.vector], this.dim);
+    const vector =
+      this.mapping.vector === null
+        ? null
+        : vectorOf(
+            Array.isArray(this.mapping.vector)
+              ? this.mapping.vector.map((name) => fields[name])
+              : fields[this.mapping.vector],
+            this.dim,
+          );
     if (typeof vector === 'string') return { reason: vector, externalId };
     const text = this.textOf(fields);
     if (vector === null && (text === null || text.trim() === ''))
-      return { reason: this.mapping.vector === null ? `no text in column "${this.mapping.text}"` : 'neither a vector nor a text', externalId };
+      return {
+        reason:
+          this.mapping.vector === null ? `no text in column "${this.mapping.text}"` : 'neither a vector nor a text',
+        externalId,
+      };
     if (text !== null) parts.push(`,"text":${JSON.stringify(text)}`);
     const metadata = this.metadataOf(fields);
     if (typeof metadata === 'string') return { reason: metadata, externalId };
     const expiresAt = this.mapping.metadataObject === null ? '' : (metadataValue(fields[EXPIRES_AT]) ?? '');
-    if (typeof expiresAt !== 'string') return { reason: `${EXPIRES_AT} is ${JSON.stringify(expiresAt)}, and no time as text in ISO 8601`, externalId };
+    if (typeof expiresAt !== 'string')
+      return { reason: `${EXPIRES_AT} is ${JSON.stringify(expiresAt)}, and no time as text in ISO 8601`, externalId };
     if (expiresAt !== '') parts.push(`,"expires_at":${JSON.stringify(expiresAt)}`);
     parts.push(`,"metadata":${JSON.stringify(metadata)}}`);
     return { externalId, json: parts.join(''), vector };

@@ -7,8 +7,8 @@ const PARTITION = /^([^=]+)=(.*)$/s;
 const NO_VALUE = '__HIVE_DEFAULT_PARTITION__';
 
 /**
- * Columns whose values the folders above a file say; `name` is the file's path in the folder that was named. Where `isTyped`, a
- * text that is a number or truth value is one.
+ * Columns whose values the folders above a file say; `name` is the file's path in the folder that was named. Where
+ * `isTyped`, a text that is a number or truth value is one.
  */
 export function partitionsOf(name: string, isTyped: boolean): Record<string, unknown> {
   const pairs: [string, unknown][] = [];
@@ -25,7 +25,10 @@ export function partitionsOf(name: string, isTyped: boolean): Record<string, unk
 /** The rows with these columns too, where they do not have them themselves. */
 export function inPartition(records: SourceRecord[], partitions: Record<string, unknown>): SourceRecord[] {
   if (Object.keys(partitions).length === 0) return records;
-  return records.map((record) => ({ ...record, fields: Object.fromEntries([...Object.entries(partitions), ...Object.entries(record.fields)]) }));
+  return records.map((record) => ({
+    ...record,
+    fields: Object.fromEntries([...Object.entries(partitions), ...Object.entries(record.fields)]),
+  }));
 }
 
 /** Characters that no folder can have are written with percent signs. */

@@ -1,8 +1,8 @@
 import { base64Of, shortestFloat, UntypedBytes } from '../formats/table-values';
 
 /**
- * Values of sources as values of items. Of every format, what is no value (null, a value that is missing, NaN, infinite numbers) makes a
- * vector's row a bad one, and in metadata leaves a column out; within lists and objects it is null.
+ * Values of sources as values of items. Of every format, what is no value (null, a value that is missing, NaN, infinite
+ * numbers) makes a vector's row a bad one, and in metadata leaves a column out; within lists and objects it is null.
  */
 
 /** Numbers of a text: separated by commas, semicolons or white space, with or without brackets around them. */
@@ -15,17 +15,20 @@ const PRINTED_LIST = /^\s*(?:np\.|numpy\.|torch\.)?(?:array|tensor|list)\(\s*(\[
 const PRINTED_NUMBER = /\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()]*)\)/g;
 
 /**
- * The vector of a value: an array of numbers, a typed array, an object with nothing but one of these, bytes of little-endian float32
- * values, base64 of those, or numbers as text. Null: there is none. A text says what is wrong with it.
+ * The vector of a value: an array of numbers, a typed array, an object with nothing but one of these, bytes of
+ * little-endian float32 values, base64 of those, or numbers as text. Null: there is none. A text says what is wrong
+ * with it.
  */
 export function vectorOf(value: unknown, dim: number): Float32Array | string | null {
   if (isNothing(value) || value === '') return null;
-  if (value instanceof UntypedBytes) return value.bytes.length === 0 ? null : vectorOf(textOfNumbers(value) ?? value.bytes, dim);
+  if (value instanceof UntypedBytes)
+    return value.bytes.length === 0 ? null : vectorOf(textOfNumbers(value) ?? value.bytes, dim);
   if (value instanceof Float32Array) return checked(value, dim);
   if (value instanceof Uint8Array) return vectorOfBytes(value, dim);
   if (typeof value === 'string') return vectorOfText(value, dim);
   if (Array.isArray(value)) return vectorOfArray(value, dim);
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return vectorOfArray(Array.from(value as unknown as ArrayLike<unknown>), dim);
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
+    return vectorOfArray(Array.from(value as unknown as ArrayLike<unknown>), dim);
   const inner = onlyListOf(value);
   return inner === null ? 'the vector is no list of numbers' : vectorOf(inner, dim);
 }
@@ -35,7 +38,8 @@ export function vectorLengthOf(value: unknown): number | null {
   if (isNothing(value) || value === '') return null;
   if (value instanceof UntypedBytes) return vectorLengthOf(textOfNumbers(value) ?? value.bytes);
   if (value instanceof Uint8Array) return value.length > 0 && value.length % 4 === 0 ? value.length / 4 : null;
-  if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) return (value as ArrayLike<unknown>).length || null;
+  if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)))
+    return (value as ArrayLike<unknown>).length || null;
   if (typeof value !== 'string') return vectorLengthOf(onlyListOf(value));
   const numbers = NUMBERS.exec(plainList(value));
   if (numbers !== null) return partsOf(numbers[1]).length || null;
@@ -46,7 +50,9 @@ export function vectorLengthOf(value: unknown): number | null {
 function onlyListOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Array.isArray(value)) return null;
   const [only, ...more] = Object.values(value);
-  return more.length === 0 && (Array.isArray(only) || (ArrayBuffer.isView(only) && !(only instanceof DataView))) ? only : null;
+  return more.length === 0 && (Array.isArray(only) || (ArrayBuffer.isView(only) && !(only instanceof DataView)))
+    ? only
+    : null;
 }
 
 /** A list of numbers as text, without what Python prints around it and them. */
@@ -73,7 +79,8 @@ function partsOf(numbers: string): string[] {
 
 function checked(vector: Float32Array, dim: number): Float32Array | string {
   if (vector.length !== dim) return `the vector has ${vector.length} numbers, the collection ${dim} dimensions`;
-  for (let i = 0; i < vector.length; i++) if (!Number.isFinite(vector[i])) return `number ${i} of the vector is ${vector[i]}`;
+  for (let i = 0; i < vector.length; i++)
+    if (!Number.isFinite(vector[i])) return `number ${i} of the vector is ${vector[i]}`;
   return vector;
 }
 
@@ -88,14 +95,16 @@ function vectorOfArray(values: unknown[], dim: number): Float32Array | string {
           ? Number(typeof value === 'string' ? value.replace(COMMA, '.') : value)
           : Number.NaN;
     // Beyond float32 it becomes infinite, which is told as such.
-    if (Number.isNaN(number)) return `number ${i} of the vector is ${typeof value === 'number' ? String(value) : (JSON.stringify(metadataValue(value)) ?? 'missing')}`;
+    if (Number.isNaN(number))
+      return `number ${i} of the vector is ${typeof value === 'number' ? String(value) : (JSON.stringify(metadataValue(value)) ?? 'missing')}`;
     vector[i] = number;
   }
   return checked(vector, dim);
 }
 
 function vectorOfBytes(bytes: Uint8Array, dim: number): Float32Array | string {
-  if (bytes.length !== dim * 4) return `the vector has ${bytes.length} bytes, ${dim} dimensions of float32 have ${dim * 4}`;
+  if (bytes.length !== dim * 4)
+    return `the vector has ${bytes.length} bytes, ${dim} dimensions of float32 have ${dim * 4}`;
   // A copy: these may be anywhere in a larger buffer.
   return checked(new Float32Array(new Uint8Array(bytes).buffer), dim);
 }
@@ -131,11 +140,16 @@ export function numberOfText(text: string): number | null {
 /** Control characters, but for those that lines of text have. */
 const NO_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** A value of a table as one of JSON: large whole numbers as text, bytes as base64 unless they may be a text and are one. */
+/**
+ * A value of a table as one of JSON: large whole numbers as text, bytes as base64 unless they may be a text and are
+ * one.
+ */
 export function metadataValue(value: unknown): unknown {
   switch (typeof value) {
     case 'bigint':
-      return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : String(value);
+      return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
+        ? Number(value)
+        : String(value);
     case 'number':
       return Number.isFinite(value) ? value : null;
     case 'object':
@@ -154,7 +168,9 @@ export function metadataValue(value: unknown): unknown {
   if (value instanceof Float32Array) return Array.from(value, (one) => metadataValue(shortestFloat(one)));
   if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>, metadataValue);
   if (Array.isArray(value)) return value.map(metadataValue);
-  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (inner === undefined ? [] : [[key, metadataValue(inner)]])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (inner === undefined ? [] : [[key, metadataValue(inner)]])),
+  );
 }
 
 /** The text that bytes are, where they are one. */

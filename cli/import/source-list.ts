@@ -41,8 +41,15 @@ export interface FailedFile {
   share: number | null;
 }
 
-/** Decides what the columns of a file are, and of the folders above it; throws a CommandError when they can't be used. */
-export type MapColumns = (source: RecordSource, columns: string[], records: SourceRecord[], ofFolders: string[]) => ColumnMapping;
+/**
+ * Decides what the columns of a file are, and of the folders above it; throws a CommandError when they can't be used.
+ */
+export type MapColumns = (
+  source: RecordSource,
+  columns: string[],
+  records: SourceRecord[],
+  ofFolders: string[],
+) => ColumnMapping;
 
 /** Of the ends of a file, so that one that was changed in place is noticed, too. */
 const PEEK_BYTES = 65_536;
@@ -68,7 +75,8 @@ export class SourceList {
       hash.update(JSON.stringify([resolve(path), name, format, size, mtimeMs]));
       if (i < PEEKED_FILES_MAX) hash.update(endsOf(path, size));
       const items = itemsPathOf(path);
-      if (format === 'npy' && existsSync(items)) hash.update(JSON.stringify([items, statSync(items).size, statSync(items).mtimeMs]));
+      if (format === 'npy' && existsSync(items))
+        hash.update(JSON.stringify([items, statSync(items).size, statSync(items).mtimeMs]));
     }
     return this.files === null ? 'standard input' : hash.digest('hex');
   }
@@ -77,13 +85,16 @@ export class SourceList {
   refuseAsOutput(option: string, output: string): void {
     if (!existsSync(output)) return;
     const written = realpathSync(output);
-    const read = (this.files ?? []).flatMap(({ path }) => [path, itemsPathOf(path)]).find((path) => existsSync(path) && realpathSync(path) === written);
-    if (read !== undefined) throw new CommandError(`${read} is a source of this import: ${option} must be another file`, EXIT_CODES.usage);
+    const read = (this.files ?? [])
+      .flatMap(({ path }) => [path, itemsPathOf(path)])
+      .find((path) => existsSync(path) && realpathSync(path) === written);
+    if (read !== undefined)
+      throw new CommandError(`${read} is a source of this import: ${option} must be another file`, EXIT_CODES.usage);
   }
 
   /**
-   * From a mark on. Each file has columns of its own. Where there are several, one that can't be read is told and passed over; a
-   * single one throws a CommandError with the code for what is not as it must be.
+   * From a mark on. Each file has columns of its own. Where there are several, one that can't be read is told and
+   * passed over; a single one throws a CommandError with the code for what is not as it must be.
    */
   async *read(mark: ListMark, mapColumns: MapColumns): AsyncGenerator<ListedChunk | FailedFile> {
     const { files } = this;
@@ -92,25 +103,40 @@ export class SourceList {
     let before = this.sizes.slice(0, mark.file).reduce((sum, size) => sum + size, 0);
     for (let i = mark.file; i < (files?.length ?? 1); i++) {
       const name = files?.[i].name ?? 'stdin';
-      const shareOf = (part: number): number | null => (files === null ? null : total === 0 ? 1 : (before + part * this.sizes[i]) / total);
+      const shareOf = (part: number): number | null =>
+        files === null ? null : total === 0 ? 1 : (before + part * this.sizes[i]) / total;
       try {
         const start = i === mark.file ? mark : { file: i, inner: null, mapping: null };
         for await (const listed of this.readFile(start, mapColumns)) {
-          const chunk = { ...listed.chunk, place: hasSeveral ? `${name}: ${listed.chunk.place}` : listed.chunk.place, idPrefix: `${name}:` };
+          const chunk = {
+            ...listed.chunk,
+            place: hasSeveral ? `${name}: ${listed.chunk.place}` : listed.chunk.place,
+            idPrefix: `${name}:`,
+          };
           yield { ...listed, chunk, file: { name, number: i }, share: shareOf(listed.chunk.share ?? 0) };
         }
       } catch (error) {
-        if (this.context.signal.aborted || !(error instanceof CommandError || 'syscall' in (error as Error))) throw error;
+        if (this.context.signal.aborted || !(error instanceof CommandError || 'syscall' in (error as Error)))
+          throw error;
         const { message } = error as Error;
-        if (!hasSeveral) throw error instanceof CommandError && error.exitCode !== EXIT_CODES.failed ? error : new CommandError(message, EXIT_CODES.usage, { cause: error });
+        if (!hasSeveral)
+          throw error instanceof CommandError && error.exitCode !== EXIT_CODES.failed
+            ? error
+            : new CommandError(message, EXIT_CODES.usage, { cause: error });
         yield { failed: name, reason: message, mark: { file: i + 1, inner: null, mapping: null }, share: shareOf(1) };
       }
       before += this.sizes[i] ?? 0;
     }
   }
 
-  private async *readFile(start: ListMark, mapColumns: MapColumns): AsyncGenerator<Omit<ListedChunk, 'file' | 'share'>> {
-    const source = this.files === null ? await openStream(this.context.input, this.options) : await openFile(this.files[start.file], this.options);
+  private async *readFile(
+    start: ListMark,
+    mapColumns: MapColumns,
+  ): AsyncGenerator<Omit<ListedChunk, 'file' | 'share'>> {
+    const source =
+      this.files === null
+        ? await openStream(this.context.input, this.options)
+        : await openFile(this.files[start.file], this.options);
     // Of a table of texts, numbers are made later, if that is wanted.
     const partitions = this.files === null ? {} : partitionsOf(this.files[start.file].name, !source.hasTextOnly);
     const ofFolders = Object.keys(partitions);

@@ -36,13 +36,14 @@ export interface MigrationOptions {
 }
 
 /**
- * Moves what the choices say, one collection after the other, and reports. Interrupted or killed, the same command goes on where
- * it was: finished collections are not read again.
+ * Moves what the choices say, one collection after the other, and reports. Interrupted or killed, the same command goes
+ * on where it was: finished collections are not read again.
  */
 export async function migrate(options: MigrationOptions): Promise<void> {
   const { context, source, choices } = options;
   // Before hours of work, not after.
-  for (const folder of [options.rejectFolder, ...(options.reportPath === null ? [] : [dirname(options.reportPath)])]) checkFolder(folder);
+  for (const folder of [options.rejectFolder, ...(options.reportPath === null ? [] : [dirname(options.reportPath)])])
+    checkFolder(folder);
   const product = await source.version();
   const plan = planMigration(await source.collections(), choices);
   const report: MigrationReport = {
@@ -56,8 +57,13 @@ export async function migrate(options: MigrationOptions): Promise<void> {
   };
   if (report.is_plan || plan.moves.length === 0) {
     publish(report, options);
-    if (plan.questions.length > 0) throw new CommandError(`nothing was moved: ${plan.questions.length === 1 ? 'a question is' : `${plan.questions.length} questions are`} open`, EXIT_CODES.usage);
-    if (plan.moves.length === 0) throw new CommandError(`there is nothing to move at ${options.address}`, EXIT_CODES.notFound);
+    if (plan.questions.length > 0)
+      throw new CommandError(
+        `nothing was moved: ${plan.questions.length === 1 ? 'a question is' : `${plan.questions.length} questions are`} open`,
+        EXIT_CODES.usage,
+      );
+    if (plan.moves.length === 0)
+      throw new CommandError(`there is nothing to move at ${options.address}`, EXIT_CODES.notFound);
     return;
   }
   const files: ResumeFile<MoveState>[] = [];
@@ -70,7 +76,10 @@ export async function migrate(options: MigrationOptions): Promise<void> {
   // Only now: a run that is killed between two collections must not read the first again.
   for (const file of files) file.remove();
   const inexact = report.collections.filter(({ is_exact }) => is_exact === false);
-  if (inexact.length > 0) throw new CommandError(`not as many items here as there: ${inexact.map(({ to }) => to).join(', ')}. Is somebody writing to the peer, or to Quiver?`);
+  if (inexact.length > 0)
+    throw new CommandError(
+      `not as many items here as there: ${inexact.map(({ to }) => to).join(', ')}. Is somebody writing to the peer, or to Quiver?`,
+    );
   if (report.collections.some(({ rejected }) => rejected)) context.exitWith(EXIT_CODES.rowsRejected);
 }
 
@@ -85,7 +94,11 @@ async function moveOne(move: Move, resume: ResumeFile<MoveState>, options: Migra
       move,
       resume,
       rejectPath: join(options.rejectFolder, `migrate-${move.to}.rejects.jsonl`),
-      lanes: { ...options.lanes, onWait: (reason, waitMs) => progress.say(`${move.to}: ${reason}; trying again in ${Math.ceil(waitMs / 1000)} s`) },
+      lanes: {
+        ...options.lanes,
+        onWait: (reason, waitMs) =>
+          progress.say(`${move.to}: ${reason}; trying again in ${Math.ceil(waitMs / 1000)} s`),
+      },
       onProgress: (read) => progress.report(there === null || there === 0 ? null : Math.min(1, read / there), read),
       say: (line) => progress.say(line),
     });
@@ -113,10 +126,23 @@ async function moveOne(move: Move, resume: ResumeFile<MoveState>, options: Migra
 function plannedReport(move: Move): MoveReport {
   const { from, vector, to, metric, textField, findings } = move;
   const open = { read: null, rejected: null, reject_file: null, items_here: null, is_exact: null, seconds: null };
-  return { from: from.name, vector: vector.name, to, dim: vector.dim, metric, text_field: textField, items_there: from.count, ...open, findings };
+  return {
+    from: from.name,
+    vector: vector.name,
+    to,
+    dim: vector.dim,
+    metric,
+    text_field: textField,
+    items_there: from.count,
+    ...open,
+    findings,
+  };
 }
 
-function resumeFile(move: Move, { context, connection, peer, address, scope, newCollection }: MigrationOptions): ResumeFile<MoveState> {
+function resumeFile(
+  move: Move,
+  { context, connection, peer, address, scope, newCollection }: MigrationOptions,
+): ResumeFile<MoveState> {
   const identity = {
     peer,
     address,
@@ -136,7 +162,9 @@ function checkFolder(folder: string): void {
   try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    throw new CommandError(`reports can't be written to ${folder}: ${(error as Error).message}`, EXIT_CODES.usage, { cause: error });
+    throw new CommandError(`reports can't be written to ${folder}: ${(error as Error).message}`, EXIT_CODES.usage, {
+      cause: error,
+    });
   }
 }
 

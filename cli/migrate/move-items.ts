@@ -70,12 +70,14 @@ const COUNT_TRIES = 20;
 const COUNT_WAIT_MS = 250;
 
 /**
- * Moves one vector of one collection: makes the collection here, reads page by page, writes over lanes, and saves the cursor of
- * the last page that is settled with all before it. A run that goes on reads at most the pages again that were under way;
- * writes are upserts by id, so it ends with the same items.
+ * Moves one vector of one collection: makes the collection here, reads page by page, writes over lanes, and saves the
+ * cursor of the last page that is settled with all before it. A run that goes on reads at most the pages again that
+ * were under way; writes are upserts by id, so it ends with the same items.
  */
 export class ItemsMove {
-  private readonly watermark = new Watermark<Mark>((passage) => this.settled(passage.mark, passage.rows, passage.rejected));
+  private readonly watermark = new Watermark<Mark>((passage) =>
+    this.settled(passage.mark, passage.rows, passage.rejected),
+  );
   private readonly rejects: RejectFile;
   private savedAt = 0;
 
@@ -101,10 +103,26 @@ export class ItemsMove {
     const collection =
       here ??
       (await connection.call<CollectionHere>('POST', urlPath('v1', 'collections'), {
-        body: { name: move.to, dim, distance_metric: move.metric, description: move.from.description ?? undefined, ...options.newCollection },
+        body: {
+          name: move.to,
+          dim,
+          distance_metric: move.metric,
+          description: move.from.description ?? undefined,
+          ...options.newCollection,
+        },
       }));
     if (here !== null) checkExisting(here, dim, options);
-    const state: MoveState = { createdAt: collection.created_at, dim, cursor: null, isRead: false, read: 0, rejected: 0, rejectBytes: 0, before: collection.vector_count, findings: [] };
+    const state: MoveState = {
+      createdAt: collection.created_at,
+      dim,
+      cursor: null,
+      isRead: false,
+      read: 0,
+      rejected: 0,
+      rejectBytes: 0,
+      before: collection.vector_count,
+      findings: [],
+    };
     resume.write(state);
     return new ItemsMove(options, state);
   }
@@ -118,7 +136,8 @@ export class ItemsMove {
       let cursor = this.state.cursor;
       do {
         const { page, findings } = await this.read(cursor);
-        if (page.next !== null && JSON.stringify(page.next) === JSON.stringify(cursor)) throw new CommandError(`${move.from.name}: the peer answers the same page again and again`);
+        if (page.next !== null && JSON.stringify(page.next) === JSON.stringify(cursor))
+          throw new CommandError(`${move.from.name}: the peer answers the same page again and again`);
         cursor = page.next;
         const rejected: RejectedRow[] = [];
         const passage = this.watermark.begin({ cursor, findings: findings.list() }, page.items.length, rejected);
@@ -139,11 +158,18 @@ export class ItemsMove {
     }
   }
 
-  /** Items of the collection here now; asked a few times while it is not what it should be, because its count follows writes. */
+  /**
+   * Items of the collection here now; asked a few times while it is not what it should be, because its count follows
+   * writes.
+   */
   async countHere(expected: number | null): Promise<number> {
     for (let tries = 1; ; tries++) {
-      const { vector_count } = await this.options.connection.call<CollectionHere>('GET', collectionUrl(this.options.move.to));
-      if (vector_count >= 0 && (expected === null || vector_count === expected || tries === COUNT_TRIES)) return vector_count;
+      const { vector_count } = await this.options.connection.call<CollectionHere>(
+        'GET',
+        collectionUrl(this.options.move.to),
+      );
+      if (vector_count >= 0 && (expected === null || vector_count === expected || tries === COUNT_TRIES))
+        return vector_count;
       if (tries === COUNT_TRIES) throw unknownCount(this.options.move.to);
       await sleep(COUNT_WAIT_MS, undefined, { signal: this.options.lanes.signal });
     }
@@ -153,19 +179,33 @@ export class ItemsMove {
     const { source, move, pageItems } = this.options;
     const findings = new ItemFindings();
     const limit = pageItems ?? pageItemsFor(this.state.dim);
-    const page = await source.page({ collection: move.from, vector: move.vector.name, cursor, limit, textField: move.textField, findings });
+    const page = await source.page({
+      collection: move.from,
+      vector: move.vector.name,
+      cursor,
+      limit,
+      textField: move.textField,
+      findings,
+    });
     for (const item of page.items) {
       if (item.vector === null) findings.add('items without a vector', 'left out', 'listed in the reject file');
-      if (item.text !== null && item.text !== '') findings.add('text', 'changed', 'texts became the text of items: searched by hybrid_search, answered by fetch and query');
+      if (item.text !== null && item.text !== '')
+        findings.add(
+          'text',
+          'changed',
+          'texts became the text of items: searched by hybrid_search, answered by fetch and query',
+        );
     }
     return { page, findings };
   }
 
   private fault({ vector }: PeerItem): string | null {
     if (vector === null) return 'it has no vector';
-    if (vector.length !== this.state.dim) return `its vector has ${vector.length} dimensions, the collection ${this.state.dim}`;
+    if (vector.length !== this.state.dim)
+      return `its vector has ${vector.length} dimensions, the collection ${this.state.dim}`;
     for (let i = 0; i < vector.length; i++)
-      if (typeof vector[i] !== 'number' || !Number.isFinite(Math.fround(vector[i]))) return `value ${i} of its vector is no finite float32 number there (${String(vector[i])})`;
+      if (typeof vector[i] !== 'number' || !Number.isFinite(Math.fround(vector[i])))
+        return `value ${i} of its vector is no finite float32 number there (${String(vector[i])})`;
     return null;
   }
 
@@ -200,29 +240,52 @@ async function existing(connection: Connection, name: string): Promise<Collectio
 }
 
 function checkExisting(here: CollectionHere, dim: number, { move, isIntoExisting }: MoveOptions): void {
-  if (here.dim !== dim) throw new CommandError(`"${move.to}" is there already, with ${here.dim} dimensions; "${move.from.name}" has ${dim}. --rename gives it another name`, EXIT_CODES.usage);
+  if (here.dim !== dim)
+    throw new CommandError(
+      `"${move.to}" is there already, with ${here.dim} dimensions; "${move.from.name}" has ${dim}. --rename gives it another name`,
+      EXIT_CODES.usage,
+    );
   if (here.distance_metric !== move.metric)
-    throw new CommandError(`"${move.to}" is there already, with the metric ${here.distance_metric}; "${move.from.name}" would have ${move.metric}. --rename gives it another name`, EXIT_CODES.usage);
+    throw new CommandError(
+      `"${move.to}" is there already, with the metric ${here.distance_metric}; "${move.from.name}" would have ${move.metric}. --rename gives it another name`,
+      EXIT_CODES.usage,
+    );
   if (here.vector_count < 0) throw unknownCount(move.to);
   if (here.vector_count > 0 && !isIntoExisting)
-    throw new CommandError(`"${move.to}" is there already and holds ${here.vector_count} vectors. --into-existing adds to it, --rename gives "${move.from.name}" another name`, EXIT_CODES.usage);
+    throw new CommandError(
+      `"${move.to}" is there already and holds ${here.vector_count} vectors. --into-existing adds to it, --rename gives "${move.from.name}" another name`,
+      EXIT_CODES.usage,
+    );
 }
 
 function unknownCount(name: string): CommandError {
-  return new CommandError(`how many vectors "${name}" holds is not known, because some of its shards do not answer: run it again when they do`, EXIT_CODES.failed);
+  return new CommandError(
+    `how many vectors "${name}" holds is not known, because some of its shards do not answer: run it again when they do`,
+    EXIT_CODES.failed,
+  );
 }
 
 /** The dimension of the first vector that comes. */
 async function firstDim({ source, move, pageItems }: MoveOptions): Promise<number> {
   let cursor: Cursor | null = null;
   for (let pages = 0; pages < PAGES_WITHOUT_VECTOR_MAX; pages++) {
-    const page: PeerPage = await source.page({ collection: move.from, vector: move.vector.name, cursor, limit: pageItems ?? PAGE_ITEMS_MAX / 10, textField: null, findings: new ItemFindings() });
+    const page: PeerPage = await source.page({
+      collection: move.from,
+      vector: move.vector.name,
+      cursor,
+      limit: pageItems ?? PAGE_ITEMS_MAX / 10,
+      textField: null,
+      findings: new ItemFindings(),
+    });
     const first = page.items.find(({ vector }) => vector !== null);
     if (first?.vector) return first.vector.length;
     cursor = page.next;
     if (cursor === null) break;
   }
-  throw new CommandError(`"${move.from.name}" holds no vector "${move.vector.name}" from which its dimension could be told; leave it out with --collection`, EXIT_CODES.usage);
+  throw new CommandError(
+    `"${move.from.name}" holds no vector "${move.vector.name}" from which its dimension could be told; leave it out with --collection`,
+    EXIT_CODES.usage,
+  );
 }
 
 function pageItemsFor(dim: number): number {

@@ -15,7 +15,11 @@ export type PeerName = (typeof PEERS)[number];
 const CHROMA_TENANT = 'default_tenant';
 const CHROMA_DATABASE = 'default_database';
 /** Options that only some peers understand; to others they would do nothing, which is a mistake of the user. */
-const UNDERSTOOD: Record<'database' | 'tenant' | 'where', PeerName[]> = { database: ['chroma', 'milvus', 'pgvector'], tenant: ['chroma', 'weaviate'], where: ['pgvector'] };
+const UNDERSTOOD: Record<'database' | 'tenant' | 'where', PeerName[]> = {
+  database: ['chroma', 'milvus', 'pgvector'],
+  tenant: ['chroma', 'weaviate'],
+  where: ['pgvector'],
+};
 
 export interface PeerChoice extends PeerAddress {
   peer: PeerName;
@@ -34,7 +38,11 @@ export function peerAddress(text: string, peer: PeerName): { url: URL; user: str
     throw new CommandError(`"${withoutUser(text)}" is not an address`, EXIT_CODES.usage, { cause: error });
   }
   const protocols = peer === 'pgvector' ? ['postgres:', 'postgresql:'] : ['http:', 'https:'];
-  if (!protocols.includes(url.protocol)) throw new CommandError(`the address of ${peer} must begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`, EXIT_CODES.usage);
+  if (!protocols.includes(url.protocol))
+    throw new CommandError(
+      `the address of ${peer} must begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+      EXIT_CODES.usage,
+    );
   const [user, password] = [url.username, url.password].map((part) => (part === '' ? null : decodeURIComponent(part)));
   url.username = '';
   url.password = '';
@@ -52,7 +60,11 @@ export function openPeer(choice: PeerChoice): PeerSource {
   // An answer of another shape shows itself where a source takes it apart.
   const understood = async <Answer>(asked: Promise<Answer>): Promise<Answer> =>
     asked.catch((error: Error) => {
-      throw error instanceof TypeError ? new PeerError(`an answer of ${choice.url.origin} is none of ${choice.peer}: ${error.message}`, null, { cause: error }) : error;
+      throw error instanceof TypeError
+        ? new PeerError(`an answer of ${choice.url.origin} is none of ${choice.peer}: ${error.message}`, null, {
+            cause: error,
+          })
+        : error;
     });
   return {
     version: async () => understood(source.version()),
@@ -65,20 +77,34 @@ export function openPeer(choice: PeerChoice): PeerSource {
 function sourceFor(choice: PeerChoice): PeerSource {
   const { peer, url, key, user, password, database, tenant, where, patienceMs, signal, onWait } = choice;
   for (const option of ['database', 'tenant', 'where'] as const) {
-    if (choice[option] !== null && !UNDERSTOOD[option].includes(peer)) throw new CommandError(`--${option} means nothing to ${peer}, only to ${UNDERSTOOD[option].join(', ')}`, EXIT_CODES.usage);
+    if (choice[option] !== null && !UNDERSTOOD[option].includes(peer))
+      throw new CommandError(
+        `--${option} means nothing to ${peer}, only to ${UNDERSTOOD[option].join(', ')}`,
+        EXIT_CODES.usage,
+      );
   }
-  const http = (headers: Record<string, string>): PeerHttp => new PeerHttp({ url, headers: { ...basicAuthorization(user, password), ...headers }, patienceMs, signal, onWait });
+  const http = (headers: Record<string, string>): PeerHttp =>
+    new PeerHttp({ url, headers: { ...basicAuthorization(user, password), ...headers }, patienceMs, signal, onWait });
   const bearer: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
   switch (peer) {
     case 'qdrant':
       return new QdrantSource(http(key === null ? {} : { 'api-key': key }));
     case 'chroma':
-      return new ChromaSource(http(key === null ? {} : { 'x-chroma-token': key, ...(user === null ? bearer : {}) }), { tenant: tenant ?? CHROMA_TENANT, database: database ?? CHROMA_DATABASE });
+      return new ChromaSource(http(key === null ? {} : { 'x-chroma-token': key, ...(user === null ? bearer : {}) }), {
+        tenant: tenant ?? CHROMA_TENANT,
+        database: database ?? CHROMA_DATABASE,
+      });
     case 'weaviate':
       return new WeaviateSource(http(bearer), tenant);
     case 'milvus':
       // Its token is a key, or "user:password". Without the other header, a server may be set to answer Int64 as text.
-      return new MilvusSource(http({ 'accept-type-allow-int64': 'true', ...(user === null ? bearer : { authorization: `Bearer ${user}:${password ?? ''}` }) }), database);
+      return new MilvusSource(
+        http({
+          'accept-type-allow-int64': 'true',
+          ...(user === null ? bearer : { authorization: `Bearer ${user}:${password ?? ''}` }),
+        }),
+        database,
+      );
     case 'pgvector':
       return new PgvectorSource(choice, where, { patienceMs, signal, onWait });
     case 'elasticsearch':

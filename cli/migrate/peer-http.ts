@@ -70,7 +70,12 @@ export class PeerHttp {
     }
   }
 
-  private async once(method: string, path: string, body?: string, findings?: ItemFindings): Promise<{ answer: unknown } | { error: PeerError; isPassing: boolean; retryAfterMs: number | null }> {
+  private async once(
+    method: string,
+    path: string,
+    body?: string,
+    findings?: ItemFindings,
+  ): Promise<{ answer: unknown } | { error: PeerError; isPassing: boolean; retryAfterMs: number | null }> {
     const { headers, signal } = this.options;
     const where = `${method} ${this.base}${path.replace(/\?.*/, '')}`;
     let response: Response;
@@ -78,7 +83,11 @@ export class PeerHttp {
     try {
       response = await fetch(this.base + path, {
         method,
-        headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
         body,
         // A key goes to the peer's address only; fetch would take it along to wherever an answer points.
         redirect: 'manual',
@@ -88,13 +97,24 @@ export class PeerHttp {
     } catch (error) {
       if (signal.aborted || error instanceof PeerError) throw error;
       const { name, message, cause } = error as Error & { cause?: Error };
-      return { error: new PeerError(`${where}: ${name === 'TimeoutError' ? 'no answer in time' : cause?.message || message}`, null, { cause: error }), isPassing: true, retryAfterMs: null };
+      return {
+        error: new PeerError(
+          `${where}: ${name === 'TimeoutError' ? 'no answer in time' : cause?.message || message}`,
+          null,
+          { cause: error },
+        ),
+        isPassing: true,
+        retryAfterMs: null,
+      };
     }
     if (!response.ok) {
       const location = response.status < 400 ? response.headers.get('location') : null;
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
       return {
-        error: new PeerError(`${where}: HTTP status ${response.status}: ${quoted(location === null ? text : `it is at ${location} now; give that address`)}`, response.status),
+        error: new PeerError(
+          `${where}: HTTP status ${response.status}: ${quoted(location === null ? text : `it is at ${location} now; give that address`)}`,
+          response.status,
+        ),
         isPassing: response.status === 429 || response.status >= 500,
         retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : null,
       };
@@ -120,7 +140,10 @@ async function textOf(response: Response, where: string): Promise<string> {
   // Leaving the loop ends the connection.
   for await (const piece of response.body ?? []) {
     bytes += piece.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new PeerError(`${where}: an answer of more than ${ANSWER_BYTES_MAX} bytes is too long; --page-size asks for fewer items at once`);
+    if (bytes > ANSWER_BYTES_MAX)
+      throw new PeerError(
+        `${where}: an answer of more than ${ANSWER_BYTES_MAX} bytes is too long; --page-size asks for fewer items at once`,
+      );
     texts.push(decoder.decode(piece, { stream: true }));
   }
   texts.push(decoder.decode());

@@ -65,8 +65,8 @@ export interface PeerPage {
 }
 
 /**
- * What is read from a running peer. Pages are read one after the other; a cursor stays valid when this process is gone, so
- * that another one can go on with it. Nothing is ever written to the peer. Fails with PeerError.
+ * What is read from a running peer. Pages are read one after the other; a cursor stays valid when this process is gone,
+ * so that another one can go on with it. Nothing is ever written to the peer. Fails with PeerError.
  */
 export interface PeerSource {
   /** Product and version, as the peer says them. */

@@ -26,9 +26,18 @@ export function metricOf(name: string): MetricHere | null {
 export function metricFinding(vector: string, metricThere: string, formThere: string): Finding {
   const of = vector === '' ? '' : ` of vector "${vector}"`;
   const metric = metricOf(metricThere);
-  if (metric === null) return { topic: 'metric', effect: 'check', detail: `the metric ${metricThere}${of} has no counterpart; --metric cosine, l2 or ip chooses one` };
+  if (metric === null)
+    return {
+      topic: 'metric',
+      effect: 'check',
+      detail: `the metric ${metricThere}${of} has no counterpart; --metric cosine, l2 or ip chooses one`,
+    };
   const formHere = { cosine: 'the cosine', l2: '1 / (1 + Euclidean distance)', ip: 'the dot product' }[metric];
-  return { topic: 'metric', effect: 'changed', detail: `${metricThere}${of}${metricThere === metric ? '' : ` becomes ${metric}`}; scores here are ${formHere}, higher is better; there: ${formThere}` };
+  return {
+    topic: 'metric',
+    effect: 'changed',
+    detail: `${metricThere}${of}${metricThere === metric ? '' : ` becomes ${metric}`}; scores here are ${formHere}, higher is better; there: ${formThere}`,
+  };
 }
 
 const DIGITS = /^-?\d+$/;
@@ -58,8 +67,18 @@ export function noteMetadata(metadata: PeerObject, findings: ItemFindings): void
     }
   };
   walk(metadata);
-  if (hasNull) findings.add('nulls', 'kept as data', 'null is kept as null: a filter finds it by null, and $exists counts it as there');
-  if (hasGeo) findings.add('geo', 'kept as data', 'coordinates are kept as objects of two numbers: filter by ranges of each; there is no radius or polygon');
+  if (hasNull)
+    findings.add(
+      'nulls',
+      'kept as data',
+      'null is kept as null: a filter finds it by null, and $exists counts it as there',
+    );
+  if (hasGeo)
+    findings.add(
+      'geo',
+      'kept as data',
+      'coordinates are kept as objects of two numbers: filter by ranges of each; there is no radius or polygon',
+    );
 }
 
 function isPoint(value: PeerObject): boolean {
@@ -67,12 +86,16 @@ function isPoint(value: PeerObject): boolean {
   return (has('lat') && (has('lon') || has('lng'))) || (has('latitude') && has('longitude'));
 }
 
-/** Takes the text out of the metadata, by a key or, where no key of that name is there, a dotted path; null: there is none. */
+/**
+ * Takes the text out of the metadata, by a key or, where no key of that name is there, a dotted path; null: there is
+ * none.
+ */
 export function takeText(metadata: PeerObject, field: string | null): string | null {
   if (field === null) return null;
   const parts = Object.hasOwn(metadata, field) ? [field] : field.split('.');
   let holder: PeerJson | undefined = metadata;
-  for (const part of parts.slice(0, -1)) holder = isObject(holder) && Object.hasOwn(holder, part) ? holder[part] : undefined;
+  for (const part of parts.slice(0, -1))
+    holder = isObject(holder) && Object.hasOwn(holder, part) ? holder[part] : undefined;
   const last = parts.at(-1)!;
   if (!isObject(holder) || !Object.hasOwn(holder, last) || typeof holder[last] !== 'string') return null;
   const text = holder[last];

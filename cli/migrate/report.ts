@@ -37,12 +37,25 @@ export interface MigrationReport {
 
 /** The report for people. */
 export function reportText(report: MigrationReport): string {
-  const parts = [`${report.is_plan ? 'Plan: ' : ''}${report.peer.product} at ${report.peer.address} → Quiver at ${report.service}\n`];
+  const parts = [
+    `${report.is_plan ? 'Plan: ' : ''}${report.peer.product} at ${report.peer.address} → Quiver at ${report.service}\n`,
+  ];
   if (report.collections.length > 0) {
-    const columns = report.is_plan ? ['from', 'vector', 'to', 'dim', 'metric', 'items'] : ['from', 'vector', 'to', 'dim', 'metric', 'there', 'read', 'rejected', 'here', 'exact', 'time'];
+    const columns = report.is_plan
+      ? ['from', 'vector', 'to', 'dim', 'metric', 'items']
+      : ['from', 'vector', 'to', 'dim', 'metric', 'there', 'read', 'rejected', 'here', 'exact', 'time'];
     const rows = report.collections.map((move) => {
       const what = [move.from, move.vector || null, move.to, move.dim, move.metric, move.items_there];
-      return report.is_plan ? what : [...what, move.read, move.rejected, move.items_here, move.is_exact === null ? null : move.is_exact ? 'yes' : 'NO', duration(move.seconds ?? 0)];
+      return report.is_plan
+        ? what
+        : [
+            ...what,
+            move.read,
+            move.rejected,
+            move.items_here,
+            move.is_exact === null ? null : move.is_exact ? 'yes' : 'NO',
+            duration(move.seconds ?? 0),
+          ];
     });
     parts.push(table(columns, rows));
   }
@@ -50,8 +63,12 @@ export function reportText(report: MigrationReport): string {
     if (findings.length > 0) parts.push(`\n${from} → ${to}:\n${findings.map(line).join('')}`);
     if (rejected) parts.push(`  ${count(rejected)} not stored, listed in ${reject_file}\n`);
   }
-  if (report.skipped.length > 0) parts.push(`\nNot moved:\n${report.skipped.map(({ name, reason }) => `  ${shown(`${name}: ${reason}`)}\n`).join('')}`);
-  if (report.questions.length > 0) parts.push(`\nTo be said first:\n${report.questions.map((question) => `  ${shown(question)}\n`).join('')}`);
+  if (report.skipped.length > 0)
+    parts.push(
+      `\nNot moved:\n${report.skipped.map(({ name, reason }) => `  ${shown(`${name}: ${reason}`)}\n`).join('')}`,
+    );
+  if (report.questions.length > 0)
+    parts.push(`\nTo be said first:\n${report.questions.map((question) => `  ${shown(question)}\n`).join('')}`);
   return parts.join('');
 }
 

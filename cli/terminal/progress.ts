@@ -15,7 +15,10 @@ export interface Progress {
 }
 
 /** A bar with rate and time left on a terminal, a line every ten seconds elsewhere, nothing when quiet. */
-export function showProgress(context: CommandContext, options: { label: string; unit: string; isQuiet: boolean; rowsBefore?: number }): Progress {
+export function showProgress(
+  context: CommandContext,
+  options: { label: string; unit: string; isQuiet: boolean; rowsBefore?: number },
+): Progress {
   if (options.isQuiet) return { report: () => {}, say: () => {}, stop: () => {} };
   return context.messages.isTTY === true ? new BarProgress(context, options) : new LineProgress(context, options);
 }
@@ -114,7 +117,11 @@ class LineProgress implements Progress {
     if (performance.now() - this.last < LINE_EVERY_MS) return;
     this.last = performance.now();
     const left = this.pace.secondsLeft;
-    const parts = [`${rows.toLocaleString('en')} ${this.options.unit}`, ...(share === null ? [] : [`${Math.floor(share * 100)} %`]), `${Math.round(this.pace.rowsPerSecond).toLocaleString('en')}/s`];
+    const parts = [
+      `${rows.toLocaleString('en')} ${this.options.unit}`,
+      ...(share === null ? [] : [`${Math.floor(share * 100)} %`]),
+      `${Math.round(this.pace.rowsPerSecond).toLocaleString('en')}/s`,
+    ];
     this.say(`${this.options.label}: ${[...parts, ...(left === null ? [] : [`${duration(left)} left`])].join(', ')}`);
   }
 

@@ -2,9 +2,19 @@
 export function table(columns: string[], rows: (string | number | null)[][], widthMax = Infinity): string {
   const cells = rows.map((row) => row.map((cell) => shown(cell)));
   const widths = columns.map((name, i) => Math.max(widthOf(name), ...cells.map((row) => widthOf(row[i]))));
-  const isRight = columns.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || row[i] === null));
+  const isRight = columns.map(
+    (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || row[i] === null),
+  );
   const line = (row: string[]): string => {
-    const text = row.map((cell, i) => (isRight[i] ? ' '.repeat(widths[i] - widthOf(cell)) + cell : i === row.length - 1 ? cell : cell + ' '.repeat(widths[i] - widthOf(cell)))).join('  ');
+    const text = row
+      .map((cell, i) =>
+        isRight[i]
+          ? ' '.repeat(widths[i] - widthOf(cell)) + cell
+          : i === row.length - 1
+            ? cell
+            : cell + ' '.repeat(widths[i] - widthOf(cell)),
+      )
+      .join('  ');
     return cut(text.trimEnd(), widthMax);
   };
   return [columns.map((name) => name), ...cells].map((row) => `${line(row)}\n`).join('');
@@ -13,7 +23,10 @@ export function table(columns: string[], rows: (string | number | null)[][], wid
 /** Control characters would move the cursor or worse: they are shown as what they are. */
 function shown(cell: string | number | null): string {
   if (cell === null) return '-';
-  return String(cell).replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return String(cell).replaceAll(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }
 
 function cut(text: string, widthMax: number): string {
@@ -28,7 +41,8 @@ function cut(text: string, widthMax: number): string {
   return `${text.slice(0, end)}…`;
 }
 
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const WITHOUT_WIDTH = /\p{Mn}|\p{Me}|\p{Cf}/u;
 
 function widthOf(text: string): number {

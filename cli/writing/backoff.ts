@@ -17,7 +17,10 @@ export class Backoff {
     private readonly random: () => number = Math.random,
   ) {}
 
-  /** Milliseconds to wait before the next try, at least what the service asked for; null: enough was tried, or it asks for more than there is patience for. */
+  /**
+   * Milliseconds to wait before the next try, at least what the service asked for; null: enough was tried, or it asks
+   * for more than there is patience for.
+   */
   next(retryAfterMs: number | null): number | null {
     if (this.waitedMs >= this.patienceMs || (retryAfterMs ?? 0) > Math.max(WINDOW_MS, this.patienceMs)) return null;
     const own = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** Math.min(this.tries, 20));

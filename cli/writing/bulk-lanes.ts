@@ -56,12 +56,12 @@ const VECTOR_OPENING = ',"vector":"';
 const VECTOR_CLOSING = '"}';
 
 /**
- * Bulk writes over several lanes. Batches are filled and sent in order, up to as many at once as there are lanes; one that
- * shares an id with one under way waits for that: so the last of several rows with one id wins, as it would in one lane.
- * As many requests again are made in advance: the service answers those of all lanes together when it stores them together,
- * and must not wait then. `add` waits while there are as many, which bounds memory. A request that the service can't answer now
- * is sent again; one that it refuses is halved until the rows that are at fault are alone, and those are rejected. What
- * can't be helped (a wrong key, a collection that is gone) fails `add` and `finish`.
+ * Bulk writes over several lanes. Batches are filled and sent in order, up to as many at once as there are lanes; one
+ * that shares an id with one under way waits for that: so the last of several rows with one id wins, as it would in one
+ * lane. As many requests again are made in advance: the service answers those of all lanes together when it stores them
+ * together, and must not wait then. `add` waits while there are as many, which bounds memory. A request that the
+ * service can't answer now is sent again; one that it refuses is halved until the rows that are at fault are alone, and
+ * those are rejected. What can't be helped (a wrong key, a collection that is gone) fails `add` and `finish`.
  */
 export class BulkLanes<Mark> {
   private items: Waiting<Mark>[] = [];
@@ -158,7 +158,12 @@ export class BulkLanes<Mark> {
       const rest = this.restUntil - performance.now();
       if (rest > 0) await sleep(rest, undefined, { signal });
       try {
-        const answer = await connection.call<BulkAnswer | undefined>('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, retries: 0, signal });
+        const answer = await connection.call<BulkAnswer | undefined>('POST', collectionUrl(collection, 'bulk_upsert'), {
+          body,
+          timeoutMs: requestTimeoutMs,
+          retries: 0,
+          signal,
+        });
         onAdded?.(answer?.results?.filter(({ status }) => status === 'inserted').length ?? 0);
         return;
       } catch (error) {
@@ -166,7 +171,12 @@ export class BulkLanes<Mark> {
         if (!isPassing || signal.aborted) throw error;
         const retryAfterMs = error instanceof ServiceError ? error.retryAfterMs : null;
         const wait = backoff.next(retryAfterMs);
-        if (wait === null) throw new CommandError(`gave up after trying for ${Math.round(patienceMs / 1000)} s: ${error.message}`, EXIT_CODES.unreachable, { cause: error });
+        if (wait === null)
+          throw new CommandError(
+            `gave up after trying for ${Math.round(patienceMs / 1000)} s: ${error.message}`,
+            EXIT_CODES.unreachable,
+            { cause: error },
+          );
         if (retryAfterMs !== null) this.restUntil = Math.max(this.restUntil, performance.now() + retryAfterMs);
         onWait?.(error.message, wait);
         await sleep(wait, undefined, { signal });
@@ -192,7 +202,10 @@ export class BulkLanes<Mark> {
 
 /** A request as bytes. Millions of characters as one text would be copied several times until they are sent. */
 function bodyOf(items: OutgoingItem[]): Uint8Array {
-  const itemBytes = items.reduce((sum, { json, vector }) => sum + Buffer.byteLength(json) + vectorCharacters(vector), 0);
+  const itemBytes = items.reduce(
+    (sum, { json, vector }) => sum + Buffer.byteLength(json) + vectorCharacters(vector),
+    0,
+  );
   const bytes = Buffer.allocUnsafeSlow(OPENING.length + itemBytes + items.length - 1 + CLOSING.length);
   let at = bytes.write(OPENING, 'latin1');
   for (const [i, { json, vector }] of items.entries()) {
@@ -208,7 +221,11 @@ function bodyOf(items: OutgoingItem[]): Uint8Array {
 function writeVector(bytes: Buffer, at: number, vector: Float32Array): number {
   let end = at - 1;
   end += bytes.write(VECTOR_OPENING, end, 'latin1');
-  end += bytes.write(Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64'), end, 'latin1');
+  end += bytes.write(
+    Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64'),
+    end,
+    'latin1',
+  );
   return end + bytes.write(VECTOR_CLOSING, end, 'latin1');
 }
 

@@ -15,9 +15,9 @@ export function resumePath(environment: Record<string, string | undefined>, what
 }
 
 /**
- * How far something long has come, in a file that is replaced whole, so that a kill at any moment leaves the one before or the
- * one after. `identity` says what it belongs to (the source with its fingerprint, the collection, how columns are mapped), as
- * a flat object of JSON values: a file of something else is refused, and the difference named.
+ * How far something long has come, in a file that is replaced whole, so that a kill at any moment leaves the one before
+ * or the one after. `identity` says what it belongs to (the source with its fingerprint, the collection, how columns
+ * are mapped), as a flat object of JSON values: a file of something else is refused, and the difference named.
  */
 export class ResumeFile<State> {
   constructor(
@@ -32,7 +32,11 @@ export class ResumeFile<State> {
       text = readFileSync(this.path, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw new CommandError(`the checkpoint ${this.path} can't be read: ${(error as Error).message}`, EXIT_CODES.usage, { cause: error });
+      throw new CommandError(
+        `the checkpoint ${this.path} can't be read: ${(error as Error).message}`,
+        EXIT_CODES.usage,
+        { cause: error },
+      );
     }
     let json: { version?: unknown; identity?: Record<string, unknown>; state?: State };
     try {
@@ -41,9 +45,18 @@ export class ResumeFile<State> {
       json = {};
     }
     if (json.version !== VERSION || json.identity === undefined || json.state === undefined)
-      throw new CommandError(`${this.path} is not a checkpoint of this version; --restart begins anew`, EXIT_CODES.usage);
-    const changed = [...new Set([...Object.keys(this.identity), ...Object.keys(json.identity)])].filter((key) => JSON.stringify(this.identity[key]) !== JSON.stringify(json.identity?.[key]));
-    if (changed.length > 0) throw new CommandError(`an import that was interrupted left ${this.path}, but since then has changed: ${changed.join(', ')}. --restart begins anew`, EXIT_CODES.usage);
+      throw new CommandError(
+        `${this.path} is not a checkpoint of this version; --restart begins anew`,
+        EXIT_CODES.usage,
+      );
+    const changed = [...new Set([...Object.keys(this.identity), ...Object.keys(json.identity)])].filter(
+      (key) => JSON.stringify(this.identity[key]) !== JSON.stringify(json.identity?.[key]),
+    );
+    if (changed.length > 0)
+      throw new CommandError(
+        `an import that was interrupted left ${this.path}, but since then has changed: ${changed.join(', ')}. --restart begins anew`,
+        EXIT_CODES.usage,
+      );
     return json.state;
   }
 

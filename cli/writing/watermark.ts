@@ -29,8 +29,8 @@ const FORGOTTEN_AT_ONCE = 1000;
 export type OnSettled<Mark> = (passage: Passage<Mark>) => void;
 
 /**
- * The order of what is under way: passages are begun in the order of the source, settled in any, and reported in the order
- * of the source again.
+ * The order of what is under way: passages are begun in the order of the source, settled in any, and reported in the
+ * order of the source again.
  */
 export class Watermark<Mark> {
   private readonly open: Passage<Mark>[] = [];
@@ -68,7 +68,11 @@ export class Watermark<Mark> {
   }
 
   private advance(): void {
-    while (this.reported < this.open.length && this.open[this.reported].isWhole && this.open[this.reported].pending === 0) {
+    while (
+      this.reported < this.open.length &&
+      this.open[this.reported].isWhole &&
+      this.open[this.reported].pending === 0
+    ) {
       this.onSettled(this.open[this.reported]);
       this.reported += 1;
     }

@@ -15,13 +15,31 @@ import {
   type NodeMember,
   SUSPICIONS_PREFIX,
 } from '../../shared/cluster-store/entries/members';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  ASSIGNMENTS_PREFIX,
+  isLaterAssignment,
+  type KnownAssignment,
+  type ShardAssignment,
+} from '../../shared/cluster-store/entries/shard-assignment';
 import { tombstonePath, TOMBSTONES_PREFIX } from '../../shared/cluster-store/entries/tombstones';
 import { WatchedEntries } from '../../shared/cluster-store/entries/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/base/logs/logger';
-import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../service/collections/collection-record';
-import { getsShards, isUntouched, reshardedToBe, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../service/collections/reshard-record';
+import {
+  collectionFromEntry,
+  COLLECTIONS_PREFIX,
+  type CollectionRecord,
+} from '../service/collections/collection-record';
+import {
+  getsShards,
+  isUntouched,
+  reshardedToBe,
+  reshardFromEntry,
+  RESHARDS_PREFIX,
+  type ReshardRecord,
+} from '../service/collections/reshard-record';
 
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';
@@ -53,27 +71,86 @@ export class ClusterMap {
   private readonly everything: readonly WatchedEntries<unknown>[];
   /** Nodes as they were when this process last saw them. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
-  /** By path, the latest assignment of each shard that this process has seen: a store that was put back has earlier ones. */
+  /**
+   * By path, the latest assignment of each shard that this process has seen: a store that was put back has earlier
+   * ones.
+   */
   private readonly latest = new Map<string, KnownAssignment>();
   /** What `behind` answered; null when that may have changed since. */
   private knownBehind: ReadonlyMap<string, ReadonlyMap<string, KnownAssignment>> | null = null;
 
   constructor(options: { store: ClusterStore; log: Logger }) {
     const { store } = options;
-    const onUnreadable = (error: unknown): void => options.log.error({ error }, 'an entry of the cluster store is unreadable and left out');
+    const onUnreadable = (error: unknown): void =>
+      options.log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.nodes = new WatchedEntries({ store, prefix: NODES_PREFIX, decode: memberFromEntry<NodeMember>, onUnreadable });
-    this.coordinators = new WatchedEntries({ store, prefix: COORDINATORS_PREFIX, decode: memberFromEntry<CoordinatorMember>, onUnreadable });
-    this.intents = new WatchedEntries({ store, prefix: NODE_INTENTS_PREFIX, decode: memberFromEntry<NodeIntent>, onUnreadable });
-    this.gone = new WatchedEntries({ store, prefix: GONE_NODES_PREFIX, decode: memberFromEntry<GoneNode>, onUnreadable });
-    this.known = new WatchedEntries({ store, prefix: KNOWN_NODES_PREFIX, decode: memberFromEntry<KnownNode>, onUnreadable });
-    this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
-    this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
+    this.coordinators = new WatchedEntries({
+      store,
+      prefix: COORDINATORS_PREFIX,
+      decode: memberFromEntry<CoordinatorMember>,
+      onUnreadable,
+    });
+    this.intents = new WatchedEntries({
+      store,
+      prefix: NODE_INTENTS_PREFIX,
+      decode: memberFromEntry<NodeIntent>,
+      onUnreadable,
+    });
+    this.gone = new WatchedEntries({
+      store,
+      prefix: GONE_NODES_PREFIX,
+      decode: memberFromEntry<GoneNode>,
+      onUnreadable,
+    });
+    this.known = new WatchedEntries({
+      store,
+      prefix: KNOWN_NODES_PREFIX,
+      decode: memberFromEntry<KnownNode>,
+      onUnreadable,
+    });
+    this.assignments = new WatchedEntries({
+      store,
+      prefix: ASSIGNMENTS_PREFIX,
+      decode: assignmentFromEntry,
+      onUnreadable,
+    });
+    this.collections = new WatchedEntries({
+      store,
+      prefix: COLLECTIONS_PREFIX,
+      decode: collectionFromEntry,
+      onUnreadable,
+    });
     this.reshards = new WatchedEntries({ store, prefix: RESHARDS_PREFIX, decode: reshardFromEntry, onUnreadable });
-    this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
-    this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
-    this.failures = new WatchedEntries({ store, prefix: FAILURES_PREFIX, decode: (entry) => JSON.parse(entry.value) as string[], onUnreadable });
-    this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
-    this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
+    this.controller = new WatchedEntries({
+      store,
+      prefix: CONTROLLER_PATH,
+      decode: (entry) => entry.value,
+      onUnreadable,
+    });
+    this.suspicions = new WatchedEntries({
+      store,
+      prefix: SUSPICIONS_PREFIX,
+      decode: (entry) => entry.value,
+      onUnreadable,
+    });
+    this.failures = new WatchedEntries({
+      store,
+      prefix: FAILURES_PREFIX,
+      decode: (entry) => JSON.parse(entry.value) as string[],
+      onUnreadable,
+    });
+    this.later = new WatchedEntries({
+      store,
+      prefix: LATER_ASSIGNMENTS_PREFIX,
+      decode: (entry) => JSON.parse(entry.value) as KnownAssignment[],
+      onUnreadable,
+    });
+    this.tombstones = new WatchedEntries({
+      store,
+      prefix: TOMBSTONES_PREFIX,
+      decode: (entry) => entry.value,
+      onUnreadable,
+    });
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
@@ -102,8 +179,8 @@ export class ClusterMap {
   }
 
   /**
-   * The node as it last registered, whether it is present or not, and whether this process saw it or another coordinator
-   * did; null if nobody noted it.
+   * The node as it last registered, whether it is present or not, and whether this process saw it or another
+   * coordinator did; null if nobody noted it.
    */
   lastSeenNode(id: string): KnownNode | null {
     return this.lastSeen.get(id) ?? this.known.get(KNOWN_NODES_PREFIX + id)?.value ?? null;
@@ -122,20 +199,27 @@ export class ClusterMap {
   /** Nodes as they were when last seen, without those that drain. */
   usableNodes(): KnownNode[] {
     const draining = this.draining();
-    const nodes = new Map<string, KnownNode>([...this.known.all().map(({ value }) => [value.id, value] as const), ...this.lastSeen]);
+    const nodes = new Map<string, KnownNode>([
+      ...this.known.all().map(({ value }) => [value.id, value] as const),
+      ...this.lastSeen,
+    ]);
     return [...nodes.values()].filter(({ id }) => !draining.has(id));
   }
 
   /**
-   * Every set of shards that is to be placed and kept, as the collection that has it or will have it, with the entry that
-   * says so. `isNew`: by that, nobody can have written to its shards yet.
+   * Every set of shards that is to be placed and kept, as the collection that has it or will have it, with the entry
+   * that says so. `isNew`: by that, nobody can have written to its shards yet.
    */
   shardSets(): { key: string; revision: number; record: CollectionRecord; isNew: boolean }[] {
-    const own = this.collections.all().map(({ key, revision, value }) => ({ key, revision, record: value, isNew: value.state === 'creating' }));
+    const own = this.collections
+      .all()
+      .map(({ key, revision, value }) => ({ key, revision, record: value, isNew: value.state === 'creating' }));
     const byIdentity = new Map(own.map((set) => [set.record.identity, set]));
     const coming = this.reshards.all().flatMap(({ key, revision, value }) => {
       const collection = byIdentity.get(value.identity)?.record;
-      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: reshardedToBe(collection, value), isNew: isUntouched(value) }];
+      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid
+        ? []
+        : [{ key, revision, record: reshardedToBe(collection, value), isNew: isUntouched(value) }];
     });
     return [...own, ...coming];
   }
@@ -166,14 +250,15 @@ export class ClusterMap {
   failing(): Map<string, Set<string>> {
     const failing = new Map<string, Set<string>>();
     for (const { key, value } of this.failures.all()) {
-      for (const path of value) failing.set(path, (failing.get(path) ?? new Set()).add(key.slice(FAILURES_PREFIX.length)));
+      for (const path of value)
+        failing.set(path, (failing.get(path) ?? new Set()).add(key.slice(FAILURES_PREFIX.length)));
     }
     return failing;
   }
 
   /**
-   * By path, the shards for which the map holds an earlier assignment than nodes know, with what each of them knows: the
-   * cluster store was put back from a backup. Found once for each change of the map, which may concern every shard.
+   * By path, the shards for which the map holds an earlier assignment than nodes know, with what each of them knows:
+   * the cluster store was put back from a backup. Found once for each change of the map, which may concern every shard.
    */
   behind(): ReadonlyMap<string, ReadonlyMap<string, KnownAssignment>> {
     return (this.knownBehind ??= this.findBehind());
@@ -184,7 +269,10 @@ export class ClusterMap {
     return [...this.latest].filter(([path, known]) => this.isBehind(path, known)).map(([, known]) => known);
   }
 
-  /** The assignment by which nodes act: the latest that they know, where the map holds an earlier one. null: there is none. */
+  /**
+   * The assignment by which nodes act: the latest that they know, where the map holds an earlier one. null: there is
+   * none.
+   */
   inForce(path: string): ShardAssignment | null {
     const found = this.assignments.get(path);
     if (found === null) return null;
@@ -205,7 +293,8 @@ export class ClusterMap {
       const path = assignmentPath(known.assignment.spec);
       if (this.isBehind(path, known)) behind.set(path, (behind.get(path) ?? new Map()).set(member, known));
     };
-    for (const { key, value } of this.later.all()) for (const known of value) note(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known);
+    for (const { key, value } of this.later.all())
+      for (const known of value) note(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known);
     for (const known of this.ownLater()) note(OWN, known);
     return behind;
   }
@@ -222,7 +311,11 @@ export class ClusterMap {
       if (known === undefined || isLaterAssignment(found, known)) this.latest.set(key, found);
     }
     for (const [path, { assignment }] of this.latest) {
-      if (this.assignments.get(path) === null && this.tombstones.get(tombstonePath(assignment.spec.collectionUid)) !== null) this.latest.delete(path);
+      if (
+        this.assignments.get(path) === null &&
+        this.tombstones.get(tombstonePath(assignment.spec.collectionUid)) !== null
+      )
+        this.latest.delete(path);
     }
   }
 

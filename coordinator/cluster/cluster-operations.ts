@@ -1,10 +1,23 @@
-import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster-store/entries/members';
+import {
+  CONTROLLER_PATH,
+  GONE_NODES_PREFIX,
+  NODE_INTENTS_PREFIX,
+  type NodeIntent,
+  NODES_PREFIX,
+} from '../../shared/cluster-store/entries/members';
 import type { NodeReport, ReplicaReport } from '../../shared/cluster-store/entries/node-report';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Logger } from '../../shared/base/logs/logger';
-import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from './operations/operations-service';
+import type {
+  AdoptionView,
+  ClusterView,
+  HealthView,
+  NodeView,
+  OperationsService,
+  ShardView,
+} from './operations/operations-service';
 import type { HealthReading } from './operations/health-reading';
 import type { Clock } from '../../shared/base/time/clock';
 import type { Scoped } from '../service/keys/collection-scope';
@@ -26,7 +39,15 @@ export class ClusterOperations implements OperationsService {
   private readonly reshards: () => Promise<ReshardView[]>;
   private readonly adoption: Adoption;
 
-  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: HealthReading; reshards: () => Promise<ReshardView[]>; clock: Clock; log: Logger }) {
+  constructor(options: {
+    store: ClusterStore;
+    map: ClusterMap;
+    askNode: AskNode;
+    health: HealthReading;
+    reshards: () => Promise<ReshardView[]>;
+    clock: Clock;
+    log: Logger;
+  }) {
     this.store = options.store;
     this.map = options.map;
     this.askNode = options.askNode;
@@ -45,7 +66,13 @@ export class ClusterOperations implements OperationsService {
     const names = new Map(this.map.collections.all().map(({ value }) => [value.uid, value.name]));
     const assignments = this.shardsOf(names);
     const reshards = this.map.reshards.all().map(({ value }) => value);
-    const coming = this.shardsOf(new Map(reshards.filter(({ to, state }) => !names.has(to.uid) && state !== 'failed').map(({ to, name }) => [to.uid, name])));
+    const coming = this.shardsOf(
+      new Map(
+        reshards
+          .filter(({ to, state }) => !names.has(to.uid) && state !== 'failed')
+          .map(({ to, name }) => [to.uid, name]),
+      ),
+    );
     return {
       mode: 'cluster',
       controller: this.map.controller.get(CONTROLLER_PATH)?.value ?? null,
@@ -60,7 +87,10 @@ export class ClusterOperations implements OperationsService {
       // While the cluster store is away, nothing changes.
       reshards: await this.reshards().catch((error: unknown) => {
         if (!isQuiverError(error) || error.kind !== 'unavailable') throw error;
-        return shownReshards(reshards).map((reshard) => ({ ...reshard, waitsFor: reshard.waitsFor ?? 'the cluster store, which does not answer' }));
+        return shownReshards(reshards).map((reshard) => ({
+          ...reshard,
+          waitsFor: reshard.waitsFor ?? 'the cluster store, which does not answer',
+        }));
       }),
     };
   }
@@ -71,7 +101,13 @@ export class ClusterOperations implements OperationsService {
       .all()
       .map(({ value }) => ({ assignment: value, collection: names.get(value.spec.collectionUid) }))
       .filter((found): found is { assignment: ShardAssignment; collection: string } => found.collection !== undefined)
-      .sort((a, b) => (a.collection < b.collection ? -1 : a.collection > b.collection ? 1 : a.assignment.spec.shard - b.assignment.spec.shard));
+      .sort((a, b) =>
+        a.collection < b.collection
+          ? -1
+          : a.collection > b.collection
+            ? 1
+            : a.assignment.spec.shard - b.assignment.spec.shard,
+      );
   }
 
   drain(nodeId: string): Promise<NodeView> {
@@ -101,11 +137,20 @@ export class ClusterOperations implements OperationsService {
   }
 
   private knows(nodeId: string): boolean {
-    return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.map.holders().has(nodeId) || this.map.gone.get(GONE_NODES_PREFIX + nodeId) !== null;
+    return (
+      this.map.nodes.get(NODES_PREFIX + nodeId) !== null ||
+      this.map.holders().has(nodeId) ||
+      this.map.gone.get(GONE_NODES_PREFIX + nodeId) !== null
+    );
   }
 
   private async reports(): Promise<Map<string, Map<ReplicaKey, ReplicaReport>>> {
-    return new Map([...(await this.nodeReports())].map(([id, { shards }]) => [id, new Map(shards.map((shard) => [replicaKey(shard.collectionUid, shard.shard), shard]))]));
+    return new Map(
+      [...(await this.nodeReports())].map(([id, { shards }]) => [
+        id,
+        new Map(shards.map((shard) => [replicaKey(shard.collectionUid, shard.shard), shard])),
+      ]),
+    );
   }
 
   /** By node, of those that answer. */
@@ -142,7 +187,11 @@ export class ClusterOperations implements OperationsService {
     });
   }
 
-  private shardView(assignment: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>): ShardView {
+  private shardView(
+    assignment: ShardAssignment,
+    collection: string,
+    reports: Map<string, Map<ReplicaKey, ReplicaReport>>,
+  ): ShardView {
     const { spec } = assignment;
     // What nodes act by is what is served, whatever the map says.
     const inForce = this.map.inForce(assignmentPath(spec)) ?? assignment;
@@ -154,7 +203,9 @@ export class ClusterOperations implements OperationsService {
     const last = leader?.lastSequence ?? 0;
     const matchOf = (id: string): number => {
       if (id === primary?.node) return leader?.appliedSequence ?? 0;
-      return leader?.peers.find(({ node }) => node === id)?.matchSequence ?? reports.get(id)?.get(key)?.lastSequence ?? 0;
+      return (
+        leader?.peers.find(({ node }) => node === id)?.matchSequence ?? reports.get(id)?.get(key)?.lastSequence ?? 0
+      );
     };
     return {
       collection,
@@ -172,7 +223,11 @@ export class ClusterOperations implements OperationsService {
   }
 }
 
-function movesOf({ spec, adding, removing, inSync }: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>): ClusterView['moves'] {
+function movesOf(
+  { spec, adding, removing, inSync }: ShardAssignment,
+  collection: string,
+  reports: Map<string, Map<ReplicaKey, ReplicaReport>>,
+): ClusterView['moves'] {
   const key = replicaKey(spec.collectionUid, spec.shard);
   const leader = [...reports.values()].map((shards) => shards.get(key)).find((replica) => replica?.role === 'primary');
   const count = Math.max(adding.length, removing.length);

@@ -13,7 +13,8 @@ export function clusterQuota(map: Pick<ClusterMap, 'usableNodes'>, collectionsMa
     room: () => {
       const nodes = map.usableNodes();
       // Without a node, the room is unknown, and nothing can be created anyway.
-      const shardsMax = nodes.length === 0 ? Infinity : nodes.reduce((sum, node) => sum + (node.shardsMax ?? Infinity), 0);
+      const shardsMax =
+        nodes.length === 0 ? Infinity : nodes.reduce((sum, node) => sum + (node.shardsMax ?? Infinity), 0);
       return { shardsMax, source: `MAX_SHARDS of the nodes (${nodes.length}) together` };
     },
   };

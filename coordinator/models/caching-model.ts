@@ -41,7 +41,10 @@ export class CachingModel implements EmbeddingModel {
     const known = keys.map((key) => this.queries.get(key));
     const missing = texts.filter((_, i) => known[i] === undefined);
     const cuts = new Map<number, CutText>();
-    const embedded = missing.length === 0 ? [] : await this.model.embed(missing, { ...options, onCut: (cut) => cuts.set(cut.index, cut) });
+    const embedded =
+      missing.length === 0
+        ? []
+        : await this.model.embed(missing, { ...options, onCut: (cut) => cuts.set(cut.index, cut) });
     let next = 0;
     return keys.map((key, i) => {
       const cached = known[i];

@@ -32,7 +32,9 @@ export interface EmbeddingModel {
    * otherwise. A text's vector does not depend on the other texts. Errors: overloaded, unavailable.
    */
   embed(texts: string[], options: EmbedOptions): Promise<Float32Array[]>;
-  /** How much of what it reads passages take. Absent: it is never less than a chunk of a document. Errors: unavailable. */
+  /**
+   * How much of what it reads passages take. Absent: it is never less than a chunk of a document. Errors: unavailable.
+   */
   measure?(texts: string[]): Promise<TextLengths>;
   /** Releases the model's resources; calls under way fail. */
   close?(): Promise<void>;
@@ -51,7 +53,10 @@ export interface EmbeddingStatus {
 export interface EmbeddingProvider {
   /** The model that new collections record at their first text. */
   defaultModel(): Promise<EmbeddingModel>;
-  /** The model of that name. Errors: embedding_unavailable when it can't be loaded, unavailable while it is still loading. */
+  /**
+   * The model of that name. Errors: embedding_unavailable when it can't be loaded, unavailable while it is still
+   * loading.
+   */
   model(name: string): Promise<EmbeddingModel>;
   /** For /v1/health. */
   status(): EmbeddingStatus;

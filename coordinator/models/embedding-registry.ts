@@ -23,7 +23,10 @@ export interface EmbeddingRegistryOptions {
   patienceMs: number;
 }
 
-/** A model that could not be loaded is tried again only after this long: each attempt may mean a download that times out. */
+/**
+ * A model that could not be loaded is tried again only after this long: each attempt may mean a download that times
+ * out.
+ */
 const RETRY_AFTER_MS = 60_000;
 
 /**
@@ -62,7 +65,10 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   }
 
   async model(name: string): Promise<EmbeddingModel> {
-    const late = (): QuiverError => new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, { details: { model: name } });
+    const late = (): QuiverError =>
+      new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, {
+        details: { model: name },
+      });
     return inTime(this.open(name), this.options.patienceMs, late);
   }
 
@@ -74,7 +80,8 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   status(): EmbeddingStatus {
     const { configured } = this.options;
     const failure = this.failures.get(configured);
-    if (failure === undefined) return { configured, active: configured, fallbackReason: null, dim: this.dims.get(configured) ?? null };
+    if (failure === undefined)
+      return { configured, active: configured, fallbackReason: null, dim: this.dims.get(configured) ?? null };
     return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message, dim: null };
   }
 
@@ -83,7 +90,8 @@ export class EmbeddingRegistry implements EmbeddingProvider {
     const known = this.models.get(name);
     if (known !== undefined) return known;
     const failure = this.failures.get(name);
-    if (failure !== undefined && this.options.clock.monotonicMs() - failure.atMs < RETRY_AFTER_MS) return Promise.reject(failure.error);
+    if (failure !== undefined && this.options.clock.monotonicMs() - failure.atMs < RETRY_AFTER_MS)
+      return Promise.reject(failure.error);
     const loading = this.load(name);
     this.models.set(name, loading);
     return loading;
@@ -91,7 +99,8 @@ export class EmbeddingRegistry implements EmbeddingProvider {
 
   private async load(name: string): Promise<EmbeddingModel> {
     try {
-      if (this.options.loader === null) throw new QuiverError('embedding_unavailable', 'this version has no loader for it');
+      if (this.options.loader === null)
+        throw new QuiverError('embedding_unavailable', 'this version has no loader for it');
       const model = new CachingModel(await this.options.loader(name));
       this.failures.delete(name);
       this.dims.set(name, model.dim);
@@ -118,11 +127,16 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   }
 }
 
-/** Of a failure that its message explains, no stack says more; what the system said of it does. Of a fault of this program, all of it. */
+/**
+ * Of a failure that its message explains, no stack says more; what the system said of it does. Of a fault of this
+ * program, all of it.
+ */
 function whatIsKnown(error: unknown): Record<string, unknown> {
   const { message, cause } = error as Error;
   if (cause !== undefined && !isQuiverError(cause)) return { error };
   let last: unknown = cause;
   while (last instanceof Error && last.cause instanceof Error) last = last.cause;
-  return last instanceof Error && !message.endsWith(last.message) ? { reason: message, cause: last.message } : { reason: message };
+  return last instanceof Error && !message.endsWith(last.message)
+    ? { reason: message, cause: last.message }
+    : { reason: message };
 }

@@ -61,7 +61,10 @@ export function visitFeatures(text: string, analyser: Analyser, visit: FeatureVi
   }
 }
 
-/** `WORD_WEIGHT` · (1 + about ln count), by doublings with a straight line between them: Math.log differs between engines. */
+/**
+ * `WORD_WEIGHT` · (1 + about ln count), by doublings with a straight line between them: Math.log differs between
+ * engines.
+ */
 export function repetitionWeight(count: number): number {
   const doublings = 31 - Math.clz32(count);
   const between = count / 2 ** doublings - 1;
@@ -71,7 +74,8 @@ export function repetitionWeight(count: number): number {
 function weightOfWord(term: string): number {
   if (FUNCTION_WORDS.has(term)) return FUNCTION_WORD_WEIGHT;
   // In a script without spaces, a character counts like a syllable and a pair of characters like a word.
-  if (term.length < SHORT_WORD_WEIGHTS.length && term.charCodeAt(0) >= 0x0e00) return term.length === 1 ? 128 : WORD_WEIGHT;
+  if (term.length < SHORT_WORD_WEIGHTS.length && term.charCodeAt(0) >= 0x0e00)
+    return term.length === 1 ? 128 : WORD_WEIGHT;
   return SHORT_WORD_WEIGHTS[term.length] ?? WORD_WEIGHT;
 }
 

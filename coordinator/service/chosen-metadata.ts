@@ -20,12 +20,14 @@ interface Place {
 type Chosen = Map<string, Place | Chosen>;
 
 /**
- * JSON text of the parts of `metadata`, JSON object text, that `paths` name, in the order of these; null: all of it. A path means what it
- * means in a filter: a key that equals the whole path has precedence; else the part before its first dot names an object, in which
- * the rest is looked up. Values are as they are written, so that no digit of a number is lost. The text is gone through once, however
- * many paths there are. Errors: storage_damaged, when it is no JSON object.
+ * JSON text of the parts of `metadata`, JSON object text, that `paths` name, in the order of these; null: all of it. A
+ * path means what it means in a filter: a key that equals the whole path has precedence; else the part before its first
+ * dot names an object, in which the rest is looked up. Values are as they are written, so that no digit of a number is
+ * lost. The text is gone through once, however many paths there are. Errors: storage_damaged, when it is no JSON
+ * object.
  *
- * @example chosenMetadata('{"title":"Rivers","author":{"name":"Ann","age":41}}', ['author.name']) // {"author":{"name":"Ann"}}
+ * @example chosenMetadata('{"title":"Rivers","author":{"name":"Ann","age":41}}', ['author.name']) //
+ * {"author":{"name":"Ann"}}
  */
 export function chosenMetadata(metadata: string, paths: readonly string[] | null): string {
   if (paths === null || metadata === NOTHING) return metadata;
@@ -86,7 +88,10 @@ class MetadataScan {
       if (this.text[colon] !== ':') throw this.damaged();
       const from = this.behindSpaces(colon + 1);
       const name = key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1);
-      at = this.member([...keys, key], from, { path: whole.get(name), within: within.get(name)?.filter(({ path }) => !taken.has(path)) ?? [] });
+      at = this.member([...keys, key], from, {
+        path: whole.get(name),
+        within: within.get(name)?.filter(({ path }) => !taken.has(path)) ?? [],
+      });
       const path = whole.get(name);
       if (path !== undefined) taken.add(path);
       at = this.behindSpaces(at);
@@ -96,8 +101,15 @@ class MetadataScan {
     return at + 1;
   }
 
-  /** A member of which `path` means the whole value, and `within` parts of it. Of a name that is there twice, the last counts. */
-  private member(keys: readonly string[], from: number, { path, within }: { path: string | undefined; within: readonly Wanted[] }): number {
+  /**
+   * A member of which `path` means the whole value, and `within` parts of it. Of a name that is there twice, the last
+   * counts.
+   */
+  private member(
+    keys: readonly string[],
+    from: number,
+    { path, within }: { path: string | undefined; within: readonly Wanted[] },
+  ): number {
     for (const inner of within) this.found.delete(inner.path);
     const end = within.length > 0 && this.text[from] === '{' ? this.object(within, keys, from) : this.valueEnd(from);
     if (path !== undefined) this.found.set(path, { keys, start: from, end });

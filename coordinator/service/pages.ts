@@ -1,7 +1,7 @@
 /**
- * A page of elements on its way into an answer belongs to whoever takes it, and each element is taken out of it. A generator or an async
- * function that waits keeps all its variables, also those that nothing reads any more. What a page in one of them holds would be held,
- * and not counted, as long as a slow client takes for what was made of it.
+ * A page of elements on its way into an answer belongs to whoever takes it, and each element is taken out of it. A
+ * generator or an async function that waits keeps all its variables, also those that nothing reads any more. What a
+ * page in one of them holds would be held, and not counted, as long as a slow client takes for what was made of it.
  */
 
 /** Takes one element out of a page. The place is empty then. */

@@ -8,8 +8,8 @@ import type { SearchEffort } from '../../shared/contract/shard/shard-read';
 export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
 
 /**
- * A search: what it looks for, which part of the ranked list it wants, and what the answer has of each hit. Every endpoint that
- * searches is a form of it, and an option of one is an option of all.
+ * A search: what it looks for, which part of the ranked list it wants, and what the answer has of each hit. Every
+ * endpoint that searches is a form of it, and an option of one is an option of all.
  *
  * @example The ten nearest to a vector, with their texts:
  * { query: { source: { type: 'nearest', to: { vector } }, filter: null, effort: { type: 'calibrated' } },
@@ -33,8 +33,16 @@ export type Source =
   | { type: 'nearest'; to: VectorSource }
   /** The nearest to the vector of a stored item, without the item itself. */
   | { type: 'like'; externalId: string }
-  /** Two lists, fused by rank: the nearest to a vector (undefined: that of the text), and the best by keywords of the text. */
-  | { type: 'fused'; text: string; vector: Float32Array | undefined; /** Weight of the first list: 1 = vectors only, 0 = keywords only. */ alpha: number }
+  /**
+   * Two lists, fused by rank: the nearest to a vector (undefined: that of the text), and the best by keywords of the
+   * text.
+   */
+  | {
+      type: 'fused';
+      text: string;
+      vector: Float32Array | undefined;
+      /** Weight of the first list: 1 = vectors only, 0 = keywords only. */ alpha: number;
+    }
   /** These items alone, each scored exactly. One named twice counts once; one that does not exist is left out. */
   | { type: 'listed'; to: VectorSource; externalIds: readonly string[] };
 

@@ -59,10 +59,16 @@ export interface CollectionChange {
   ttlSeconds?: number | null | undefined;
 }
 
-/** With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is there already. */
+/**
+ * With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is
+ * there already.
+ */
 export interface CollectionsService {
   create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
-  /** By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. While the cluster store is away: those that this process knows. */
+  /**
+   * By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. While
+   * the cluster store is away: those that this process knows.
+   */
   list(caller?: Scoped): Promise<CollectionView[]>;
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
@@ -75,18 +81,19 @@ export interface CollectionsService {
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
   /**
-   * Begins to make the best index of the vectors that are there, on the replicas that answer searches, unless that is under
-   * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
+   * Begins to make the best index of the vectors that are there, on the replicas that answer searches, unless that is
+   * under way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
    */
   optimize(name: string): Promise<CollectionStats>;
   /**
-   * How far the purge of each replica is; with `start`, one begins where none is under way, and goes on in the background.
-   * Errors: as `optimize`.
+   * How far the purge of each replica is; with `start`, one begins where none is under way, and goes on in the
+   * background. Errors: as `optimize`.
    */
   purge(name: string, start: boolean): Promise<CollectionPurge>;
   /**
-   * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
-   * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.
+   * Begins to change the collection's number of shards; goes on in the background, while the collection is used.
+   * Errors: not_found; invalid_parameter for the number that it has; already_exists while one is under way;
+   * limit_exceeded; unavailable.
    */
   reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView>;
   /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
@@ -189,7 +196,9 @@ export interface CollectionView {
   vectors: VectorPlace;
   /** UNKNOWN_COUNT while a shard does not answer. */
   vectorCount: number;
-  /** Shards that did not answer in time, or failed; those that a client waits for are asked again with its next call. */
+  /**
+   * Shards that did not answer in time, or failed; those that a client waits for are asked again with its next call.
+   */
   unavailableShards: UnavailableShard[];
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;
@@ -209,20 +218,35 @@ export interface VectorInput {
   source: VectorSource;
   /** undefined keeps what is stored. */
   metadata: string | undefined;
-  /** Text to store for keywords and answers. undefined means the text of `source`; if that has none, the stored text stays. */
+  /**
+   * Text to store for keywords and answers. undefined means the text of `source`; if that has none, the stored text
+   * stays.
+   */
   text: string | undefined;
-  /** The version that the item must have, NO_VERSION or ANY_VERSION (shared/contract/shard/shard-client.ts). undefined: whatever is there. */
+  /**
+   * The version that the item must have, NO_VERSION or ANY_VERSION (shared/contract/shard/shard-client.ts). undefined:
+   * whatever is there.
+   */
   expected?: number | undefined;
-  /** When the item expires, milliseconds since the Unix epoch; null: at no time of its own. undefined keeps what is stored. */
+  /**
+   * When the item expires, milliseconds since the Unix epoch; null: at no time of its own. undefined keeps what is
+   * stored.
+   */
   expiresAt?: number | null | undefined;
 }
 
-/** Items that were encoded as they came (vectors/encoded-upserts.ts): each has an id, a vector, perhaps metadata, and nothing else. */
+/**
+ * Items that were encoded as they came (vectors/encoded-upserts.ts): each has an id, a vector, perhaps metadata, and
+ * nothing else.
+ */
 export interface EncodedItems {
   count: number;
   /** Numbers in each vector. */
   dim: number;
-  /** The operations of the whole write; their stamps are 0 until `stamp`. They may be lent to another thread, and replaced by what comes back. */
+  /**
+   * The operations of the whole write; their stamps are 0 until `stamp`. They may be lent to another thread, and
+   * replaced by what comes back.
+   */
   bytes: Buffer;
   /** Gives the operations consecutive stamps. Answers their ids. */
   stamp(first: number): string[];
@@ -242,8 +266,8 @@ export interface VectorPatch {
   vector: Float32Array | undefined;
   text: string | undefined;
   /**
-   * Whether the vector is made of the text. undefined: it is if the stored one was made of the stored text by the collection's
-   * model. A vector that is given has precedence.
+   * Whether the vector is made of the text. undefined: it is if the stored one was made of the stored text by the
+   * collection's model. A vector that is given has precedence.
    */
   embeds?: boolean | undefined;
   metadata: MetadataPatch | undefined;
@@ -253,15 +277,18 @@ export interface VectorPatch {
 }
 
 /**
- * Why a vector stayed while its text changed, in a collection that makes vectors of texts: somebody asked for that, it was not
- * made of the former text, or nothing can be made of a blank text.
+ * Why a vector stayed while its text changed, in a collection that makes vectors of texts: somebody asked for that, it
+ * was not made of the former text, or nothing can be made of a blank text.
  */
 export type KeptVector = 'asked' | 'given' | 'blank';
 
 /** `invalid`: see `errors` of the result. */
 export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
 
-/** `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their places. */
+/**
+ * `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their
+ * places.
+ */
 export interface UpsertManner extends WriteManner {
   skips?: boolean;
   places?: readonly number[];
@@ -271,10 +298,16 @@ export interface UpsertManner extends WriteManner {
 
 /** In the order of the items. */
 export interface UpsertResult extends OfTexts {
-  /** The indexes of items with zero vectors, where the metric compares directions, of which these have none; absent: there are none. */
+  /**
+   * The indexes of items with zero vectors, where the metric compares directions, of which these have none; absent:
+   * there are none.
+   */
   zeros?: readonly number[] | undefined;
   statuses: UpsertStatus[];
-  /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
+  /**
+   * The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is
+   * counted yet.
+   */
   versions: (number | null)[];
   /** By the place of an item that was skipped as invalid: why. */
   errors: ReadonlyMap<number, QuiverError>;
@@ -286,49 +319,83 @@ export interface PatchResult extends Pick<UpsertResult, 'cut' | 'zeros'> {
   kept: KeptVector | null;
 }
 
-/** With `once`, what was done under it before is not done again: the result is that of then. Errors then also: key_reused, unavailable. */
+/**
+ * With `once`, what was done under it before is not done again: the result is that of then. Errors then also:
+ * key_reused, unavailable.
+ */
 export interface VectorsService {
   /**
-   * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An item
-   * that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
+   * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An
+   * item that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
    */
   upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
 
   /** As `upsert`. Answers the items' ids, too. What was given is not to be used any more. */
-  upsertEncoded(collection: string, items: EncodedItems, options?: UpsertManner): Promise<{ ids: string[]; result: UpsertResult }>;
+  upsertEncoded(
+    collection: string,
+    items: EncodedItems,
+    options?: UpsertManner,
+  ): Promise<{ ids: string[]; result: UpsertResult }>;
   /**
-   * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
-   * them is not as expected: nothing is deleted then.
+   * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when
+   * one of them is not as expected: nothing is deleted then.
    */
-  delete(collection: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }>;
+  delete(
+    collection: string,
+    externalIds: string[],
+    expected?: ReadonlyMap<string, number>,
+    once?: Once,
+  ): Promise<{ deleted: string[]; notFound: string[] }>;
   /**
    * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
    */
   deleteByFilter(collection: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }>;
   /**
-   * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
-   * when its metadata would be too many; embedding_unavailable.
+   * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch;
+   * limit_exceeded when its metadata would be too many; embedding_unavailable.
    */
   patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<PatchResult>;
   /**
-   * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
-   * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
-   * others are changed then.
+   * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way
+   * leaves some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too
+   * many; all others are changed then.
    */
-  updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>, manner?: WriteManner): Promise<{ updatedCount: number }>;
+  updateByFilter(
+    collection: string,
+    filter: Filter,
+    change: Pick<VectorPatch, 'metadata' | 'expiresAt'>,
+    manner?: WriteManner,
+  ): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`, missing ones left out; in pages, the next of which is read when it is asked for. */
-  fetch(collection: string, externalIds: string[], options: { vectors: boolean; hold?: AnswerHold | undefined }): Promise<AsyncIterable<VectorView[]>>;
-  /** As `fetch`. It ends at `limit` vectors or soon after SCROLL_BYTES_MAX of them; where, `nextCursor` says once the pages have ended. */
+  fetch(
+    collection: string,
+    externalIds: string[],
+    options: { vectors: boolean; hold?: AnswerHold | undefined },
+  ): Promise<AsyncIterable<VectorView[]>>;
+  /**
+   * As `fetch`. It ends at `limit` vectors or soon after SCROLL_BYTES_MAX of them; where, `nextCursor` says once the
+   * pages have ended.
+   */
   scroll(
     collection: string,
-    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+    page: {
+      cursor: string | null;
+      limit: number;
+      filter: Filter | null;
+      vectors: boolean;
+      hold?: AnswerHold | undefined;
+    },
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }>;
   /**
    * The first `limit` in insertion order, as pages for a streaming answer. Their number is known only at the end,
    * because writes go on meanwhile: a count written after the pages is that of the vectors delivered.
    */
-  export(collection: string, limit: number, hold?: AnswerHold): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
+  export(
+    collection: string,
+    limit: number,
+    hold?: AnswerHold,
+  ): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
 }
 
 export interface VectorView {
@@ -344,8 +411,8 @@ export interface VectorView {
 }
 
 /**
- * Hits, best first. With `later`, there are so many bytes of metadata and texts that some of them have only ids and scores: the rest is read
- * when the hits are taken.
+ * Hits, best first. With `later`, there are so many bytes of metadata and texts that some of them have only ids and
+ * scores: the rest is read when the hits are taken.
  */
 export interface FoundHits extends OfTexts {
   hits: ScoredHit[];
@@ -361,8 +428,8 @@ export interface FoundList extends FoundHits {
 /** Completes hits as they are taken. */
 export interface LaterContents {
   /**
-   * The hits with their metadata and texts, which are read a part at a time and are those of that moment: an item that is gone by
-   * then, or does not pass the filter any more, is left out.
+   * The hits with their metadata and texts, which are read a part at a time and are those of that moment: an item that
+   * is gone by then, or does not pass the filter any more, is left out.
    */
   pagesOf(hits: readonly ScoredHit[]): AsyncIterable<ScoredHit[]>;
 }
@@ -390,14 +457,27 @@ export interface FilterFacts {
 
 export interface SearchService {
   /** null: not every shard could say it. `total`: the vectors of the collection, as far as known. Errors: not_found. */
-  filterFacts(collection: string, question: FieldQuestion, total?: number): FilterFacts | null | Promise<FilterFacts | null>;
-  /** What is found without waiting is answered at once; errors are thrown, or in the promise. Errors: not_found, also of an item; dimension_mismatch. */
+  filterFacts(
+    collection: string,
+    question: FieldQuestion,
+    total?: number,
+  ): FilterFacts | null | Promise<FilterFacts | null>;
+  /**
+   * What is found without waiting is answered at once; errors are thrown, or in the promise. Errors: not_found, also of
+   * an item; dimension_mismatch.
+   */
   search(collection: string, request: SearchRequest, hold?: AnswerHold): SearchAnswer | Promise<SearchAnswer>;
   /** Several at once. All texts are embedded in one call; `cut` names requests by their places. */
-  searchAll(collection: string, requests: readonly SearchRequest[], hold?: AnswerHold): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }>;
+  searchAll(
+    collection: string,
+    requests: readonly SearchRequest[],
+    hold?: AnswerHold,
+  ): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }>;
   /** How many items pass a filter (null: all there are), exactly. Errors: not_found. */
   count(collection: string, filter: Filter | null): Promise<number>;
-  /** The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found. */
+  /**
+   * The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found.
+   */
   similarity(collection: string, id1: string, id2: string): Promise<number>;
 }
 
@@ -428,7 +508,10 @@ export interface RecallReport {
   recall: number | null;
   /** Of `recall`; null for fewer than two queries. */
   standardError: number | null;
-  /** Rows scored by their codes, and then by their original vectors; null when a node of an earlier version did not say it. */
+  /**
+   * Rows scored by their codes, and then by their original vectors; null when a node of an earlier version did not say
+   * it.
+   */
   scored: number | null;
   rescored: number | null;
   calibratedMs: number;
@@ -458,9 +541,10 @@ export interface FusedPlaces {
 
 export interface SamplesService {
   /**
-   * A uniform sample of the items that match: those with the least keys by the seed, in the order of these. The same seed gives
-   * the same sample while the items are the same. Items that are written meanwhile may be left out. Errors: not_found;
-   * invalid_parameter for more dimensions than the collection has; limit_exceeded when an answer would be too large.
+   * A uniform sample of the items that match: those with the least keys by the seed, in the order of these. The same
+   * seed gives the same sample while the items are the same. Items that are written meanwhile may be left out. Errors:
+   * not_found; invalid_parameter for more dimensions than the collection has; limit_exceeded when an answer would be
+   * too large.
    */
   sample(collection: string, request: SampleInput, hold?: AnswerHold): Promise<SampleView>;
 }
@@ -484,8 +568,17 @@ export interface SampleView {
   items: { externalId: string; metadata: string }[];
   /** Row-major, items × dim; null if not requested. */
   vectors: Float32Array | null;
-  /** `coordinates` row-major, items × dimensions; `shares` of the variance along each axis, and the bounds of the coordinates. */
-  projection: { dimensions: number; coordinates: Float32Array; shares: number[]; minima: number[]; maxima: number[] } | null;
+  /**
+   * `coordinates` row-major, items × dimensions; `shares` of the variance along each axis, and the bounds of the
+   * coordinates.
+   */
+  projection: {
+    dimensions: number;
+    coordinates: Float32Array;
+    shares: number[];
+    minima: number[];
+    maxima: number[];
+  } | null;
 }
 
 export interface UploadResult {
@@ -496,7 +589,9 @@ export interface UploadResult {
   isRepeated?: boolean;
 }
 
-/** `expiresAt`: when its chunks expire, as far as that is known; it must be known before the content, and not change. */
+/**
+ * `expiresAt`: when its chunks expire, as far as that is known; it must be known before the content, and not change.
+ */
 export interface UploadedFile {
   name: string;
   content: AsyncIterable<Buffer>;
@@ -506,37 +601,50 @@ export interface UploadedFile {
 export interface DocumentsService {
   /**
    * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
-   * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark, one
-   * that was complete before is read, compared and not stored again. Errors then also: key_reused.
+   * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark,
+   * one that was complete before is read, compared and not stored again. Errors then also: key_reused.
    */
   upload(collection: string, file: UploadedFile, mark?: StoreMark, writer?: KeyWriter): Promise<UploadResult>;
 }
 
 export interface BackupsService {
   /**
-   * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target that
-   * may not be used, or where there is none; not_found.
+   * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target
+   * that may not be used, or where there is none; not_found.
    */
   create(input: NewBackup, mark?: StoreMark): Promise<BackupView>;
   /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */
   list(target?: string): Promise<BackupView[]>;
-  /** From when to when collections can be restored to any moment, by name; none where logs are not shipped. Errors: as `list`. */
+  /**
+   * From when to when collections can be restored to any moment, by name; none where logs are not shipped. Errors: as
+   * `list`.
+   */
   restorable(target?: string): Promise<RestorableView[]>;
   /** Errors: not_found, and those of `list`. */
   get(id: string, target?: string): Promise<BackupView>;
-  /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`; conflict while it is restored. */
+  /**
+   * Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`; conflict while
+   * it is restored.
+   */
   delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView>;
-  /** Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one that is not complete. */
+  /**
+   * Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one
+   * that is not complete.
+   */
   verify(id: string, target?: string): Promise<BackupView>;
   /**
-   * Begins to restore collections: into names that are free, and collections that are empty. Errors: not_found; already_exists for
-   * one that is not; dimension_mismatch or invalid_parameter for one that is not like that in the backup; unavailable.
+   * Begins to restore collections: into names that are free, and collections that are empty. Errors: not_found;
+   * already_exists for one that is not; dimension_mismatch or invalid_parameter for one that is not like that in the
+   * backup; unavailable.
    */
   restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView>;
   restores(): Promise<RestoreView[]>;
   /** Errors: not_found. */
   restoreState(id: string): Promise<RestoreView>;
-  /** Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found; conflict when some of it takes its place already. */
+  /**
+   * Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found; conflict when some of
+   * it takes its place already.
+   */
   cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView>;
 }
 
@@ -550,7 +658,10 @@ export interface NewBackup {
 export interface NewRestore {
   /** Default with `until`: the newest that it can be reached from. */
   backup?: string | undefined;
-  /** What was acknowledged by this time (ISO 8601), or up to these places of the shards' logs, by collection; default: the moment of the backup. */
+  /**
+   * What was acknowledged by this time (ISO 8601), or up to these places of the shards' logs, by collection; default:
+   * the moment of the backup.
+   */
   until?: string | { positions: Record<string, number[]> } | undefined;
   target?: string | undefined;
   collections?: string[] | undefined;
@@ -583,9 +694,26 @@ export interface BackupView {
   copiedBytes: number;
   totalBytes: number;
   items: number;
-  collections: { name: string; shards: { shard: number; state: 'waiting' | 'running' | 'done'; items: number; copiedBytes: number | null; totalBytes: number; position?: number | null }[] }[];
+  collections: {
+    name: string;
+    shards: {
+      shard: number;
+      state: 'waiting' | 'running' | 'done';
+      items: number;
+      copiedBytes: number | null;
+      totalBytes: number;
+      position?: number | null;
+    }[];
+  }[];
   /** The last verification, or the one under way. */
-  verification: { state: 'running' | 'done'; objects: number; of: number; bytes: number; damaged: string[]; checkedAt: string | null } | null;
+  verification: {
+    state: 'running' | 'done';
+    objects: number;
+    of: number;
+    bytes: number;
+    damaged: string[];
+    checkedAt: string | null;
+  } | null;
 }
 
 /** From when to when a collection can be restored; null where it can't. */
@@ -595,7 +723,10 @@ export interface RestorableView {
   deletedAt: string | null;
   from: string | null;
   until: string | null;
-  /** By shard: the last entry of its log that is in the target, how often some were given up, and why it does not get on. */
+  /**
+   * By shard: the last entry of its log that is in the target, how often some were given up, and why it does not get
+   * on.
+   */
   shards: { shard: number; position: number | null; gaps: number; error: string | null }[];
 }
 
@@ -619,8 +750,9 @@ export interface RestoreView {
 
 export interface DemoService {
   /**
-   * Makes the collection `demo` and stores the texts in it that ship with the program, embedded by the default model. Does
-   * nothing once they are there; finishes what was interrupted. Errors: already_exists when another collection has the name.
+   * Makes the collection `demo` and stores the texts in it that ship with the program, embedded by the default model.
+   * Does nothing once they are there; finishes what was interrupted. Errors: already_exists when another collection has
+   * the name.
    */
   load(writer?: KeyWriter): Promise<DemoView>;
 }

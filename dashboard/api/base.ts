@@ -1,4 +1,7 @@
-/** What stands before the paths of the service where a proxy has it under a path: '' or `/tools/quiver`. This file is at /ui/assets. */
+/**
+ * What stands before the paths of the service where a proxy has it under a path: '' or `/tools/quiver`. This file is at
+ * /ui/assets.
+ */
 export const BASE = new URL('../..', import.meta.url).pathname.replace(/\/$/, '');
 
 /** A name of what the browser keeps: services under other paths of the same host keep their own. */

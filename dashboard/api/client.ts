@@ -9,7 +9,10 @@ const CALL_DEADLINE_MS = 30_000;
 /** Whether the server answered the last call. */
 export const isReachable = signal(true);
 
-/** What is left of the requests that the page may make by itself in this minute; null before the first answer, or without a limit. */
+/**
+ * What is left of the requests that the page may make by itself in this minute; null before the first answer, or
+ * without a limit.
+ */
 export const quota = signal<{ limit: number; remaining: number } | null>(null);
 
 /** What the service said no with, by its code. */
@@ -55,12 +58,21 @@ export async function call<Data>(method: string, path: string, options: CallOpti
   if (envelope.status === 'success') return envelope.data as Data;
   const { code, message } = envelope.error ?? { code: 500, message: 'The server gave no reason.' };
   if (code === 401 && options.key === undefined && key !== null && key === session.value?.key)
-    signOut(session.value?.keyId === null ? 'Your token has ended. Sign in again.' : 'Your key no longer works. Sign in again.');
+    signOut(
+      session.value?.keyId === null
+        ? 'Your token has ended. Sign in again.'
+        : 'Your key no longer works. Sign in again.',
+    );
   throw new ApiError(code, message);
 }
 
 /** The answer as it came, of whatever status: for the console. */
-export async function callRaw(method: string, path: string, body: string | undefined, stop: AbortSignal): Promise<{ status: number; type: string; text: string }> {
+export async function callRaw(
+  method: string,
+  path: string,
+  body: string | undefined,
+  stop: AbortSignal,
+): Promise<{ status: number; type: string; text: string }> {
   const response = await request(method, path, { key: session.value?.key ?? null, signal: stop, isRaw: true }, body);
   return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() };
 }
@@ -74,7 +86,12 @@ export async function callText(url: string, stop: AbortSignal): Promise<string> 
 }
 
 async function send(method: string, path: string, options: CallOptions): Promise<Envelope> {
-  const response = await request(method, path, options, options.body === undefined ? undefined : JSON.stringify(options.body));
+  const response = await request(
+    method,
+    path,
+    options,
+    options.body === undefined ? undefined : JSON.stringify(options.body),
+  );
   try {
     return (await response.json()) as Envelope;
   } catch (error) {
@@ -83,7 +100,12 @@ async function send(method: string, path: string, options: CallOptions): Promise
   }
 }
 
-async function request(method: string, path: string, options: CallOptions, body: string | undefined): Promise<Response> {
+async function request(
+  method: string,
+  path: string,
+  options: CallOptions,
+  body: string | undefined,
+): Promise<Response> {
   // What only looks, and is not the console's, has a limit of its own.
   const isWatching = method === 'GET' && options.isRaw !== true;
   const deadline = AbortSignal.timeout(options.deadlineMs ?? CALL_DEADLINE_MS);
@@ -92,7 +114,12 @@ async function request(method: string, path: string, options: CallOptions, body:
   if (isWatching) headers.set('x-quiver-dashboard', 'true');
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
-    const response = await fetch(BASE + path, { method, headers, body, signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]) });
+    const response = await fetch(BASE + path, {
+      method,
+      headers,
+      body,
+      signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]),
+    });
     isReachable.value = true;
     if (isWatching) noteQuota(response.headers);
     return response;

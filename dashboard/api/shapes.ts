@@ -29,7 +29,14 @@ export interface CollectionStats {
   vector_count: number;
   disk_bytes: number;
   memory_bytes: number;
-  index: { state: 'indexing' | 'compacting' | 'refining' | 'measuring' | 'ready'; fraction: number; seconds_left: number | null; rows: number; rows_indexed: number; optimizing: boolean };
+  index: {
+    state: 'indexing' | 'compacting' | 'refining' | 'measuring' | 'ready';
+    fraction: number;
+    seconds_left: number | null;
+    rows: number;
+    rows_indexed: number;
+    optimizing: boolean;
+  };
 }
 
 export interface Timing {

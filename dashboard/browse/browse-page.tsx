@@ -2,7 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, isAbort, messageOf, path } from '../api/client';
 import type { Collection, StoredItem } from '../api/shapes';
 import { deleteWithUndo, UNDO_MAX } from '../collection/stored-item';
-import { type Condition, conditionsFromParameter, filtersOf, parameterOf, withCondition } from '../filters/filter-model';
+import {
+  type Condition,
+  conditionsFromParameter,
+  filtersOf,
+  parameterOf,
+  withCondition,
+} from '../filters/filter-model';
 import { FilterBar } from '../filters/filter-bar';
 import { count, plural } from '../parts/format';
 import { Busy, Failure } from '../parts/notice';
@@ -36,8 +42,17 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
     setBusy(true);
     try {
       const filters = filtersOf(where);
-      const body = { limit: PAGE, include_vectors: false, ...(filters === undefined ? {} : { filters }), ...(after === null ? {} : { cursor: after.cursor }) };
-      const answer = await call<{ vectors: StoredItem[]; next_cursor: string | null }>('POST', path('/v1/collections/', collection.name, '/scroll'), { body, signal: stop.signal });
+      const body = {
+        limit: PAGE,
+        include_vectors: false,
+        ...(filters === undefined ? {} : { filters }),
+        ...(after === null ? {} : { cursor: after.cursor }),
+      };
+      const answer = await call<{ vectors: StoredItem[]; next_cursor: string | null }>(
+        'POST',
+        path('/v1/collections/', collection.name, '/scroll'),
+        { body, signal: stop.signal },
+      );
       if (stop.signal.aborted) return;
       setLoaded({ items: [...(after?.items ?? []), ...answer.vectors], cursor: answer.next_cursor });
       setFailure(null);
@@ -72,7 +87,13 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
       <section class="card card-body row" aria-label="What is shown">
         <FilterBar conditions={conditions} fields={fields} onChange={setConditions} />
         <span class="row browse-end">
-          {fields.length > 0 && <ColumnChoice fields={fields} shown={columns} onChange={(shown) => setHidden(fields.filter((field) => !shown.includes(field)))} />}
+          {fields.length > 0 && (
+            <ColumnChoice
+              fields={fields}
+              shown={columns}
+              onChange={(shown) => setHidden(fields.filter((field) => !shown.includes(field)))}
+            />
+          )}
           {mayWrite() && (
             <button type="button" class="danger tight" disabled={chosen.length === 0} onClick={() => void remove()}>
               Delete{chosen.length === 0 ? '' : ` ${plural(chosen.length, 'item')}`}
@@ -82,7 +103,11 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
       </section>
       <Failure error={failure} />
       {loaded === null && isBusy && <Busy>Reading items…</Busy>}
-      {loaded !== null && items.length === 0 && <p class="card empty">{conditions.length > 0 ? 'No item matches these filters.' : 'This collection is empty.'}</p>}
+      {loaded !== null && items.length === 0 && (
+        <p class="card empty">
+          {conditions.length > 0 ? 'No item matches these filters.' : 'This collection is empty.'}
+        </p>
+      )}
       {items.length > 0 && (
         <section class="card" aria-label="Items">
           <ItemTable
@@ -113,7 +138,15 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
   );
 }
 
-function ColumnChoice({ fields, shown, onChange }: { fields: string[]; shown: string[]; onChange: (shown: string[]) => void }) {
+function ColumnChoice({
+  fields,
+  shown,
+  onChange,
+}: {
+  fields: string[];
+  shown: string[];
+  onChange: (shown: string[]) => void;
+}) {
   return (
     <details class="menu">
       <summary class="button tight">Columns</summary>
@@ -123,7 +156,13 @@ function ColumnChoice({ fields, shown, onChange }: { fields: string[]; shown: st
             <input
               type="checkbox"
               checked={shown.includes(field)}
-              onChange={(event) => onChange(event.currentTarget.checked ? fields.filter((one) => one === field || shown.includes(one)) : shown.filter((one) => one !== field))}
+              onChange={(event) =>
+                onChange(
+                  event.currentTarget.checked
+                    ? fields.filter((one) => one === field || shown.includes(one))
+                    : shown.filter((one) => one !== field),
+                )
+              }
             />
             <span class="break">{field}</span>
           </label>

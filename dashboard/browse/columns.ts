@@ -14,7 +14,9 @@ const NOT_COLUMNS = ['text'];
 /** Fields of the items' metadata, those of most items first. */
 export function fieldsOf(items: StoredItem[]): string[] {
   const counts = new Map<string, number>();
-  for (const { metadata } of items) for (const field of Object.keys(metadata)) if (!NOT_COLUMNS.includes(field)) counts.set(field, (counts.get(field) ?? 0) + 1);
+  for (const { metadata } of items)
+    for (const field of Object.keys(metadata))
+      if (!NOT_COLUMNS.includes(field)) counts.set(field, (counts.get(field) ?? 0) + 1);
   return [...counts].sort(([, a], [, b]) => b - a).map(([field]) => field);
 }
 

@@ -22,7 +22,10 @@ interface ItemTableProps {
 export function ItemTable({ items, columns, sort, chosen, onSort, onChoose, onItem, onFilter }: ItemTableProps) {
   const hasText = items.some(({ text }) => text !== null && text !== '');
   const header = (field: string | null, label: string) => (
-    <th scope="col" aria-sort={sort?.field !== field || sort === null ? 'none' : sort.isRising ? 'ascending' : 'descending'}>
+    <th
+      scope="col"
+      aria-sort={sort?.field !== field || sort === null ? 'none' : sort.isRising ? 'ascending' : 'descending'}
+    >
       <button type="button" onClick={() => onSort(nextSort(sort, field))}>
         {label}
         <span aria-hidden="true">{sort === null || sort.field !== field ? '' : sort.isRising ? '↑' : '↓'}</span>
@@ -40,7 +43,9 @@ export function ItemTable({ items, columns, sort, chosen, onSort, onChoose, onIt
                   type="checkbox"
                   aria-label="Choose all"
                   checked={chosen.length > 0 && chosen.length >= items.length}
-                  onChange={(event) => onChoose(event.currentTarget.checked ? items.map(({ external_id: id }) => id) : [])}
+                  onChange={(event) =>
+                    onChoose(event.currentTarget.checked ? items.map(({ external_id: id }) => id) : [])
+                  }
                 />
               </th>
             )}
@@ -58,7 +63,9 @@ export function ItemTable({ items, columns, sort, chosen, onSort, onChoose, onIt
                     type="checkbox"
                     aria-label={`Choose ${id}`}
                     checked={chosen.includes(id)}
-                    onChange={(event) => onChoose(event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
+                    onChange={(event) =>
+                      onChoose(event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id))
+                    }
                   />
                 </td>
               )}
@@ -81,7 +88,15 @@ export function ItemTable({ items, columns, sort, chosen, onSort, onChoose, onIt
   );
 }
 
-function Value({ field, value, onFilter }: { field: string; value: unknown; onFilter: (condition: Condition) => void }) {
+function Value({
+  field,
+  value,
+  onFilter,
+}: {
+  field: string;
+  value: unknown;
+  onFilter: (condition: Condition) => void;
+}) {
   if (value === undefined) return null;
   if (Array.isArray(value) && value.length > 0 && value.length <= 6 && value.every(isFilterable)) {
     return (
@@ -94,7 +109,12 @@ function Value({ field, value, onFilter }: { field: string; value: unknown; onFi
   }
   if (!isFilterable(value)) return <span class="mono break">{cut(valueText(value), VALUE_MAX)}</span>;
   return (
-    <button type="button" class="chip" title={`Filter by ${field}`} onClick={() => onFilter({ field, operator: '$eq', value })}>
+    <button
+      type="button"
+      class="chip"
+      title={`Filter by ${field}`}
+      onClick={() => onFilter({ field, operator: '$eq', value })}
+    >
       <span class="value">{cut(valueText(value), VALUE_MAX)}</span>
     </button>
   );

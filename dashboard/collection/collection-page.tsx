@@ -18,8 +18,12 @@ const POLL_MS = 5000;
 export function CollectionPage({ name, tab }: { name: string; tab: string }) {
   const [shownItem, setShownItem] = useState<string | null>(null);
   const [changes, setChanges] = useState(0);
-  const collection = usePolling(`collection/${name}`, POLL_MS, (signal) => call<Collection>('GET', path('/v1/collections/', name), { signal }));
-  const stats = usePolling(`stats/${name}`, POLL_MS, (signal) => call<CollectionStats>('GET', path('/v1/collections/', name, '/stats'), { signal }));
+  const collection = usePolling(`collection/${name}`, POLL_MS, (signal) =>
+    call<Collection>('GET', path('/v1/collections/', name), { signal }),
+  );
+  const stats = usePolling(`stats/${name}`, POLL_MS, (signal) =>
+    call<CollectionStats>('GET', path('/v1/collections/', name, '/stats'), { signal }),
+  );
 
   const found = collection.data;
   if (found === null) {
@@ -61,7 +65,13 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
       </nav>
       {tab === 'search' && <SearchPage collection={found} onItem={setShownItem} />}
       {tab === 'browse' && <BrowsePage key={changes} collection={found} onItem={setShownItem} />}
-      {tab === 'map' && <LazyPage load={() => import('../map/map-page').then(({ MapPage }) => MapPage)} collection={found} onItem={setShownItem} />}
+      {tab === 'map' && (
+        <LazyPage
+          load={() => import('../map/map-page').then(({ MapPage }) => MapPage)}
+          collection={found}
+          onItem={setShownItem}
+        />
+      )}
       {tab === 'upload' && mayWrite() && <UploadPage collection={found} onStored={collection.refresh} />}
       {tab === 'settings' && <SettingsPage collection={found} stats={stats.data} onChange={collection.refresh} />}
       {shownItem !== null && (

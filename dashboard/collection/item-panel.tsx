@@ -119,14 +119,23 @@ function MetadataTable({ metadata }: { metadata: Metadata }) {
   );
 }
 
-function MetadataEditor({ collection, item, onDone }: { collection: Collection; item: StoredItem; onDone: (hasChanged: boolean) => void }) {
+function MetadataEditor({
+  collection,
+  item,
+  onDone,
+}: {
+  collection: Collection;
+  item: StoredItem;
+  onDone: (hasChanged: boolean) => void;
+}) {
   const [text, setText] = useState(JSON.stringify(item.metadata, null, 2));
   const [failure, setFailure] = useState<string | null>(null);
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
     try {
       const metadata = JSON.parse(text) as unknown;
-      if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) throw new Error('Metadata is a JSON object: { "field": value }.');
+      if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+        throw new Error('Metadata is a JSON object: { "field": value }.');
       await storeMetadata(collection.name, item, metadata as Metadata, true);
       tell(`Saved the metadata of ${item.external_id}.`, {
         action: {
@@ -147,7 +156,14 @@ function MetadataEditor({ collection, item, onDone }: { collection: Collection; 
     <form class="stack bare" onSubmit={(event) => void save(event)}>
       <label class="field">
         <span class="label">Metadata, as JSON</span>
-        <textarea class="code" rows={Math.min(18, text.split('\n').length + 1)} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} autofocus />
+        <textarea
+          class="code"
+          rows={Math.min(18, text.split('\n').length + 1)}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          spellcheck={false}
+          autofocus
+        />
       </label>
       <Failure error={failure} />
       <div class="row end">
@@ -166,7 +182,13 @@ function Neighbours({ collection, id, onItem }: { collection: string; id: string
   const near = usePolling(
     `near/${collection}/${id}`,
     0,
-    async (signal) => (await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), { body: { k: NEIGHBOURS }, signal })).results,
+    async (signal) =>
+      (
+        await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), {
+          body: { k: NEIGHBOURS },
+          signal,
+        })
+      ).results,
   );
   if (near.data === null || near.data.length === 0) return null;
   return (

@@ -8,7 +8,15 @@ import { go } from '../state/route';
 import { mayWrite } from '../state/session';
 import { tell } from '../state/toasts';
 
-export function SettingsPage({ collection, stats, onChange }: { collection: Collection; stats: CollectionStats | null; onChange: () => void }) {
+export function SettingsPage({
+  collection,
+  stats,
+  onChange,
+}: {
+  collection: Collection;
+  stats: CollectionStats | null;
+  onChange: () => void;
+}) {
   return (
     <div class="columns two">
       <section class="card" aria-label="About this collection">
@@ -57,7 +65,9 @@ function Description({ collection, onChange }: { collection: Collection; onChang
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
     try {
-      await call('PATCH', path('/v1/collections/', collection.name), { body: { description: text.trim() === '' ? null : text } });
+      await call('PATCH', path('/v1/collections/', collection.name), {
+        body: { description: text.trim() === '' ? null : text },
+      });
       tell('Saved the description.');
       onChange();
     } catch (error) {
@@ -92,7 +102,10 @@ function Care({ collection, onChange }: { collection: Collection; onChange: () =
     <section class="card card-body stack" aria-label="Care">
       <div class="care">
         <p>
-          <strong>Optimize the index.</strong> <span class="quiet">Removes what was deleted and measures the effort of searches anew. Searches go on meanwhile.</span>
+          <strong>Optimize the index.</strong>{' '}
+          <span class="quiet">
+            Removes what was deleted and measures the effort of searches anew. Searches go on meanwhile.
+          </span>
         </p>
         <button type="button" onClick={() => void optimize()}>
           Optimize
@@ -118,7 +131,10 @@ function Care({ collection, onChange }: { collection: Collection; onChange: () =
             go('#/');
           }}
         >
-          <p>{plural(collection.vector_count, 'vector')} with metadata, texts and index will be gone. This cannot be undone.</p>
+          <p>
+            {plural(collection.vector_count, 'vector')} with metadata, texts and index will be gone. This cannot be
+            undone.
+          </p>
         </Question>
       )}
     </section>

@@ -6,7 +6,15 @@ const ROWS_MIN = 8;
 const ROWS_MAX = 24;
 
 /** A request's body as JSON, with suggestions for its keys: arrows choose, Tab or Enter writes, Escape closes. */
-export function BodyEditor({ body, fields, onBody }: { body: string; fields: BodyField[]; onBody: (body: string) => void }) {
+export function BodyEditor({
+  body,
+  fields,
+  onBody,
+}: {
+  body: string;
+  fields: BodyField[];
+  onBody: (body: string) => void;
+}) {
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const [key, setKey] = useState<{ typed: string; from: number } | null>(null);

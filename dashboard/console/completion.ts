@@ -13,7 +13,9 @@ export function matchingOperations(operations: Operation[], typed: string): Oper
   };
   return operations
     .filter(fits)
-    .sort((a, b) => Number(b.path.toLowerCase().startsWith(template)) - Number(a.path.toLowerCase().startsWith(template)))
+    .sort(
+      (a, b) => Number(b.path.toLowerCase().startsWith(template)) - Number(a.path.toLowerCase().startsWith(template)),
+    )
     .slice(0, SUGGESTIONS_MAX);
 }
 
@@ -23,7 +25,10 @@ export function operationAt(operations: Operation[], method: string, path: strin
   const parts = plain.split('/');
   const fits = (template: string): boolean => {
     const wanted = template.split('/');
-    return wanted.length === parts.length && wanted.every((part, i) => part === parts[i] || (/^\{.*\}$/.test(part) && parts[i] !== ''));
+    return (
+      wanted.length === parts.length &&
+      wanted.every((part, i) => part === parts[i] || (/^\{.*\}$/.test(part) && parts[i] !== ''))
+    );
   };
   return operations.find((operation) => operation.method === method && fits(operation.path)) ?? null;
 }
@@ -41,7 +46,10 @@ export function matchingFields(fields: BodyField[], typed: string): BodyField[] 
   return fields.filter(({ name }) => name.startsWith(typed) && name !== typed).slice(0, SUGGESTIONS_MAX);
 }
 
-/** The body with a key written out from `from`, and where the caret is then. What is behind a quote that was there stays. */
+/**
+ * The body with a key written out from `from`, and where the caret is then. What is behind a quote that was there
+ * stays.
+ */
 export function withKey(body: string, from: number, caret: number, name: string): { body: string; caret: number } {
   const rest = body.slice(caret).replace(/^"(?:\s*:)?\s?/, '');
   const written = `"${name}": `;

@@ -29,7 +29,10 @@ export function ConsolePage() {
   const [isBusy, setBusy] = useState(false);
   const running = useRef<AbortController | null>(null);
   // Without the document (API_DOCS=false) there are no suggestions, and all else works.
-  const operations = usePolling('openapi', 0, async (signal) => operationsOf(JSON.parse(await callText('/openapi.json', signal)) as ApiDocument)).data ?? [];
+  const operations =
+    usePolling('openapi', 0, async (signal) =>
+      operationsOf(JSON.parse(await callText('/openapi.json', signal)) as ApiDocument),
+    ).data ?? [];
   const operation = operationAt(operations, request.method, request.path);
 
   const send = async (): Promise<void> => {
@@ -40,11 +43,22 @@ export function ConsolePage() {
     remember(request);
     const from = performance.now();
     try {
-      const { text, type, status } = await callRaw(request.method, request.path, request.method === 'GET' || request.body.trim() === '' ? undefined : request.body, stop.signal);
+      const { text, type, status } = await callRaw(
+        request.method,
+        request.path,
+        request.method === 'GET' || request.body.trim() === '' ? undefined : request.body,
+        stop.signal,
+      );
       setAnswer({ ...shown(text, type, status), tookMs: performance.now() - from, size: new Blob([text]).size });
     } catch (error) {
       if (isAbort(error)) return;
-      setAnswer({ status: 'no answer', isGood: false, text: messageOf(error), tookMs: performance.now() - from, size: 0 });
+      setAnswer({
+        status: 'no answer',
+        isGood: false,
+        text: messageOf(error),
+        tookMs: performance.now() - from,
+        size: 0,
+      });
     }
     setBusy(false);
   };
@@ -71,7 +85,11 @@ export function ConsolePage() {
             }}
           >
             <div class="request-line">
-              <select aria-label="Method" value={request.method} onChange={(event) => setRequest({ ...request, method: event.currentTarget.value })}>
+              <select
+                aria-label="Method"
+                value={request.method}
+                onChange={(event) => setRequest({ ...request, method: event.currentTarget.value })}
+              >
                 {METHODS.map((method) => (
                   <option key={method}>{method}</option>
                 ))}
@@ -87,7 +105,13 @@ export function ConsolePage() {
               </button>
             </div>
             {operation !== null && <p class="quiet small">{operation.summary}</p>}
-            {request.method !== 'GET' && <BodyEditor body={request.body} fields={operation?.fields ?? []} onBody={(body) => setRequest({ ...request, body })} />}
+            {request.method !== 'GET' && (
+              <BodyEditor
+                body={request.body}
+                fields={operation?.fields ?? []}
+                onBody={(body) => setRequest({ ...request, body })}
+              />
+            )}
             <div class="row">
               <SnippetButtons request={request} />
               <span class="quiet small browse-end">Ctrl + Enter sends</span>
@@ -124,12 +148,17 @@ export function ConsolePage() {
 
 /** The envelope says how it went; the HTTP status is 200 for every answer of the API. */
 function shown(text: string, type: string, status: number): Pick<Answer, 'status' | 'isGood' | 'text'> {
-  const cut = (long: string): string => (long.length > SHOWN_CHARACTERS_MAX ? `${long.slice(0, SHOWN_CHARACTERS_MAX)}\n… cut here` : long);
+  const cut = (long: string): string =>
+    long.length > SHOWN_CHARACTERS_MAX ? `${long.slice(0, SHOWN_CHARACTERS_MAX)}\n… cut here` : long;
   if (!type.includes('json')) return { status: String(status), isGood: status < 400, text: cut(text) };
   try {
     const parsed = JSON.parse(text) as { status?: string; error?: { code: number } | null };
     const isError = parsed.status === 'error';
-    return { status: isError ? `error ${parsed.error?.code ?? ''}` : 'success', isGood: !isError, text: cut(JSON.stringify(parsed, null, 2)) };
+    return {
+      status: isError ? `error ${parsed.error?.code ?? ''}` : 'success',
+      isGood: !isError,
+      text: cut(JSON.stringify(parsed, null, 2)),
+    };
   } catch {
     return { status: String(status), isGood: false, text: cut(text) };
   }

@@ -19,7 +19,8 @@ export function useHistory(): ConsoleRequest[] {
 
 export function remember(request: ConsoleRequest): void {
   const kept = { ...request, body: request.body.length > BODY_CHARACTERS_MAX ? '' : request.body };
-  const isSame = (one: ConsoleRequest): boolean => one.method === kept.method && one.path === kept.path && one.body === kept.body;
+  const isSame = (one: ConsoleRequest): boolean =>
+    one.method === kept.method && one.path === kept.path && one.body === kept.body;
   history.value = [kept, ...history.value.filter((one) => !isSame(one))].slice(0, KEPT_MAX);
   sessionStorage.setItem(CONSOLE_HISTORY, JSON.stringify(history.value));
 }

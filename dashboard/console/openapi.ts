@@ -26,7 +26,13 @@ interface Schema {
   anyOf?: Schema[];
 }
 export interface ApiDocument {
-  paths: Record<string, Record<string, { summary?: string; requestBody?: { content?: Record<string, { schema?: Schema; example?: unknown }> } }>>;
+  paths: Record<
+    string,
+    Record<
+      string,
+      { summary?: string; requestBody?: { content?: Record<string, { schema?: Schema; example?: unknown }> } }
+    >
+  >;
   components?: { schemas?: Record<string, Schema> };
 }
 
@@ -50,9 +56,19 @@ export function operationsOf(document: ApiDocument): Operation[] {
 
 function fieldsOf(schema: Schema, document: ApiDocument, depth: number): BodyField[] {
   if (depth > DEPTH_MAX) return [];
-  const found = schema.$ref === undefined ? schema : (document.components?.schemas?.[schema.$ref.split('/').pop() ?? ''] ?? {});
-  const own = Object.entries(found.properties ?? {}).map(([name, property]) => ({ name, type: typeOf(property), description: property.description ?? '' }));
-  const inner = [...Object.values(found.properties ?? {}), ...(found.items === undefined ? [] : [found.items]), ...(found.oneOf ?? []), ...(found.anyOf ?? [])];
+  const found =
+    schema.$ref === undefined ? schema : (document.components?.schemas?.[schema.$ref.split('/').pop() ?? ''] ?? {});
+  const own = Object.entries(found.properties ?? {}).map(([name, property]) => ({
+    name,
+    type: typeOf(property),
+    description: property.description ?? '',
+  }));
+  const inner = [
+    ...Object.values(found.properties ?? {}),
+    ...(found.items === undefined ? [] : [found.items]),
+    ...(found.oneOf ?? []),
+    ...(found.anyOf ?? []),
+  ];
   const all = [...own, ...inner.flatMap((one) => fieldsOf(one, document, depth + 1))];
   return [...new Map(all.map((field) => [field.name, field] as const).reverse()).values()].reverse();
 }

@@ -8,7 +8,12 @@ export function SnippetButtons({ request }: { request: ConsoleRequest }) {
   return (
     <>
       {Object.entries(LANGUAGES).map(([language, label]) => (
-        <CopyButton key={language} text={snippet(language as Language, { ...request, isByToken }, location.origin + BASE)} label={`Copy as ${label}`} isTight />
+        <CopyButton
+          key={language}
+          text={snippet(language as Language, { ...request, isByToken }, location.origin + BASE)}
+          label={`Copy as ${label}`}
+          isTight
+        />
       ))}
     </>
   );

@@ -1,4 +1,6 @@
-/** A request as a person would send it from elsewhere. The key or token is never in it: it comes from the environment. */
+/**
+ * A request as a person would send it from elsewhere. The key or token is never in it: it comes from the environment.
+ */
 export interface ConsoleRequest {
   method: string;
   path: string;
@@ -16,7 +18,10 @@ export function snippet(language: Language, request: ConsoleRequest, origin: str
 }
 
 function asCurl({ method, path, body, isByToken = false }: ConsoleRequest, origin: string): string {
-  const words = [`curl -sX ${method} ${quoted(origin + path)}`, isByToken ? `-H "authorization: Bearer $TOKEN"` : `-H "x-api-key: $API_KEY"`];
+  const words = [
+    `curl -sX ${method} ${quoted(origin + path)}`,
+    isByToken ? `-H "authorization: Bearer $TOKEN"` : `-H "x-api-key: $API_KEY"`,
+  ];
   if (body.trim() !== '') words.push(`-H 'content-type: application/json'`, `-d ${quoted(body)}`);
   return words.join(' \\\n  ');
 }

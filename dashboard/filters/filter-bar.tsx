@@ -1,6 +1,13 @@
 import { useId, useState } from 'preact/hooks';
 import { CloseIcon, PlusIcon } from '../parts/icons';
-import { type Condition, conditionFromText, conditionText, OPERATORS, type Operator, withCondition } from './filter-model';
+import {
+  type Condition,
+  conditionFromText,
+  conditionText,
+  OPERATORS,
+  type Operator,
+  withCondition,
+} from './filter-model';
 
 interface FilterBarProps {
   conditions: Condition[];
@@ -47,7 +54,15 @@ export function FilterBar({ conditions, fields, onChange }: FilterBarProps) {
   );
 }
 
-function FilterForm({ fields, onAdd, onCancel }: { fields: string[]; onAdd: (condition: Condition) => void; onCancel: () => void }) {
+function FilterForm({
+  fields,
+  onAdd,
+  onCancel,
+}: {
+  fields: string[];
+  onAdd: (condition: Condition) => void;
+  onCancel: () => void;
+}) {
   const list = useId();
   const [field, setField] = useState('');
   const [operator, setOperator] = useState<Operator>('$eq');
@@ -63,13 +78,26 @@ function FilterForm({ fields, onAdd, onCancel }: { fields: string[]; onAdd: (con
         if (event.key === 'Escape') onCancel();
       }}
     >
-      <input aria-label="Metadata field" list={list} value={field} onInput={(event) => setField(event.currentTarget.value)} placeholder="field" required autofocus autocomplete="off" />
+      <input
+        aria-label="Metadata field"
+        list={list}
+        value={field}
+        onInput={(event) => setField(event.currentTarget.value)}
+        placeholder="field"
+        required
+        autofocus
+        autocomplete="off"
+      />
       <datalist id={list}>
         {fields.map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
-      <select aria-label="Comparison" value={operator} onChange={(event) => setOperator(event.currentTarget.value as Operator)}>
+      <select
+        aria-label="Comparison"
+        value={operator}
+        onChange={(event) => setOperator(event.currentTarget.value as Operator)}
+      >
         {Object.entries(OPERATORS).map(([name, sign]) => (
           <option key={name} value={name}>
             {sign}
@@ -77,7 +105,13 @@ function FilterForm({ fields, onAdd, onCancel }: { fields: string[]; onAdd: (con
         ))}
       </select>
       {operator !== '$exists' && (
-        <input aria-label="Value" value={text} onInput={(event) => setText(event.currentTarget.value)} placeholder={operator === '$in' ? 'one, another' : 'value'} autocomplete="off" />
+        <input
+          aria-label="Value"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          placeholder={operator === '$in' ? 'one, another' : 'value'}
+          autocomplete="off"
+        />
       )}
       <button type="submit">Add</button>
       <button type="button" class="plain" onClick={onCancel}>

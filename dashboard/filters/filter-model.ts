@@ -1,6 +1,16 @@
 /** Conditions on metadata, as a person builds them, and the API's filters that they make. */
 
-export const OPERATORS = { $eq: '=', $ne: '≠', $gt: '>', $gte: '≥', $lt: '<', $lte: '≤', $in: 'one of', $prefix: 'begins with', $exists: 'exists' } as const;
+export const OPERATORS = {
+  $eq: '=',
+  $ne: '≠',
+  $gt: '>',
+  $gte: '≥',
+  $lt: '<',
+  $lte: '≤',
+  $in: 'one of',
+  $prefix: 'begins with',
+  $exists: 'exists',
+} as const;
 export type Operator = keyof typeof OPERATORS;
 
 export interface Condition {
@@ -45,13 +55,19 @@ export function withCondition(conditions: Condition[], added: Condition): Condit
 
 export function conditionText({ operator, value }: Condition): string {
   if (operator === '$exists') return value === false ? 'does not exist' : 'exists';
-  const shown = Array.isArray(value) ? value.map(String).join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
+  const shown = Array.isArray(value)
+    ? value.map(String).join(', ')
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
   return `${OPERATORS[operator]} ${shown}`;
 }
 
 /** For the address: what `conditionsFromParameter` reads. Empty for none. */
 export function parameterOf(conditions: Condition[]): string {
-  return conditions.length === 0 ? '' : JSON.stringify(conditions.map(({ field, operator, value }) => [field, operator, value]));
+  return conditions.length === 0
+    ? ''
+    : JSON.stringify(conditions.map(({ field, operator, value }) => [field, operator, value]));
 }
 
 /** Nothing of a text that somebody changed by hand. */
@@ -70,5 +86,10 @@ export function conditionsFromParameter(text: string | null): Condition[] {
 
 /** Whether a value can be clicked into a condition: scalars, and the elements of arrays. */
 export function isFilterable(value: unknown): boolean {
-  return value === null || typeof value === 'boolean' || typeof value === 'number' || (typeof value === 'string' && value.length <= 200);
+  return (
+    value === null ||
+    typeof value === 'boolean' ||
+    typeof value === 'number' ||
+    (typeof value === 'string' && value.length <= 200)
+  );
 }

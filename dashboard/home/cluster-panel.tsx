@@ -6,12 +6,18 @@ import { Meter } from '../parts/notice';
 import { Question } from '../parts/question';
 import { tell } from '../state/toasts';
 
-const NODE_TAGS: Record<ClusterNode['state'], string> = { up: 'good', draining: 'warn', drained: 'accent', down: 'bad' };
+const NODE_TAGS: Record<ClusterNode['state'], string> = {
+  up: 'good',
+  draining: 'warn',
+  drained: 'accent',
+  down: 'bad',
+};
 const SHARD_TAGS: Record<ClusterShard['state'], string> = { ok: 'good', degraded: 'warn', unavailable: 'bad' };
 
 export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange: () => void }) {
   const [draining, setDraining] = useState<string | null>(null);
-  const isWhole = cluster.shards.every(({ state }) => state === 'ok') && cluster.nodes.every(({ state }) => state !== 'down');
+  const isWhole =
+    cluster.shards.every(({ state }) => state === 'ok') && cluster.nodes.every(({ state }) => state !== 'down');
   const undrain = async (node: string): Promise<void> => {
     try {
       await call('POST', path('/v1/cluster/nodes/', node, '/undrain'));
@@ -26,7 +32,9 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
       <div class="card-head">
         <h2 id="cluster-title">{cluster.mode === 'embedded' ? 'Server' : 'Cluster'}</h2>
         <span class="quiet small">
-          {cluster.mode === 'embedded' ? 'one process' : `${plural(cluster.nodes.length, 'node')} · ${plural(cluster.coordinators.length, 'coordinator')} · ${plural(cluster.shards.length, 'shard')}`}
+          {cluster.mode === 'embedded'
+            ? 'one process'
+            : `${plural(cluster.nodes.length, 'node')} · ${plural(cluster.coordinators.length, 'coordinator')} · ${plural(cluster.shards.length, 'shard')}`}
         </span>
         <span class={`tag ${isWhole ? 'good' : 'warn'}`} role="status">
           <span class="dot" />
@@ -36,7 +44,13 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
       <div class="card-body stack">
         <ul class="node-grid">
           {cluster.nodes.map((node) => (
-            <NodeCard key={node.id} node={node} cluster={cluster} onDrain={() => setDraining(node.id)} onUndrain={() => void undrain(node.id)} />
+            <NodeCard
+              key={node.id}
+              node={node}
+              cluster={cluster}
+              onDrain={() => setDraining(node.id)}
+              onUndrain={() => void undrain(node.id)}
+            />
           ))}
         </ul>
         {cluster.reshards.length > 0 && (
@@ -67,7 +81,9 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
             </ul>
           </div>
         )}
-        {cluster.mode === 'cluster' && cluster.shards.length > 0 && <ShardTable title="Shards and replicas" shards={cluster.shards} nodes={cluster.nodes} />}
+        {cluster.mode === 'cluster' && cluster.shards.length > 0 && (
+          <ShardTable title="Shards and replicas" shards={cluster.shards} nodes={cluster.nodes} />
+        )}
       </div>
       {draining !== null && (
         <Question
@@ -80,14 +96,27 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
             onChange();
           }}
         >
-          <p>Its shards move to other nodes, while everything goes on. Afterwards it holds nothing and may be switched off. You can take this back at any time.</p>
+          <p>
+            Its shards move to other nodes, while everything goes on. Afterwards it holds nothing and may be switched
+            off. You can take this back at any time.
+          </p>
         </Question>
       )}
     </section>
   );
 }
 
-function NodeCard({ node, cluster, onDrain, onUndrain }: { node: ClusterNode; cluster: Cluster; onDrain: () => void; onUndrain: () => void }) {
+function NodeCard({
+  node,
+  cluster,
+  onDrain,
+  onUndrain,
+}: {
+  node: ClusterNode;
+  cluster: Cluster;
+  onDrain: () => void;
+  onUndrain: () => void;
+}) {
   const mayDrain = cluster.mode === 'cluster' && (node.state === 'up' || node.state === 'down');
   return (
     <li class={`node ${node.state}`}>
@@ -146,7 +175,9 @@ function Reshard({ reshard, cluster }: { reshard: ClusterReshard; cluster: Clust
       {state === 'filling' && <Meter share={fraction} label={`New shards of ${collection}`} />}
       {error !== null && <p class="small break">{error}</p>}
       {waitsFor !== null && <p class="small break">waits for: {waitsFor}</p>}
-      {cluster.mode === 'cluster' && coming.length > 0 && <ShardTable title={`New shards of ${collection}`} shards={coming} nodes={cluster.nodes} />}
+      {cluster.mode === 'cluster' && coming.length > 0 && (
+        <ShardTable title={`New shards of ${collection}`} shards={coming} nodes={cluster.nodes} />
+      )}
     </li>
   );
 }
@@ -181,7 +212,11 @@ function ShardTable({ title, shards, nodes }: { title: string; shards: ClusterSh
                 <td>
                   <span class="chips">
                     {shard.in_sync.map((node) => (
-                      <span key={node} class={`tag ${node === shard.primary ? 'accent' : ''}`} title={node === shard.primary ? 'Leads' : 'In sync'}>
+                      <span
+                        key={node}
+                        class={`tag ${node === shard.primary ? 'accent' : ''}`}
+                        title={node === shard.primary ? 'Leads' : 'In sync'}
+                      >
                         {node}
                         {node === shard.primary ? ' · leads' : ''}
                         {(shard.lag_ops[node] ?? 0) > 0 ? ` · ${shard.lag_ops[node]} behind` : ''}

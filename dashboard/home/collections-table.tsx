@@ -65,7 +65,11 @@ function Row({ collection, stats }: { collection: Collection; stats: CollectionS
       </td>
       <td data-label="Metric">{collection.distance_metric}</td>
       <td class="break" data-label="Model">
-        {collection.embedding_model === null ? <span class="quiet">none yet</span> : shortModel(collection.embedding_model)}
+        {collection.embedding_model === null ? (
+          <span class="quiet">none yet</span>
+        ) : (
+          shortModel(collection.embedding_model)
+        )}
       </td>
       <td class="number" data-label="Memory">
         {stats === null ? '–' : bytes(stats.memory_bytes)}
@@ -106,7 +110,10 @@ export function shortModel(model: string): string {
   return model.split('/').pop() ?? model;
 }
 
-/** Sizes and states by name. A collection is asked for when its count changed, while its index is built, and now and then. */
+/**
+ * Sizes and states by name. A collection is asked for when its count changed, while its index is built, and now and
+ * then.
+ */
 function useStats(collections: Collection[]): Map<string, CollectionStats> {
   const [known, setKnown] = useState(new Map<string, { stats: CollectionStats; askedAt: number; count: number }>());
   useEffect(() => {

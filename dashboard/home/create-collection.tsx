@@ -7,7 +7,18 @@ import { usePolling } from '../state/polling';
 import { go } from '../state/route';
 import { estimate } from './memory-estimate';
 
-const LANGUAGES = { '': 'None: words as they are written', en: 'English', de: 'German', fr: 'French', es: 'Spanish', it: 'Italian', pt: 'Portuguese', nl: 'Dutch', sv: 'Swedish', ru: 'Russian' };
+const LANGUAGES = {
+  '': 'None: words as they are written',
+  en: 'English',
+  de: 'German',
+  fr: 'French',
+  es: 'Spanish',
+  it: 'Italian',
+  pt: 'Portuguese',
+  nl: 'Dutch',
+  sv: 'Swedish',
+  ru: 'Russian',
+};
 
 /** Dimension of the default embedding model: what texts need. */
 const DIM_OF_TEXT = 384;
@@ -24,7 +35,13 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   const need = estimate({ dim, vectors, replicas });
 
   const create = async (): Promise<void> => {
-    const body = { name, dim, distance_metric: metric, ...(language === '' ? {} : { language }), ...(isCluster ? { shards, replicas } : {}) };
+    const body = {
+      name,
+      dim,
+      distance_metric: metric,
+      ...(language === '' ? {} : { language }),
+      ...(isCluster ? { shards, replicas } : {}),
+    };
     const made = await call<Collection>('POST', '/v1/collections', { body });
     onClose();
     go(`#/collections/${made.name}/upload`);
@@ -46,7 +63,14 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
         />
       </label>
       <div class="form-grid">
-        <NumberField label="Dimension" value={dim} min={1} max={16_384} onValue={setDim} hint={health === null ? '' : `For texts: that of ${health.embedding.active}`} />
+        <NumberField
+          label="Dimension"
+          value={dim}
+          min={1}
+          max={16_384}
+          onValue={setDim}
+          hint={health === null ? '' : `For texts: that of ${health.embedding.active}`}
+        />
         <label class="field">
           <span class="label">Metric</span>
           <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>
@@ -72,7 +96,8 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
         <legend>What it will take</legend>
         <NumberField label="Vectors you expect" value={vectors} min={0} max={1e10} onValue={setVectors} />
         <p aria-live="polite">
-          About <strong>{bytes(need.memoryBytes)}</strong> of memory and <strong>{bytes(need.diskBytes)}</strong> on disk for {count(vectors)} vectors of {dim} dimensions
+          About <strong>{bytes(need.memoryBytes)}</strong> of memory and <strong>{bytes(need.diskBytes)}</strong> on
+          disk for {count(vectors)} vectors of {dim} dimensions
           {replicas > 1 ? `, over ${replicas} replicas` : ''}.
         </p>
       </fieldset>
@@ -80,12 +105,27 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   );
 }
 
-function NumberField(props: { label: string; value: number; min: number; max: number; hint?: string; onValue: (value: number) => void }) {
+function NumberField(props: {
+  label: string;
+  value: number;
+  min: number;
+  max: number;
+  hint?: string;
+  onValue: (value: number) => void;
+}) {
   const { label, value, min, max, hint = '', onValue } = props;
   return (
     <label class="field">
       <span class="label">{label}</span>
-      <input type="number" value={value} min={min} max={max} step={1} required onInput={(event) => onValue(event.currentTarget.valueAsNumber || 0)} />
+      <input
+        type="number"
+        value={value}
+        min={min}
+        max={max}
+        step={1}
+        required
+        onInput={(event) => onValue(event.currentTarget.valueAsNumber || 0)}
+      />
       {hint !== '' && <span class="hint">{hint}</span>}
     </label>
   );

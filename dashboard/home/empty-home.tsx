@@ -28,7 +28,9 @@ export function EmptyHome({ onCreate, onLoaded }: { onCreate: () => void; onLoad
       <h2>Nothing is stored yet</h2>
       {mayWrite() ? (
         <>
-          <p>Load a small collection of real texts to try search, hybrid search and the map, or make one of your own.</p>
+          <p>
+            Load a small collection of real texts to try search, hybrid search and the map, or make one of your own.
+          </p>
           <div class="row">
             <button type="button" class="primary" onClick={() => void load()} disabled={isLoading}>
               Load the demo

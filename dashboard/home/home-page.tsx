@@ -21,13 +21,22 @@ const COLLECTIONS_POLL_MS = 8000;
 export function HomePage() {
   const [isCreating, setCreating] = useState(false);
   const [isCluster, setCluster] = useState(true);
-  const collections = usePolling('collections', COLLECTIONS_POLL_MS, async (signal) => (await call<{ collections: Collection[] }>('GET', '/v1/collections', { signal })).collections);
+  const collections = usePolling(
+    'collections',
+    COLLECTIONS_POLL_MS,
+    async (signal) => (await call<{ collections: Collection[] }>('GET', '/v1/collections', { signal })).collections,
+  );
   const loadCluster = async (signal: AbortSignal): Promise<Cluster> => {
     const answer = await call<Cluster>('GET', '/v1/cluster', { signal });
     setCluster(answer.mode === 'cluster');
     return answer;
   };
-  const cluster = usePolling(isAdmin() ? 'cluster' : null, isCluster ? CLUSTER_POLL_MS : EMBEDDED_POLL_MS, loadCluster, isCluster);
+  const cluster = usePolling(
+    isAdmin() ? 'cluster' : null,
+    isCluster ? CLUSTER_POLL_MS : EMBEDDED_POLL_MS,
+    loadCluster,
+    isCluster,
+  );
   const list = collections.data;
   const total = list?.reduce((sum, { vector_count: vectors }) => sum + Math.max(0, vectors), 0) ?? 0;
   return (
@@ -50,12 +59,16 @@ export function HomePage() {
       </div>
       {list === null && collections.error === null && <Busy>Asking for the collections…</Busy>}
       {list === null && <Failure error={collections.error} />}
-      {list !== null && list.length === 0 && <EmptyHome onCreate={() => setCreating(true)} onLoaded={collections.refresh} />}
+      {list !== null && list.length === 0 && (
+        <EmptyHome onCreate={() => setCreating(true)} onLoaded={collections.refresh} />
+      )}
       {list !== null && list.length > 0 && <CollectionsTable collections={list} />}
       <TrafficPanel />
       {cluster.data !== null && <ClusterPanel cluster={cluster.data} onChange={cluster.refresh} />}
       {cluster.data === null && isAdmin() && <Failure error={cluster.error} />}
-      {isCreating && <CreateCollection onClose={() => setCreating(false)} isCluster={cluster.data?.mode === 'cluster'} />}
+      {isCreating && (
+        <CreateCollection onClose={() => setCreating(false)} isCluster={cluster.data?.mode === 'cluster'} />
+      )}
     </>
   );
 }

@@ -4,7 +4,10 @@ export interface Estimate {
   diskBytes: number;
 }
 
-/** In memory beside an int8 code for each dimension: links of the graph, and places in the tables (docs/operations.md, "Sizes"). */
+/**
+ * In memory beside an int8 code for each dimension: links of the graph, and places in the tables (docs/operations.md,
+ * "Sizes").
+ */
 const ROW_BYTES = 260;
 /** On disk for each dimension: the float32 originals, and the indexes' files. */
 const DISK_BYTES_PER_DIMENSION = 8;

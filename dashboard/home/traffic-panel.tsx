@@ -16,7 +16,9 @@ let seen: Traffic[] = [];
 
 /** Rates and latencies of the process that answers, as they are now. */
 export function TrafficPanel() {
-  const activity = usePolling('activity', POLL_MS, (signal) => call<Activity>('GET', '/v1/metrics/summary', { signal })).data;
+  const activity = usePolling('activity', POLL_MS, (signal) =>
+    call<Activity>('GET', '/v1/metrics/summary', { signal }),
+  ).data;
   const [points, setPoints] = useState(seen);
   useEffect(() => {
     if (activity === null) return;

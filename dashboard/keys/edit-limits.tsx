@@ -26,7 +26,9 @@ export function EditLimits({ of, isFixed, onClose, onDone }: EditLimitsProps) {
   const change = async (): Promise<void> => {
     const { rate_limit_per_minute: rate, ...others } = limitsBody(limits);
     const end = expiry === 'kept' ? {} : { expires_in_days: expiry === 'never' ? null : Number(limits.days) };
-    await call('PATCH', path('/v1/admin/keys/', of.id), { body: { rate_limit_per_minute: rate, ...(isFixed ? {} : { ...others, ...end }) } });
+    await call('PATCH', path('/v1/admin/keys/', of.id), {
+      body: { rate_limit_per_minute: rate, ...(isFixed ? {} : { ...others, ...end }) },
+    });
     onDone();
   };
   return (
@@ -37,7 +39,9 @@ export function EditLimits({ of, isFixed, onClose, onDone }: EditLimitsProps) {
         <label class="field">
           <span class="label">Expires</span>
           <select value={expiry} onChange={(event) => setExpiry(event.currentTarget.value as Expiry)}>
-            <option value="kept">{of.expires_at === null ? 'never, as now' : `${dateTime(of.expires_at)}, as now`}</option>
+            <option value="kept">
+              {of.expires_at === null ? 'never, as now' : `${dateTime(of.expires_at)}, as now`}
+            </option>
             {of.expires_at !== null && <option value="never">never</option>}
             <option value="days">in some days</option>
           </select>
@@ -46,7 +50,14 @@ export function EditLimits({ of, isFixed, onClose, onDone }: EditLimitsProps) {
       {expiry === 'days' && (
         <label class="field">
           <span class="label">Days from now</span>
-          <input type="number" min={1} step={1} required value={limits.days} onInput={(event) => setLimits({ ...limits, days: event.currentTarget.value })} />
+          <input
+            type="number"
+            min={1}
+            step={1}
+            required
+            value={limits.days}
+            onInput={(event) => setLimits({ ...limits, days: event.currentTarget.value })}
+          />
         </label>
       )}
       <p class="quiet small">What is changed is in force at once here, and within a second on other coordinators.</p>
@@ -55,12 +66,20 @@ export function EditLimits({ of, isFixed, onClose, onDone }: EditLimitsProps) {
 }
 
 function QuotaUsed({ of }: { of: ApiKey }) {
-  const used = usePolling(`quota/${of.id}`, POLL_MS, async (signal) => (await call<KeyUsage>('GET', path('/v1/admin/keys/', of.id, '/usage'), { signal })).quota_used).data;
+  const used = usePolling(
+    `quota/${of.id}`,
+    POLL_MS,
+    async (signal) => (await call<KeyUsage>('GET', path('/v1/admin/keys/', of.id, '/usage'), { signal })).quota_used,
+  ).data;
   if (used === null) return null;
-  const parts = [...(used.items === null ? [] : [`${count(used.items)} ${used.items === 1 ? 'item' : 'items'}`]), ...(used.bytes === null ? [] : [bytes(used.bytes)])];
+  const parts = [
+    ...(used.items === null ? [] : [`${count(used.items)} ${used.items === 1 ? 'item' : 'items'}`]),
+    ...(used.bytes === null ? [] : [bytes(used.bytes)]),
+  ];
   return (
     <p class="quiet small">
-      Written of it: {parts.join(' and ')}. {used.resets_at === null ? 'It does not count anew.' : `Counts anew: ${dateTime(used.resets_at)}.`}
+      Written of it: {parts.join(' and ')}.{' '}
+      {used.resets_at === null ? 'It does not count anew.' : `Counts anew: ${dateTime(used.resets_at)}.`}
     </p>
   );
 }

@@ -23,7 +23,11 @@ const DEFAULT_KEY = 1;
 const ROLES: Role[] = ['admin', 'readwrite', 'readonly'];
 
 export function KeysPage() {
-  const keys = usePolling('keys', POLL_MS, async (signal) => (await call<{ keys: ApiKey[] }>('GET', '/v1/admin/keys', { signal })).keys);
+  const keys = usePolling(
+    'keys',
+    POLL_MS,
+    async (signal) => (await call<{ keys: ApiKey[] }>('GET', '/v1/admin/keys', { signal })).keys,
+  );
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<Secret | null>(null);
   const [asked, setAsked] = useState<{ verb: 'rotate' | 'delete'; key: ApiKey } | null>(null);
@@ -92,7 +96,13 @@ export function KeysPage() {
         of={shownUsage}
         keys={keys.data ?? []}
         onChoose={setShownUsage}
-        load={(key, signal) => call<Usage>('GET', key === null ? '/v1/admin/keys/usage/summary' : path('/v1/admin/keys/', key.id, '/usage'), { signal })}
+        load={(key, signal) =>
+          call<Usage>(
+            'GET',
+            key === null ? '/v1/admin/keys/usage/summary' : path('/v1/admin/keys/', key.id, '/usage'),
+            { signal },
+          )
+        }
       />
       <SlowRequests keys={keys.data ?? []} />
       <OperationsPanel />
@@ -126,7 +136,10 @@ export function KeysPage() {
           onClose={() => setAsked(null)}
           run={async () => {
             const own = session.value;
-            const rotated = await call<ApiKey & { key: string }>('POST', path('/v1/admin/keys/', asked.key.id, '/rotate'));
+            const rotated = await call<ApiKey & { key: string }>(
+              'POST',
+              path('/v1/admin/keys/', asked.key.id, '/rotate'),
+            );
             // Else this page would sign out, and nobody would ever see the secret.
             if (own !== null && own.keyId === asked.key.id) signIn({ ...own, key: rotated.key });
             setSecret({ name: rotated.name, key: rotated.key });
@@ -134,7 +147,9 @@ export function KeysPage() {
           }}
         >
           <p>The old secret stops working at once: whoever uses it is refused until they have the new one.</p>
-          {asked.key.id === session.value?.keyId && <p>You are signed in by this key: the page goes on with the new secret.</p>}
+          {asked.key.id === session.value?.keyId && (
+            <p>You are signed in by this key: the page goes on with the new secret.</p>
+          )}
         </Question>
       )}
       {asked?.verb === 'delete' && (
@@ -172,7 +187,12 @@ function KeyRow({ row, onChange, onAsk, onUsage, onLimits }: KeyRowProps) {
         {row.name}
       </th>
       <td>
-        <select aria-label={`Role of ${row.name}`} value={row.role} disabled={isFixed} onChange={(event) => onChange({ role: event.currentTarget.value as Role })}>
+        <select
+          aria-label={`Role of ${row.name}`}
+          value={row.role}
+          disabled={isFixed}
+          onChange={(event) => onChange({ role: event.currentTarget.value as Role })}
+        >
           {ROLES.map((role) => (
             <option key={role} value={role}>
               {role}
@@ -182,7 +202,15 @@ function KeyRow({ row, onChange, onAsk, onUsage, onLimits }: KeyRowProps) {
       </td>
       <td class="break">{row.collections === null ? 'all' : scopesToText(row.collections, row.role)}</td>
       <td class="break">{limitsText(row) || 'none'}</td>
-      <td>{isExpired ? <span class="tag bad">expired</span> : row.is_active ? <span class="tag good">active</span> : <span class="tag warn">off</span>}</td>
+      <td>
+        {isExpired ? (
+          <span class="tag bad">expired</span>
+        ) : row.is_active ? (
+          <span class="tag good">active</span>
+        ) : (
+          <span class="tag warn">off</span>
+        )}
+      </td>
       <td class="number-left">{dateTime(row.last_used_at)}</td>
       <td class="number-left">{dateTime(row.created_at)}</td>
       <td class="number-left">{row.expires_at === null ? 'never' : dateTime(row.expires_at)}</td>
@@ -198,12 +226,22 @@ function KeyRow({ row, onChange, onAsk, onUsage, onLimits }: KeyRowProps) {
             Rotate
           </button>
           {!isFixed && (
-            <button type="button" class="tight plain" onClick={() => onChange({ is_active: !row.is_active })} aria-label={`${row.is_active ? 'Switch off' : 'Switch on'} ${row.name}`}>
+            <button
+              type="button"
+              class="tight plain"
+              onClick={() => onChange({ is_active: !row.is_active })}
+              aria-label={`${row.is_active ? 'Switch off' : 'Switch on'} ${row.name}`}
+            >
               {row.is_active ? 'Switch off' : 'Switch on'}
             </button>
           )}
           {!isFixed && (
-            <button type="button" class="tight plain danger" onClick={() => onAsk('delete')} aria-label={`Delete ${row.name}`}>
+            <button
+              type="button"
+              class="tight plain danger"
+              onClick={() => onAsk('delete')}
+              aria-label={`Delete ${row.name}`}
+            >
               Delete
             </button>
           )}

@@ -13,7 +13,14 @@ export function LimitFields({ value, onChange, isFixed = false }: LimitFieldsPro
   const rate = (
     <label class="field">
       <span class="label">Requests a minute</span>
-      <input type="number" min={0} step={1} value={value.rate} onInput={(event) => set({ rate: event.currentTarget.value })} placeholder="as the service has it" />
+      <input
+        type="number"
+        min={0}
+        step={1}
+        value={value.rate}
+        onInput={(event) => set({ rate: event.currentTarget.value })}
+        placeholder="as the service has it"
+      />
       <span class="hint">0 for any number</span>
     </label>
   );
@@ -22,12 +29,22 @@ export function LimitFields({ value, onChange, isFixed = false }: LimitFieldsPro
     <>
       <label class="field">
         <span class="label">Collections</span>
-        <input value={value.scopes} onInput={(event) => set({ scopes: event.currentTarget.value })} placeholder="all" autocomplete="off" />
+        <input
+          value={value.scopes}
+          onInput={(event) => set({ scopes: event.currentTarget.value })}
+          placeholder="all"
+          autocomplete="off"
+        />
         <span class="hint">Only these, as: articles, logs-*: readwrite</span>
       </label>
       <label class="field">
         <span class="label">Networks</span>
-        <input value={value.networks} onInput={(event) => set({ networks: event.currentTarget.value })} placeholder="everywhere" autocomplete="off" />
+        <input
+          value={value.networks}
+          onInput={(event) => set({ networks: event.currentTarget.value })}
+          placeholder="everywhere"
+          autocomplete="off"
+        />
         <span class="hint">Only from these, as: 10.20.0.0/16, 2001:db8::/32</span>
       </label>
       {rate}
@@ -36,15 +53,32 @@ export function LimitFields({ value, onChange, isFixed = false }: LimitFieldsPro
         <div class="row">
           <label class="field">
             <span class="label">Items</span>
-            <input type="number" min={1} step={1} value={value.items} onInput={(event) => set({ items: event.currentTarget.value })} placeholder="any number" />
+            <input
+              type="number"
+              min={1}
+              step={1}
+              value={value.items}
+              onInput={(event) => set({ items: event.currentTarget.value })}
+              placeholder="any number"
+            />
           </label>
           <label class="field">
             <span class="label">Bytes</span>
-            <input type="number" min={1} step={1} value={value.bytes} onInput={(event) => set({ bytes: event.currentTarget.value })} placeholder="any number" />
+            <input
+              type="number"
+              min={1}
+              step={1}
+              value={value.bytes}
+              onInput={(event) => set({ bytes: event.currentTarget.value })}
+              placeholder="any number"
+            />
           </label>
           <label class="field">
             <span class="label">Counted</span>
-            <select value={value.period} onChange={(event) => set({ period: event.currentTarget.value as LimitTexts['period'] })}>
+            <select
+              value={value.period}
+              onChange={(event) => set({ period: event.currentTarget.value as LimitTexts['period'] })}
+            >
               <option value="day">each day (UTC)</option>
               <option value="month">each month (UTC)</option>
               <option value="total">in all</option>

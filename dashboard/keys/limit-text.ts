@@ -14,11 +14,26 @@ export interface LimitTexts {
   period: KeyQuota['period'];
 }
 
-export const NO_LIMITS: LimitTexts = { days: '', scopes: '', networks: '', rate: '', items: '', bytes: '', period: 'month' };
+export const NO_LIMITS: LimitTexts = {
+  days: '',
+  scopes: '',
+  networks: '',
+  rate: '',
+  items: '',
+  bytes: '',
+  period: 'month',
+};
 
 /** The limits that a key has. When it expires is not among them: that is changed, or stays. */
-export function limitsOf({ collections, role, allowed_networks: networks, rate_limit_per_minute: rate, quota }: ApiKey): LimitTexts {
-  const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value));
+export function limitsOf({
+  collections,
+  role,
+  allowed_networks: networks,
+  rate_limit_per_minute: rate,
+  quota,
+}: ApiKey): LimitTexts {
+  const text = (value: number | null | undefined): string =>
+    value === null || value === undefined ? '' : String(value);
   return {
     ...NO_LIMITS,
     scopes: collections === null ? '' : scopesToText(collections, role),
@@ -46,7 +61,10 @@ export function limitsBody({ scopes, networks, rate, items, bytes: most, period 
 const PERIODS = { day: 'a day', month: 'a month', total: 'in all' };
 
 export function quotaText({ items, bytes: most, period }: KeyQuota): string {
-  const parts = [...(items === null ? [] : [`${count(items)} ${items === 1 ? 'item' : 'items'}`]), ...(most === null ? [] : [bytes(most)])];
+  const parts = [
+    ...(items === null ? [] : [`${count(items)} ${items === 1 ? 'item' : 'items'}`]),
+    ...(most === null ? [] : [bytes(most)]),
+  ];
   return `${parts.join(' and ')} ${PERIODS[period]}`;
 }
 

@@ -7,10 +7,13 @@ const POLL_MS = 10_000;
 
 /** The last requests that took long, of the process that answers. */
 export function SlowRequests({ keys }: { keys: ApiKey[] }) {
-  const activity = usePolling('slow', POLL_MS, (signal) => call<Activity>('GET', '/v1/metrics/summary', { signal })).data;
+  const activity = usePolling('slow', POLL_MS, (signal) =>
+    call<Activity>('GET', '/v1/metrics/summary', { signal }),
+  ).data;
   if (activity === null) return null;
   const { slow_requests: slow, slow_ms: limit } = activity;
-  const nameOf = (id: number | null): string => keys.find((key) => key.id === id)?.name ?? (id === null ? '–' : `key ${id}`);
+  const nameOf = (id: number | null): string =>
+    keys.find((key) => key.id === id)?.name ?? (id === null ? '–' : `key ${id}`);
   return (
     <section class="card" aria-labelledby="slow-title">
       <div class="card-head">

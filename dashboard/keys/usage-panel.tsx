@@ -21,7 +21,11 @@ export function UsagePanel({ of, keys, onChoose, load }: UsagePanelProps) {
     <section class="card" aria-labelledby="usage-title">
       <div class="card-head">
         <h2 id="usage-title">Usage</h2>
-        <select aria-label="Usage of" value={of?.id ?? ''} onChange={(event) => onChoose(keys.find(({ id }) => String(id) === event.currentTarget.value) ?? null)}>
+        <select
+          aria-label="Usage of"
+          value={of?.id ?? ''}
+          onChange={(event) => onChoose(keys.find(({ id }) => String(id) === event.currentTarget.value) ?? null)}
+        >
           <option value="">all keys</option>
           {keys.map(({ id, name }) => (
             <option key={id} value={id}>
@@ -40,7 +44,12 @@ export function UsagePanel({ of, keys, onChoose, load }: UsagePanelProps) {
 }
 
 function Numbers({ usage }: { usage: Usage }) {
-  const facts = { 'Last 24 hours': usage.last_24h, 'Last 7 days': usage.last_7d, 'Last 30 days': usage.last_30d, Ever: usage.total_requests };
+  const facts = {
+    'Last 24 hours': usage.last_24h,
+    'Last 7 days': usage.last_7d,
+    'Last 30 days': usage.last_30d,
+    Ever: usage.total_requests,
+  };
   return (
     <dl class="big-numbers">
       {Object.entries(facts).map(([name, value]) => (

@@ -1,4 +1,7 @@
-/** Nearest neighbours of every row, nearly all of them right: row by row its k neighbours, itself first, and their distances. */
+/**
+ * Nearest neighbours of every row, nearly all of them right: row by row its k neighbours, itself first, and their
+ * distances.
+ */
 export interface Neighbours {
   k: number;
   indices: Uint32Array;
@@ -13,10 +16,15 @@ const PROBES = 5;
 const ROUNDS = 4;
 
 /**
- * Euclidean. Rows are parted into some √n cells around middles, and a row is compared with those of the nearest cells: a few
- * seconds for 50,000 rows, where comparing all takes minutes. `onProgress` gets the share that is done.
+ * Euclidean. Rows are parted into some √n cells around middles, and a row is compared with those of the nearest cells:
+ * a few seconds for 50,000 rows, where comparing all takes minutes. `onProgress` gets the share that is done.
  */
-export function nearestNeighbours(rows: Float32Array, dimensions: number, k: number, onProgress: (share: number) => void = () => undefined): Neighbours {
+export function nearestNeighbours(
+  rows: Float32Array,
+  dimensions: number,
+  k: number,
+  onProgress: (share: number) => void = () => undefined,
+): Neighbours {
   const count = rows.length / dimensions;
   const cells = count <= EXACT_ROWS_MAX ? 1 : Math.round(Math.sqrt(count));
   const middles = middlesOf(rows, dimensions, cells);
@@ -34,7 +42,9 @@ export function nearestNeighbours(rows: Float32Array, dimensions: number, k: num
     const candidates = near.length > 2 * k ? near : Array.from({ length: count }, (_, row) => row);
     for (const row of own) {
       best.clear();
-      for (const other of candidates) if (other !== row) best.offer(other, squared(rows, row * dimensions, rows, other * dimensions, dimensions, best.limit));
+      for (const other of candidates)
+        if (other !== row)
+          best.offer(other, squared(rows, row * dimensions, rows, other * dimensions, dimensions, best.limit));
       indices[row * k] = row;
       for (let i = 1; i < k; i++) {
         indices[row * k + i] = best.rows[i - 1] as number;
@@ -80,7 +90,14 @@ class Best {
 }
 
 /** Squared distance; anything above `limit` when it is more than that. */
-function squared(a: Float32Array, from: number, b: Float32Array, at: number, dimensions: number, limit: number): number {
+function squared(
+  a: Float32Array,
+  from: number,
+  b: Float32Array,
+  at: number,
+  dimensions: number,
+  limit: number,
+): number {
   let sum = 0;
   for (let i = 0; i < dimensions; i++) {
     const difference = (a[from + i] as number) - (b[at + i] as number);
@@ -106,18 +123,23 @@ function middlesOf(rows: Float32Array, dimensions: number, cells: number): Float
     for (let row = 0; row < count; row += step) {
       const cell = nearestMiddle(rows, row, middles, dimensions);
       sizes[cell] = (sizes[cell] as number) + 1;
-      for (let i = 0; i < dimensions; i++) sums[cell * dimensions + i] = (sums[cell * dimensions + i] as number) + (rows[row * dimensions + i] as number);
+      for (let i = 0; i < dimensions; i++)
+        sums[cell * dimensions + i] = (sums[cell * dimensions + i] as number) + (rows[row * dimensions + i] as number);
     }
     for (let cell = 0; cell < cells; cell++) {
       const size = sizes[cell] as number;
-      if (size > 0) for (let i = 0; i < dimensions; i++) middles[cell * dimensions + i] = (sums[cell * dimensions + i] as number) / size;
+      if (size > 0)
+        for (let i = 0; i < dimensions; i++)
+          middles[cell * dimensions + i] = (sums[cell * dimensions + i] as number) / size;
     }
   }
   return middles;
 }
 
 function homesOf(rows: Float32Array, middles: Float32Array, dimensions: number): Uint32Array {
-  return Uint32Array.from({ length: rows.length / dimensions }, (_, row) => nearestMiddle(rows, row, middles, dimensions));
+  return Uint32Array.from({ length: rows.length / dimensions }, (_, row) =>
+    nearestMiddle(rows, row, middles, dimensions),
+  );
 }
 
 function nearestMiddle(rows: Float32Array, row: number, middles: Float32Array, dimensions: number): number {
@@ -131,7 +153,10 @@ function nearestMiddle(rows: Float32Array, row: number, middles: Float32Array, d
 }
 
 function nearestCells(middles: Float32Array, dimensions: number, cell: number, wanted: number): number[] {
-  const all = Array.from({ length: middles.length / dimensions }, (_, other) => ({ other, distance: squared(middles, cell * dimensions, middles, other * dimensions, dimensions, Infinity) }));
+  const all = Array.from({ length: middles.length / dimensions }, (_, other) => ({
+    other,
+    distance: squared(middles, cell * dimensions, middles, other * dimensions, dimensions, Infinity),
+  }));
   return all
     .sort((a, b) => a.distance - b.distance)
     .slice(0, wanted)

@@ -34,7 +34,13 @@ export function Legend({ field, colouring, shown, onShown }: LegendProps) {
           <ul class="legend">
             {legend.map(({ label, colour, count }, i) => (
               <li key={label}>
-                <button type="button" class="plain" aria-pressed={shown?.has(i) ?? false} onClick={() => toggle(i)} title="Show only these">
+                <button
+                  type="button"
+                  class="plain"
+                  aria-pressed={shown?.has(i) ?? false}
+                  onClick={() => toggle(i)}
+                  title="Show only these"
+                >
                   <span class="swatch" style={{ background: colour }} />
                   <span class="break">{label}</span>
                   <span class="quiet number">{compact(count)}</span>

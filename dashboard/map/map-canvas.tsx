@@ -23,7 +23,10 @@ const CLICK_MAX = 5;
 const KEY_STEP = 60;
 const KEY_ZOOM = 1.35;
 
-/** The picture: drag to move, wheel or pinch to zoom, click for a point, draw around points with the lasso; arrows, + − 0 by keyboard. */
+/**
+ * The picture: drag to move, wheel or pinch to zoom, click for a point, draw around points with the lasso; arrows, + −
+ * 0 by keyboard.
+ */
 export function MapCanvas({ points, looks, isLassoing, label, onPoint, onLasso, nameOf }: MapCanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [failure, setFailure] = useState<string | null>(null);
@@ -48,7 +51,10 @@ export function MapCanvas({ points, looks, isLassoing, label, onPoint, onLasso, 
     const element = canvas.current;
     const wheel = (event: WheelEvent): void => {
       event.preventDefault();
-      view.current?.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), { x: event.offsetX, y: event.offsetY });
+      view.current?.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), {
+        x: event.offsetX,
+        y: event.offsetY,
+      });
     };
     element?.addEventListener('wheel', wheel, { passive: false });
     return () => element?.removeEventListener('wheel', wheel);
@@ -77,7 +83,11 @@ export function MapCanvas({ points, looks, isLassoing, label, onPoint, onLasso, 
     pointers.current.set(event.pointerId, place);
     moved.current += Math.hypot(place.x - last.x, place.y - last.y);
     const other = others[0];
-    if (other !== undefined) view.current?.zoom(distance(place, other) / Math.max(1, distance(last, other)), { x: (place.x + other.x) / 2, y: (place.y + other.y) / 2 });
+    if (other !== undefined)
+      view.current?.zoom(distance(place, other) / Math.max(1, distance(last, other)), {
+        x: (place.x + other.x) / 2,
+        y: (place.y + other.y) / 2,
+      });
     else if (drawn.current.length > 0) setLine((drawn.current = [...drawn.current, place.x, place.y]));
     else view.current?.pan(place.x - last.x, place.y - last.y);
   };
@@ -212,7 +222,8 @@ class View {
   inside(line: number[]): number[] {
     const frame = this.frame();
     const onMap: number[] = [];
-    for (let i = 0; i + 1 < line.length; i += 2) onMap.push(...toMap(this.camera, line[i] as number, line[i + 1] as number, frame));
+    for (let i = 0; i + 1 < line.length; i += 2)
+      onMap.push(...toMap(this.camera, line[i] as number, line[i + 1] as number, frame));
     return inside(this.points, onMap);
   }
 
@@ -233,7 +244,11 @@ class View {
     requestAnimationFrame(() => {
       this.isAsked = false;
       const frame = this.frame();
-      this.painter.draw(this.camera, frame, diameterOf(this.points.length / 2, this.camera.scale / fitting(frame).scale));
+      this.painter.draw(
+        this.camera,
+        frame,
+        diameterOf(this.points.length / 2, this.camera.scale / fitting(frame).scale),
+      );
     });
   }
 

@@ -71,7 +71,11 @@ export function MapPage({ collection, onItem }: { collection: Collection; onItem
       </section>
       <Failure error={failure} />
       {isBusy && <Busy>Drawing a sample and finding its main directions…</Busy>}
-      {sample !== null && sample.items.length === 0 && <p class="card empty">{conditions.length > 0 ? 'No item matches these filters.' : 'This collection is empty.'}</p>}
+      {sample !== null && sample.items.length === 0 && (
+        <p class="card empty">
+          {conditions.length > 0 ? 'No item matches these filters.' : 'This collection is empty.'}
+        </p>
+      )}
       {sample !== null && sample.items.length > 0 && (
         <LoadedMap
           key={`${sample.population}/${sample.items.length}/${parameterOf(conditions)}`}
@@ -107,7 +111,10 @@ function LoadedMap({ collection, sample, fields, size, conditions, onItem }: Loa
   const flat = useMemo(() => normalised(planar(sample)), [sample]);
   const umap = useUmap({ collection, sample, size, conditions, start: flat });
   const colouring = useMemo(() => colouringBy(sample.items, field), [sample, field]);
-  const looks = useMemo(() => looksOf(colouring, { shownGroups, lit, chosen: new Set(chosen), focus }), [colouring, shownGroups, lit, chosen, focus]);
+  const looks = useMemo(
+    () => looksOf(colouring, { shownGroups, lit, chosen: new Set(chosen), focus }),
+    [colouring, shownGroups, lit, chosen, focus],
+  );
   const placeOf = useMemo(() => new Map(sample.items.map(({ external_id: id }, i) => [id, i])), [sample]);
   const unfocus = (): void => {
     setFocus(-1);
@@ -115,7 +122,10 @@ function LoadedMap({ collection, sample, fields, size, conditions, onItem }: Loa
   };
   const idOf = (point: number): string => sample.items[point]?.external_id ?? '';
   const light = (ids: string[]): void => setLit(new Set(ids.flatMap((id) => placeOf.get(id) ?? [])));
-  const ofAll = sample.items.length < sample.population ? `${count(sample.items.length)} of ${count(sample.population)} items` : plural(sample.items.length, 'item');
+  const ofAll =
+    sample.items.length < sample.population
+      ? `${count(sample.items.length)} of ${count(sample.population)} items`
+      : plural(sample.items.length, 'item');
 
   return (
     <div class="columns aside">
@@ -125,7 +135,13 @@ function LoadedMap({ collection, sample, fields, size, conditions, onItem }: Loa
             <button type="button" role="radio" aria-checked={umap.state === 'off'} onClick={umap.stop}>
               PCA
             </button>
-            <button type="button" role="radio" aria-checked={umap.state !== 'off'} onClick={umap.start} disabled={sample.items.length < 4}>
+            <button
+              type="button"
+              role="radio"
+              aria-checked={umap.state !== 'off'}
+              onClick={umap.start}
+              disabled={sample.items.length < 4}
+            >
               UMAP
             </button>
           </div>
@@ -169,7 +185,9 @@ function LoadedMap({ collection, sample, fields, size, conditions, onItem }: Loa
           looks={looks}
           isLassoing={isLassoing}
           label={`Map of ${compact(sample.items.length)} items. Arrows move, plus and minus zoom, 0 shows all, Enter picks the point nearest to the middle.`}
-          nameOf={(point) => (field === null ? idOf(point) : `${idOf(point)} · ${valueText(sample.items[point]?.metadata[field] ?? '')}`)}
+          nameOf={(point) =>
+            field === null ? idOf(point) : `${idOf(point)} · ${valueText(sample.items[point]?.metadata[field] ?? '')}`
+          }
           onPoint={(point) => {
             setFocus(point);
             if (point < 0) setLit(NOBODY);
@@ -182,7 +200,9 @@ function LoadedMap({ collection, sample, fields, size, conditions, onItem }: Loa
       </section>
       <aside class="stack" aria-label="Beside the map">
         <MapSearch collection={collection.name} onHits={light} />
-        {colouring.kind !== 'one' && <Legend field={field ?? ''} colouring={colouring} shown={shownGroups} onShown={setShownGroups} />}
+        {colouring.kind !== 'one' && (
+          <Legend field={field ?? ''} colouring={colouring} shown={shownGroups} onShown={setShownGroups} />
+        )}
         {focus >= 0 && (
           <FocusPanel
             key={idOf(focus)}

@@ -25,10 +25,27 @@ interface FocusPanelProps {
 /** The point that was clicked, and what is near it in all its dimensions. */
 export function FocusPanel({ collection, item, onNear, onItem, onPlace, onClose }: FocusPanelProps) {
   const id = item?.external_id ?? '';
-  const near = usePolling(`near/${id}`, 0, async (signal) => (await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), { body: { k: NEAR }, signal })).results);
+  const near = usePolling(
+    `near/${id}`,
+    0,
+    async (signal) =>
+      (
+        await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), {
+          body: { k: NEAR },
+          signal,
+        })
+      ).results,
+  );
   const text = usePolling(`text/${id}`, 0, async (signal): Promise<StoredItem['text']> => {
     const body = { ids: [id], include_vectors: false };
-    return (await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection, '/vectors/fetch'), { body, signal })).vectors.at(0)?.text ?? null;
+    return (
+      (
+        await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection, '/vectors/fetch'), {
+          body,
+          signal,
+        })
+      ).vectors.at(0)?.text ?? null
+    );
   });
   useEffect(() => {
     if (near.data !== null) onNear(near.data.map(({ external_id: one }) => one));
@@ -45,7 +62,9 @@ export function FocusPanel({ collection, item, onNear, onItem, onPlace, onClose 
         </button>
       </div>
       <div class="card-body stack">
-        {text.data !== null && <p class="break">{text.data.length > TEXT_MAX ? `${text.data.slice(0, TEXT_MAX)} …` : text.data}</p>}
+        {text.data !== null && (
+          <p class="break">{text.data.length > TEXT_MAX ? `${text.data.slice(0, TEXT_MAX)} …` : text.data}</p>
+        )}
         <dl class="focus-facts">
           {Object.entries(item.metadata).map(([field, value]) => (
             <div key={field}>
@@ -72,7 +91,15 @@ export function FocusPanel({ collection, item, onNear, onItem, onPlace, onClose 
 }
 
 /** What the lasso caught. */
-export function SelectionPanel({ ids, onItem, onClear }: { ids: string[]; onItem: (id: string) => void; onClear: () => void }) {
+export function SelectionPanel({
+  ids,
+  onItem,
+  onClear,
+}: {
+  ids: string[];
+  onItem: (id: string) => void;
+  onClear: () => void;
+}) {
   return (
     <section class="card" aria-label="Selected items">
       <div class="card-head">

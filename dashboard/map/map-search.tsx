@@ -19,7 +19,9 @@ export function MapSearch({ collection, onHits }: { collection: string; onHits: 
       return;
     }
     try {
-      const { results } = await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/search'), { body: { text, k: K } });
+      const { results } = await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/search'), {
+        body: { text, k: K },
+      });
       setSaid(`${plural(results.length, 'hit')}, those among the points lit up`);
       onHits(results.map(({ external_id: id }) => id));
     } catch (error) {
@@ -29,7 +31,14 @@ export function MapSearch({ collection, onHits }: { collection: string; onHits: 
   return (
     <form class="card card-body stack" role="search" onSubmit={(event) => void search(event)}>
       <div class="row nowrap">
-        <input class="grow map-query" type="search" aria-label="Search on the map" placeholder="Light up hits" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <input
+          class="grow map-query"
+          type="search"
+          aria-label="Search on the map"
+          placeholder="Light up hits"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
         <button type="submit" class="icon" aria-label="Search">
           <SearchIcon />
         </button>

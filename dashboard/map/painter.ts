@@ -11,8 +11,8 @@ export interface PointLooks {
 }
 
 /**
- * Draws points on a canvas, tens of thousands of them in a frame. Our own, because the libraries for it compile code at run
- * time (regl, and regl-scatterplot over it), which the page's policy forbids, or weigh more than this whole page.
+ * Draws points on a canvas, tens of thousands of them in a frame. Our own, because the libraries for it compile code at
+ * run time (regl, and regl-scatterplot over it), which the page's policy forbids, or weigh more than this whole page.
  */
 export interface PointPainter {
   /** x, y of each point. */

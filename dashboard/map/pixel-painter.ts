@@ -36,9 +36,14 @@ export class PixelPainter implements PointPainter {
 
   draw(camera: Camera, frame: Frame, diameter: number): void {
     const ratio = devicePixelRatio;
-    const [width, height] = [Math.max(1, Math.round(frame.width * ratio)), Math.max(1, Math.round(frame.height * ratio))];
-    if (this.canvas.width !== width || this.canvas.height !== height) [this.canvas.width, this.canvas.height] = [width, height];
-    if (this.image?.width !== width || this.image.height !== height) this.image = this.context.createImageData(width, height);
+    const [width, height] = [
+      Math.max(1, Math.round(frame.width * ratio)),
+      Math.max(1, Math.round(frame.height * ratio)),
+    ];
+    if (this.canvas.width !== width || this.canvas.height !== height)
+      [this.canvas.width, this.canvas.height] = [width, height];
+    if (this.image?.width !== width || this.image.height !== height)
+      this.image = this.context.createImageData(width, height);
     const { image, looks } = this;
     image.data.fill(0);
     const scale = camera.scale * ratio;
@@ -91,7 +96,12 @@ function discWith(diameter: number): Disc {
 /** Lays a disc over what is there: the usual "over" of straight opacities, in whole numbers. */
 function stamp(image: ImageData, x: number, y: number, disc: Disc, colours: Uint8Array, from: number): void {
   const { data, width, height } = image;
-  const [red, green, blue, opacity] = [colours[from] as number, colours[from + 1] as number, colours[from + 2] as number, colours[from + 3] as number];
+  const [red, green, blue, opacity] = [
+    colours[from] as number,
+    colours[from + 1] as number,
+    colours[from + 2] as number,
+    colours[from + 3] as number,
+  ];
   for (let i = 0; i < disc.cover.length; i++) {
     const px = x + (disc.dx[i] as number);
     const py = y + (disc.dy[i] as number);

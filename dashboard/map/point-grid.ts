@@ -15,7 +15,8 @@ export class PointGrid {
       cells[i] = cell;
       this.starts[cell + 1] = (this.starts[cell + 1] as number) + 1;
     }
-    for (let cell = 0; cell < this.side * this.side; cell++) this.starts[cell + 1] = (this.starts[cell + 1] as number) + (this.starts[cell] as number);
+    for (let cell = 0; cell < this.side * this.side; cell++)
+      this.starts[cell + 1] = (this.starts[cell + 1] as number) + (this.starts[cell] as number);
     const next = this.starts.slice(0, -1);
     this.order = new Uint32Array(count);
     for (let i = 0; i < count; i++) {
@@ -29,9 +30,17 @@ export class PointGrid {
   nearest(x: number, y: number, reach: number): number {
     let best = -1;
     let least = reach * reach;
-    const [left, right, bottom, top] = [this.row(x - reach), this.row(x + reach), this.row(y - reach), this.row(y + reach)];
+    const [left, right, bottom, top] = [
+      this.row(x - reach),
+      this.row(x + reach),
+      this.row(y - reach),
+      this.row(y + reach),
+    ];
     for (let row = bottom; row <= top; row++) {
-      const [from, to] = [this.starts[row * this.side + left] as number, this.starts[row * this.side + right + 1] as number];
+      const [from, to] = [
+        this.starts[row * this.side + left] as number,
+        this.starts[row * this.side + right + 1] as number,
+      ];
       for (let at = from; at < to; at++) {
         const point = this.order[at] as number;
         const [dx, dy] = [(this.points[2 * point] as number) - x, (this.points[2 * point + 1] as number) - y];

@@ -3,12 +3,17 @@ import { PixelPainter } from './pixel-painter';
 import { WebglPainter } from './webgl-painter';
 
 /**
- * By the graphics processor, where there is one. Without, a browser has no WebGL, or one that computes each pixel by a program
- * made for graphics processors: setting the pixels ourselves takes a fraction of that.
+ * By the graphics processor, where there is one. Without, a browser has no WebGL, or one that computes each pixel by a
+ * program made for graphics processors: setting the pixels ourselves takes a fraction of that.
  */
 export function openPainter(canvas: HTMLCanvasElement): PointPainter {
   if (!hasGraphicsProcessor()) return new PixelPainter(canvas);
-  const gl = canvas.getContext('webgl2', { antialias: false, alpha: true, premultipliedAlpha: true, powerPreference: 'low-power' });
+  const gl = canvas.getContext('webgl2', {
+    antialias: false,
+    alpha: true,
+    premultipliedAlpha: true,
+    powerPreference: 'low-power',
+  });
   return gl === null ? new PixelPainter(canvas) : new WebglPainter(canvas, gl);
 }
 

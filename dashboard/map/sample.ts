@@ -47,7 +47,11 @@ export async function fetchSample(collection: Collection, request: SampleRequest
     projection: { method: 'pca', dimensions: Math.min(request.dimensions, collection.dim) },
     ...(filters === undefined ? {} : { filters }),
   };
-  const { population, items, projection } = await call<SampleAnswer>('POST', path('/v1/collections/', collection.name, '/sample'), { body, signal: stop, deadlineMs: SAMPLE_DEADLINE_MS });
+  const { population, items, projection } = await call<SampleAnswer>(
+    'POST',
+    path('/v1/collections/', collection.name, '/sample'),
+    { body, signal: stop, deadlineMs: SAMPLE_DEADLINE_MS },
+  );
   return {
     items,
     population,
@@ -65,11 +69,18 @@ const FIELDS_MAX = 8;
 
 /** Metadata fields that may colour a map, what tells most first: a few values that repeat, then numbers. */
 export async function fetchFields(collection: Collection, stop: AbortSignal): Promise<string[]> {
-  const { vectors } = await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection.name, '/scroll'), { body: { limit: LOOKED_AT, include_vectors: false }, signal: stop });
+  const { vectors } = await call<{ vectors: StoredItem[] }>(
+    'POST',
+    path('/v1/collections/', collection.name, '/scroll'),
+    { body: { limit: LOOKED_AT, include_vectors: false }, signal: stop },
+  );
   const values = new Map<string, unknown[]>();
   for (const { metadata } of vectors) {
     for (const [field, value] of Object.entries(metadata)) {
-      const isShort = typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value.length <= VALUE_CHARACTERS_MAX);
+      const isShort =
+        typeof value === 'number' ||
+        typeof value === 'boolean' ||
+        (typeof value === 'string' && value.length <= VALUE_CHARACTERS_MAX);
       if (isShort) values.set(field, [...(values.get(field) ?? []), value]);
     }
   }

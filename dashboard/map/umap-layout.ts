@@ -1,8 +1,9 @@
 import type { Neighbours } from './knn';
 
 /**
- * UMAP (McInnes, Healy and Melville, 2018) over neighbours that are known: the graph of fuzzy neighbourhoods, and its layout
- * by drawing its edges together and random pairs apart. In flat arrays of numbers, for tens of thousands of points.
+ * UMAP (McInnes, Healy and Melville, 2018) over neighbours that are known: the graph of fuzzy neighbourhoods, and its
+ * layout by drawing its edges together and random pairs apart. In flat arrays of numbers, for tens of thousands of
+ * points.
  */
 
 /** An edge from one point to another, and how strong it is, above 0 and at most 1. */
@@ -18,7 +19,9 @@ const SEARCH_TOLERANCE = 1e-5;
 /** Of the mean distance, the least bandwidth. */
 const BANDWIDTH_MIN = 1e-3;
 
-/** Neighbourhoods of which each reaches so far that it holds log₂ k neighbours; an edge is there if either end has it. */
+/**
+ * Neighbourhoods of which each reaches so far that it holds log₂ k neighbours; an edge is there if either end has it.
+ */
 export function fuzzyGraph({ k, indices, distances }: Neighbours): FuzzyGraph {
   const count = indices.length / k;
   const mean = distances.reduce((sum, distance) => sum + distance, 0) / Math.max(1, distances.length);
@@ -27,7 +30,8 @@ export function fuzzyGraph({ k, indices, distances }: Neighbours): FuzzyGraph {
     const own = distances.subarray(row * k, (row + 1) * k);
     const nearest = own.find((distance) => distance > 0) ?? 0;
     const bandwidth = Math.max(bandwidthOf(own, nearest), BANDWIDTH_MIN * mean, Number.MIN_VALUE);
-    for (let i = 1; i < k; i++) strengths[row * k + i] = Math.exp(-Math.max(0, (own[i] as number) - nearest) / bandwidth);
+    for (let i = 1; i < k; i++)
+      strengths[row * k + i] = Math.exp(-Math.max(0, (own[i] as number) - nearest) / bandwidth);
   }
   return united(indices, strengths, k);
 }
@@ -37,7 +41,8 @@ function bandwidthOf(distances: Float32Array, nearest: number): number {
   let [low, high, middle] = [0, Infinity, 1];
   for (let round = 0; round < SEARCH_ROUNDS; round++) {
     let sum = 0;
-    for (let i = 1; i < distances.length; i++) sum += Math.exp(-Math.max(0, (distances[i] as number) - nearest) / middle);
+    for (let i = 1; i < distances.length; i++)
+      sum += Math.exp(-Math.max(0, (distances[i] as number) - nearest) / middle);
     if (Math.abs(sum - wanted) < SEARCH_TOLERANCE) break;
     if (sum > wanted) {
       high = middle;
@@ -140,8 +145,10 @@ export class UmapLayout {
     const square = dx * dx + dy * dy;
     const factor = (2 * B) / ((0.001 + square) * (1 + A * square ** B));
     // Points that lie on each other part in some direction.
-    places[2 * point] = (places[2 * point] as number) + rate * (square > 0 ? clipped(factor * dx) : STEP_MAX * (this.random() - 0.5));
-    places[2 * point + 1] = (places[2 * point + 1] as number) + rate * (square > 0 ? clipped(factor * dy) : STEP_MAX * (this.random() - 0.5));
+    places[2 * point] =
+      (places[2 * point] as number) + rate * (square > 0 ? clipped(factor * dx) : STEP_MAX * (this.random() - 0.5));
+    places[2 * point + 1] =
+      (places[2 * point + 1] as number) + rate * (square > 0 ? clipped(factor * dy) : STEP_MAX * (this.random() - 0.5));
   }
 }
 

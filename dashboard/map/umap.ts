@@ -7,7 +7,9 @@ declare const UMAP_WORKER: string;
 export function startUmap(task: UmapTask, onNews: (news: UmapNews) => void): () => void {
   const worker = new Worker(new URL(UMAP_WORKER, import.meta.url), { type: 'module' });
   worker.addEventListener('message', ({ data }: MessageEvent<UmapNews>) => onNews(data));
-  worker.addEventListener('error', (event) => onNews({ type: 'failed', reason: event.message || 'the worker could not be started' }));
+  worker.addEventListener('error', (event) =>
+    onNews({ type: 'failed', reason: event.message || 'the worker could not be started' }),
+  );
   worker.postMessage(task);
   return () => worker.terminate();
 }

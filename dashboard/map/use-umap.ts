@@ -24,7 +24,13 @@ type State = Omit<Umap, 'start' | 'stop'>;
 const OFF: State = { state: 'off', phase: 'sample', share: 0, points: null, failure: null };
 
 /** A UMAP of the points of a sample, made in a worker when somebody asks. Stopped, the points go back. */
-export function useUmap(given: { collection: Collection; sample: Sample; size: number; conditions: Condition[]; start: Float32Array }): Umap {
+export function useUmap(given: {
+  collection: Collection;
+  sample: Sample;
+  size: number;
+  conditions: Condition[];
+  start: Float32Array;
+}): Umap {
   const [state, setState] = useState<State>(OFF);
   const ending = useRef<() => void>(() => undefined);
   useEffect(() => () => ending.current(), []);
@@ -44,14 +50,22 @@ export function useUmap(given: { collection: Collection; sample: Sample; size: n
     setState({ ...OFF, state: 'running' });
     const begin = async (): Promise<void> => {
       // The same seed and size: the points that are there, in the same order, unless items changed meanwhile.
-      const { items, coordinates, dimensions } = await fetchSample(given.collection, { size: given.size, dimensions: DIMENSIONS, fields: [], conditions: given.conditions }, abort.signal);
+      const { items, coordinates, dimensions } = await fetchSample(
+        given.collection,
+        { size: given.size, dimensions: DIMENSIONS, fields: [], conditions: given.conditions },
+        abort.signal,
+      );
       if (abort.signal.aborted) return;
-      if (items.length !== given.sample.items.length || items.some(({ external_id: id }, i) => id !== given.sample.items[i]?.external_id))
+      if (
+        items.length !== given.sample.items.length ||
+        items.some(({ external_id: id }, i) => id !== given.sample.items[i]?.external_id)
+      )
         throw new Error('the collection has changed; load the map again');
       terminate = startUmap({ rows: coordinates, dimensions, start: given.start }, (news) => {
         if (news.type === 'failed') setState({ ...OFF, failure: news.reason });
         if (news.type === 'progress') setState((last) => ({ ...last, phase: news.phase, share: news.share }));
-        if (news.type === 'places') setState((last) => ({ ...last, points: normalised(news.points), state: news.isLast ? 'done' : 'running' }));
+        if (news.type === 'places')
+          setState((last) => ({ ...last, points: normalised(news.points), state: news.isLast ? 'done' : 'running' }));
       });
     };
     begin().catch((error: unknown) => {

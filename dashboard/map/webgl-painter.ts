@@ -74,7 +74,11 @@ export class WebglPainter implements PointPainter {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.uniform2f(gl.getUniformLocation(this.program, 'centre'), camera.x, camera.y);
-    gl.uniform2f(gl.getUniformLocation(this.program, 'zoom'), (2 * camera.scale) / frame.width, (2 * camera.scale) / frame.height);
+    gl.uniform2f(
+      gl.getUniformLocation(this.program, 'zoom'),
+      (2 * camera.scale) / frame.width,
+      (2 * camera.scale) / frame.height,
+    );
     gl.uniform1f(gl.getUniformLocation(this.program, 'pixels'), diameter * ratio);
     gl.drawArrays(gl.POINTS, 0, this.count);
     if (this.aboveCount > 0) gl.drawElements(gl.POINTS, this.aboveCount, gl.UNSIGNED_INT, 0);
@@ -112,6 +116,7 @@ function linked(gl: WebGL2RenderingContext): WebGLProgram {
     gl.attachShader(program, shader);
   }
   gl.linkProgram(program);
-  if (gl.getProgramParameter(program, gl.LINK_STATUS) !== true) throw new Error(`The browser could not prepare the map: ${gl.getProgramInfoLog(program) ?? ''}`);
+  if (gl.getProgramParameter(program, gl.LINK_STATUS) !== true)
+    throw new Error(`The browser could not prepare the map: ${gl.getProgramInfoLog(program) ?? ''}`);
   return program;
 }

@@ -33,7 +33,12 @@ export function Chart({ title, times, lines, format, spanSeconds }: ChartProps) 
     if (element === null) return undefined;
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => resolved(element, style.getPropertyValue(name));
-    const axis = { stroke: colour('--text-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px Inter, sans-serif' };
+    const axis = {
+      stroke: colour('--text-3'),
+      grid: { stroke: colour('--line'), width: 1 },
+      ticks: { show: false },
+      font: '11px Inter, sans-serif',
+    };
     const options: UPlot.Options = {
       width: element.clientWidth || 300,
       height: HEIGHT,
@@ -42,7 +47,13 @@ export function Chart({ title, times, lines, format, spanSeconds }: ChartProps) 
       // Half of the last time is beside the end.
       padding: [8, 26, 0, 0],
       axes: [
-        { ...axis, grid: { show: false }, size: 22, space: 80, values: (_plot, splits) => splits.map((second) => new Date(second * 1000).toLocaleTimeString('en-GB')) },
+        {
+          ...axis,
+          grid: { show: false },
+          size: 22,
+          space: 80,
+          values: (_plot, splits) => splits.map((second) => new Date(second * 1000).toLocaleTimeString('en-GB')),
+        },
         { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map(format) },
       ],
       scales: {
@@ -56,10 +67,20 @@ export function Chart({ title, times, lines, format, spanSeconds }: ChartProps) 
         },
         y: { range: (_plot, _min, max) => [0, Math.max(max * 1.15, 1)] },
       },
-      series: [{}, ...lines.map(({ label, colour: name }) => ({ label, stroke: colour(name), width: 1.75, points: { show: false } }))],
+      series: [
+        {},
+        ...lines.map(({ label, colour: name }) => ({
+          label,
+          stroke: colour(name),
+          width: 1.75,
+          points: { show: false },
+        })),
+      ],
     };
     plot.current = new UPlot(options, [times, ...lines.map(({ values }) => values)], element);
-    const resize = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth || 300, height: HEIGHT }));
+    const resize = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth || 300, height: HEIGHT }),
+    );
     resize.observe(element);
     return () => {
       resize.disconnect();

@@ -47,7 +47,15 @@ export function score(value: number): string {
 export function dateTime(iso: string | null): string {
   if (iso === null) return '–';
   const date = new Date(iso);
-  return Number.isNaN(date.getTime()) ? iso : date.toLocaleString('en-GB', { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
+  return Number.isNaN(date.getTime())
+    ? iso
+    : date.toLocaleString('en-GB', {
+        year: 'numeric',
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+      });
 }
 
 export function plural(amount: number, one: string, many = `${one}s`): string {

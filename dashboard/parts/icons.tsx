@@ -4,7 +4,15 @@ import type { ComponentChildren } from 'preact';
 
 function Icon({ children }: { children: ComponentChildren }) {
   return (
-    <svg viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
       {children}
     </svg>
   );

@@ -3,8 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { Busy } from './notice';
 
 /** A page whose code is fetched when somebody goes there. */
-export function LazyPage<Props extends object>({ load, ...props }: { load: () => Promise<ComponentType<Props>> } & Props) {
-  const [state, setState] = useState<{ Page: ComponentType<Props> | null; hasFailed: boolean }>({ Page: null, hasFailed: false });
+export function LazyPage<Props extends object>({
+  load,
+  ...props
+}: { load: () => Promise<ComponentType<Props>> } & Props) {
+  const [state, setState] = useState<{ Page: ComponentType<Props> | null; hasFailed: boolean }>({
+    Page: null,
+    hasFailed: false,
+  });
   useEffect(() => {
     load().then(
       (Page) => setState({ Page, hasFailed: false }),

@@ -25,7 +25,14 @@ export function Busy({ children }: { children: ComponentChildren }) {
 export function Meter({ share, label }: { share: number; label: string }) {
   const percentage = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
-    <div class="meter" role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percentage}>
+    <div
+      class="meter"
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percentage}
+    >
       <span style={{ width: `${percentage}%` }} />
     </div>
   );

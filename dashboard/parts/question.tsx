@@ -23,14 +23,26 @@ export function Question({ title, children, verb, isDanger = true, typed, run, o
     onClose();
   };
   return (
-    <DialogForm title={title} verb={verb} isDanger={isDanger} isReady={typed === undefined || text === typed} run={runAndClose} onClose={onClose}>
+    <DialogForm
+      title={title}
+      verb={verb}
+      isDanger={isDanger}
+      isReady={typed === undefined || text === typed}
+      run={runAndClose}
+      onClose={onClose}
+    >
       <div class="stack">{children}</div>
       {typed !== undefined && (
         <label class="field">
           <span class="label">
             Type <code>{typed}</code> to go on
           </span>
-          <input value={text} onInput={(event) => setText(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+          <input
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            autocomplete="off"
+            spellcheck={false}
+          />
         </label>
       )}
     </DialogForm>

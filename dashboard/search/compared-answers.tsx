@@ -14,8 +14,22 @@ export function ComparedAnswers({ outcome, onItem }: { outcome: SearchOutcome; o
         <span class="quiet">so much of the exact answer the calibrated one found</span>
       </p>
       <div class="columns two">
-        <Column title="Calibrated" answer={calibrated} others={ids(exact)} missing="not exact" outcome={outcome} onItem={onItem} />
-        <Column title="Exact" answer={exact} others={ids(calibrated)} missing="missed" outcome={outcome} onItem={onItem} />
+        <Column
+          title="Calibrated"
+          answer={calibrated}
+          others={ids(exact)}
+          missing="not exact"
+          outcome={outcome}
+          onItem={onItem}
+        />
+        <Column
+          title="Exact"
+          answer={exact}
+          others={ids(calibrated)}
+          missing="missed"
+          outcome={outcome}
+          onItem={onItem}
+        />
       </div>
     </section>
   );
@@ -36,7 +50,9 @@ function Column({ title, answer, others, missing, outcome, onItem }: ColumnProps
     <div class="card">
       <div class="card-head">
         <h2>{title}</h2>
-        <span class="quiet small number">{answer.timing === null ? '' : `${milliseconds(answer.timing.search_ms)} search`}</span>
+        <span class="quiet small number">
+          {answer.timing === null ? '' : `${milliseconds(answer.timing.search_ms)} search`}
+        </span>
       </div>
       <ol class="hits">
         {answer.hits.map((hit, i) => (

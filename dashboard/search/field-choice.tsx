@@ -20,7 +20,11 @@ export function FieldChoice({ known, chosen, onChange }: FieldChoiceProps) {
       <div class="row" role="group" aria-label="Metadata of hits">
         {offered.map((path) => (
           <label key={path} class="check">
-            <input type="checkbox" checked={chosen === null || chosen.includes(path)} onChange={(event) => choose(path, event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={chosen === null || chosen.includes(path)}
+              onChange={(event) => choose(path, event.currentTarget.checked)}
+            />
             <span class="break">{path}</span>
           </label>
         ))}

@@ -1,6 +1,8 @@
 import type { Metadata } from '../api/shapes';
 
-/** The paths of values in metadata, as `fields` of a search takes them; what is in an object has its own: "author.name". */
+/**
+ * The paths of values in metadata, as `fields` of a search takes them; what is in an object has its own: "author.name".
+ */
 export function fieldPaths(metadata: Metadata): string[] {
   return Object.entries(metadata).flatMap(([name, value]) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return [name];

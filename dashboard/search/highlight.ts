@@ -34,7 +34,8 @@ export function highlight(text: string, query: string): Piece[] {
 export function excerpt(text: string, query: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
   const wanted = wordsOf(query);
-  const first = [...text.matchAll(WORD)].find((match) => wanted.some((one) => isForm(folded(match[0]), one)))?.index ?? 0;
+  const first =
+    [...text.matchAll(WORD)].find((match) => wanted.some((one) => isForm(folded(match[0]), one)))?.index ?? 0;
   const start = Math.max(0, Math.min(first - Math.floor(charactersMax / 4), text.length - charactersMax));
   // Not in the middle of a word.
   const from = start === 0 ? 0 : text.indexOf(' ', start) + 1;

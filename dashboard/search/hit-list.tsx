@@ -90,5 +90,11 @@ function place(rank: number | null | undefined, value: number | null | undefined
 
 export function HitText({ text, query }: { text: string; query: string }) {
   if (text === '') return null;
-  return <p class="hit-text break">{highlight(excerpt(text, query, EXCERPT_MAX), query).map((piece, i) => (piece.isHit ? <mark key={i}>{piece.text}</mark> : piece.text))}</p>;
+  return (
+    <p class="hit-text break">
+      {highlight(excerpt(text, query, EXCERPT_MAX), query).map((piece, i) =>
+        piece.isHit ? <mark key={i}>{piece.text}</mark> : piece.text,
+      )}
+    </p>
+  );
 }

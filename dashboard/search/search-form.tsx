@@ -36,7 +36,13 @@ export function SearchForm({ plan, isBusy, onChange, onSearch }: SearchFormProps
       <div class="row">
         <div class="segments" role="radiogroup" aria-label="Search by">
           {Object.entries(MODES).map(([mode, label]) => (
-            <button key={mode} type="button" role="radio" aria-checked={plan.mode === mode} onClick={() => choose(mode as Mode)}>
+            <button
+              key={mode}
+              type="button"
+              role="radio"
+              aria-checked={plan.mode === mode}
+              onClick={() => choose(mode as Mode)}
+            >
               {label}
             </button>
           ))}
@@ -55,7 +61,11 @@ export function SearchForm({ plan, isBusy, onChange, onSearch }: SearchFormProps
         </label>
         {hasExact(plan.mode) && (
           <label class="check">
-            <input type="checkbox" checked={plan.besideExact} onChange={(event) => onSearch({ ...plan, besideExact: event.currentTarget.checked })} />
+            <input
+              type="checkbox"
+              checked={plan.besideExact}
+              onChange={(event) => onSearch({ ...plan, besideExact: event.currentTarget.checked })}
+            />
             Beside exact
           </label>
         )}

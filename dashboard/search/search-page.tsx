@@ -17,7 +17,12 @@ const K_DEFAULT = 10;
 const ALPHA_DEFAULT = 0.5;
 /** What the demo is called, and what can be found in it. */
 const DEMO = 'demo';
-const DEMO_QUERIES = ['a planet with rings', 'animals that sleep in winter', 'a metal that is liquid', 'how to print a book'];
+const DEMO_QUERIES = [
+  'a planet with rings',
+  'animals that sleep in winter',
+  'a metal that is liquid',
+  'how to print a book',
+];
 
 function planFromAddress(query: URLSearchParams): SearchPlan {
   const mode = query.get('mode') ?? 'text';
@@ -32,7 +37,15 @@ function planFromAddress(query: URLSearchParams): SearchPlan {
   };
 }
 
-function addressOf({ mode, query, k, alpha, conditions, fields, besideExact }: SearchPlan): Record<string, string | null> {
+function addressOf({
+  mode,
+  query,
+  k,
+  alpha,
+  conditions,
+  fields,
+  besideExact,
+}: SearchPlan): Record<string, string | null> {
   return {
     mode: mode === 'text' ? null : mode,
     q: query,
@@ -65,7 +78,9 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
       if (stop.signal.aborted) return;
       setOutcome(answer);
       // Hits of which few fields were asked for tell of these alone.
-      setKnown((before) => [...new Set([...before, ...answer.calibrated.hits.flatMap(({ metadata }) => fieldPaths(metadata))])]);
+      setKnown((before) => [
+        ...new Set([...before, ...answer.calibrated.hits.flatMap(({ metadata }) => fieldPaths(metadata))]),
+      ]);
       setFailure(null);
     } catch (error) {
       if (stop.signal.aborted || isAbort(error)) return;
@@ -80,13 +95,18 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
     return () => running.current?.abort();
   }, []);
 
-  const narrow = (condition: Condition): void => void search({ ...plan, conditions: withCondition(plan.conditions, condition) });
+  const narrow = (condition: Condition): void =>
+    void search({ ...plan, conditions: withCondition(plan.conditions, condition) });
   return (
     <div class="stack">
       <ModelNotice collection={collection} />
       <section class="card card-body stack" aria-label="Search">
         <SearchForm plan={plan} isBusy={isBusy} onChange={setPlan} onSearch={(next) => void search(next)} />
-        <FilterBar conditions={plan.conditions} fields={known} onChange={(conditions) => void search({ ...plan, conditions })} />
+        <FilterBar
+          conditions={plan.conditions}
+          fields={known}
+          onChange={(conditions) => void search({ ...plan, conditions })}
+        />
         <FieldChoice known={known} chosen={plan.fields} onChange={(fields) => void search({ ...plan, fields })} />
       </section>
       <Failure error={failure} />
@@ -101,7 +121,12 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
           {collection.name === DEMO && (
             <div class="chips" role="group" aria-label="Try one of these">
               {DEMO_QUERIES.map((query) => (
-                <button key={query} type="button" class="chip" onClick={() => void search({ ...plan, mode: 'hybrid', query })}>
+                <button
+                  key={query}
+                  type="button"
+                  class="chip"
+                  onClick={() => void search({ ...plan, mode: 'hybrid', query })}
+                >
                   {query}
                 </button>
               ))}
@@ -110,9 +135,16 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
         </div>
       )}
       {outcome !== null && failure === null && outcome.exact === null && (
-        <HitList outcome={outcome} onItem={onItem} onFilter={narrow} onAlike={(id) => void search({ ...plan, mode: 'item', query: id })} />
+        <HitList
+          outcome={outcome}
+          onItem={onItem}
+          onFilter={narrow}
+          onAlike={(id) => void search({ ...plan, mode: 'item', query: id })}
+        />
       )}
-      {outcome !== null && failure === null && outcome.exact !== null && <ComparedAnswers outcome={outcome} onItem={onItem} />}
+      {outcome !== null && failure === null && outcome.exact !== null && (
+        <ComparedAnswers outcome={outcome} onItem={onItem} />
+      )}
     </div>
   );
 }

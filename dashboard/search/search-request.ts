@@ -54,18 +54,30 @@ export function vectorFromText(text: string): number[] {
     .split(/[\s,;]+/)
     .filter(Boolean)
     .map(Number);
-  if (list.length === 0 || list.some((value) => !Number.isFinite(value))) throw new Error('A vector is a list of numbers: [0.1, 0.2, …].');
+  if (list.length === 0 || list.some((value) => !Number.isFinite(value)))
+    throw new Error('A vector is a list of numbers: [0.1, 0.2, …].');
   return list;
 }
 
 async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: AbortSignal): Promise<Answered> {
   const { mode, query, k, alpha, conditions, fields } = plan;
   const filters = filtersOf(conditions);
-  const shared = { k, include_text: true, include_timing: true, ...(filters === undefined ? {} : { filters }), ...(fields === null ? {} : { fields }) };
+  const shared = {
+    k,
+    include_text: true,
+    include_timing: true,
+    ...(filters === undefined ? {} : { filters }),
+    ...(fields === null ? {} : { fields }),
+  };
   const [url, body] = {
     text: () => [path('/v1/collections/', collection, '/search'), { ...shared, text: query, exact }] as const,
-    vector: () => [path('/v1/collections/', collection, '/search'), { ...shared, vector: vectorFromText(query), exact }] as const,
-    hybrid: () => [path('/v1/collections/', collection, '/hybrid_search'), { ...shared, query_text: query, alpha, explain: true }] as const,
+    vector: () =>
+      [path('/v1/collections/', collection, '/search'), { ...shared, vector: vectorFromText(query), exact }] as const,
+    hybrid: () =>
+      [
+        path('/v1/collections/', collection, '/hybrid_search'),
+        { ...shared, query_text: query, alpha, explain: true },
+      ] as const,
     item: () => [path('/v1/collections/', collection, '/recommend/', query.trim()), { ...shared, exact }] as const,
   }[mode]();
   const from = performance.now();

@@ -31,18 +31,31 @@ export function SignInPage() {
             <Logo />
             Quiver
           </h1>
-          <p class="quiet">Sign in with an API key, or with a token of an identity provider. It stays in this tab and is forgotten when you close it.</p>
+          <p class="quiet">
+            Sign in with an API key, or with a token of an identity provider. It stays in this tab and is forgotten when
+            you close it.
+          </p>
           <label class="field">
             <span class="label">API key or bearer token</span>
-            <input type="password" name="key" value={key} onInput={(event) => setKey(event.currentTarget.value)} autocomplete="off" spellcheck={false} required autofocus />
+            <input
+              type="password"
+              name="key"
+              value={key}
+              onInput={(event) => setKey(event.currentTarget.value)}
+              autocomplete="off"
+              spellcheck={false}
+              required
+              autofocus
+            />
           </label>
           <Failure error={said} />
           <button type="submit" class="primary" disabled={isBusy || key.trim() === ''}>
             {isBusy ? 'Signing in…' : 'Sign in'}
           </button>
           <p class="quiet small">
-            The first start of a service prints a key, and a link that signs you in. What a page may do depends on the role. A token is a signed JSON Web Token (eyJ…), where the service takes those;
-            when it ends, the page asks for another.
+            The first start of a service prints a key, and a link that signs you in. What a page may do depends on the
+            role. A token is a signed JSON Web Token (eyJ…), where the service takes those; when it ends, the page asks
+            for another.
           </p>
         </form>
       </div>

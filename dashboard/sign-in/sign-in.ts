@@ -18,12 +18,22 @@ export async function redeemLink(): Promise<void> {
   redeeming = token;
   history.replaceState(null, '', '#/');
   dispatchEvent(new HashChangeEvent('hashchange'));
-  const { api_key: key } = await call<{ api_key: string }>('POST', '/v1/sign_in', { body: { token: decodeURIComponent(token) }, key: null });
+  const { api_key: key } = await call<{ api_key: string }>('POST', '/v1/sign_in', {
+    body: { token: decodeURIComponent(token) },
+    key: null,
+  });
   await signInByKey(key);
 }
 
 /** By a key or a bearer token. Throws what the service says to it. */
 export async function signInByKey(key: string): Promise<void> {
-  const { role, name, key_id: keyId, expires_at: expiresAt } = await call<{ role: Role; name: string; key_id: number | null; expires_at: string | null }>('GET', '/v1/me', { key });
+  const {
+    role,
+    name,
+    key_id: keyId,
+    expires_at: expiresAt,
+  } = await call<{ role: Role; name: string; key_id: number | null; expires_at: string | null }>('GET', '/v1/me', {
+    key,
+  });
   signIn({ key, role, name, keyId, expiresAt });
 }

@@ -15,11 +15,21 @@ export interface Polled<Data> {
 }
 
 /**
- * Calls `load` now, when `key` changes, and again and again while the tab is seen. Keeps the last data when a call fails.
- * With the key null it asks nothing. What is urgent is slowed later than the rest when few of the key's requests are left.
+ * Calls `load` now, when `key` changes, and again and again while the tab is seen. Keeps the last data when a call
+ * fails. With the key null it asks nothing. What is urgent is slowed later than the rest when few of the key's requests
+ * are left.
  */
-export function usePolling<Data>(key: string | null, intervalMs: number, load: (stop: AbortSignal) => Promise<Data>, isUrgent = false): Polled<Data> {
-  const [state, setState] = useState<{ key: string | null; data: Data | null; error: unknown }>({ key: null, data: null, error: null });
+export function usePolling<Data>(
+  key: string | null,
+  intervalMs: number,
+  load: (stop: AbortSignal) => Promise<Data>,
+  isUrgent = false,
+): Polled<Data> {
+  const [state, setState] = useState<{ key: string | null; data: Data | null; error: unknown }>({
+    key: null,
+    data: null,
+    error: null,
+  });
   const latest = useRef(load);
   latest.current = load;
   const again = useRef<() => void>(() => undefined);
@@ -37,7 +47,8 @@ export function usePolling<Data>(key: string | null, intervalMs: number, load: (
         const data = await latest.current(stop.signal);
         if (!stop.signal.aborted) setState({ key, data, error: null });
       } catch (error) {
-        if (!stop.signal.aborted && !isAbort(error)) setState((last) => ({ key, data: last.key === key ? last.data : null, error }));
+        if (!stop.signal.aborted && !isAbort(error))
+          setState((last) => ({ key, data: last.key === key ? last.data : null, error }));
       }
       isAsking = false;
       if (!stop.signal.aborted && intervalMs > 0) timer = setTimeout(wake, intervalMs * slowing(isUrgent));

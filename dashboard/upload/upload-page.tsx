@@ -29,7 +29,8 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
   useDropGuard();
   const isRunning = useRef(false);
 
-  const change = (id: number, fields: Partial<Upload>): void => setUploads((last) => last.map((upload) => (upload.id === id ? { ...upload, ...fields } : upload)));
+  const change = (id: number, fields: Partial<Upload>): void =>
+    setUploads((last) => last.map((upload) => (upload.id === id ? { ...upload, ...fields } : upload)));
 
   /** One after another: the server embeds one as fast as two. */
   const work = async (): Promise<void> => {
@@ -41,7 +42,9 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
       change(id, { state: 'sending' });
       const watch = watchCount(collection.name, (chunks) => change(id, { chunks }));
       try {
-        const answer = await uploadFile(collection.name, file, stop.signal, (share) => change(id, { share, state: share >= 1 ? 'storing' : 'sending' }));
+        const answer = await uploadFile(collection.name, file, stop.signal, (share) =>
+          change(id, { share, state: share >= 1 ? 'storing' : 'sending' }),
+        );
         change(id, { state: 'done', share: 1, chunks: answer.chunks_created });
         onStored();
       } catch (error) {
@@ -53,7 +56,15 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
   };
 
   const add = (files: Iterable<File>): void => {
-    const added = [...files].map((file): Upload => ({ id: nextId.current++, file, state: 'waiting', share: 0, chunks: 0, failure: null, stop: new AbortController() }));
+    const added = [...files].map((file): Upload => ({
+      id: nextId.current++,
+      file,
+      state: 'waiting',
+      share: 0,
+      chunks: 0,
+      failure: null,
+      stop: new AbortController(),
+    }));
     setUploads((last) => [...last, ...added]);
     queue.current.push(...added);
     void work();
@@ -135,7 +146,13 @@ function UploadRow({ upload, collection, onStop }: { upload: Upload; collection:
           {said}
         </span>
         <span class="browse-end row">
-          {state === 'done' && <a href={`#/collections/${collection}/browse?where=${encodeURIComponent(JSON.stringify([['source', '$eq', file.name]]))}`}>Browse it</a>}
+          {state === 'done' && (
+            <a
+              href={`#/collections/${collection}/browse?where=${encodeURIComponent(JSON.stringify([['source', '$eq', file.name]]))}`}
+            >
+              Browse it
+            </a>
+          )}
           {isUnderWay && (
             <button type="button" class="tight" onClick={onStop} aria-label={`Stop ${file.name}`}>
               Stop
@@ -153,7 +170,11 @@ function watchCount(collection: string, onGrown: (vectors: number) => void): { s
   let first: number | null = null;
   const stop = new AbortController();
   const ask = async (): Promise<void> => {
-    const { vector_count: vectors } = await call<CollectionStats>('GET', path('/v1/collections/', collection, '/stats'), { signal: stop.signal });
+    const { vector_count: vectors } = await call<CollectionStats>(
+      'GET',
+      path('/v1/collections/', collection, '/stats'),
+      { signal: stop.signal },
+    );
     first ??= vectors;
     if (!stop.signal.aborted) onGrown(Math.max(0, vectors - first));
   };

@@ -1,6 +1,13 @@
 import assert from 'node:assert';
 import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../node/engine/kv/key-value-store';
-import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../shared/cluster-store/cluster-store';
+import type {
+  ClusterStore,
+  Guard,
+  StoreChange,
+  StoreEntry,
+  StoreEvent,
+  TransactionResult,
+} from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
 import { StoreDraft } from './store-draft';
 import { StoreState, type Transition } from './store-state';
@@ -50,11 +57,19 @@ export class KeyValueClusterStore implements ClusterStore {
   }
 
   /** Reads the state. Errors: storage_failed when it can't be read. */
-  static async open(options: { store: KeyValueStore; beforeFirstWrite?: () => Promise<void> }): Promise<KeyValueClusterStore> {
+  static async open(options: {
+    store: KeyValueStore;
+    beforeFirstWrite?: () => Promise<void>;
+  }): Promise<KeyValueClusterStore> {
     const entries: StoreEntry[] = [];
-    for await (const page of options.store.scan(ENTRY_RANGE)) for (const entry of page) entries.push(entryFromBytes(entry));
+    for await (const page of options.store.scan(ENTRY_RANGE))
+      for (const entry of page) entries.push(entryFromBytes(entry));
     const revision = await options.store.get(REVISION_KEY);
-    return new KeyValueClusterStore(options.store, new StoreState(entries, revision === undefined ? 0 : revisionFromBytes(revision)), options.beforeFirstWrite ?? null);
+    return new KeyValueClusterStore(
+      options.store,
+      new StoreState(entries, revision === undefined ? 0 : revisionFromBytes(revision)),
+      options.beforeFirstWrite ?? null,
+    );
   }
 
   /** The number of its last change. */
@@ -79,7 +94,8 @@ export class KeyValueClusterStore implements ClusterStore {
       changes.every((change) => change.type === 'delete' || change.session === undefined),
       'this store has no sessions',
     );
-    if (this.waiting.length >= QUEUE_MAX) throw new QuiverError('overloaded', 'too many changes of the cluster state at once');
+    if (this.waiting.length >= QUEUE_MAX)
+      throw new QuiverError('overloaded', 'too many changes of the cluster state at once');
     return new Promise((resolve, reject) => {
       this.waiting.push({ guards: [...guards], changes: [...changes], resolve, reject });
       this.writer ??= this.writeAll();
@@ -110,7 +126,14 @@ export class KeyValueClusterStore implements ClusterStore {
     try {
       await this.settle();
     } catch (cause) {
-      for (const transaction of batch) transaction.reject(failure('unavailable', 'the cluster state can not be changed until its disk takes writes again; the call may be retried', cause));
+      for (const transaction of batch)
+        transaction.reject(
+          failure(
+            'unavailable',
+            'the cluster state can not be changed until its disk takes writes again; the call may be retried',
+            cause,
+          ),
+        );
       return;
     }
     const draft = new StoreDraft(this.state);
@@ -123,7 +146,8 @@ export class KeyValueClusterStore implements ClusterStore {
       await this.persist(draft);
     } catch (cause) {
       this.unsettled = draft.transitions;
-      for (const transaction of batch) transaction.reject(failure('commit_unknown', 'the change may or may not have been stored', cause));
+      for (const transaction of batch)
+        transaction.reject(failure('commit_unknown', 'the change may or may not have been stored', cause));
       return;
     }
     this.show(draft.transitions);

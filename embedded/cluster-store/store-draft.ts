@@ -37,7 +37,9 @@ export class StoreDraft {
   /** Deleting an absent key changes nothing, and a transaction that changes nothing raises no revision (as in etcd). */
   apply(changes: StoreChange[]): void {
     const revision = this.revision + 1;
-    const events = changes.filter((change) => change.type === 'put' || this.get(change.key) !== null).map((change): StoreEvent => ({ ...change, revision }));
+    const events = changes
+      .filter((change) => change.type === 'put' || this.get(change.key) !== null)
+      .map((change): StoreEvent => ({ ...change, revision }));
     if (events.length === 0) return;
     for (const event of events) {
       this.changed.set(event.key, event.type === 'put' ? { key: event.key, value: event.value, revision } : null);

@@ -1,6 +1,8 @@
 import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-store';
 
-/** What one transaction does: the revision after it, and its events in the order of its changes (none: nothing changes). */
+/**
+ * What one transaction does: the revision after it, and its events in the order of its changes (none: nothing changes).
+ */
 export interface Transition {
   revision: number;
   events: StoreEvent[];
@@ -37,7 +39,12 @@ export class StoreState {
   /** By key, in the order of the keys' UTF-8 bytes. */
   list(prefix: string): StoreEntry[] {
     const found: StoreEntry[] = [];
-    for (let at = this.placeOf(Buffer.from(prefix)); at < this.order.length && this.order[at].key.startsWith(prefix); at += 1) found.push(this.entries.get(this.order[at].key) as StoreEntry);
+    for (
+      let at = this.placeOf(Buffer.from(prefix));
+      at < this.order.length && this.order[at].key.startsWith(prefix);
+      at += 1
+    )
+      found.push(this.entries.get(this.order[at].key) as StoreEntry);
     return found;
   }
 

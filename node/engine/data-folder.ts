@@ -1,4 +1,14 @@
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mustBeKnownFormat } from './files/later-format';
 import { removeTrialFiles, trialFile } from './files/trial-files';
@@ -18,8 +28,8 @@ const OTHERS = 0o007;
 
 /**
  * The format of the folder: what lies where, and the small files beside the shards, which have no version of their own
- * (`node/store.json`, `node/cluster.json`, `node/stores/`). A folder that does not say is of format 1. Shards carry theirs
- * (shard-format.ts).
+ * (`node/store.json`, `node/cluster.json`, `node/stores/`). A folder that does not say is of format 1. Shards carry
+ * theirs (shard-format.ts).
  */
 const FORMAT = 1;
 const FORMAT_FILE = 'format.json';
@@ -27,8 +37,8 @@ const FORMAT_FILE = 'format.json';
 const DATA = [FORMAT_FILE, 'cluster', 'node'];
 
 /**
- * Makes the data folder if it is missing, unless data are `expected` in it. Logs a warning if others may read it. Errors:
- * storage_failed, LaterFormatError; a folder of a later version is left as it is.
+ * Makes the data folder if it is missing, unless data are `expected` in it. Logs a warning if others may read it.
+ * Errors: storage_failed, LaterFormatError; a folder of a later version is left as it is.
  */
 export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { expected = false } = {}): void {
   if (expected && !DATA.some((name) => existsSync(join(folder, name)))) {
@@ -42,18 +52,23 @@ export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { e
     makeFolder(folder);
     ({ mode } = statSync(folder));
   } catch (error) {
-    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${reasonOf(error)} (DATA_DIR)`, { cause: error });
+    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${reasonOf(error)} (DATA_DIR)`, {
+      cause: error,
+    });
   }
   mustBeWritable(folder);
   removeTrialFiles(folder);
   claimFormat(join(folder, FORMAT_FILE));
   if ((mode & OTHERS) === 0) return;
-  log.warn({ dataDir: folder, mode: (mode & 0o777).toString(8) }, 'every user of this machine has access to the data folder (DATA_DIR): take it from them, as by chmod o-rwx');
+  log.warn(
+    { dataDir: folder, mode: (mode & 0o777).toString(8) },
+    'every user of this machine has access to the data folder (DATA_DIR): take it from them, as by chmod o-rwx',
+  );
 }
 
 /**
- * Makes a folder and those above it that are missing. Node's own way tries for ever where a file system says that a folder is not
- * there which it has, as /proc does.
+ * Makes a folder and those above it that are missing. Node's own way tries for ever where a file system says that a
+ * folder is not there which it has, as /proc does.
  */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
@@ -80,7 +95,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
-  if (code === 'EACCES' || code === 'EPERM') return `the user of this process${typeof process.getuid === 'function' ? ` (uid ${process.getuid()})` : ''} may not write there (${code})`;
+  if (code === 'EACCES' || code === 'EPERM')
+    return `the user of this process${typeof process.getuid === 'function' ? ` (uid ${process.getuid()})` : ''} may not write there (${code})`;
   return code in REASONS ? `${REASONS[code]} (${code})` : message;
 }
 
@@ -93,7 +109,11 @@ function mustBeWritable(folder: string): void {
     rmSync(trial, { force: true });
   } catch (error) {
     if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) return;
-    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be written: ${reasonOf(error)} (DATA_DIR)`, { cause: error });
+    throw new QuiverError(
+      'storage_failed',
+      `the data folder ${folder} cannot be written: ${reasonOf(error)} (DATA_DIR)`,
+      { cause: error },
+    );
   }
 }
 
@@ -102,7 +122,8 @@ function claimFormat(file: string): void {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new QuiverError('storage_failed', `${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new QuiverError('storage_failed', `${file} cannot be read: ${(error as Error).message}`, { cause: error });
     return noteFormat(file);
   }
   const format = /^\{"format":(\d{1,9})[,}]/.exec(text)?.[1];

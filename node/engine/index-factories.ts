@@ -7,7 +7,12 @@ import { NativeVectorIndex } from './vector/native-vector-index';
 
 /** The indexes that both forms of the service use. */
 export const indexFactories: IndexFactories = {
-  openVectorIndex: (options, save) => (options.place === 'disk' ? DiskVectorIndex.open(options, save) : NativeVectorIndex.open(options, save)),
-  loadFilterIndex: async (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf }))),
-  loadKeywordIndex: async (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser }))),
+  openVectorIndex: (options, save) =>
+    options.place === 'disk' ? DiskVectorIndex.open(options, save) : NativeVectorIndex.open(options, save),
+  loadFilterIndex: async (bytes, metadataOf) =>
+    bytes === null
+      ? new MemoryFilterIndex({ metadataOf })
+      : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf })),
+  loadKeywordIndex: async (bytes, analyser) =>
+    bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser })),
 };

@@ -1,6 +1,6 @@
 /**
- * Places in a log at which its application pauses for a moment, so that somebody sees the records as they are after exactly
- * that entry. Nobody waits at a place that was passed.
+ * Places in a log at which its application pauses for a moment, so that somebody sees the records as they are after
+ * exactly that entry. Nobody waits at a place that was passed.
  */
 export class AppliedStops {
   private readonly waiting = new Map<number, (() => Promise<void>)[]>();
@@ -12,7 +12,9 @@ export class AppliedStops {
     return next;
   }
 
-  /** `look` is called, and waited for, when exactly the entries up to `sequence` are applied. Answers how to give it up. */
+  /**
+   * `look` is called, and waited for, when exactly the entries up to `sequence` are applied. Answers how to give it up.
+   */
   add(sequence: number, look: () => Promise<void>): () => void {
     this.keep(sequence, [...(this.waiting.get(sequence) ?? []), look]);
     return () =>

@@ -11,7 +11,10 @@ const WORDS = 5;
 
 const PRIMARY = 1;
 
-/** No grant is longer, and one without an end is made again before this. Half of what a difference of two wrapped numbers can be. */
+/**
+ * No grant is longer, and one without an end is made again before this. Half of what a difference of two wrapped
+ * numbers can be.
+ */
 const LONGEST_MS = 2 ** 30;
 
 /**
@@ -37,7 +40,9 @@ export class PermitReadings {
     private readonly clocks: PermitClocks,
   ) {}
 
-  /** `momentMs`: as the replica's clock said it at the beginning of the turn. Readings of a turn are as good at its end. */
+  /**
+   * `momentMs`: as the replica's clock said it at the beginning of the turn. Readings of a turn are as good at its end.
+   */
   at(momentMs: number | null): this {
     if (momentMs !== null && momentMs === this.momentMs) return this;
     this.momentMs = momentMs;
@@ -50,10 +55,10 @@ export class PermitReadings {
 }
 
 /**
- * Tells other threads whether they may answer reads of a replica from what it has applied, and until when. The thread of
- * the replica grants, and withdraws before it does anything by which an answer could become wrong: before it hands over,
- * acknowledges what is not applied yet, or takes another epoch. The number of the grant is odd while there is one, and
- * another for each, so a reader also sees that there was none in between. One writer, any number of readers
+ * Tells other threads whether they may answer reads of a replica from what it has applied, and until when. The thread
+ * of the replica grants, and withdraws before it does anything by which an answer could become wrong: before it hands
+ * over, acknowledges what is not applied yet, or takes another epoch. The number of the grant is odd while there is
+ * one, and another for each, so a reader also sees that there was none in between. One writer, any number of readers
  * ({@link PermitWatch}).
  */
 export class ReadPermit {
@@ -69,14 +74,18 @@ export class ReadPermit {
     private readonly readings = new PermitReadings(clock, clocks),
   ) {}
 
-  /** What is applied may be read up to `untilMs`, by the replica's clock; -Infinity: not at all. `momentMs`: see PermitReadings. */
+  /**
+   * What is applied may be read up to `untilMs`, by the replica's clock; -Infinity: not at all. `momentMs`: see
+   * PermitReadings.
+   */
   set(role: 'primary' | 'follower', epoch: number, untilMs: number, momentMs: number | null = null): void {
     const { granted } = this;
     if (untilMs === -Infinity) return this.withdraw();
     if (granted !== null && granted.role === role && granted.epoch === epoch) {
       // One without an end has to be renewed, too, but not at each step.
       // And one that is over is withdrawn: by numbers that wrap, its end would come again.
-      if (granted.untilMs === untilMs && untilMs !== Infinity && untilMs > (momentMs ?? this.clock.monotonicMs())) return;
+      if (granted.untilMs === untilMs && untilMs !== Infinity && untilMs > (momentMs ?? this.clock.monotonicMs()))
+        return;
       if (untilMs < granted.untilMs) this.withdraw();
     } else this.withdraw();
     const { bootMs, monotonicMs, atMs } = this.readings.at(momentMs);
@@ -94,7 +103,9 @@ export class ReadPermit {
 
   /** Whether the grant is over, or has to be made again, though nothing happened since it was told. */
   isOutdated(): boolean {
-    return this.granted !== null && (this.granted.untilMs === Infinity || this.granted.untilMs <= this.clock.monotonicMs());
+    return (
+      this.granted !== null && (this.granted.untilMs === Infinity || this.granted.untilMs <= this.clock.monotonicMs())
+    );
   }
 
   /** Whether there was a read since the last call. */
@@ -121,7 +132,10 @@ export class PermitWatch {
     this.words = new Int32Array(memory);
   }
 
-  /** The grant under which a read may begin now, to be given to `holds` after it; -1: there is none, it is the main thread's. */
+  /**
+   * The grant under which a read may begin now, to be given to `holds` after it; -1: there is none, it is the main
+   * thread's.
+   */
   begin(): number {
     const grant = Atomics.load(this.words, GRANT);
     if ((grant & 1) !== 1 || !this.lasts()) return -1;

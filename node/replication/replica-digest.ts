@@ -18,10 +18,13 @@ interface DigestManner {
 }
 
 /**
- * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte, or
- * as long as `pace` makes it. Errors: storage_failed, storage_damaged; unavailable when it is stopped.
+ * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte,
+ * or as long as `pace` makes it. Errors: storage_failed, storage_damaged; unavailable when it is stopped.
  */
-export async function digestOf(store: KeyValueStore, { pace, stop, onView }: DigestManner = {}): Promise<ReplicaDigest> {
+export async function digestOf(
+  store: KeyValueStore,
+  { pace, stop, onView }: DigestManner = {},
+): Promise<ReplicaDigest> {
   let appliedSequence = 0;
   let items = 0;
   /**

@@ -23,7 +23,10 @@ export interface ReplicaStorage {
   newestWithin(limits: { entries: number; bytes: number }): number;
   /** Bytes of the entries from `from` on and below `below`, about. */
   bytesBetween(from: number, below: number): number;
-  /** The first sequence such that the entries from `from` on and below it have at least so many bytes; behind the last where they have not. */
+  /**
+   * The first sequence such that the entries from `from` on and below it have at least so many bytes; behind the last
+   * where they have not.
+   */
   firstBeyond(from: number, bytes: number): number;
   /**
    * Deletes entries below `sequence` that are applied and that no copy has pinned. Copies that pinned entries below

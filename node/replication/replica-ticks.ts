@@ -1,7 +1,10 @@
 import type { Clock } from '../../shared/base/time/clock';
 import { deadlineTimer } from '../../shared/base/time/deadline';
 
-/** What is to be done at a time, at most one time at once. `act` gets the time of the clock, the same for all of a moment. */
+/**
+ * What is to be done at a time, at most one time at once. `act` gets the time of the clock, the same for all of a
+ * moment.
+ */
 export interface Ticking {
   act(nowMs: number): void;
   /** Of ReplicaTicks, which alone changes it: when it is due, in whole milliseconds; null: never. */
@@ -15,8 +18,8 @@ interface Due {
 }
 
 /**
- * One timer for all replicas of a node. What is due within the same millisecond is done in the same turn of the event loop
- * and at the same time of the clock, so that heartbeats of one moment go out together.
+ * One timer for all replicas of a node. What is due within the same millisecond is done in the same turn of the event
+ * loop and at the same time of the clock, so that heartbeats of one moment go out together.
  */
 export class ReplicaTicks {
   private readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -42,7 +45,8 @@ export class ReplicaTicks {
       due.count += 1;
       due.tickings.push(ticking);
       // One that comes and goes is in it several times.
-      if (due.tickings.length > due.count * 2) due.tickings = [...new Set(due.tickings.filter((one) => one.moment === moment))];
+      if (due.tickings.length > due.count * 2)
+        due.tickings = [...new Set(due.tickings.filter((one) => one.moment === moment))];
     }
     if (moment < this.timerAtMs) this.arm(moment);
   }

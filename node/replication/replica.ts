@@ -45,14 +45,16 @@ const COPY_RETRY_MS = 2_000;
 /** Beyond it a follower that is still away gets a copy when it is back: the log must not fill the disk. */
 const LOG_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 /**
- * What is kept for one that catches up: a copy that the log is trimmed past is worth nothing, and under the same load the
- * next one would not be either. That is several minutes of the heaviest load on a shard. Beyond it the copy is given up.
+ * What is kept for one that catches up: a copy that the log is trimmed past is worth nothing, and under the same load
+ * the next one would not be either. That is several minutes of the heaviest load on a shard. Beyond it the copy is
+ * given up.
  */
 const CATCH_UP_LOG_MAX = { entries: 4_000_000, bytes: 8 * 1024 * 1024 * 1024 };
 
 /**
- * How long a follower's read waits for what the primary committed, before the caller is sent there. While writes go on that
- * takes a few milliseconds. It is long enough for a write that waits for a disk, and well below what clients notice.
+ * How long a follower's read waits for what the primary committed, before the caller is sent there. While writes go on
+ * that takes a few milliseconds. It is long enough for a write that waits for a disk, and well below what clients
+ * notice.
  */
 const FOLLOWER_WAIT_MS = 50;
 /** Reads that wait for the same entries ask the primary once in this time: each question is a step of the core. */
@@ -68,7 +70,10 @@ const READ: ReplicaEvent = { type: 'read' };
 const RENEW: ReplicaEvent = { type: 'renew' };
 const NO_ENTRIES: LogEntry[] = [];
 
-/** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
+/**
+ * How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch
+ * up.
+ */
 export interface LogLimits {
   kept: { entries: number; bytes: number };
   away: { entries: number; bytes: number };
@@ -84,7 +89,10 @@ export interface ChangeResult {
   revision: number;
 }
 
-/** `refused`: it held no share in the primary's lease, or not until the end. `lagging`: it did not hear of a commit in time. */
+/**
+ * `refused`: it held no share in the primary's lease, or not until the end. `lagging`: it did not hear of a commit in
+ * time.
+ */
 export const FOLLOWER_READS = ['answered', 'refused', 'lagging'] as const;
 export type FollowerRead = (typeof FOLLOWER_READS)[number];
 
@@ -243,7 +251,12 @@ export class Replica implements ShippableLog, KeptLog {
     return new Promise<WriteResult>((done, fail) => {
       const timer = deadlineTimer(call.deadlineMs - this.clock.monotonicMs(), () => {
         this.writes.remove(writeId);
-        fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
+        fail(
+          new QuiverError(
+            'commit_unknown',
+            `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`,
+          ),
+        );
       });
       const writeId = this.writes.add((answer) => {
         clearTimeout(timer);
@@ -256,8 +269,8 @@ export class Replica implements ShippableLog, KeptLog {
   }
 
   /**
-   * Reads what this replica holds, if it leads the shard, or, for a call to any replica, has a share in the lease of the one
-   * that does: everything acknowledged before the call began is seen. Errors: misrouted, unavailable.
+   * Reads what this replica holds, if it leads the shard, or, for a call to any replica, has a share in the lease of
+   * the one that does: everything acknowledged before the call began is seen. Errors: misrouted, unavailable.
    */
   async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
     // A replica may have nothing to do for weeks, and by numbers that wrap, the end of a permit would come again.
@@ -275,7 +288,10 @@ export class Replica implements ShippableLog, KeptLog {
     }
   }
 
-  /** A client reads the shard, here or on another thread: its followers may soon be asked, too. The primary alone has to know. */
+  /**
+   * A client reads the shard, here or on another thread: its followers may soon be asked, too. The primary alone has to
+   * know.
+   */
   noteRead(nowMs = this.clock.monotonicMs()): void {
     if (this.core.role !== 'primary' || nowMs - this.readNotedMs < READ_NOTED_EVERY_MS) return;
     this.readNotedMs = nowMs;
@@ -285,7 +301,12 @@ export class Replica implements ShippableLog, KeptLog {
   /** A dormant shard has none until somebody needs it, and then after a round trip. */
   private renewLease(): void {
     const nowMs = this.clock.monotonicMs();
-    if (this.core.role !== 'primary' || nowMs - this.renewedMs < RENEWED_EVERY_MS || this.core.mayServe(nowMs) !== 'wait') return;
+    if (
+      this.core.role !== 'primary' ||
+      nowMs - this.renewedMs < RENEWED_EVERY_MS ||
+      this.core.mayServe(nowMs) !== 'wait'
+    )
+      return;
     this.renewedMs = nowMs;
     this.handle(RENEW, nowMs);
   }
@@ -334,7 +355,8 @@ export class Replica implements ShippableLog, KeptLog {
 
   view(): LogView | null {
     const nowMs = this.clock.monotonicMs();
-    if (this.closed || this.installing || this.core.role !== 'primary' || this.core.mayServe(nowMs) !== 'yes') return null;
+    if (this.closed || this.installing || this.core.role !== 'primary' || this.core.mayServe(nowMs) !== 'yes')
+      return null;
     const { epoch, committed, lastSequence } = this.core.status(nowMs);
     return { term: epoch, first: this.storage.state.firstSequence, committed, last: lastSequence };
   }
@@ -347,7 +369,9 @@ export class Replica implements ShippableLog, KeptLog {
   async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
     const { committed } = this.core;
     const found = this.cache.read(from, committed, maxBytes) ?? (await this.storage.read(from, maxBytes));
-    return found.filter(({ sequence }) => sequence <= committed).map(({ sequence, epoch, write }) => ({ sequence, epoch, at: write?.at ?? null, write }));
+    return found
+      .filter(({ sequence }) => sequence <= committed)
+      .map(({ sequence, epoch, write }) => ({ sequence, epoch, at: write?.at ?? null, write }));
   }
 
   shipped({ sequence, at }: LogPlace): void {
@@ -382,8 +406,8 @@ export class Replica implements ShippableLog, KeptLog {
   }
 
   /**
-   * Goes on with the storage that `install` answers, in the place of the one it had, which nothing is asked of meanwhile:
-   * messages are lost, as on a broken stream. When it fails the replica is closed.
+   * Goes on with the storage that `install` answers, in the place of the one it had, which nothing is asked of
+   * meanwhile: messages are lost, as on a broken stream. When it fails the replica is closed.
    */
   async replaceStorage(install: () => Promise<ReplicaStorage>): Promise<void> {
     this.installing = true;
@@ -403,9 +427,9 @@ export class Replica implements ShippableLog, KeptLog {
   }
 
   /**
-   * Drops from the log all that is in it at the call, as soon as it is applied here and no replica needs it any more, also what
-   * is usually kept for one that is away. What is not shipped yet stays until it is. Errors: unavailable when a replica, or the
-   * backup target, does not get there in time. `waits`: told of how many entries wait for the target.
+   * Drops from the log all that is in it at the call, as soon as it is applied here and no replica needs it any more,
+   * also what is usually kept for one that is away. What is not shipped yet stays until it is. Errors: unavailable when
+   * a replica, or the backup target, does not get there in time. `waits`: told of how many entries wait for the target.
    */
   async trimNow(waits: (unshipped: number) => void = () => undefined): Promise<void> {
     const { lastSequence } = this.storage.state;
@@ -422,8 +446,10 @@ export class Replica implements ShippableLog, KeptLog {
         throw new QuiverError('unavailable', why);
       }
       const below = Math.min(this.core.trimmableBelow(), this.unshippedFrom);
-      if (!this.trimming && !this.installing && below > this.storage.state.firstSequence) await this.trimBelow(below, 0);
-      if (this.storage.state.firstSequence <= lastSequence) await this.waiters.next(this.clock.monotonicMs() + TRIM_LOOK_MS);
+      if (!this.trimming && !this.installing && below > this.storage.state.firstSequence)
+        await this.trimBelow(below, 0);
+      if (this.storage.state.firstSequence <= lastSequence)
+        await this.waiters.next(this.clock.monotonicMs() + TRIM_LOOK_MS);
     }
   }
 
@@ -432,7 +458,12 @@ export class Replica implements ShippableLog, KeptLog {
     this.closed = true;
     this.permit?.withdraw();
     this.ticks.set(this.ticking, Infinity);
-    for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
+    for (const answer of this.writes.removeAll())
+      answer({
+        ok: false,
+        kind: 'commit_unknown',
+        reason: 'the node stops; the write is stored once or not at all, and it is safe to try again',
+      });
     this.waiters.wake();
     this.applications.wake();
   }
@@ -443,8 +474,8 @@ export class Replica implements ShippableLog, KeptLog {
   }
 
   /**
-   * A write was given its moment before it was known whether this replica leads. By then others may be in the log, of a primary
-   * whose clock is ahead, and not be applied yet: moments never go back along a log.
+   * A write was given its moment before it was known whether this replica leads. By then others may be in the log, of a
+   * primary whose clock is ahead, and not be applied yet: moments never go back along a log.
    */
   private raiseMoment(payload: Buffer): void {
     const latest = this.storage.state.latestMoment ?? 0;
@@ -456,7 +487,10 @@ export class Replica implements ShippableLog, KeptLog {
   private keptForTarget(): [number, number] {
     const { storage } = this;
     if (!this.isShipped || this.closed || this.installing) return [0, 0];
-    return [Math.max(storage.state.firstSequence, this.heldFrom), Math.min(this.core.trimmableBelow(), storage.newestWithin(this.limits.kept))];
+    return [
+      Math.max(storage.state.firstSequence, this.heldFrom),
+      Math.min(this.core.trimmableBelow(), storage.newestWithin(this.limits.kept)),
+    ];
   }
 
   /** The first entry that is kept for the backup target. */
@@ -529,7 +563,11 @@ export class Replica implements ShippableLog, KeptLog {
       case 'change':
         this.surroundings.changeAssignment(effect).then(
           (result) => this.handle({ type: 'changeAnswer', changeId: effect.assignment.changeId, ...result }),
-          (error: unknown) => this.log.debug({ error, ...this.id }, 'a change of the assignment was not confirmed; it is asked for again'),
+          (error: unknown) =>
+            this.log.debug(
+              { error, ...this.id },
+              'a change of the assignment was not confirmed; it is asked for again',
+            ),
         );
         return;
       case 'snapshot':
@@ -548,10 +586,20 @@ export class Replica implements ShippableLog, KeptLog {
           });
         return;
       case 'lossy':
-        this.surroundings.onFailed(new QuiverError('storage_damaged', `the store ends at ${effect.last} and once acknowledged ${effect.recorded}`));
+        this.surroundings.onFailed(
+          new QuiverError(
+            'storage_damaged',
+            `the store ends at ${effect.last} and once acknowledged ${effect.recorded}`,
+          ),
+        );
         return;
       case 'diverged':
-        this.surroundings.onFailed(new QuiverError('storage_damaged', `entry ${effect.sequence} is applied here and is another one at the primary`));
+        this.surroundings.onFailed(
+          new QuiverError(
+            'storage_damaged',
+            `entry ${effect.sequence} is applied here and is another one at the primary`,
+          ),
+        );
         return;
       case 'unknown':
         return this.fail(new LaterFormatError(`entry ${effect.sequence} of the primary's log`, effect.reason));
@@ -562,7 +610,8 @@ export class Replica implements ShippableLog, KeptLog {
 
   private sendAppend(to: string, message: OutgoingAppend, pace?: SeldomPace): void {
     const before = this.outgoing.get(to);
-    if (message.range === null && before === undefined) return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message), pace);
+    if (message.range === null && before === undefined)
+      return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message), pace);
     const { range, ...rest } = message;
     const header = this.isShipped ? { ...rest, unshippedFrom: Math.max(1, this.unshippedFrom) } : rest;
     if (before === undefined && range !== null) {
@@ -589,16 +638,32 @@ export class Replica implements ShippableLog, KeptLog {
   /** Written out, because it is most of what a quiet node makes. */
   private heartbeatOf(message: OutgoingAppend): AppendMessage {
     const { epoch, from, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare, recorded } = message;
-    const heartbeat: AppendMessage = { epoch, from, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare, recorded, entries: NO_ENTRIES };
+    const heartbeat: AppendMessage = {
+      epoch,
+      from,
+      prev,
+      commit,
+      sentAt,
+      releasesLease,
+      sharesSince,
+      withdrawsShare,
+      recorded,
+      entries: NO_ENTRIES,
+    };
     if (this.isShipped) heartbeat.unshippedFrom = Math.max(1, this.unshippedFrom);
     return heartbeat;
   }
 
-  private async sendFromStorage(to: string, header: Omit<AppendMessage, 'entries'>, range: OutgoingAppend['range']): Promise<void> {
+  private async sendFromStorage(
+    to: string,
+    header: Omit<AppendMessage, 'entries'>,
+    range: OutgoingAppend['range'],
+  ): Promise<void> {
     if (range === null) return this.surroundings.links.sendAppend(to, this.id, { ...header, entries: [] });
     let prev = header.prev;
     for (let from = range.from; from <= range.to && this.stillLeads(header.epoch);) {
-      const read = this.cache.read(from, range.to, APPEND_BYTES_MAX) ?? (await this.storage.read(from, APPEND_BYTES_MAX));
+      const read =
+        this.cache.read(from, range.to, APPEND_BYTES_MAX) ?? (await this.storage.read(from, APPEND_BYTES_MAX));
       if (!this.stillLeads(header.epoch)) return;
       const entries = read.filter(({ sequence }) => sequence <= range.to);
       if (entries.length === 0) return;
@@ -610,8 +675,8 @@ export class Replica implements ShippableLog, KeptLog {
   }
 
   /**
-   * Whether the log is still the one that this replica leads in that epoch. Once another one leads, its entries may be here in
-   * the place of those that were to be sent, and would go out as if they were of the earlier epoch.
+   * Whether the log is still the one that this replica leads in that epoch. Once another one leads, its entries may be
+   * here in the place of those that were to be sent, and would go out as if they were of the earlier epoch.
    */
   private stillLeads(epoch: number): boolean {
     return !this.closed && this.core.role === 'primary' && this.core.epoch === epoch;
@@ -629,7 +694,9 @@ export class Replica implements ShippableLog, KeptLog {
     const most = this.core.hasLearner(nowMs) ? pinnedFrom : Math.min(storage.newestWithin(away), appliedSequence + 1);
     const below = Math.max(wanted, most);
     const { firstSequence } = storage.state;
-    const isLong = below - firstSequence >= TRIM.entries || storage.newestWithin({ entries: Infinity, bytes: kept.bytes + TRIM.bytes }) > firstSequence;
+    const isLong =
+      below - firstSequence >= TRIM.entries ||
+      storage.newestWithin({ entries: Infinity, bytes: kept.bytes + TRIM.bytes }) > firstSequence;
     if (below <= firstSequence || !(isLong || this.makesRoom)) return;
     void this.trimBelow(below, pinnedFrom);
   }
@@ -656,7 +723,11 @@ export class Replica implements ShippableLog, KeptLog {
   /** One that fails, or that the end of the store breaks off, is made up for by the store in its time. */
   private reclaim(storage: ReplicaStorage): void {
     this.makesRoom = false;
-    storage.reclaim().catch((error: unknown) => this.log.debug({ error, ...this.id }, 'what the log took on the disk was not given back yet'));
+    storage
+      .reclaim()
+      .catch((error: unknown) =>
+        this.log.debug({ error, ...this.id }, 'what the log took on the disk was not given back yet'),
+      );
   }
 
   private fail(error: Error): void {
@@ -674,7 +745,11 @@ export class Replica implements ShippableLog, KeptLog {
       // The caller may know of this replica's lead before this node has heard of it.
       const isAhead = verdict === 'misrouted' && call.epoch > (this.core.assignment?.epoch ?? 0);
       if (verdict === 'misrouted' && !isAhead) throw this.elsewhere();
-      if (verdict === 'unavailable') throw new QuiverError('unavailable', `shard ${this.id.shard} has too few replicas in sync; the call may be retried`);
+      if (verdict === 'unavailable')
+        throw new QuiverError(
+          'unavailable',
+          `shard ${this.id.shard} has too few replicas in sync; the call may be retried`,
+        );
       if (!(await this.waiters.next(call.deadlineMs))) throw notInTime(this.id);
     }
   }
@@ -689,7 +764,12 @@ function* parts(header: Omit<AppendMessage, 'entries'>, entries: LogEntry[]): Ge
   let prev = header.prev;
   for (let start = 0; start < entries.length;) {
     let end = start + 1;
-    for (let bytes = entryBytes(entries[start]); end < entries.length && bytes + entryBytes(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += entryBytes(entries[end]);
+    for (
+      let bytes = entryBytes(entries[start]);
+      end < entries.length && bytes + entryBytes(entries[end]) <= APPEND_BYTES_MAX;
+      end += 1
+    )
+      bytes += entryBytes(entries[end]);
     const part = entries.slice(start, end);
     yield { ...header, prev, entries: part };
     const last = part[part.length - 1];

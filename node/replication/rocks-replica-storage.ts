@@ -69,7 +69,14 @@ export class RocksReplicaStorage implements ReplicaStorage {
   /** Aborted first of all when it closes: a digest may have hours to go, and its store can't be closed before. */
   private readonly ending = new AbortController();
 
-  private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites; sizes: number[]; mark: LogMark }) {
+  private constructor(parts: {
+    store: KeyValueStore;
+    shard: LoggedShard;
+    state: ReplicaState;
+    settled: SettledWrites;
+    sizes: number[];
+    mark: LogMark;
+  }) {
     this.store = parts.store;
     this.shard = parts.shard;
     this.state = parts.state;
@@ -86,14 +93,19 @@ export class RocksReplicaStorage implements ReplicaStorage {
     });
     parts.sizes.forEach((bytes, i) => this.sizes.add(parts.state.firstSequence + i, bytes));
     const { lossy } = parts.state;
-    if (lossy !== undefined) this.failure = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
+    if (lossy !== undefined)
+      this.failure = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
   }
 
   /**
    * `markPath` is the file of the log's high-water mark. A log that has lost something is opened, and its state says
    * so. Errors: storage_failed.
    */
-  static async open(parts: { store: KeyValueStore; shard: LoggedShard; markPath: string }): Promise<RocksReplicaStorage> {
+  static async open(parts: {
+    store: KeyValueStore;
+    shard: LoggedShard;
+    markPath: string;
+  }): Promise<RocksReplicaStorage> {
     const { store, shard, markPath } = parts;
     const mark = await LogMark.open(markPath);
     try {
@@ -119,10 +131,15 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   async read(fromSequence: number, maxBytes: number): Promise<LogEntry[]> {
-    if (fromSequence < this.state.firstSequence) throw new QuiverError('internal', `entry ${fromSequence} of the log is trimmed away`);
+    if (fromSequence < this.state.firstSequence)
+      throw new QuiverError('internal', `entry ${fromSequence} of the log is trimmed away`);
     const entries: LogEntry[] = [];
     let bytes = 0;
-    for await (const page of this.store.scan({ from: logKeyFrom(fromSequence), to: LOG_RANGE.to, pageSize: READ_PAGE })) {
+    for await (const page of this.store.scan({
+      from: logKeyFrom(fromSequence),
+      to: LOG_RANGE.to,
+      pageSize: READ_PAGE,
+    })) {
       for (const { key, value } of page) {
         bytes += value.length;
         if (entries.length > 0 && bytes > maxBytes) return entries;
@@ -153,7 +170,11 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   newestWithin(limits: { entries: number; bytes: number }): number {
     const { firstSequence, lastSequence } = this.state;
-    return Math.max(firstSequence, lastSequence + 1 - limits.entries, this.sizes.firstWithin(limits.bytes, lastSequence));
+    return Math.max(
+      firstSequence,
+      lastSequence + 1 - limits.entries,
+      this.sizes.firstWithin(limits.bytes, lastSequence),
+    );
   }
 
   bytesBetween(from: number, below: number): number {
@@ -172,7 +193,9 @@ export class RocksReplicaStorage implements ReplicaStorage {
     if (first <= state.firstSequence) return;
     const from = state.firstSequence;
     const epoch = epochAt(state, first - 1);
-    await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }, ...this.times()], { sync: false });
+    await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }, ...this.times()], {
+      sync: false,
+    });
     state.firstSequence = first;
     state.precedingEpoch = epoch;
     this.sizes.trim(first);
@@ -185,15 +208,20 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   /**
-   * What a store has to know of the times of entries that it has not got in its log: at least those of all that is applied.
-   * Nothing where no entry ever had any.
+   * What a store has to know of the times of entries that it has not got in its log: at least those of all that is
+   * applied. Nothing where no entry ever had any.
    */
   times(): { type: 'put'; key: Buffer; value: Buffer }[] {
     const { latestTimeMs = 0, latestMoment = 0 } = this.state;
-    return latestTimeMs === 0 && latestMoment === 0 ? [] : [{ type: 'put', key: TIMES_KEY, value: pairToBytes(latestTimeMs, latestMoment) }];
+    return latestTimeMs === 0 && latestMoment === 0
+      ? []
+      : [{ type: 'put', key: TIMES_KEY, value: pairToBytes(latestTimeMs, latestMoment) }];
   }
 
-  /** Keeps every entry after the applied ones until it is released, or outrun because the log grew too long (see `trim`). */
+  /**
+   * Keeps every entry after the applied ones until it is released, or outrun because the log grew too long (see
+   * `trim`).
+   */
   pin(): LogPin {
     const pin = { sequence: this.state.appliedSequence + 1 };
     if (this.closing === null) this.pins.add(pin);
@@ -201,11 +229,14 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   /**
-   * The digest of what the replica holds after exactly the entry `sequence`. It waits for that entry for up to `withinMs`.
-   * null: more is applied already, or the entry did not come. Errors: those of digestOf; unavailable also when the
-   * replica closes.
+   * The digest of what the replica holds after exactly the entry `sequence`. It waits for that entry for up to
+   * `withinMs`. null: more is applied already, or the entry did not come. Errors: those of digestOf; unavailable also
+   * when the replica closes.
    */
-  async digestAt(sequence: number, how: { withinMs: number; pace: Pace; stop: AbortSignal }): Promise<ReplicaDigest | null> {
+  async digestAt(
+    sequence: number,
+    how: { withinMs: number; pace: Pace; stop: AbortSignal },
+  ): Promise<ReplicaDigest | null> {
     let digest: Promise<ReplicaDigest> | null = null;
     const stop = AbortSignal.any([how.stop, this.ending.signal]);
     const look = (): Promise<void> =>
@@ -265,7 +296,8 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   private async applyBatch(entries: LogEntry[]): Promise<AppliedEntry[]> {
-    if (entries.length === 0) throw new QuiverError('storage_failed', `the log ends before ${this.state.appliedSequence + 1}`);
+    if (entries.length === 0)
+      throw new QuiverError('storage_failed', `the log ends before ${this.state.appliedSequence + 1}`);
     const last = entries[entries.length - 1];
     const payloads: Buffer[] = [];
     const results: AppliedEntry[] = entries.map(({ sequence }) => ({ sequence, result: null }));
@@ -284,7 +316,10 @@ export class RocksReplicaStorage implements ReplicaStorage {
         const { write } = entries[i];
         if (write !== null) this.settled.finish(write.source, applied[place]);
       });
-      return [...this.settled.changes(), { type: 'put', key: APPLIED_KEY, value: pairToBytes(last.sequence, last.epoch) }];
+      return [
+        ...this.settled.changes(),
+        { type: 'put', key: APPLIED_KEY, value: pairToBytes(last.sequence, last.epoch) },
+      ];
     });
     for (const { sequence } of entries) this.forget(sequence);
     this.state.appliedSequence = last.sequence;

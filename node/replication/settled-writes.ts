@@ -5,17 +5,40 @@ import type { SettledWrite } from './core/replica-state';
 import { sessionKey, sessionOfKey } from './log/log-keys';
 
 /**
- * Sessions remembered; the one that has been quiet longest is dropped first. If a write of it is sent again after that, it
- * can be applied twice. Each thread of a coordinator has a session, and so has each of its starts: docs/operations.md says
- * how many may write at the same time. All replicas must drop the same ones, so another number needs a feature that all of
- * them know (member-version.ts).
+ * Sessions remembered; the one that has been quiet longest is dropped first. If a write of it is sent again after that,
+ * it can be applied twice. Each thread of a coordinator has a session, and so has each of its starts:
+ * docs/operations.md says how many may write at the same time. All replicas must drop the same ones, so another number
+ * needs a feature that all of them know (member-version.ts).
  */
 const SESSIONS_MAX = 256;
-/** Writes remembered for a session that never says what it has settled; coordinators have at most some hundreds under way. */
+/**
+ * Writes remembered for a session that never says what it has settled; coordinators have at most some hundreds under
+ * way.
+ */
 const WRITES_MAX = 4096;
 
-const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a', refused: 'r', outdated: 'o', conflict: 'c', withheld: 'w', excess: 'e' };
-const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent', r: 'refused', o: 'outdated', c: 'conflict', w: 'withheld', e: 'excess' };
+const LETTER_OF: Record<WriteOutcome, string> = {
+  inserted: 'i',
+  updated: 'u',
+  deleted: 'd',
+  absent: 'a',
+  refused: 'r',
+  outdated: 'o',
+  conflict: 'c',
+  withheld: 'w',
+  excess: 'e',
+};
+const OUTCOME_OF: Record<string, WriteOutcome> = {
+  i: 'inserted',
+  u: 'updated',
+  d: 'deleted',
+  a: 'absent',
+  r: 'refused',
+  o: 'outdated',
+  c: 'conflict',
+  w: 'withheld',
+  e: 'excess',
+};
 
 interface Known {
   sequence: number;
@@ -26,7 +49,13 @@ interface Known {
 }
 
 /** A write as it is stored. The versions are left out where there are none: members of before them do so, too. */
-type StoredWrite = [requestNumber: number, sequence: number, outcomes: string, firstVersion?: number, present?: number[]];
+type StoredWrite = [
+  requestNumber: number,
+  sequence: number,
+  outcomes: string,
+  firstVersion?: number,
+  present?: number[],
+];
 
 interface Session {
   settledBelow: number;
@@ -50,14 +79,22 @@ export class SettledWrites {
     const settled = new SettledWrites();
     for (const { key, value } of entries) {
       const json = JSON.parse(value.toString()) as { below: number; last: number; writes: StoredWrite[] };
-      const writes = new Map(json.writes.map(([requestNumber, sequence, outcomes, firstVersion = 0, present = []]) => [requestNumber, { sequence, outcomes, firstVersion, present }]));
+      const writes = new Map(
+        json.writes.map(([requestNumber, sequence, outcomes, firstVersion = 0, present = []]) => [
+          requestNumber,
+          { sequence, outcomes, firstVersion, present },
+        ]),
+      );
       settled.sessions.set(sessionOfKey(key), { settledBelow: json.below, last: json.last, writes });
     }
     return settled;
   }
 
   /** Records an entry that is about to be applied. Answers whether its write is new, or which entry it repeats. */
-  begin(source: WriteSource, sequence: number): { type: 'new' } | { type: 'givenUp' } | { type: 'repeats'; sequence: number } {
+  begin(
+    source: WriteSource,
+    sequence: number,
+  ): { type: 'new' } | { type: 'givenUp' } | { type: 'repeats'; sequence: number } {
     const session = this.sessions.get(source.session) ?? { settledBelow: 0, last: 0, writes: new Map<number, Known>() };
     this.sessions.set(source.session, session);
     this.touched.add(source.session);
@@ -128,5 +165,7 @@ function sessionToBytes({ settledBelow, last, writes }: Session): Buffer {
 
 function storedWrite([requestNumber, { sequence, outcomes, firstVersion, present }]: [number, Known]): StoredWrite {
   if (firstVersion === 0) return [requestNumber, sequence, outcomes];
-  return present.length === 0 ? [requestNumber, sequence, outcomes, firstVersion] : [requestNumber, sequence, outcomes, firstVersion, present];
+  return present.length === 0
+    ? [requestNumber, sequence, outcomes, firstVersion]
+    : [requestNumber, sequence, outcomes, firstVersion, present];
 }

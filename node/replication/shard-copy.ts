@@ -6,7 +6,15 @@ import { makeStableFolder, syncFolder } from '../../shared/base/files/stable-fol
 import type { KeyValueChange, KeyValueEntry, KeyValueStore } from '../engine/kv/key-value-store';
 import { SPEC_KEY } from '../engine/records/record-keys';
 import { mustBeKnownShard } from '../engine/records/shard-format';
-import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log/log-keys';
+import {
+  APPLIED_KEY,
+  BASE_KEY,
+  COPIED_RANGE,
+  isCopied,
+  pairFromBytes,
+  pairToBytes,
+  PROMISES_KEY,
+} from './log/log-keys';
 
 /**
  * A copy of a shard as a sequence of chunks, all from one consistent view of its store:
@@ -19,8 +27,14 @@ import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToByt
 const CHUNK_BYTES = 1024 * 1024;
 const HEAD_BYTES = 12;
 
-/** The chunks of a copy. `besides`: entries that it has in the place of what the store has of them, as they are at its end. */
-export async function* chunksOf(store: KeyValueStore, besides: () => readonly KeyValueEntry[] = () => []): AsyncIterable<Buffer> {
+/**
+ * The chunks of a copy. `besides`: entries that it has in the place of what the store has of them, as they are at its
+ * end.
+ */
+export async function* chunksOf(
+  store: KeyValueStore,
+  besides: () => readonly KeyValueEntry[] = () => [],
+): AsyncIterable<Buffer> {
   let number = 0;
   let entries: { key: Buffer; value: Buffer }[] = [];
   let bytes = 0;
@@ -44,8 +58,8 @@ export async function* chunksOf(store: KeyValueStore, besides: () => readonly Ke
  * Replaces the content of `folder`, whose store must be closed, with a copy. The copy is first written to another
  * folder, complete and on stable storage; nothing of the old data is left. The promises that the replica made are kept.
  * Answers the position up to which the copy reaches. Errors: storage_failed for a copy that is damaged, out of order or
- * ends early, unavailable when it may not replace the data, LaterFormatError for one of a later version. The old data are
- * still there then.
+ * ends early, unavailable when it may not replace the data, LaterFormatError for one of a later version. The old data
+ * are still there then.
  */
 export async function installCopy(parts: {
   folder: string;
@@ -72,7 +86,8 @@ export async function installCopy(parts: {
     await store.close();
   }
   await syncFolder(incoming);
-  if (!parts.mayTakePlace(position)) throw new QuiverError('unavailable', `a copy up to ${position.sequence} comes too late`);
+  if (!parts.mayTakePlace(position))
+    throw new QuiverError('unavailable', `a copy up to ${position.sequence} comes too late`);
   await rename(parts.folder, outgoing).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
@@ -84,14 +99,19 @@ export async function installCopy(parts: {
 
 /** Finishes or undoes an installation that a crash interrupted; does nothing if there was none. */
 export async function settleCopy(folder: string): Promise<void> {
-  // The old data were moved aside and the new ones have not replaced them yet. Only the old ones are certainly complete.
+  // The old data were moved aside and the new ones have not replaced them yet. Only the old ones are certainly
+  // complete.
   await rename(`${folder}.outgoing`, folder).catch(() => undefined);
-  await Promise.all([rm(`${folder}.incoming`, { recursive: true, force: true }), rm(`${folder}.outgoing`, { recursive: true, force: true })]);
+  await Promise.all([
+    rm(`${folder}.incoming`, { recursive: true, force: true }),
+    rm(`${folder}.outgoing`, { recursive: true, force: true }),
+  ]);
 }
 
 /** Removes what a replica has on the disk, and what an interrupted installation left beside it. */
 export async function removeReplica(folder: string): Promise<void> {
-  for (const path of [`${folder}.incoming`, `${folder}.outgoing`, folder]) await rm(path, { recursive: true, force: true });
+  for (const path of [`${folder}.incoming`, `${folder}.outgoing`, folder])
+    await rm(path, { recursive: true, force: true });
 }
 
 /**
@@ -140,7 +160,8 @@ function chunkToBytes(number: number, entries: { key: Buffer; value: Buffer }[])
 }
 
 function chunkFromBytes(bytes: Buffer): { number: number; entries: { key: Buffer; value: Buffer }[] } {
-  if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) throw damaged('a chunk does not match its checksum');
+  if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4)))
+    throw damaged('a chunk does not match its checksum');
   const entries: { key: Buffer; value: Buffer }[] = [];
   let at = HEAD_BYTES;
   for (let left = bytes.readUInt32LE(8); left > 0; left -= 1) {

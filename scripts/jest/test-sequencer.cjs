@@ -43,10 +43,10 @@ const KINDS = [
 ];
 
 /**
- * The order in which test files start. Left alone, Jest goes by what it measured at its last run, which a fresh clone and
- * continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: of four
- * workers, three shall have the one and one the other, as long as there is both. The longest start first, so that none is
- * left over at the end.
+ * The order in which test files start. Left alone, Jest goes by what it measured at its last run, which a fresh clone
+ * and continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: of
+ * four workers, three shall have the one and one the other, as long as there is both. The longest start first, so that
+ * none is left over at the end.
  */
 module.exports = class TestSequencer extends Sequencer {
   /**

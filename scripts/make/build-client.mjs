@@ -1,5 +1,5 @@
-// Builds the package of the TypeScript client into clients/typescript/dist: each source as an ES module and as CommonJS, with
-// its declarations beside it, and one file for browsers.
+// Builds the package of the TypeScript client into clients/typescript/dist: each source as an ES module and as
+// CommonJS, with its declarations beside it, and one file for browsers.
 //
 //   node scripts/make/build-client.mjs [FOLDER]    into another folder
 import { spawnSync } from 'node:child_process';
@@ -25,11 +25,20 @@ export async function buildClient(dist = join(CLIENT, 'dist')) {
   rmSync(dist, { recursive: true, force: true });
   const sources = join(CLIENT, 'src');
   const types = join(dist, 'types');
-  const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', CLIENT, '--outDir', types], { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', CLIENT, '--outDir', types],
+    { encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(stdout);
   for (const { folder, format, type } of KINDS) {
     for (const file of filesUnder(sources)) {
-      const { code } = await transform(readFileSync(join(sources, file), 'utf8'), { loader: 'ts', format, target: TARGET, sourcefile: file });
+      const { code } = await transform(readFileSync(join(sources, file), 'utf8'), {
+        loader: 'ts',
+        format,
+        target: TARGET,
+        sourcefile: file,
+      });
       write(join(dist, folder, file.replace(/\.ts$/, '.js')), type === 'module' ? withEndings(code) : code);
     }
     for (const file of filesUnder(types)) {

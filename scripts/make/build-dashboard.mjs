@@ -27,7 +27,9 @@ export async function buildDashboard(root, folder) {
   const favicon = writeAsset(folder, 'favicon.svg', readFileSync(join(sources, 'favicon.svg')));
 
   const workers = await bundle(sources, folder, Object.values(WORKERS), {});
-  const addresses = Object.fromEntries(Object.entries(WORKERS).map(([name, entry]) => [name, JSON.stringify(`./${basename(workers.entries[entry])}`)]));
+  const addresses = Object.fromEntries(
+    Object.entries(WORKERS).map(([name, entry]) => [name, JSON.stringify(`./${basename(workers.entries[entry])}`)]),
+  );
   const page = await bundle(sources, folder, ['main.tsx'], addresses);
 
   const html = readFileSync(join(sources, 'index.html'), 'utf8')
@@ -38,7 +40,11 @@ export async function buildDashboard(root, folder) {
     .replace(/\n\s*/g, '\n');
   writeFileSync(join(folder, 'index.html'), html);
   writeFileSync(join(folder, 'licenses.txt'), licensesOf(root, [...workers.packages, ...page.packages]));
-  await Promise.all([favicon, 'licenses.txt', ...workers.files, ...page.files, 'index.html'].map((file) => compress(join(folder, file))));
+  await Promise.all(
+    [favicon, 'licenses.txt', ...workers.files, ...page.files, 'index.html'].map((file) =>
+      compress(join(folder, file)),
+    ),
+  );
 }
 
 /**
@@ -71,8 +77,12 @@ async function bundle(sources, folder, entries, define) {
     logLevel: 'error',
     metafile: true,
   });
-  const packages = Object.keys(metafile.inputs).flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
-  /** @type {{ files: string[], entries: Record<string, string>, styles: Record<string, string>, packages: string[] }} */
+  const packages = Object.keys(metafile.inputs).flatMap(
+    (path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+  );
+  /**
+   * @type {{ files: string[], entries: Record<string, string>, styles: Record<string, string>, packages: string[] }}
+   */
   const built = { files: [], entries: {}, styles: {}, packages };
   for (const [path, { entryPoint, cssBundle }] of Object.entries(metafile.outputs)) {
     const file = `assets/${basename(path)}`;
@@ -94,7 +104,10 @@ function licensesOf(root, packages) {
     const folder = join(root, 'node_modules', name);
     const { version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const file = existsSync(folder) ? readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry)) : undefined;
-    const text = file === undefined ? `${license}, ${author?.name ?? author ?? 'its authors'}\n` : readFileSync(join(folder, file), 'utf8');
+    const text =
+      file === undefined
+        ? `${license}, ${author?.name ?? author ?? 'its authors'}\n`
+        : readFileSync(join(folder, file), 'utf8');
     return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
   return `The dashboard holds these packages.\n\n${texts.join('\n---\n\n')}`;
@@ -118,7 +131,10 @@ async function compress(file) {
   const plain = readFileSync(file);
   const forms = {
     '.gz': await promisify(gzip)(plain, { level: 9 }),
-    '.br': await promisify(brotliCompress)(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } }),
+    '.br': await promisify(brotliCompress)(plain, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length },
+    }),
   };
-  for (const [ending, form] of Object.entries(forms)) if (form.length < plain.length) writeFileSync(file + ending, form);
+  for (const [ending, form] of Object.entries(forms))
+    if (form.length < plain.length) writeFileSync(file + ending, form);
 }

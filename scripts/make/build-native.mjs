@@ -1,6 +1,6 @@
-// Builds the native addons with the machine's own C++ compiler: one call per source file, one to link. Headers come from
-// node-api-headers and node-addon-api, so nothing is downloaded. An addon is not built again if its sources, flags,
-// compiler and Node ABI are the same as in its last build.
+// Builds the native addons with the machine's own C++ compiler: one call per source file, one to link. Headers come
+// from node-api-headers and node-addon-api, so nothing is downloaded. An addon is not built again if its sources,
+// flags, compiler and Node ABI are the same as in its last build.
 //
 //   node scripts/make/build-native.mjs
 import { spawn } from 'node:child_process';
@@ -13,15 +13,24 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** @typedef {{ name: string, folder: string, inner?: string[], library: 'faiss' | 'rocksdb' | null, common: boolean }} Addon */
+/**
+ * @typedef {{ name: string, folder: string, inner?: string[], library: 'faiss' | 'rocksdb' | null, common: boolean }}
+ * Addon
+ */
 
 /**
- * Every addon: the sources in `folder`, and in those `inner` ones, become `folder`/build/`name`.node; `library` is linked
- * in, and `common` says whether the sources in COMMON_FOLDER are included.
+ * Every addon: the sources in `folder`, and in those `inner` ones, become `folder`/build/`name`.node; `library` is
+ * linked in, and `common` says whether the sources in COMMON_FOLDER are included.
  * @type {Addon[]}
  */
 export const ADDONS = [
-  { name: 'vectors', folder: 'node/engine/native', inner: ['cells', 'codes', 'files', 'filter', 'graph', 'lists', 'rows', 'search'], library: 'faiss', common: true },
+  {
+    name: 'vectors',
+    folder: 'node/engine/native',
+    inner: ['cells', 'codes', 'files', 'filter', 'graph', 'lists', 'rows', 'search'],
+    library: 'faiss',
+    common: true,
+  },
   { name: 'body-scanner', folder: 'coordinator/api/native', library: null, common: false },
   { name: 'store', folder: 'node/engine/kv/native', library: 'rocksdb', common: true },
 ];
@@ -46,8 +55,8 @@ export const COMPILER = process.env.CXX || 'g++';
 const IS_MAC = process.platform === 'darwin';
 
 /**
- * Builds what is out of date. `log` gets one line per addon built. Resolves to the names of these addons. Rejects with an
- * Error whose message is one line for the user (a missing compiler or library, or the compiler's first error).
+ * Builds what is out of date. `log` gets one line per addon built. Resolves to the names of these addons. Rejects with
+ * an Error whose message is one line for the user (a missing compiler or library, or the compiler's first error).
  * @param {{ log?: (line: string) => void }} [options]
  */
 export async function buildNative({ log = () => {} } = {}) {
@@ -80,7 +89,9 @@ async function buildAddon(addon, { log, compile }) {
   mkdirSync(objects, { recursive: true });
   try {
     const objectOf = (/** @type {string} */ source) => join(objects, `${basename(source)}.o`);
-    await settledAll(sources.map((source) => compile(() => run(COMPILER, [...flags, '-c', source, '-o', objectOf(source)]))));
+    await settledAll(
+      sources.map((source) => compile(() => run(COMPILER, [...flags, '-c', source, '-o', objectOf(source)]))),
+    );
     const linked = join(objects, `${addon.name}.node`);
     await run(COMPILER, [...sources.map(objectOf), '-o', linked, ...linkFlags(addon)]);
     renameSync(linked, output);
@@ -104,11 +115,19 @@ export function foldersOf(addon) {
 /** @param {Addon} addon */
 export function compileFlags(addon) {
   const require = createRequire(join(ROOT, 'package.json'));
-  const flags = ['-O3', `-std=c++${addon.library === 'rocksdb' ? rocksdbStandard() : 17}`, '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
+  const flags = [
+    '-O3',
+    `-std=c++${addon.library === 'rocksdb' ? rocksdbStandard() : 17}`,
+    '-fPIC',
+    '-fvisibility=hidden',
+    '-DNAPI_VERSION=8',
+    '-DNODE_GYP_MODULE_NAME=addon',
+  ];
   flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
   // A switch over an enum names every value: a new one that is forgotten somewhere does not compile.
   flags.push('-Werror=switch', '-Werror=switch-enum', '-Werror=return-type');
-  // The oldest x86 with the byte shuffles and the CRC instruction that the code uses; faster kernels are chosen at run time.
+  // The oldest x86 with the byte shuffles and the CRC instruction that the code uses; faster kernels are chosen at run
+  // time.
   if (process.arch === 'x64') flags.push('-march=x86-64-v2');
   for (const [module, inner] of [
     ['node-api-headers', 'include'],
@@ -122,27 +141,41 @@ export function compileFlags(addon) {
   }
   if (addon.common) flags.push(`-I${join(ROOT, COMMON_FOLDER)}`);
   if (addon.inner) flags.push(`-I${join(ROOT, addon.folder)}`);
-  if (addon.library === 'rocksdb' && IS_MAC) flags.push(...existing(['/opt/homebrew/include', '/usr/local/include'], '-I'));
+  if (addon.library === 'rocksdb' && IS_MAC)
+    flags.push(...existing(['/opt/homebrew/include', '/usr/local/include'], '-I'));
   if (addon.library === 'faiss') {
     flags.push(...(IS_MAC ? ['-Xpreprocessor', '-fopenmp'] : ['-fopenmp']));
-    if (IS_MAC) flags.push(...existing(['/opt/homebrew/include', '/opt/homebrew/opt/libomp/include', '/usr/local/opt/libomp/include'], '-I'));
+    if (IS_MAC)
+      flags.push(
+        ...existing(
+          ['/opt/homebrew/include', '/opt/homebrew/opt/libomp/include', '/usr/local/opt/libomp/include'],
+          '-I',
+        ),
+      );
   }
   return flags;
 }
 
 /** @param {Addon} addon */
 export function linkFlags(addon) {
-  const flags = IS_MAC ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared', '-Wl,--gc-sections', '-Wl,--as-needed', '-pthread'];
+  const flags = IS_MAC
+    ? ['-bundle', '-undefined', 'dynamic_lookup']
+    : ['-shared', '-Wl,--gc-sections', '-Wl,--as-needed', '-pthread'];
   if (addon.library === null) return flags;
   if (IS_MAC) flags.push(...existing(LIBRARY_FOLDERS, '-L'));
   if (addon.library === 'rocksdb') {
-    if (!findLibrary(['librocksdb.so', 'librocksdb.dylib'])) throw new Error('RocksDB is missing: install librocksdb-dev (Debian), rocksdb-devel (Fedora) or rocksdb (Homebrew)');
+    if (!findLibrary(['librocksdb.so', 'librocksdb.dylib']))
+      throw new Error(
+        'RocksDB is missing: install librocksdb-dev (Debian), rocksdb-devel (Fedora) or rocksdb (Homebrew)',
+      );
     return [...flags, '-lrocksdb'];
   }
   const faiss = findLibrary(['libfaiss.a']) ?? (findLibrary(['libfaiss.so', 'libfaiss.dylib']) && '-lfaiss');
-  if (!faiss) throw new Error('FAISS is missing: install libfaiss-dev (Debian), faiss-devel (Fedora) or faiss (Homebrew)');
+  if (!faiss)
+    throw new Error('FAISS is missing: install libfaiss-dev (Debian), faiss-devel (Fedora) or faiss (Homebrew)');
   const blas = ['openblas', 'blas'].find((name) => findLibrary([`lib${name}.so`, `lib${name}.a`, `lib${name}.dylib`]));
-  if (!blas && !IS_MAC) throw new Error('a BLAS is missing: install libopenblas-dev (Debian) or openblas-devel (Fedora)');
+  if (!blas && !IS_MAC)
+    throw new Error('a BLAS is missing: install libopenblas-dev (Debian) or openblas-devel (Fedora)');
   flags.push(faiss, blas ? `-l${blas}` : '-framework Accelerate');
   if (findLibrary(['liblapack.so', 'liblapack.a'])) flags.push('-llapack');
   flags.push(IS_MAC ? '-lomp' : '-fopenmp');
@@ -151,7 +184,9 @@ export function linkFlags(addon) {
 
 /** RocksDB's headers need C++20 from version 10 on; C++17 compiles a quarter faster, so it is used before that. */
 function rocksdbStandard() {
-  const file = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'].map((folder) => join(folder, 'rocksdb', 'version.h')).find((path) => existsSync(path));
+  const file = ['/usr/include', '/usr/local/include', '/opt/homebrew/include']
+    .map((folder) => join(folder, 'rocksdb', 'version.h'))
+    .find((path) => existsSync(path));
   const major = file === undefined ? null : /define ROCKSDB_MAJOR (\d+)/.exec(readFileSync(file, 'utf8'));
   return major !== null && Number(major[1]) < 10 ? 17 : 20;
 }
@@ -194,7 +229,9 @@ export function filesOf(folder, name) {
  */
 function fingerprint(folders, ...parts) {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([process.versions.modules, process.versions.napi, process.platform, process.arch, COMPILER, parts]));
+  hash.update(
+    JSON.stringify([process.versions.modules, process.versions.napi, process.platform, process.arch, COMPILER, parts]),
+  );
   for (const file of folders.flatMap((folder) => filesOf(folder, /\.(cc|h)$/))) {
     hash.update(`\n${file.slice(ROOT.length)}\n`).update(readFileSync(file));
   }
@@ -244,11 +281,18 @@ function run(command, args) {
     let messages = '';
     child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
     child.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-      reject(new Error(error.code === 'ENOENT' ? `no C++ compiler: ${command} is not there; install g++ or set CXX` : String(error.message)));
+      reject(
+        new Error(
+          error.code === 'ENOENT'
+            ? `no C++ compiler: ${command} is not there; install g++ or set CXX`
+            : String(error.message),
+        ),
+      );
     });
     child.on('close', (code) => {
       if (code === 0) return resolve();
-      const line = messages.split('\n').find((text) => /error|undefined reference|cannot find/i.test(text)) ?? `exit code ${code}`;
+      const line =
+        messages.split('\n').find((text) => /error|undefined reference|cannot find/i.test(text)) ?? `exit code ${code}`;
       reject(new Error(`${command} failed: ${line.trim()}`));
     });
   });

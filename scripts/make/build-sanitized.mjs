@@ -8,7 +8,14 @@ import { ROOT } from '../setup.mjs';
 
 const OUTPUT = join(ROOT, 'data', 'sanitized');
 /** Fast enough for a fuzzer, with frames and lines for reports. These come after the usual flags and override them. */
-const FLAGS = ['-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined', '-fno-sanitize=vptr', '-fno-sanitize-recover=undefined'];
+const FLAGS = [
+  '-O1',
+  '-g',
+  '-fno-omit-frame-pointer',
+  '-fsanitize=address,undefined',
+  '-fno-sanitize=vptr',
+  '-fno-sanitize-recover=undefined',
+];
 
 /**
  * Builds what is older than its sources. Errors: that of the compiler, with its output.
@@ -21,8 +28,15 @@ export async function buildSanitized({ log = () => {} } = {}) {
     const output = join(OUTPUT, `${addon.name}.node`);
     if (existsSync(output) && files.every((file) => statSync(file).mtimeMs < statSync(output).mtimeMs)) continue;
     const sources = files.filter((file) => file.endsWith('.cc'));
-    const { status, stderr, error } = spawnSync(COMPILER, [...compileFlags(addon), ...FLAGS, ...sources, '-o', output, ...linkFlags(addon)], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`${COMPILER} failed for ${addon.name} with sanitizers: ${error?.message ?? stderr.slice(0, 2_000)}`);
+    const { status, stderr, error } = spawnSync(
+      COMPILER,
+      [...compileFlags(addon), ...FLAGS, ...sources, '-o', output, ...linkFlags(addon)],
+      { encoding: 'utf8' },
+    );
+    if (status !== 0)
+      throw new Error(
+        `${COMPILER} failed for ${addon.name} with sanitizers: ${error?.message ?? stderr.slice(0, 2_000)}`,
+      );
     log(`built ${output}`);
   }
 }
@@ -32,7 +46,8 @@ export async function buildSanitized({ log = () => {} } = {}) {
  * the sanitizer's library has to be loaded first.
  */
 export function sanitizerEnvironment() {
-  const library = (/** @type {string} */ name) => spawnSync(COMPILER, [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
+  const library = (/** @type {string} */ name) =>
+    spawnSync(COMPILER, [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
   return {
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
     // Node's own memory at exit is not a leak of ours, and V8 handles some signals itself.

@@ -17,7 +17,9 @@ const PROGRAMS = {
 /** The threads, which Node loads as any file. */
 const THREADS = ['front-thread', 'cluster-front-thread', 'read-thread', 'embedding-worker', 'projection-worker'];
 
-/** Packages that are loaded from their own folders: because they look for files there, and only when they are needed. */
+/**
+ * Packages that are loaded from their own folders: because they look for files there, and only when they are needed.
+ */
 const APART = [
   '@aws-sdk/credential-provider-node',
   '@huggingface/transformers',
@@ -44,8 +46,8 @@ const WITHOUT_LANGUAGES = {
 };
 
 /**
- * Bundles the compiled sources in `dist` into `dist`/programs. Rejects when a file can't be found, or a role has an import(),
- * see load-program.cjs.
+ * Bundles the compiled sources in `dist` into `dist`/programs. Rejects when a file can't be found, or a role has an
+ * import(), see load-program.cjs.
  * @param {string} dist
  */
 export async function bundlePrograms(dist) {
@@ -70,6 +72,7 @@ export async function bundlePrograms(dist) {
   });
   for (const [file, { imports }] of Object.entries(metafile.outputs)) {
     const isThread = THREADS.includes(basename(file, '.js'));
-    if (!isThread && imports.some(({ kind }) => kind === 'dynamic-import')) throw new Error(`there is an import() in ${file}`);
+    if (!isThread && imports.some(({ kind }) => kind === 'dynamic-import'))
+      throw new Error(`there is an import() in ${file}`);
   }
 }

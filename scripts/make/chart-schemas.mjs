@@ -1,6 +1,6 @@
-// Writes the schemas against which the chart's manifests are checked: Kubernetes' own, of the oldest and the newest version
-// that the chart supports, and those of the custom resources that it creates. All come from the projects' Go modules. Run it
-// when the versions below change. The files are committed, so that tests need neither Go nor a network.
+// Writes the schemas against which the chart's manifests are checked: Kubernetes' own, of the oldest and the newest
+// version that the chart supports, and those of the custom resources that it creates. All come from the projects' Go
+// modules. Run it when the versions below change. The files are committed, so that tests need neither Go nor a network.
 //
 //   node scripts/make/chart-schemas.mjs
 import { spawnSync } from 'node:child_process';
@@ -36,7 +36,19 @@ const CUSTOM_RESOURCES = [
   [PROMETHEUS_OPERATOR, 'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml'],
 ];
 /** The keywords that ajv knows and that are useful; descriptions and Kubernetes' own annotations are left out. */
-const KEYWORDS = ['type', 'required', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', '$ref'];
+const KEYWORDS = [
+  'type',
+  'required',
+  'enum',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  '$ref',
+];
 
 /** @param {string} module */
 function folderOf(module) {
@@ -53,14 +65,21 @@ function strict(schema) {
   if (schema.format === 'int-or-string' || schema['x-kubernetes-int-or-string']) return { type: ['integer', 'string'] };
   const result = Object.fromEntries(Object.entries(schema).filter(([key]) => KEYWORDS.includes(key)));
   // Go's flag for case-insensitivity; JavaScript has it only for a whole expression.
-  if (result.pattern?.includes('(?i)')) result.pattern = result.pattern.replace('(?i)', '').replace(/[a-z]/gi, (/** @type {string} */ letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+  if (result.pattern?.includes('(?i)'))
+    result.pattern = result.pattern
+      .replace('(?i)', '')
+      .replace(/[a-z]/gi, (/** @type {string} */ letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
   if (schema.properties) {
-    result.properties = Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, strict(property)]));
+    result.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, property]) => [name, strict(property)]),
+    );
     if (!schema['x-kubernetes-preserve-unknown-fields']) result.additionalProperties = false;
   }
   if (schema.items) result.items = strict(schema.items);
-  if (typeof schema.additionalProperties === 'object') result.additionalProperties = strict(schema.additionalProperties);
-  for (const word of ['allOf', 'anyOf', 'oneOf']) if (schema[word] && !schema.properties) result[word] = schema[word].map(strict);
+  if (typeof schema.additionalProperties === 'object')
+    result.additionalProperties = strict(schema.additionalProperties);
+  for (const word of ['allOf', 'anyOf', 'oneOf'])
+    if (schema[word] && !schema.properties) result[word] = schema[word].map(strict);
   return result;
 }
 
@@ -111,7 +130,8 @@ function customSchemas() {
 const write = (name, schemas) => writeFileSync(join(FOLDER, name), `${JSON.stringify(sorted(schemas), null, 1)}\n`);
 /** @type {(value: any) => any} */
 const sorted = (value) => {
-  if (Array.isArray(value) || typeof value !== 'object' || value === null) return Array.isArray(value) ? value.map(sorted) : value;
+  if (Array.isArray(value) || typeof value !== 'object' || value === null)
+    return Array.isArray(value) ? value.map(sorted) : value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()

@@ -1,5 +1,6 @@
-// Writes the types of the TypeScript client from the service's OpenAPI document: an interface for each named schema, and
-// for each operation its query, its body and its answer, as the client takes and gives them: vectors are Float32Array.
+// Writes the types of the TypeScript client from the service's OpenAPI document: an interface for each named schema,
+// and for each operation its query, its body and its answer, as the client takes and gives them: vectors are
+// Float32Array.
 
 const INDENT = '  ';
 const STRICT = 'strict';
@@ -16,12 +17,20 @@ const STRICT = 'strict';
  */
 function clientTypes(document) {
   const named = Object.entries(document.components.schemas).filter(([name]) => name !== 'ErrorEnvelope');
-  const components = named.map(([name, schema]) => `${comment(schema.description, '')}export interface ${name} ${typeOf(schema, 'answer', '')}\n`);
+  const components = named.map(
+    ([name, schema]) => `${comment(schema.description, '')}export interface ${name} ${typeOf(schema, 'answer', '')}\n`,
+  );
   const operations = operationsOf(document).map(({ id, method, path, operation }) => {
     const { summary, description } = operation;
-    const lines = [comment(`${summary}: ${method.toUpperCase()} ${path}\n\n${withoutMeanings(description)}`, INDENT), `${INDENT}${id}: {\n`];
-    const query = operation.parameters.filter((/** @type {Schema} */ parameter) => parameter.in === 'query' && parameter.name !== STRICT);
-    if (query.length > 0) lines.push(`${INDENT.repeat(2)}query: ${typeOf(queryObject(query), 'request', INDENT.repeat(2))};\n`);
+    const lines = [
+      comment(`${summary}: ${method.toUpperCase()} ${path}\n\n${withoutMeanings(description)}`, INDENT),
+      `${INDENT}${id}: {\n`,
+    ];
+    const query = operation.parameters.filter(
+      (/** @type {Schema} */ parameter) => parameter.in === 'query' && parameter.name !== STRICT,
+    );
+    if (query.length > 0)
+      lines.push(`${INDENT.repeat(2)}query: ${typeOf(queryObject(query), 'request', INDENT.repeat(2))};\n`);
     const content = operation.requestBody?.content ?? {};
     const body = withoutStrict(content['application/json']?.schema ?? content['multipart/form-data']?.schema);
     if (body !== undefined) lines.push(`${INDENT.repeat(2)}body: ${typeOf(body, 'request', INDENT.repeat(2))};\n`);
@@ -52,7 +61,12 @@ function withoutStrict(body) {
  */
 function operationsOf(document) {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(/** @type {Schema} */ (methods)).map(([method, operation]) => ({ id: operation.operationId, method, path, operation })),
+    Object.entries(/** @type {Schema} */ (methods)).map(([method, operation]) => ({
+      id: operation.operationId,
+      method,
+      path,
+      operation,
+    })),
   );
 }
 
@@ -61,7 +75,9 @@ function answerOf(operation) {
   const [type, { schema }] = Object.entries(operation.responses[200].content)[0];
   if (type !== 'application/json') return 'string';
   const success = schema.oneOf?.find((/** @type {Schema} */ form) => form.properties?.status?.const === 'success');
-  return success === undefined ? 'Record<string, unknown>' : typeOf(success.properties.data, 'answer', INDENT.repeat(2));
+  return success === undefined
+    ? 'Record<string, unknown>'
+    : typeOf(success.properties.data, 'answer', INDENT.repeat(2));
 }
 
 /**
@@ -85,11 +101,14 @@ function queryObject(parameters) {
 function typeOf(schema, side, indent) {
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1);
   if (schema.const !== undefined) return JSON.stringify(schema.const).replaceAll('"', "'");
-  if (schema.enum !== undefined) return schema.enum.map((/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('"', "'")).join(' | ');
+  if (schema.enum !== undefined)
+    return schema.enum.map((/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('"', "'")).join(' | ');
   if (isVector(schema, side)) return side === 'request' ? 'VectorLike' : 'Float32Array';
   const forms = schema.anyOf ?? schema.oneOf;
-  if (forms !== undefined) return [...new Set(forms.map((/** @type {Schema} */ form) => typeOf(form, side, indent)))].join(' | ');
-  if (Array.isArray(schema.type)) return schema.type.map((/** @type {string} */ type) => typeOf({ ...schema, type }, side, indent)).join(' | ');
+  if (forms !== undefined)
+    return [...new Set(forms.map((/** @type {Schema} */ form) => typeOf(form, side, indent)))].join(' | ');
+  if (Array.isArray(schema.type))
+    return schema.type.map((/** @type {string} */ type) => typeOf({ ...schema, type }, side, indent)).join(' | ');
   switch (schema.type) {
     case 'string':
       return 'string';
@@ -118,7 +137,10 @@ function typeOf(schema, side, indent) {
  */
 function isVector(schema, side) {
   const forms = schema.oneOf ?? schema.anyOf;
-  if (forms !== undefined) return forms.length === 2 && forms.some(isBase64) && forms.some((/** @type {Schema} */ form) => form.type === 'array');
+  if (forms !== undefined)
+    return (
+      forms.length === 2 && forms.some(isBase64) && forms.some((/** @type {Schema} */ form) => form.type === 'array')
+    );
   return side === 'answer' && isBase64(schema);
 }
 

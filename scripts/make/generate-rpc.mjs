@@ -1,4 +1,5 @@
-// Writes the TypeScript types of proto/quiver into shared/wire/generated, or into the folder given as the first argument.
+// Writes the TypeScript types of proto/quiver into shared/wire/generated, or into the folder given as the first
+// argument.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,10 +18,23 @@ const files = readdirSync(join(root, 'proto/quiver'), { recursive: true, encodin
   .map((file) => join('quiver', file))
   .sort();
 rmSync(target, { recursive: true, force: true });
-execFileSync(process.execPath, [generator, '--longs=Number', '--defaults', '--oneofs', '--grpcLib=@grpc/grpc-js', `--includeDirs=${join(root, 'proto')}`, `--outDir=${target}`, ...files], {
-  cwd: root,
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
+execFileSync(
+  process.execPath,
+  [
+    generator,
+    '--longs=Number',
+    '--defaults',
+    '--oneofs',
+    '--grpcLib=@grpc/grpc-js',
+    `--includeDirs=${join(root, 'proto')}`,
+    `--outDir=${target}`,
+    ...files,
+  ],
+  {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  },
+);
 
 // The generator writes one file per message. They are joined into one file per .proto, so that a change of
 // proto/quiver/v1/reads.proto changes quiver/v1/reads.ts and nothing else.
@@ -37,7 +51,11 @@ for (const file of new Set(parts.map((part) => part.file))) {
   const bodies = own.map(({ body }) => body.trim());
   const path = join(target, `${file}.ts`);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, [`${ORIGINAL}proto/${file}.proto`, importsOf(own, file), ...bodies].filter((text) => text !== '').join('\n\n') + '\n');
+  writeFileSync(
+    path,
+    [`${ORIGINAL}proto/${file}.proto`, importsOf(own, file), ...bodies].filter((text) => text !== '').join('\n\n') +
+      '\n',
+  );
 }
 
 /**
@@ -60,10 +78,15 @@ function partOf(text) {
 function importsOf(own, file) {
   const lines = [...new Set(own.flatMap(({ imports }) => imports))].sort();
   const packages = lines.filter((line) => !line.includes(ALIAS));
-  const messages = lines.filter((line) => line.includes(ALIAS)).flatMap((line) => [...line.matchAll(/(\w+) as /g)].map(([, name]) => name));
-  const others = [...new Set(messages.map((name) => homes.get(name)))].flatMap((home) => (home === undefined || home === file ? [] : [home])).sort(inCodeUnits);
+  const messages = lines
+    .filter((line) => line.includes(ALIAS))
+    .flatMap((line) => [...line.matchAll(/(\w+) as /g)].map(([, name]) => name));
+  const others = [...new Set(messages.map((name) => homes.get(name)))]
+    .flatMap((home) => (home === undefined || home === file ? [] : [home]))
+    .sort(inCodeUnits);
   /** @param {string} home */
-  const importOf = (home) => `import type { ${messages.filter((name) => homes.get(name) === home).join(', ')} } from './${relative(dirname(file), home)}';`;
+  const importOf = (home) =>
+    `import type { ${messages.filter((name) => homes.get(name) === home).join(', ')} } from './${relative(dirname(file), home)}';`;
   return [...packages, ...others.map(importOf)].join('\n');
 }
 

@@ -1,5 +1,5 @@
-// Copies what the service needs at run time from a checkout that is set up and pruned to production packages: the compiled
-// sources, the addons, the protocols, the packages, and the commands. For the Dockerfile.
+// Copies what the service needs at run time from a checkout that is set up and pruned to production packages: the
+// compiled sources, the addons, the protocols, the packages, and the commands. For the Dockerfile.
 //
 //   node scripts/make/image-tree.mjs FOLDER
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
@@ -8,7 +8,16 @@ import { ADDONS } from './build-native.mjs';
 import { ROOT } from '../setup.mjs';
 
 /** Copied in addition to the addons. */
-const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/load-program.cjs', 'scripts/healthcheck.cjs', 'scripts/make/sbom.mjs'];
+const PARTS = [
+  'package.json',
+  'proto',
+  'dist',
+  'node_modules',
+  'scripts/quiver.cjs',
+  'scripts/load-program.cjs',
+  'scripts/healthcheck.cjs',
+  'scripts/make/sbom.mjs',
+];
 
 /**
  * Files of packages that are only for building or for other platforms: hundreds of megabytes.
@@ -16,7 +25,12 @@ const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.
  */
 function ballastOf(modules) {
   const runtimes = join(modules, 'onnxruntime-node', 'bin');
-  return [...readdirSync(runtimes).flatMap((version) => [...othersIn(join(runtimes, version), process.platform), ...othersIn(join(runtimes, version, process.platform), process.arch)])];
+  return [
+    ...readdirSync(runtimes).flatMap((version) => [
+      ...othersIn(join(runtimes, version), process.platform),
+      ...othersIn(join(runtimes, version, process.platform), process.arch),
+    ]),
+  ];
 }
 
 /**

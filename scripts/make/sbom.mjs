@@ -21,20 +21,31 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
  * file, because npm's own --omit also leaves out packages that development and production share.
  */
 export function npmBill() {
-  const text = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only', '--offline'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-    maxBuffer: OUTPUT_BYTES_MAX,
-  });
+  const text = execFileSync(
+    'npm',
+    ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only', '--offline'],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      maxBuffer: OUTPUT_BYTES_MAX,
+    },
+  );
   /** @type {{ components: any[], dependencies: { ref: string, dependsOn: string[] }[], metadata: any }} */
   const bill = JSON.parse(text);
   const { name, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const installed = installedPackages();
   bill.components = bill.components.filter((component) => installed.has(`${component.name}@${component.version}`));
-  const refs = new Set([bill.metadata.component['bom-ref'], ...bill.components.map((component) => component['bom-ref'])]);
-  bill.dependencies = bill.dependencies.filter(({ ref }) => refs.has(ref)).map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) }));
-  const missing = Object.keys(dependencies).filter((wanted) => !bill.components.some((component) => component.name === wanted));
+  const refs = new Set([
+    bill.metadata.component['bom-ref'],
+    ...bill.components.map((component) => component['bom-ref']),
+  ]);
+  bill.dependencies = bill.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) }));
+  const missing = Object.keys(dependencies).filter(
+    (wanted) => !bill.components.some((component) => component.name === wanted),
+  );
   if (missing.length > 0) throw new Error(`the bill of materials lacks ${missing.join(', ')}`);
   // npm uses the name of the folder.
   bill.metadata.component.name = name;
@@ -47,8 +58,15 @@ export function npmBill() {
  */
 function installedPackages() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
-  const there = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev && existsSync(join(ROOT, path, 'package.json')));
-  return new Set(there.map(([path, { name, version }]) => `${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`));
+  const there = Object.entries(packages).filter(
+    ([path, { dev }]) => path !== '' && !dev && existsSync(join(ROOT, path, 'package.json')),
+  );
+  return new Set(
+    there.map(
+      ([path, { name, version }]) =>
+        `${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`,
+    ),
+  );
 }
 
 /**
@@ -60,7 +78,10 @@ export function debianComponents(status, system) {
   return status
     .split(/\n\n+/)
     .map(fieldsOf)
-    .filter((fields) => fields.Package !== undefined && fields.Version !== undefined && (fields.Status ?? '').endsWith(' installed'))
+    .filter(
+      (fields) =>
+        fields.Package !== undefined && fields.Version !== undefined && (fields.Status ?? '').endsWith(' installed'),
+    )
     .map(({ Package: name, Version: version, Architecture: architecture, Source: source }) => {
       const distro = system.VERSION_ID === undefined ? system.ID : `${system.ID}-${system.VERSION_ID}`;
       const purl = `pkg:deb/${system.ID}/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=${encodeURIComponent(distro)}`;
@@ -78,8 +99,16 @@ export function debianComponents(status, system) {
  * @param {Record<string, string>} system
  */
 export function withDebian(bill, components, system) {
-  const others = bill.components.filter((/** @type {{ type: string, purl?: string }} */ { type, purl }) => type !== 'operating-system' && !purl?.startsWith('pkg:deb/'));
-  const operatingSystem = { 'bom-ref': `os:${system.ID}`, type: 'operating-system', name: system.ID, ...(system.VERSION_ID === undefined ? {} : { version: system.VERSION_ID }) };
+  const others = bill.components.filter(
+    (/** @type {{ type: string, purl?: string }} */ { type, purl }) =>
+      type !== 'operating-system' && !purl?.startsWith('pkg:deb/'),
+  );
+  const operatingSystem = {
+    'bom-ref': `os:${system.ID}`,
+    type: 'operating-system',
+    name: system.ID,
+    ...(system.VERSION_ID === undefined ? {} : { version: system.VERSION_ID }),
+  };
   return sealed({ ...bill, components: [...others, operatingSystem, ...components] });
 }
 
@@ -127,7 +156,11 @@ function main([kind, file, status = DPKG_STATUS, ...rest]) {
     bill = npmBill();
   } else {
     const system = parseOsRelease(readFileSync(OS_RELEASE, 'utf8'));
-    bill = withDebian(JSON.parse(readFileSync(file, 'utf8')), debianComponents(readFileSync(status, 'utf8'), system), system);
+    bill = withDebian(
+      JSON.parse(readFileSync(file, 'utf8')),
+      debianComponents(readFileSync(status, 'utf8'), system),
+      system,
+    );
   }
   writeFileSync(file, `${JSON.stringify(bill, null, 1)}\n`);
 }

@@ -50,14 +50,15 @@ function take(file) {
 }
 
 /**
- * Moves a lock whose holder is gone aside before removing it. So only one of several waiting processes gets it, and none
- * removes the lock of a new holder.
+ * Moves a lock whose holder is gone aside before removing it. So only one of several waiting processes gets it, and
+ * none removes the lock of a new holder.
  * @param {string} file
  * @param {string} aside
  */
 function removeIfAbandoned(file, aside) {
   const holder = holderOf(file);
-  // In a container that starts again, process ids are the same each time: a lock of its own that it does not hold is of a life before.
+  // In a container that starts again, process ids are the same each time: a lock of its own that it does not hold is of
+  // a life before.
   const isOfLifeBefore = holder?.pid === process.pid && !held.has(file);
   if (holder === null || (isAlive(holder) && !isOfLifeBefore)) return;
   try {
@@ -67,7 +68,8 @@ function removeIfAbandoned(file, aside) {
     throw error;
   }
   const moved = holderOf(aside);
-  if (moved !== null && (moved.pid !== holder.pid || moved.life !== holder.life) && isAlive(moved)) linkSync(aside, file);
+  if (moved !== null && (moved.pid !== holder.pid || moved.life !== holder.life) && isAlive(moved))
+    linkSync(aside, file);
 }
 
 /**
@@ -85,7 +87,8 @@ function holderOf(file) {
 }
 
 /**
- * Whether the process still runs. Its id may be another's by now: after a crash, and above all after a start of the machine.
+ * Whether the process still runs. Its id may be another's by now: after a crash, and above all after a start of the
+ * machine.
  * @param {{ pid: number, life: string }} holder
  */
 function isAlive({ pid, life }) {
@@ -99,8 +102,8 @@ function isAlive({ pid, life }) {
 }
 
 /**
- * What tells a process from all others that have its id at another time: when it started, in which start of the machine. '' where
- * the system does not say: only Linux has these files.
+ * What tells a process from all others that have its id at another time: when it started, in which start of the
+ * machine. '' where the system does not say: only Linux has these files.
  * @param {number} pid
  */
 function lifeOf(pid) {

@@ -3,7 +3,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-const LIBRARY_FOLDERS = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib', '/opt/homebrew/opt/openblas/lib', '/usr/local/opt/openblas/lib'];
+const LIBRARY_FOLDERS = [
+  '/usr/lib',
+  '/usr/lib64',
+  '/usr/local/lib',
+  '/opt/homebrew/lib',
+  '/opt/homebrew/opt/openblas/lib',
+  '/usr/local/opt/openblas/lib',
+];
 const INCLUDE_FOLDERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'];
 
 /**
@@ -16,8 +23,18 @@ const REQUIREMENTS = [
   { isThere: () => process.env.CXX !== undefined || hasCommand('g++'), debian: 'g++', fedora: 'gcc-c++', macos: 'gcc' },
   { isThere: () => hasHeader('faiss/IndexHNSW.h'), debian: 'libfaiss-dev', fedora: 'faiss-devel', macos: 'faiss' },
   { isThere: () => hasHeader('rocksdb/db.h'), debian: 'librocksdb-dev', fedora: 'rocksdb-devel', macos: 'rocksdb' },
-  { isThere: () => process.platform === 'darwin' || hasLibrary('openblas') || hasLibrary('blas'), debian: 'libopenblas-dev', fedora: 'openblas-devel', macos: 'openblas' },
-  { isThere: () => process.platform === 'darwin' || hasLibrary('lapack'), debian: 'liblapack-dev', fedora: 'lapack-devel', macos: 'lapack' },
+  {
+    isThere: () => process.platform === 'darwin' || hasLibrary('openblas') || hasLibrary('blas'),
+    debian: 'libopenblas-dev',
+    fedora: 'openblas-devel',
+    macos: 'openblas',
+  },
+  {
+    isThere: () => process.platform === 'darwin' || hasLibrary('lapack'),
+    debian: 'liblapack-dev',
+    fedora: 'lapack-devel',
+    macos: 'lapack',
+  },
 ];
 
 /** Needed only for a cluster on this machine. */
@@ -58,8 +75,8 @@ export async function ensureEtcdOrExit() {
 }
 
 /**
- * Ensures that everything is installed. Missing packages are installed with apt if this process may do that (as root, or
- * by sudo without a password). Errors: a plain Error otherwise, whose message names the packages.
+ * Ensures that everything is installed. Missing packages are installed with apt if this process may do that (as root,
+ * or by sudo without a password). Errors: a plain Error otherwise, whose message names the packages.
  * @param {{ log: (line: string) => void }} options
  */
 export function ensureSystemPackages({ log }) {
@@ -94,7 +111,8 @@ async function ensure(requirements, log) {
 /** The words that make a command run as root; null if that is impossible without asking for a password. */
 function rootPrefix() {
   if (process.getuid?.() === 0) return [];
-  if (hasCommand('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0) return ['sudo', '-n', 'DEBIAN_FRONTEND=noninteractive'];
+  if (hasCommand('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0)
+    return ['sudo', '-n', 'DEBIAN_FRONTEND=noninteractive'];
   return null;
 }
 
@@ -106,7 +124,10 @@ async function installWithApt(packages, asRoot) {
   /** @type {(...words: string[]) => Promise<{ isDone: boolean, errors: string }>} */
   const apt = (...words) => {
     const [command, ...rest] = [...asRoot, 'apt-get', '-qq', ...words];
-    const child = spawn(command, rest, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(command, rest, {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let errors = '';
     child.stderr.setEncoding('utf8').on('data', (text) => (errors += text));
     return new Promise((done) => {
@@ -144,5 +165,7 @@ function hasLibrary(name) {
         .filter((entry) => /-linux-gnu/.test(entry))
         .map((entry) => join('/usr/lib', entry))
     : [];
-  return [...LIBRARY_FOLDERS, ...multiarch].some((folder) => ['so', 'a', 'dylib'].some((ending) => existsSync(join(folder, `lib${name}.${ending}`))));
+  return [...LIBRARY_FOLDERS, ...multiarch].some((folder) =>
+    ['so', 'a', 'dylib'].some((ending) => existsSync(join(folder, `lib${name}.${ending}`))),
+  );
 }

@@ -12,7 +12,13 @@ const SERVICE = { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnReques
 const WITHIN_MS = 30_000;
 
 /** It has nothing to say that the error does not; and it must not write beside the log. */
-const SILENT = { trace: () => undefined, debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const SILENT = {
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /**
  * Credentials as AWS's own SDKs find them, by their own package: the environment, shared files (with roles, SSO and
@@ -42,11 +48,15 @@ export class AmbientCredentials implements CredentialSource {
   private async ask(forceRefresh: boolean): Promise<S3Credentials> {
     const { provider } = this;
     try {
-      const { accessKeyId, secretAccessKey, sessionToken } = await inTime(provider({ forceRefresh }), this.withinMs, () => {
-        // Everybody else would wait for the same question.
-        if (this.provider === provider) this.provider = this.newProvider();
-        return new Error(`nobody gave credentials within ${this.withinMs} ms`);
-      });
+      const { accessKeyId, secretAccessKey, sessionToken } = await inTime(
+        provider({ forceRefresh }),
+        this.withinMs,
+        () => {
+          // Everybody else would wait for the same question.
+          if (this.provider === provider) this.provider = this.newProvider();
+          return new Error(`nobody gave credentials within ${this.withinMs} ms`);
+        },
+      );
       return (this.known = keptCredentials(this.known, { accessKeyId, secretAccessKey, sessionToken }));
     } catch (cause) {
       throw this.failure(cause);
@@ -54,16 +64,36 @@ export class AmbientCredentials implements CredentialSource {
   }
 
   private newProvider(): ReturnType<typeof defaultProvider> {
-    return defaultProvider({ timeout: TIMEOUT_MS, maxRetries: RETRIES_MAX, logger: SILENT, clientConfig: { region: this.region, requestHandler: { ...SERVICE } } });
+    return defaultProvider({
+      timeout: TIMEOUT_MS,
+      maxRetries: RETRIES_MAX,
+      logger: SILENT,
+      clientConfig: { region: this.region, requestHandler: { ...SERVICE } },
+    });
   }
 
   /** Whoever gave some before may do so again; who refuses, or is not there at all, will go on like that. */
   private failure(cause: unknown): QuiverError {
-    const { name = '', message = '', $metadata, $retryable } = (cause ?? {}) as { name?: string; message?: string; $metadata?: { httpStatusCode?: number }; $retryable?: object };
+    const {
+      name = '',
+      message = '',
+      $metadata,
+      $retryable,
+    } = (cause ?? {}) as {
+      name?: string;
+      message?: string;
+      $metadata?: { httpStatusCode?: number };
+      $retryable?: object;
+    };
     const status = $metadata?.httpStatusCode ?? 0;
     // STS says with a 400 that it was asked too often.
     const mayPass = status === 429 || $retryable !== undefined || /throttl/i.test(name);
-    if (status >= 400 && status < 500 && !mayPass) return new QuiverError('storage_failed', `credentials for the backup target were refused: ${/^\w{1,64}$/.test(name) ? name : status}`, { cause });
+    if (status >= 400 && status < 500 && !mayPass)
+      return new QuiverError(
+        'storage_failed',
+        `credentials for the backup target were refused: ${/^\w{1,64}$/.test(name) ? name : status}`,
+        { cause },
+      );
     if (this.known === null && /Could not load credentials from any providers/.test(message)) {
       return new QuiverError(
         'storage_failed',

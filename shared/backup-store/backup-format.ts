@@ -93,7 +93,10 @@ export interface BackedUpShard {
 
 /** The content of one shard. */
 export interface ShardManifest {
-  /** Its own token; a later backup builds upon it where the shard has it still (node/engine/shard/backup/lineage.ts). Programs before gave several the same. */
+  /**
+   * Its own token; a later backup builds upon it where the shard has it still (node/engine/shard/backup/lineage.ts).
+   * Programs before gave several the same.
+   */
   lineage: string;
   dim: number;
   /** Items, and the highest number of a record. */
@@ -105,14 +108,20 @@ export interface ShardManifest {
   live: CheckedObject[];
   /** As it is stored with the records: it tells their format. */
   spec: string;
-  /** What is stored of how far it counts versions; null: it counts none. Missing where a program wrote it that knew none. */
+  /**
+   * What is stored of how far it counts versions; null: it counts none. Missing where a program wrote it that knew
+   * none.
+   */
   versions?: number | null | undefined;
   /** The number of the last batch. */
   operation: number;
   /** The indexes as they were some time before, and what changed since; null: they are made anew. */
   index: SavedIndex | null;
   journal: CheckedObject[];
-  /** The marks of writes that are done once, by their numbers; absent: it had none, or a program wrote it that left them out. */
+  /**
+   * The marks of writes that are done once, by their numbers; absent: it had none, or a program wrote it that left them
+   * out.
+   */
   marks?: CheckedObject[] | undefined;
   /** Where it stood in its log, with what is needed to go on from there; absent: as its position. */
   log?: { sequence: number; epoch: number; gate: string | null; sessions: CheckedObject[] } | undefined;
@@ -138,7 +147,9 @@ export interface BackupClaim {
   startedAt: string;
   /** The finished backups whose data it may need. */
   bases: string[];
-  /** The collections, by their uids, whose logs it reads from the beginning. Missing from claims of earlier versions. */
+  /**
+   * The collections, by their uids, whose logs it reads from the beginning. Missing from claims of earlier versions.
+   */
   logs?: string[] | undefined;
 }
 
@@ -192,18 +203,26 @@ export async function putChecked(target: BackupTarget, key: string, bytes: Buffe
 export async function getChecked(target: BackupTarget, { key, bytes, sha256 }: CheckedObject): Promise<Buffer> {
   const found = await target.get(key, bytes);
   if (found === null) throw damaged(key, 'is missing');
-  if (found.length !== bytes || (await sha256Beside(found)) !== sha256) throw damaged(key, 'does not match its checksum');
+  if (found.length !== bytes || (await sha256Beside(found)) !== sha256)
+    throw damaged(key, 'does not match its checksum');
   return found;
 }
 
 /**
- * A text with its format and checksum. `sealed`: by whose seals, and under which name in the target; without, it has no seal, as
- * programs before seals wrote it. These pass over a seal.
+ * A text with its format and checksum. `sealed`: by whose seals, and under which name in the target; without, it has no
+ * seal, as programs before seals wrote it. These pass over a seal.
  */
 export function sealedText(content: unknown, sealed?: { seals: BackupSeals; key: string }): Buffer {
   const text = JSON.stringify(content);
   const seal = sealed && sealed.seals.of(sealed.key, text).toString('hex');
-  return Buffer.from(JSON.stringify({ format: BACKUP_FORMAT, sha256: sha256Of(Buffer.from(text)), content: text, ...(seal !== undefined && { seal }) }));
+  return Buffer.from(
+    JSON.stringify({
+      format: BACKUP_FORMAT,
+      sha256: sha256Of(Buffer.from(text)),
+      content: text,
+      ...(seal !== undefined && { seal }),
+    }),
+  );
 }
 
 /** What an object holds. */
@@ -215,7 +234,12 @@ export interface OpenedContent<Content> {
 }
 
 /** What an object is that `sealedText` made, and whether its seal is good. Errors: as contentOf. */
-export function openedContent<Content>(schema: z.ZodType<Content>, seals: BackupSeals, key: string, bytes: Buffer): OpenedContent<Content> {
+export function openedContent<Content>(
+  schema: z.ZodType<Content>,
+  seals: BackupSeals,
+  key: string,
+  bytes: Buffer,
+): OpenedContent<Content> {
   const { text, json, seal, sha256 } = checkedText(key, bytes);
   const state = seals.check(key, json, seal);
   if (state !== 'sealed') mustBeSmall(key, json, UNSEALED_VALUES_MAX);
@@ -229,9 +253,14 @@ export function contentOf<Content>(schema: z.ZodType<Content>, key: string, byte
   return fitting(schema, key, text);
 }
 
-/** Whether an error says that an object can't be used as it is, so that whoever reads several goes on with the others. */
+/**
+ * Whether an error says that an object can't be used as it is, so that whoever reads several goes on with the others.
+ */
 export function isUnreadable(error: unknown): error is QuiverError {
-  return isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'invalid_parameter' || error.kind === 'storage_failed');
+  return (
+    isQuiverError(error) &&
+    (error.kind === 'storage_damaged' || error.kind === 'invalid_parameter' || error.kind === 'storage_failed')
+  );
 }
 
 /** `json`: the bytes of the text. */
@@ -239,15 +268,25 @@ function checkedText(key: string, bytes: Buffer): { text: string; json: Buffer; 
   mustBeSmall(key, bytes, FRAME_VALUES_MAX);
   const { format, sha256, content, seal } = objectIn(key, bytes);
   if (typeof format === 'number' && format > BACKUP_FORMAT) {
-    throw new QuiverError('invalid_parameter', `the backup has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
+    throw new QuiverError(
+      'invalid_parameter',
+      `the backup has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`,
+    );
   }
   const json = typeof content === 'string' ? Buffer.from(content) : null;
-  if (format !== BACKUP_FORMAT || json === null || sha256 !== sha256Of(json)) throw damaged(key, 'does not match its checksum');
-  return { text: content as string, json, seal: seal === undefined ? null : Buffer.from(typeof seal === 'string' ? seal : '', 'hex'), sha256 };
+  if (format !== BACKUP_FORMAT || json === null || sha256 !== sha256Of(json))
+    throw damaged(key, 'does not match its checksum');
+  return {
+    text: content as string,
+    json,
+    seal: seal === undefined ? null : Buffer.from(typeof seal === 'string' ? seal : '', 'hex'),
+    sha256,
+  };
 }
 
 /**
- * A text of a few bytes for each value takes minutes and gigabytes to be parsed, so values are counted before. Errors: storage_damaged.
+ * A text of a few bytes for each value takes minutes and gigabytes to be parsed, so values are counted before. Errors:
+ * storage_damaged.
  */
 function mustBeSmall(key: string, json: Buffer, valuesMax: number): void {
   if (hasMoreValues(json, valuesMax)) throw damaged(key, `has more than ${valuesMax} values`);
@@ -290,12 +329,22 @@ function fitting<Content>(schema: z.ZodType<Content>, key: string, text: string)
   }
   if (found.success) return found.data;
   const [{ path, message }] = found.error.issues;
-  throw damaged(key, `does not hold what it should: ${path.length === 0 ? 'it' : path.join('.').slice(0, PLACE_LENGTH)}: ${message}`);
+  throw damaged(
+    key,
+    `does not hold what it should: ${path.length === 0 ? 'it' : path.join('.').slice(0, PLACE_LENGTH)}: ${message}`,
+  );
 }
 
 /** Every object of a shard but its manifest. */
 export function objectsOf({ segments, live, journal, index, marks, log }: ShardManifest): CheckedObject[] {
-  return [...segments, ...live, ...journal, ...(marks ?? []), ...(index?.files.flatMap(({ parts }) => parts) ?? []), ...(log?.sessions ?? [])];
+  return [
+    ...segments,
+    ...live,
+    ...journal,
+    ...(marks ?? []),
+    ...(index?.files.flatMap(({ parts }) => parts) ?? []),
+    ...(log?.sessions ?? []),
+  ];
 }
 
 function damaged(key: string, what: string, cause?: unknown): QuiverError {

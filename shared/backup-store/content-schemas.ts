@@ -4,8 +4,8 @@ import { isObjectName } from './backup-target';
 import type { CollectionHistory, LoggedStage, LogHeads } from './log-format';
 
 /**
- * What each JSON object of a backup target may hold, with bounds: whoever can write there may have written it. Members that a
- * later version added are left out.
+ * What each JSON object of a backup target may hold, with bounds: whoever can write there may have written it. Members
+ * that a later version added are left out.
  */
 
 /** Shards of a collection (REQUEST_BOUNDS has the same). */
@@ -26,7 +26,10 @@ const BASES_MAX = 10_000;
 const DAMAGED_MAX = 1_000;
 const INDEX_FILES_MAX = 64;
 const SESSIONS_MAX = 100_000;
-/** These are in memory as a whole when a shard is restored: marks and sessions as they are, of live records 8 MiB for each object. */
+/**
+ * These are in memory as a whole when a shard is restored: marks and sessions as they are, of live records 8 MiB for
+ * each object.
+ */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const LIVE_OBJECTS_MAX = 256;
 
@@ -45,7 +48,10 @@ const checkedObject = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 const objects = listOf(checkedObject, OBJECTS_MAX);
-const heldObjects = objects.refine((all) => all.reduce((sum, { bytes }) => sum + bytes, 0) <= HELD_BYTES_MAX, 'more bytes than are read at once');
+const heldObjects = objects.refine(
+  (all) => all.reduce((sum, { bytes }) => sum + bytes, 0) <= HELD_BYTES_MAX,
+  'more bytes than are read at once',
+);
 
 const backedUpShard = z.object({
   manifest: checkedObject,
@@ -55,7 +61,12 @@ const backedUpShard = z.object({
   position: z.object({ sequence: count, epoch: number, at: timeMs }).optional(),
 });
 
-const backedUpCollection = z.object({ name, record: z.string().max(RECORD_LENGTH_MAX), uid, shards: z.array(backedUpShard).min(1).max(SHARDS_MAX) });
+const backedUpCollection = z.object({
+  name,
+  record: z.string().max(RECORD_LENGTH_MAX),
+  uid,
+  shards: z.array(backedUpShard).min(1).max(SHARDS_MAX),
+});
 
 export const BACKUP_MANIFEST: z.ZodType<BackupManifest> = z.object({
   id,
@@ -98,17 +109,38 @@ export const SHARD_MANIFEST: z.ZodType<ShardManifest> = z.object({
     .nullable(),
   journal: objects,
   marks: heldObjects.optional(),
-  log: z.object({ sequence: count, epoch: number, gate: z.string().max(RECORD_LENGTH_MAX).nullable(), sessions: heldObjects }).optional(),
+  log: z
+    .object({
+      sequence: count,
+      epoch: number,
+      gate: z.string().max(RECORD_LENGTH_MAX).nullable(),
+      sessions: heldObjects,
+    })
+    .optional(),
 });
 
-export const BACKUP_CLAIM: z.ZodType<BackupClaim> = z.object({ id, startedAt: z.string().max(100), bases: listOf(id, BASES_MAX), logs: listOf(uid, COLLECTIONS_MAX).optional() });
+export const BACKUP_CLAIM: z.ZodType<BackupClaim> = z.object({
+  id,
+  startedAt: z.string().max(100),
+  bases: listOf(id, BASES_MAX),
+  logs: listOf(uid, COLLECTIONS_MAX).optional(),
+});
 
-export const BACKUP_CHECK: z.ZodType<BackupCheck> = z.object({ checkedAt: time, objects: count, bytes: count, damaged: listOf(z.string().max(1024), DAMAGED_MAX) });
+export const BACKUP_CHECK: z.ZodType<BackupCheck> = z.object({
+  checkedAt: time,
+  objects: count,
+  bytes: count,
+  damaged: listOf(z.string().max(1024), DAMAGED_MAX),
+});
 
 export const LOG_HEADS: z.ZodType<LogHeads> = z.object({
   member: z.string().max(TEXT_LENGTH_MAX),
   at: timeMs,
-  shards: recordOf(z.string().regex(/^[\w-]{1,64}\.\d{1,9}$/), z.object({ sequence: count, epoch: number, untilMs: timeMs, since: count, gaps: count, error: text.nullable() }), OBJECTS_MAX),
+  shards: recordOf(
+    z.string().regex(/^[\w-]{1,64}\.\d{1,9}$/),
+    z.object({ sequence: count, epoch: number, untilMs: timeMs, since: count, gaps: count, error: text.nullable() }),
+    OBJECTS_MAX,
+  ),
 });
 
 export const COLLECTION_HISTORY: z.ZodType<CollectionHistory> = z.object({
@@ -124,10 +156,19 @@ export const COLLECTION_HISTORY: z.ZodType<CollectionHistory> = z.object({
   awaits: z.literal(true).optional(),
 });
 
-export const LOGGED_STAGE: z.ZodType<Omit<LoggedStage, 'key'>> = z.object({ sequence: count, epoch: number, at: timeMs, term: count, stage: z.string().regex(/^[a-z]{1,32}$/) });
+export const LOGGED_STAGE: z.ZodType<Omit<LoggedStage, 'key'>> = z.object({
+  sequence: count,
+  epoch: number,
+  at: timeMs,
+  term: count,
+  stage: z.string().regex(/^[a-z]{1,32}$/),
+});
 
 /** Sessions of a replicated log: pairs of a key and a value, as base64. */
-export const LOG_SESSIONS: z.ZodType<[string, string][]> = listOf(z.tuple([z.string().max(RECORD_LENGTH_MAX), z.string().max(OBJECT_BYTES_MAX)]), SESSIONS_MAX);
+export const LOG_SESSIONS: z.ZodType<[string, string][]> = listOf(
+  z.tuple([z.string().max(RECORD_LENGTH_MAX), z.string().max(OBJECT_BYTES_MAX)]),
+  SESSIONS_MAX,
+);
 
 /** A list that is given up at its first bad element: a million of them would be a million complaints. */
 function listOf<Item extends z.ZodType>(item: Item, max: number) {
@@ -169,6 +210,10 @@ function recordOf<Value extends z.ZodType>(key: z.ZodType<string>, value: Value,
   });
 }
 
-function complain(context: { issues: z.core.$ZodRawIssue[] }, { issues: [{ path, message }] }: z.ZodError, at: string): void {
+function complain(
+  context: { issues: z.core.$ZodRawIssue[] },
+  { issues: [{ path, message }] }: z.ZodError,
+  at: string,
+): void {
   context.issues.push({ code: 'custom', message, input: undefined, path: [at, ...path] });
 }

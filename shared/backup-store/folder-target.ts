@@ -17,8 +17,8 @@ const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', '
 const LINKLESS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /**
- * Backups in a folder: one file for each object. An object is on stable storage when its `put` resolves. In a cluster, the
- * folder has to be the same on every member, as a network file system is.
+ * Backups in a folder: one file for each object. An object is on stable storage when its `put` resolves. In a cluster,
+ * the folder has to be the same on every member, as a network file system is.
  */
 export class FolderTarget implements BackupTarget {
   constructor(
@@ -34,7 +34,9 @@ export class FolderTarget implements BackupTarget {
     });
   }
 
-  /** By a hard link, which never takes the place of a file. A file system that knows none looks first, and then renames. */
+  /**
+   * By a hard link, which never takes the place of a file. A file system that knows none looks first, and then renames.
+   */
   create(key: string, bytes: Buffer): Promise<boolean> {
     return this.write(key, bytes, async (aside, path) => {
       const code = await link(aside, path).then(
@@ -54,7 +56,11 @@ export class FolderTarget implements BackupTarget {
   }
 
   /** Writes a file aside, and brings it to its place by `place`, which takes it away; answers what that does. */
-  private write(key: string, bytes: Buffer, place: (aside: string, path: string) => Promise<boolean>): Promise<boolean> {
+  private write(
+    key: string,
+    bytes: Buffer,
+    place: (aside: string, path: string) => Promise<boolean>,
+  ): Promise<boolean> {
     return this.attempt('write', async () => {
       const path = await this.pathOf(key);
       await makeStableFolder(dirname(path), 0o700);
@@ -81,13 +87,18 @@ export class FolderTarget implements BackupTarget {
 
   get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
     return this.attempt('read', async () => {
-      // What is no file of its own is no object: a link leads who knows where, and who opens a pipe waits for its writer.
-      const file = await orMissing(open(await this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), null);
+      // What is no file of its own is no object: a link leads who knows where, and who opens a pipe waits for its
+      // writer.
+      const file = await orMissing(
+        open(await this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
+        null,
+      );
       if (file === null) return null;
       try {
         const facts = await file.stat();
         if (!facts.isFile()) return null;
-        if (facts.size > bytesMax) throw new QuiverError('storage_damaged', `the backup is damaged: ${key} has more bytes than it may have`);
+        if (facts.size > bytesMax)
+          throw new QuiverError('storage_damaged', `the backup is damaged: ${key} has more bytes than it may have`);
         return await file.readFile();
       } finally {
         await file.close();
@@ -103,7 +114,14 @@ export class FolderTarget implements BackupTarget {
       for (const entry of entries) {
         const path = join(entry.parentPath, entry.name);
         const key = relative(this.folder, path).split(sep).join('/');
-        if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || !key.startsWith(prefix) || key <= after || !isObjectName(key)) continue;
+        if (
+          !entry.isFile() ||
+          entry.name.endsWith(UNFINISHED) ||
+          !key.startsWith(prefix) ||
+          key <= after ||
+          !isObjectName(key)
+        )
+          continue;
         const bytes = await orMissing(
           stat(path).then(({ size }) => size),
           null,
@@ -121,8 +139,10 @@ export class FolderTarget implements BackupTarget {
         // A folder in the place of an object is none.
         if (error.code !== 'ERR_FS_EISDIR' && !NO_FILE.has(error.code)) throw error;
       });
-      // Folders of data go with the last of their objects, and with what a process left there that ended while it wrote.
-      for (let inner = dirname(key); inner.includes('/'); inner = dirname(inner)) if (!(await this.removeEmpty(join(this.folder, inner)))) return;
+      // Folders of data go with the last of their objects, and with what a process left there that ended while it
+      // wrote.
+      for (let inner = dirname(key); inner.includes('/'); inner = dirname(inner))
+        if (!(await this.removeEmpty(join(this.folder, inner)))) return;
     });
   }
 
@@ -137,14 +157,25 @@ export class FolderTarget implements BackupTarget {
     );
   }
 
-  /** Nothing that somebody put there as a link leads out of the folder. Errors: storage_damaged for what is no name; storage_failed for a link. */
+  /**
+   * Nothing that somebody put there as a link leads out of the folder. Errors: storage_damaged for what is no name;
+   * storage_failed for a link.
+   */
   private async pathOf(key: string): Promise<string> {
-    if (!isObjectName(key)) throw new QuiverError('storage_damaged', `the backup is damaged: ${JSON.stringify(key.slice(0, NAME_LENGTH))} is no name of an object`);
+    if (!isObjectName(key))
+      throw new QuiverError(
+        'storage_damaged',
+        `the backup is damaged: ${JSON.stringify(key.slice(0, NAME_LENGTH))} is no name of an object`,
+      );
     for (let at = key.indexOf('/'); at >= 0; at = key.indexOf('/', at + 1)) {
       const folder = join(this.folder, key.slice(0, at));
       const found = await orMissing(lstat(folder), null);
       if (found === null) break;
-      if (found.isSymbolicLink()) throw new QuiverError('storage_failed', `the folder ${key.slice(0, at)} of the backup target is a link, which is not followed`);
+      if (found.isSymbolicLink())
+        throw new QuiverError(
+          'storage_failed',
+          `the folder ${key.slice(0, at)} of the backup target is a link, which is not followed`,
+        );
     }
     return join(this.folder, key);
   }
@@ -155,8 +186,13 @@ export class FolderTarget implements BackupTarget {
     } catch (error) {
       if (error instanceof QuiverError) throw error;
       const { code } = error as NodeJS.ErrnoException;
-      const refused = code === 'ENOSPC' || code === 'EDQUOT' || code === 'EACCES' || code === 'EROFS' || code === 'EPERM';
-      throw new QuiverError(refused ? 'storage_failed' : 'unavailable', `the backup target failed to ${verb} an object${code === undefined ? '' : ` (${code})`}`, { cause: error });
+      const refused =
+        code === 'ENOSPC' || code === 'EDQUOT' || code === 'EACCES' || code === 'EROFS' || code === 'EPERM';
+      throw new QuiverError(
+        refused ? 'storage_failed' : 'unavailable',
+        `the backup target failed to ${verb} an object${code === undefined ? '' : ` (${code})`}`,
+        { cause: error },
+      );
     }
   }
 }

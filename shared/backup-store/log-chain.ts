@@ -15,9 +15,9 @@ const BRANCHED_MAX = 1_000_000;
 
 /**
  * The chains that segments make, in the order of their entries. One entry may be in several segments, where two members
- * shipped the same for a while. A segment goes on with what is there when the entry before its first is that one, of the
- * same epoch; one that another lineage of the log wrote does not. Whatever names somebody puts there, it takes time and memory in
- * proportion to their number.
+ * shipped the same for a while. A segment goes on with what is there when the entry before its first is that one, of
+ * the same epoch; one that another lineage of the log wrote does not. Whatever names somebody puts there, it takes time
+ * and memory in proportion to their number.
  */
 export function chainsOf(segments: readonly LogSegment[]): LogChain[] {
   const chains: LogChain[] = [];
@@ -27,11 +27,13 @@ export function chainsOf(segments: readonly LogSegment[]): LogChain[] {
   const sorted = [...segments].sort((a, b) => a.first - b.first || b.last - a.last || a.lastEpoch - b.lastEpoch);
   for (const segment of sorted) {
     const end = ends.before(segment);
-    let chain = latestBefore(open, segment) ?? (end !== null && end.at === end.chain.segments.length - 1 ? end.chain : null);
+    let chain =
+      latestBefore(open, segment) ?? (end !== null && end.at === end.chain.segments.length - 1 ? end.chain : null);
     if (chain !== null && segment.last <= chain.segments.at(-1)!.last) continue;
     if (chain === null) {
       chain = { since: segment.first, precedingEpoch: segment.precedingEpoch, segments: [] };
-      if (end !== null && (branched += end.at + 1) <= BRANCHED_MAX) Object.assign(chain, end.chain, { segments: end.chain.segments.slice(0, end.at + 1) });
+      if (end !== null && (branched += end.at + 1) <= BRANCHED_MAX)
+        Object.assign(chain, end.chain, { segments: end.chain.segments.slice(0, end.at + 1) });
       chains.push(chain);
       open.push(chain);
     }
@@ -41,7 +43,10 @@ export function chainsOf(segments: readonly LogSegment[]): LogChain[] {
   return chains;
 }
 
-/** The latest chain that a segment goes on with, of those at the end of `open`, which loses what nothing goes on with any more. */
+/**
+ * The latest chain that a segment goes on with, of those at the end of `open`, which loses what nothing goes on with
+ * any more.
+ */
 function latestBefore(open: LogChain[], segment: LogSegment): LogChain | null {
   for (let i = open.length - 1; i >= Math.max(0, open.length - LOOKED_AT); i -= 1) {
     if (open[i].segments.at(-1)!.last + 1 < segment.first) open.splice(i, 1);
@@ -65,7 +70,8 @@ class SegmentEnds {
     this.orders.set(chain, order);
     const key = `${last} ${lastEpoch}`;
     const known = this.found.get(key);
-    if (known === undefined || this.orders.get(known.chain)! > order) this.found.set(key, { chain, at: chain.segments.length - 1 });
+    if (known === undefined || this.orders.get(known.chain)! > order)
+      this.found.set(key, { chain, at: chain.segments.length - 1 });
   }
 }
 
@@ -76,10 +82,14 @@ export function segmentsBetween({ since, segments }: LogChain, sequence: number,
 }
 
 /** The chain that goes on from a place of the log, the one of the latest lineage; null: there is none. */
-export function chainAfter(chains: readonly LogChain[], { sequence, epoch }: { sequence: number; epoch: number }): LogChain | null {
+export function chainAfter(
+  chains: readonly LogChain[],
+  { sequence, epoch }: { sequence: number; epoch: number },
+): LogChain | null {
   const fitting = chains.filter(({ since, precedingEpoch, segments }) => {
     if (since === sequence + 1) return precedingEpoch === epoch;
-    const segment = since <= sequence ? segments.find(({ first, last }) => first <= sequence && last >= sequence) : undefined;
+    const segment =
+      since <= sequence ? segments.find(({ first, last }) => first <= sequence && last >= sequence) : undefined;
     if (segment?.last === sequence) return segment.lastEpoch === epoch;
     return segment !== undefined && segment.precedingEpoch <= epoch && epoch <= segment.lastEpoch;
   });

@@ -6,8 +6,8 @@ import type { BackupSeals, SealState } from './backup-seals';
 /**
  * What is in a backup target of the logs of shards (docs/architecture/backup.md).
  *
- *   log/<uid>.<shard>/<first>-<last>-<preceding epoch>-<last epoch>-<from>-<to>   a segment: entries one after the other
- *   heads/<member>.json        how far the shards are shipped that this member leads; put again and again
+ *   log/<uid>.<shard>/<first>-<last>-<preceding epoch>-<last epoch>-<from>-<to>   a segment: entries one after the
+ *   other heads/<member>.json        how far the shards are shipped that this member leads; put again and again
  *   stages/<uid>.<shard>/<sequence>-<epoch>-<time>-<term>-<stage>   an entry that gave the shard another stage
  *   collections/<uid>.json     a collection's record, and from when to when it was there
  *
@@ -15,8 +15,8 @@ import type { BackupSeals, SealState } from './backup-seals';
  * f64 epoch, f64 time, u8 kind (0 nothing to apply, 1 a write, 2 a write with its name), of a name f64 request number,
  * f64 settled below, u16 bytes of session, session; of a write u32 bytes of payload, payload.
  *
- * Behind the last entry, the seal: the same number, epoch and time once more, as a write of `QSEAL1` and the HMAC-SHA256 of
- * the entries before. Programs before seals pass over it, because they have had its number.
+ * Behind the last entry, the seal: the same number, epoch and time once more, as a write of `QSEAL1` and the
+ * HMAC-SHA256 of the entries before. Programs before seals pass over it, because they have had its number.
  */
 export const LOG_PREFIX = 'log/';
 export const STAGES_PREFIX = 'stages/';
@@ -28,11 +28,16 @@ const HEAD_BYTES = 40;
 const ENTRY_BYTES = 25;
 const SEAL_MAGIC = Buffer.from('QSEAL1');
 const SEAL_BYTES = 32;
-/** A log may have to go on behind a segment whose name anybody could have written: there is room for a century of writes above it. */
+/**
+ * A log may have to go on behind a segment whose name anybody could have written: there is room for a century of writes
+ * above it.
+ */
 const SEQUENCE_MAX = 2 ** 52;
 /** The greatest time that a Date can have, and that a millisecond before and behind it is one, too. */
 const TIME_MAX = 8.64e15 - 1;
-/** Far more than a segment has, of which each takes some 25 bytes at least: whoever reads it makes an object of each. */
+/**
+ * Far more than a segment has, of which each takes some 25 bytes at least: whoever reads it makes an object of each.
+ */
 const ENTRIES_MAX = 1_000_000;
 /** Most bytes of a segment: it is in memory as a whole. It has some 4 MiB, or one large entry. */
 export const SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
@@ -95,13 +100,18 @@ export interface CollectionHistory {
   toMs: number | null;
   /** When others took its place, by the logs; it may be in use again since the data of the service were put back. */
   replacedMs?: number | undefined;
-  /** Rises from one history to the next one in a target, whatever clocks say. Missing from those of earlier versions. */
+  /**
+   * Rises from one history to the next one in a target, whatever clocks say. Missing from those of earlier versions.
+   */
   order?: number | undefined;
   /** When it took over is not known yet: until then, `fromMs` is when it was seen. */
   awaits?: true | undefined;
 }
 
-/** In the place of a stage: up to that time nothing came behind the entry. Its head said so, before there was a gap behind it. */
+/**
+ * In the place of a stage: up to that time nothing came behind the entry. Its head said so, before there was a gap
+ * behind it.
+ */
 export const TOLD = 'told';
 
 /** An entry of a log that gave its shard another stage. */
@@ -129,7 +139,10 @@ export function headsKey(member: string): string {
   return `${HEADS_PREFIX}${member.replace(/[^A-Za-z0-9_-]/g, '_')}.json`;
 }
 
-export function segmentKey(shard: string, { first, last, precedingEpoch, lastEpoch, fromMs, toMs }: Omit<LogSegment, 'key' | 'bytes'>): string {
+export function segmentKey(
+  shard: string,
+  { first, last, precedingEpoch, lastEpoch, fromMs, toMs }: Omit<LogSegment, 'key' | 'bytes'>,
+): string {
   const numbers = [padded(first), padded(last), precedingEpoch, lastEpoch, fromMs, toMs];
   return `${LOG_PREFIX}${shard}/${numbers.join('-')}`;
 }
@@ -164,14 +177,18 @@ export function segmentOf({ key, bytes }: { key: string; bytes: number }): LogSe
   if (match === null || !key.startsWith(LOG_PREFIX)) return null;
   const [first, last, precedingEpoch, lastEpoch, fromMs, toMs] = match.slice(1).map(Number);
   const isPossible =
-    [first, last, precedingEpoch, lastEpoch, fromMs, toMs].every((number) => Number.isSafeInteger(number)) && first > 0 && first <= last && last <= SEQUENCE_MAX && Math.max(fromMs, toMs) <= TIME_MAX;
+    [first, last, precedingEpoch, lastEpoch, fromMs, toMs].every((number) => Number.isSafeInteger(number)) &&
+    first > 0 &&
+    first <= last &&
+    last <= SEQUENCE_MAX &&
+    Math.max(fromMs, toMs) <= TIME_MAX;
   if (!isPossible) return null;
   return { key, bytes, first, last, precedingEpoch, lastEpoch, fromMs, toMs };
 }
 
 /**
- * The bytes of a segment. `entries`: at least one, without a gap. `sealed`: by whose seals, and its name; without, it has no seal, as
- * programs before seals wrote it.
+ * The bytes of a segment. `entries`: at least one, without a gap. `sealed`: by whose seals, and its name; without, it
+ * has no seal, as programs before seals wrote it.
  */
 export function segmentToBytes(entries: readonly ShippedEntry[], sealed?: { seals: BackupSeals; key: string }): Buffer {
   const parts = partsOf(entries);
@@ -180,7 +197,11 @@ export function segmentToBytes(entries: readonly ShippedEntry[], sealed?: { seal
     const payload = Buffer.concat([SEAL_MAGIC, sealed.seals.of(sealed.key, Buffer.concat(parts))]);
     parts.push(...partsOf([{ sequence, epoch, at, write: { source: null, payload } }]));
   }
-  const bytes = Buffer.concat([Buffer.alloc(HEAD_BYTES), u32(entries.length + (sealed === undefined ? 0 : 1)), ...parts]);
+  const bytes = Buffer.concat([
+    Buffer.alloc(HEAD_BYTES),
+    u32(entries.length + (sealed === undefined ? 0 : 1)),
+    ...parts,
+  ]);
   MAGIC.copy(bytes);
   bytes.writeUInt32LE(BACKUP_FORMAT, 4);
   createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().copy(bytes, 8);
@@ -210,13 +231,26 @@ function partsOf(entries: readonly ShippedEntry[]): Buffer[] {
   return parts;
 }
 
-/** The entries of a segment, and whether its seal is good. Errors: storage_damaged; invalid_parameter for one of a later version. */
-export function openedSegment(segment: LogSegment, bytes: Buffer, seals: BackupSeals): { entries: ShippedEntry[]; seal: SealState } {
-  const damaged = (what: string, cause?: unknown): QuiverError => new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} ${what}`, { cause });
+/**
+ * The entries of a segment, and whether its seal is good. Errors: storage_damaged; invalid_parameter for one of a later
+ * version.
+ */
+export function openedSegment(
+  segment: LogSegment,
+  bytes: Buffer,
+  seals: BackupSeals,
+): { entries: ShippedEntry[]; seal: SealState } {
+  const damaged = (what: string, cause?: unknown): QuiverError =>
+    new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} ${what}`, { cause });
   if (bytes.length < HEAD_BYTES + 4 || !bytes.subarray(0, 4).equals(MAGIC)) throw damaged('is unreadable');
   const format = bytes.readUInt32LE(4);
-  if (format > BACKUP_FORMAT) throw new QuiverError('invalid_parameter', `${segment.key} has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
-  if (!createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().equals(bytes.subarray(8, HEAD_BYTES))) throw damaged('does not match its checksum');
+  if (format > BACKUP_FORMAT)
+    throw new QuiverError(
+      'invalid_parameter',
+      `${segment.key} has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`,
+    );
+  if (!createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().equals(bytes.subarray(8, HEAD_BYTES)))
+    throw damaged('does not match its checksum');
   let found: ReturnType<typeof entriesIn>;
   try {
     found = entriesIn(segment, bytes);
@@ -225,7 +259,8 @@ export function openedSegment(segment: LogSegment, bytes: Buffer, seals: BackupS
     throw cause instanceof QuiverError ? cause : damaged('is not what its name says', cause);
   }
   const { entries, end, lastAt } = found;
-  if (end !== bytes.length || entries[0]?.sequence !== segment.first || entries.at(-1)?.sequence !== segment.last) throw damaged('is not what its name says');
+  if (end !== bytes.length || entries[0]?.sequence !== segment.first || entries.at(-1)?.sequence !== segment.last)
+    throw damaged('is not what its name says');
   const seal = sealIn(entries);
   if (seal !== null) entries.pop();
   return { entries, seal: seals.check(segment.key, bytes.subarray(HEAD_BYTES + 4, lastAt), seal) };
@@ -239,15 +274,25 @@ function entriesIn(segment: LogSegment, bytes: Buffer): { entries: ShippedEntry[
   if (bytes.readUInt32LE(HEAD_BYTES) > ENTRIES_MAX) throw new RangeError('it has more entries than any');
   for (let left = bytes.readUInt32LE(HEAD_BYTES); left > 0; left -= 1) {
     lastAt = at;
-    const entry: ShippedEntry = { sequence: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8), at: bytes.readDoubleLE(at + 16), write: null };
+    const entry: ShippedEntry = {
+      sequence: bytes.readDoubleLE(at),
+      epoch: bytes.readDoubleLE(at + 8),
+      at: bytes.readDoubleLE(at + 16),
+      write: null,
+    };
     const kind = bytes[at + 24];
     at += ENTRY_BYTES;
-    if (kind > 2) throw new QuiverError('invalid_parameter', `${segment.key} has an entry of a kind that a later version wrote`);
+    if (kind > 2)
+      throw new QuiverError('invalid_parameter', `${segment.key} has an entry of a kind that a later version wrote`);
     if (kind > 0) {
       let source = null;
       if (kind === 2) {
         const end = at + 18 + bytes.readUInt16LE(at + 16);
-        source = { session: bytes.toString('utf8', at + 18, end), requestNumber: bytes.readDoubleLE(at), settledBelow: bytes.readDoubleLE(at + 8) };
+        source = {
+          session: bytes.toString('utf8', at + 18, end),
+          requestNumber: bytes.readDoubleLE(at),
+          settledBelow: bytes.readDoubleLE(at + 8),
+        };
         at = end;
       }
       const start = at + 4;
@@ -276,7 +321,10 @@ export function isSealedSegment(key: string, bytes: Buffer, seals: BackupSeals):
 function sealIn(entries: readonly ShippedEntry[]): Buffer | null {
   const [before, last] = [entries.at(-2), entries[entries.length - 1]];
   const payload = last.write?.payload;
-  const isSeal = before?.sequence === last.sequence && payload?.length === SEAL_MAGIC.length + SEAL_BYTES && payload.subarray(0, SEAL_MAGIC.length).equals(SEAL_MAGIC);
+  const isSeal =
+    before?.sequence === last.sequence &&
+    payload?.length === SEAL_MAGIC.length + SEAL_BYTES &&
+    payload.subarray(0, SEAL_MAGIC.length).equals(SEAL_MAGIC);
   return isSeal ? payload.subarray(SEAL_MAGIC.length) : null;
 }
 

@@ -9,7 +9,11 @@ export function headsToBytes(heads: LogHeads, seals: BackupSeals): Buffer {
 }
 
 /** null: they are torn or none, and tell nothing. */
-export function headsFromBytes(key: string, bytes: Buffer, seals: BackupSeals): { heads: LogHeads; seal: SealState } | null {
+export function headsFromBytes(
+  key: string,
+  bytes: Buffer,
+  seals: BackupSeals,
+): { heads: LogHeads; seal: SealState } | null {
   try {
     const { content: heads, seal } = openedContent(LOG_HEADS, seals, key, bytes);
     return { heads, seal };

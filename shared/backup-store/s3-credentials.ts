@@ -13,7 +13,10 @@ export interface GivenCredentials {
 }
 
 /** The file, the key, or, where neither is given, what AWS's own programs would find. */
-export function credentialSource({ accessKeyId, secretAccessKey, sessionToken, credentialsFile }: GivenCredentials, region: string): CredentialSource {
+export function credentialSource(
+  { accessKeyId, secretAccessKey, sessionToken, credentialsFile }: GivenCredentials,
+  region: string,
+): CredentialSource {
   if (credentialsFile !== '') return new CredentialsInFile(credentialsFile);
   if (accessKeyId === undefined && secretAccessKey === undefined) return new LoadedLater(region);
   return new FixedCredentials(accessKeyId, secretAccessKey, sessionToken);
@@ -23,11 +26,18 @@ class FixedCredentials implements CredentialSource {
   private readonly known: S3Credentials | null;
 
   constructor(accessKeyId: string | undefined, secretAccessKey: string | undefined, sessionToken: string | undefined) {
-    this.known = accessKeyId === undefined || secretAccessKey === undefined ? null : { accessKeyId, secretAccessKey, sessionToken };
+    this.known =
+      accessKeyId === undefined || secretAccessKey === undefined
+        ? null
+        : { accessKeyId, secretAccessKey, sessionToken };
   }
 
   async current(): Promise<S3Credentials> {
-    if (this.known === null) throw new QuiverError('storage_failed', 'the credentials for the backup target are not whole: set both BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY');
+    if (this.known === null)
+      throw new QuiverError(
+        'storage_failed',
+        'the credentials for the backup target are not whole: set both BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY',
+      );
     return this.known;
   }
 
@@ -53,12 +63,18 @@ class CredentialsInFile implements CredentialSource {
 
   private async read(): Promise<S3Credentials> {
     const text = await readFile(this.path, 'utf8').catch((cause: unknown) => {
-      throw new QuiverError('storage_failed', 'the file with the credentials of the backup target cannot be read', { cause });
+      throw new QuiverError('storage_failed', 'the file with the credentials of the backup target cannot be read', {
+        cause,
+      });
     });
-    const valueOf = (name: string): string | undefined => new RegExp(`^\\s*${name}\\s*=\\s*(\\S+)\\s*$`, 'm').exec(text)?.[1];
+    const valueOf = (name: string): string | undefined =>
+      new RegExp(`^\\s*${name}\\s*=\\s*(\\S+)\\s*$`, 'm').exec(text)?.[1];
     const [accessKeyId, secretAccessKey] = [valueOf('aws_access_key_id'), valueOf('aws_secret_access_key')];
     if (accessKeyId === undefined || secretAccessKey === undefined)
-      throw new QuiverError('storage_failed', 'the file with the credentials of the backup target has no aws_access_key_id or no aws_secret_access_key');
+      throw new QuiverError(
+        'storage_failed',
+        'the file with the credentials of the backup target has no aws_access_key_id or no aws_secret_access_key',
+      );
     return { accessKeyId, secretAccessKey, sessionToken: valueOf('aws_session_token') };
   }
 }

@@ -31,7 +31,12 @@ const LIST_BYTES_MAX = 8 * 1024 * 1024;
 /** Of an answer that is read: no object is larger than some segments. */
 const OBJECT_BYTES_MAX = 1024 * 1024 * 1024;
 /** What passes with another attempt, whatever its status is: among them that two wrote the same object at once. */
-const PASSING: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'ConditionalRequestConflict', 'OperationAborted']);
+const PASSING: ReadonlySet<string> = new Set([
+  'RequestTimeout',
+  'SlowDown',
+  'ConditionalRequestConflict',
+  'OperationAborted',
+]);
 
 /** Of a name that is shown because it is none. */
 const NAME_LENGTH = 100;
@@ -68,8 +73,9 @@ class S3Refusal extends QuiverError {
 }
 
 /**
- * Backups in a bucket of an S3-compatible store, under a prefix. Objects are at most some 8 MiB, so each is one request: a
- * cut upload leaves nothing, and there are no parts to clean up. What may pass is tried again with rising pauses.
+ * Backups in a bucket of an S3-compatible store, under a prefix. Objects are at most some 8 MiB, so each is one
+ * request: a cut upload leaves nothing, and there are no parts to clean up. What may pass is tried again with rising
+ * pauses.
  */
 export class S3Target implements BackupTarget {
   /** Made for credentials, as long as they are those of now. */
@@ -115,9 +121,18 @@ export class S3Target implements BackupTarget {
   }
 
   private async write(key: string, bytes: Buffer, condition: Record<string, string>): Promise<void> {
-    const headers: Record<string, string> = { 'x-amz-content-sha256': await sha256Beside(bytes), 'content-type': 'application/octet-stream', ...condition };
+    const headers: Record<string, string> = {
+      'x-amz-content-sha256': await sha256Beside(bytes),
+      'content-type': 'application/octet-stream',
+      ...condition,
+    };
     if (this.access.encryption !== '') headers['x-amz-server-side-encryption'] = this.access.encryption;
-    await this.persistently('write', this.addressOf(key), { method: 'PUT', headers, body: bytes, bytesMax: WORDS_BYTES_MAX });
+    await this.persistently('write', this.addressOf(key), {
+      method: 'PUT',
+      headers,
+      body: bytes,
+      bytesMax: WORDS_BYTES_MAX,
+    });
   }
 
   async get(key: string, bytesMax = OBJECT_BYTES_MAX): Promise<Buffer | null> {
@@ -134,16 +149,25 @@ export class S3Target implements BackupTarget {
         ...(after !== '' && { 'start-after': this.prefix + after }),
         ...(token !== '' && { 'continuation-token': token }),
       });
-      const answer = await this.persistently('list', `${this.base}/?${query.toString().replaceAll('+', '%20')}`, { method: 'GET', bytesMax: LIST_BYTES_MAX });
+      const answer = await this.persistently('list', `${this.base}/?${query.toString().replaceAll('+', '%20')}`, {
+        method: 'GET',
+        bytesMax: LIST_BYTES_MAX,
+      });
       if (answer === null) throw new QuiverError('storage_failed', 'the bucket of the backup target does not exist');
       const text = answer.toString();
       // A page of something between is no empty list.
-      if (!text.includes('<ListBucketResult')) throw new QuiverError('unavailable', 'the backup target answers what is no list of objects');
+      if (!text.includes('<ListBucketResult'))
+        throw new QuiverError('unavailable', 'the backup target answers what is no list of objects');
       for (const [, content] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const key = unescaped(/<Key>(.*?)<\/Key>/s.exec(content)?.[1] ?? '');
         // Not every store that speaks the protocol knows where to begin.
-        const isWanted = key.startsWith(this.prefix) && key > this.prefix + after && isObjectName(key.slice(this.prefix.length));
-        if (isWanted) found.push({ key: key.slice(this.prefix.length), bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0) });
+        const isWanted =
+          key.startsWith(this.prefix) && key > this.prefix + after && isObjectName(key.slice(this.prefix.length));
+        if (isWanted)
+          found.push({
+            key: key.slice(this.prefix.length),
+            bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0),
+          });
       }
       const next = unescaped(/<NextContinuationToken>(.*?)<\/NextContinuationToken>/s.exec(text)?.[1] ?? '');
       if (!/<IsTruncated>true<\/IsTruncated>/.test(text) || next === '' || next === token) return found;
@@ -157,7 +181,11 @@ export class S3Target implements BackupTarget {
 
   /** A name with `..` would lead out of the prefix, and of the bucket. Errors: storage_damaged. */
   private addressOf(key: string): string {
-    if (!isObjectName(key)) throw new QuiverError('storage_damaged', `the backup is damaged: ${JSON.stringify(key.slice(0, NAME_LENGTH))} is no name of an object`);
+    if (!isObjectName(key))
+      throw new QuiverError(
+        'storage_damaged',
+        `the backup is damaged: ${JSON.stringify(key.slice(0, NAME_LENGTH))} is no name of an object`,
+      );
     return `${this.base}/${this.prefix}${key}`;
   }
 
@@ -170,7 +198,11 @@ export class S3Target implements BackupTarget {
       } catch (error) {
         const isLasting = isQuiverError(error) && error.kind !== 'unavailable';
         if (isLasting || attempt === ATTEMPTS_MAX) {
-          throw isQuiverError(error) ? error : new QuiverError('unavailable', `the backup target can not be reached to ${verb} an object`, { cause: error });
+          throw isQuiverError(error)
+            ? error
+            : new QuiverError('unavailable', `the backup target can not be reached to ${verb} an object`, {
+                cause: error,
+              });
         }
         await sleep(pauses.nextMs());
       }
@@ -181,7 +213,11 @@ export class S3Target implements BackupTarget {
   private async attempt(verb: string, url: string, request: S3Call, others?: S3Credentials): Promise<Buffer | null> {
     const { method, headers, body, bytesMax } = request;
     const credentials = others ?? (await this.credentials.current());
-    const signed = await this.signer(credentials).sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
+    const signed = await this.signer(credentials).sign(url, {
+      method,
+      headers: headers ?? {},
+      ...(body !== undefined && { body: new Uint8Array(body) }),
+    });
     const cut = new AbortController();
     const timer = setTimeout(() => cut.abort(), this.attemptMs * (1 + Math.ceil((body?.length ?? 0) / PACE_BYTES)));
     const answer = await fetch(signed, { signal: cut.signal }).finally(() => clearTimeout(timer));
@@ -202,16 +238,29 @@ export class S3Target implements BackupTarget {
         throw new QuiverError('storage_damaged', 'the backup is damaged: an object has more bytes than it may have');
       }
       // A connection that ends early may look like the end of the object.
-      if (method === 'GET' && answer.headers.has('content-length') && answer.headers.get('content-encoding') === null && content.length !== length) throw new Error('the answer was cut');
+      if (
+        method === 'GET' &&
+        answer.headers.has('content-length') &&
+        answer.headers.get('content-encoding') === null &&
+        content.length !== length
+      )
+        throw new Error('the answer was cut');
       return content;
     }
     const code = /<Code>(\w{1,64})<\/Code>/.exec(await this.refusalOf(answer, cut))?.[1] ?? '';
     // There may be new ones by now.
-    if (others === undefined && (answer.status === 401 || answer.status === 403 || /^(?:ExpiredToken|TokenRefreshRequired)$/.test(code))) {
+    if (
+      others === undefined &&
+      (answer.status === 401 || answer.status === 403 || /^(?:ExpiredToken|TokenRefreshRequired)$/.test(code))
+    ) {
       const renewed = await this.credentials.renewed();
       if (renewed !== credentials) return this.attempt(verb, url, request, renewed);
     }
-    const may = (answer.status >= 500 && answer.status !== 501) || answer.status === 429 || answer.status === 408 || PASSING.has(code);
+    const may =
+      (answer.status >= 500 && answer.status !== 501) ||
+      answer.status === 429 ||
+      answer.status === 408 ||
+      PASSING.has(code);
     const isFull = answer.status === 507 || /Quota|StorageFull|InsufficientStorage/i.test(code);
     throw new S3Refusal(may && !isFull ? 'unavailable' : 'storage_failed', verb, answer.status, code);
   }
@@ -245,12 +294,22 @@ export class S3Target implements BackupTarget {
   private signer(credentials: S3Credentials): AwsClient {
     if (this.client?.of === credentials) return this.client.signer;
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
-    const signer = new AwsClient({ accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }), service: 's3', region: this.access.region, retries: 0 });
+    const signer = new AwsClient({
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+      service: 's3',
+      region: this.access.region,
+      retries: 0,
+    });
     this.client = { signer, of: credentials };
     return signer;
   }
 }
 
 function unescaped(text: string): string {
-  return text.replace(/&(?:lt|gt|quot|apos|#39|amp);/g, (entity) => ({ '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&#39;': "'", '&amp;': '&' })[entity]!);
+  return text.replace(
+    /&(?:lt|gt|quot|apos|#39|amp);/g,
+    (entity) => ({ '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&#39;': "'", '&amp;': '&' })[entity]!,
+  );
 }

@@ -45,8 +45,14 @@ export interface Guard {
 }
 
 /** `session`: the entry is deleted when this session of the store ends. Only for stores that are SessionStores. */
-export type StoreChange = { type: 'put'; key: string; value: string; session?: string } | { type: 'delete'; key: string };
+export type StoreChange =
+  | { type: 'put'; key: string; value: string; session?: string }
+  | { type: 'delete'; key: string };
 
-export type TransactionResult = { applied: true; revision: number } | { applied: false; current: (StoreEntry | null)[] };
+export type TransactionResult =
+  | { applied: true; revision: number }
+  | { applied: false; current: (StoreEntry | null)[] };
 
-export type StoreEvent = { type: 'put'; key: string; value: string; revision: number } | { type: 'delete'; key: string; revision: number };
+export type StoreEvent =
+  | { type: 'put'; key: string; value: string; revision: number }
+  | { type: 'delete'; key: string; revision: number };

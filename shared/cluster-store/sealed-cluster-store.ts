@@ -22,10 +22,12 @@ const ATTEMPTS_MAX = 4;
 const SEALED_AT_ONCE = 32;
 const SEALED_LENGTH_AT_ONCE = 256 * 1024;
 
-const UNSEALED = 'the entries of the cluster store carry no seals: an earlier version wrote them. Stop all members and start them with CLUSTER_SEALS=adopt, if nobody else could write to etcd';
+const UNSEALED =
+  'the entries of the cluster store carry no seals: an earlier version wrote them. Stop all members and start them with CLUSTER_SEALS=adopt, if nobody else could write to etcd';
 const OF_ANOTHER =
   'in the cluster store is sealed under another secret. If CLUSTER_SECRET was changed before all entries were sealed anew, set CLUSTER_SECRET_OTHER to the one before; if somebody else wrote it, restore it from a backup of etcd';
-const OTHER_SECRET = 'the entries of the cluster store are sealed under another secret: CLUSTER_SECRET is not that of this cluster';
+const OTHER_SECRET =
+  'the entries of the cluster store are sealed under another secret: CLUSTER_SECRET is not that of this cluster';
 
 /**
  * A cluster store whose entries carry seals (EntrySeal), over a store that others can write to. It seals every value
@@ -46,7 +48,13 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   private readonly refused = new Map<string, number>();
 
   /** `onRefused` is called once for each entry that is refused. */
-  constructor(options: { store: ClusterStore & SessionStore; seal: EntrySeal; rule: SealRule; log: Logger; onRefused: () => void }) {
+  constructor(options: {
+    store: ClusterStore & SessionStore;
+    seal: EntrySeal;
+    rule: SealRule;
+    log: Logger;
+    onRefused: () => void;
+  }) {
     this.inner = options.store;
     this.seal = options.seal;
     this.checked = new CheckedSeals(options.seal);
@@ -66,7 +74,9 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   }
 
   async transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult> {
-    const sealed = changes.map((change) => (change.type === 'put' ? { ...change, value: this.seal.close(change.key, change.value) } : change));
+    const sealed = changes.map((change) =>
+      change.type === 'put' ? { ...change, value: this.seal.close(change.key, change.value) } : change,
+    );
     let expected = guards;
     for (let attempt = 1; ; attempt += 1) {
       const result = await this.inner.transact(expected, sealed);
@@ -81,7 +91,9 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   }
 
   watch(prefix: string, afterRevision: number, listener: (events: StoreEvent[]) => void): () => void {
-    return this.inner.watch(prefix, afterRevision, (events) => listener(events.map((event) => this.openedEvent(event))));
+    return this.inner.watch(prefix, afterRevision, (events) =>
+      listener(events.map((event) => this.openedEvent(event))),
+    );
   }
 
   openSession(options: { ttlSeconds: number }): Promise<StoreSession> {
@@ -124,7 +136,12 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
     });
     let count = 0;
     for (let from = 0, to = 0; from < due.length; from = to) {
-      for (let length = 0; to < due.length && to - from < SEALED_AT_ONCE && (to === from || length < SEALED_LENGTH_AT_ONCE); to += 1) length += due[to].value.length;
+      for (
+        let length = 0;
+        to < due.length && to - from < SEALED_AT_ONCE && (to === from || length < SEALED_LENGTH_AT_ONCE);
+        to += 1
+      )
+        length += due[to].value.length;
       count += await this.sealSome(due.slice(from, to));
     }
     return count;
@@ -161,7 +178,8 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
 
   private opened(entry: StoreEntry): StoreEntry | null {
     const found = this.checked.open(entry.key, entry.value);
-    if (found.seal !== 'forged' && (found.seal !== 'unsealed' || this.rule === 'adopt')) return { ...entry, value: found.value };
+    if (found.seal !== 'forged' && (found.seal !== 'unsealed' || this.rule === 'adopt'))
+      return { ...entry, value: found.value };
     this.refuse(entry.key, entry.revision, found.seal);
     return null;
   }
@@ -169,7 +187,9 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   private openedEvent(event: StoreEvent): StoreEvent {
     if (event.type === 'delete') return event;
     const entry = this.opened(event);
-    return entry === null ? { type: 'delete', key: event.key, revision: event.revision } : { ...event, value: entry.value };
+    return entry === null
+      ? { type: 'delete', key: event.key, revision: event.revision }
+      : { ...event, value: entry.value };
   }
 
   private refuse(key: string, revision: number, seal: 'forged' | 'unsealed'): void {
@@ -180,7 +200,10 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
       if (this.refused.size <= REFUSALS_KEPT) break;
       this.refused.delete(oldest);
     }
-    this.log.error({ entry: key, revision, seal }, 'an entry of the cluster store was not made by a member of this cluster, and is ignored: its seal is missing or wrong');
+    this.log.error(
+      { entry: key, revision, seal },
+      'an entry of the cluster store was not made by a member of this cluster, and is ignored: its seal is missing or wrong',
+    );
     this.onRefused();
   }
 }

@@ -25,6 +25,9 @@ export interface StoreSession {
    * once, in a microtask. A session that its owner closed is not lost.
    */
   onLost(listener: () => void): void;
-  /** Ends the session and deletes its entries. If the store can't be reached, they are deleted after the TTL. Never rejects. */
+  /**
+   * Ends the session and deletes its entries. If the store can't be reached, they are deleted after the TTL. Never
+   * rejects.
+   */
   close(): Promise<void>;
 }

@@ -21,7 +21,10 @@ export class WatchedKeys {
 
   /** Whether `entries` are exactly what the watcher knows. */
   equal(entries: readonly { key: string; revision: number }[]): boolean {
-    return entries.length === this.revisions.size && entries.every(({ key, revision }) => this.revisions.get(key) === revision);
+    return (
+      entries.length === this.revisions.size &&
+      entries.every(({ key, revision }) => this.revisions.get(key) === revision)
+    );
   }
 
   /**

@@ -15,12 +15,17 @@ const RETRY_MS = 2_000;
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readEtcdConfig(environment);
   const rootPassword = environment.ETCD_ROOT_PASSWORD;
-  if (!rootPassword || config.etcdUsername === '' || !config.etcdPassword) throw new Error('ETCD_ROOT_PASSWORD, ETCD_USERNAME or ETCD_PASSWORD is not set');
+  if (!rootPassword || config.etcdUsername === '' || !config.etcdPassword)
+    throw new Error('ETCD_ROOT_PASSWORD, ETCD_USERNAME or ETCD_PASSWORD is not set');
   const { username: name, password: _password, ...options } = etcdOptions(config);
   const deadlineMs = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
-      await ensureEtcdUsers(options, rootPassword, { name: config.etcdUsername, password: config.etcdPassword, prefix: STATE_PREFIX });
+      await ensureEtcdUsers(options, rootPassword, {
+        name: config.etcdUsername,
+        password: config.etcdPassword,
+        prefix: STATE_PREFIX,
+      });
       process.stdout.write(`etcd asks for users; ${name} may read and write ${STATE_PREFIX}\n`);
       return;
     } catch (error) {

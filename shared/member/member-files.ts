@@ -16,9 +16,17 @@ export interface EtcdAccess {
  * Follows the files with the certificates of a member and the password of etcd, and renews what was read of them at the
  * start. The cluster's secret is not among them: members change it one after the other (docs/operations.md).
  */
-export function followMemberFiles(config: ClusterConfig, parts: { tls: ClusterTls | null; etcd: EtcdAccess; log: Logger; endings: Endings }): void {
+export function followMemberFiles(
+  config: ClusterConfig,
+  parts: { tls: ClusterTls | null; etcd: EtcdAccess; log: Logger; endings: Endings },
+): void {
   const { tls, etcd, log, endings } = parts;
-  const follow = (what: string, paths: string[], first: Buffer[], onChange: (contents: Buffer[]) => boolean | void): void => {
+  const follow = (
+    what: string,
+    paths: string[],
+    first: Buffer[],
+    onChange: (contents: Buffer[]) => boolean | void,
+  ): void => {
     const files = new FollowedFiles({
       paths,
       first,
@@ -26,25 +34,36 @@ export function followMemberFiles(config: ClusterConfig, parts: { tls: ClusterTl
         if (onChange(contents) === false) return;
         log.info({ files: paths }, `${what} were replaced; what is opened from now on uses the new ones`);
       },
-      onError: (error) => log.error({ error, files: paths }, `${what} can't be used as they are now; those from before stay in force`),
+      onError: (error) =>
+        log.error({ error, files: paths }, `${what} can't be used as they are now; those from before stay in force`),
     });
     endings.defer(() => files.close());
   };
   if (tls?.renewed !== undefined) {
     const { renewed } = tls;
-    follow("the members' certificates", [config.tlsCaFile, config.tlsCertFile, config.tlsKeyFile], [tls.ca, tls.cert, tls.key], ([ca, cert, key]) => {
-      mustFit({ ca, cert, key });
-      renewed.renew({ ca, cert, key });
-    });
+    follow(
+      "the members' certificates",
+      [config.tlsCaFile, config.tlsCertFile, config.tlsKeyFile],
+      [tls.ca, tls.cert, tls.key],
+      ([ca, cert, key]) => {
+        mustFit({ ca, cert, key });
+        renewed.renew({ ca, cert, key });
+      },
+    );
   }
   const { certificates } = etcd;
   if (certificates !== null) {
     const paths = [config.etcdCaFile, config.etcdCertFile, config.etcdKeyFile].filter((path) => path !== '');
     const { ca, cert, key } = certificates.current;
-    follow('the certificates for etcd', paths, cert === null || key === null ? [ca] : [ca, cert, key], ([newCa, newCert = null, newKey = null]) => {
-      mustFit({ ca: newCa, cert: newCert, key: newKey });
-      certificates.renew({ ca: newCa, cert: newCert, key: newKey });
-    });
+    follow(
+      'the certificates for etcd',
+      paths,
+      cert === null || key === null ? [ca] : [ca, cert, key],
+      ([newCa, newCert = null, newKey = null]) => {
+        mustFit({ ca: newCa, cert: newCert, key: newKey });
+        certificates.renew({ ca: newCa, cert: newCert, key: newKey });
+      },
+    );
   }
   if (config.etcdPasswordFile !== '') {
     // Its first content is looked at, too: it may have been replaced since the configuration was read.

@@ -14,9 +14,17 @@ import { readClusterTls } from '../wire/handshake/transport-security';
 import { EntrySeal } from '../base/secret/entry-seal';
 
 /** The cluster store of a member: etcd, with sealed entries. Errors: as EtcdClusterStore's constructor. */
-export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserver & { entryRefused(): void }; etcd: EtcdAccess; log: Logger }): SealedClusterStore {
+export function memberStore(
+  config: ClusterConfig,
+  parts: { observer: EtcdObserver & { entryRefused(): void }; etcd: EtcdAccess; log: Logger },
+): SealedClusterStore {
   return new SealedClusterStore({
-    store: new EtcdClusterStore({ ...etcdOptions(config), renewed: parts.etcd.certificates ?? undefined, currentPassword: () => parts.etcd.password, observer: parts.observer }),
+    store: new EtcdClusterStore({
+      ...etcdOptions(config),
+      renewed: parts.etcd.certificates ?? undefined,
+      currentPassword: () => parts.etcd.password,
+      observer: parts.observer,
+    }),
     seal: new EntrySeal({ secret: config.clusterSecret, otherSecret: config.clusterSecretOther }),
     rule: config.clusterSeals,
     log: parts.log,
@@ -29,10 +37,16 @@ export function etcdAccess({ etcdCaFile, etcdCertFile, etcdKeyFile, etcdPassword
   // Without an authority of its own, that of the system counts, which gRPC reads by itself.
   if (etcdCaFile === '') return { certificates: null, password };
   try {
-    const [ca, cert = null, key = null] = readAll([etcdCaFile, etcdCertFile, etcdKeyFile].filter((path) => path !== ''));
+    const [ca, cert = null, key = null] = readAll(
+      [etcdCaFile, etcdCertFile, etcdKeyFile].filter((path) => path !== ''),
+    );
     return { certificates: new RenewedCertificates({ ca, cert, key }), password };
   } catch (cause) {
-    throw new QuiverError('invalid_parameter', `ETCD_CA_FILE, ETCD_CERT_FILE or ETCD_KEY_FILE cannot be read: ${(cause as Error).message}`, { cause });
+    throw new QuiverError(
+      'invalid_parameter',
+      `ETCD_CA_FILE, ETCD_CERT_FILE or ETCD_KEY_FILE cannot be read: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
@@ -56,9 +70,16 @@ export function memberCredentials(config: ClusterConfig, log: Logger): ClusterCr
   if (tlsCertFile === '') return { ...member, tls: null };
   try {
     const tls = readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile });
-    return { ...member, tls: { ...tls, serverName: tlsServerName || undefined, renewed: new RenewedCertificates(tls) } };
+    return {
+      ...member,
+      tls: { ...tls, serverName: tlsServerName || undefined, renewed: new RenewedCertificates(tls) },
+    };
   } catch (cause) {
-    throw new QuiverError('invalid_parameter', `TLS_CA_FILE, TLS_CERT_FILE or TLS_KEY_FILE cannot be read: ${(cause as Error).message}`, { cause });
+    throw new QuiverError(
+      'invalid_parameter',
+      `TLS_CA_FILE, TLS_CERT_FILE or TLS_KEY_FILE cannot be read: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
@@ -70,7 +91,31 @@ export function memberAddress(config: ClusterConfig, rpcPort: number): string {
 }
 
 /** Texts that must never be in a log. */
-export function secretsOf(config: Pick<Config, 'apiKey' | 'backupS3SecretAccessKey' | 'backupS3SessionToken' | 'backupSecret' | 'backupSecretOther'> & ClusterConfig): string[] {
-  const { apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken, backupSecret, backupSecretOther } = config;
-  return [apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken, backupSecret, backupSecretOther].filter((secret) => secret !== undefined);
+export function secretsOf(
+  config: Pick<
+    Config,
+    'apiKey' | 'backupS3SecretAccessKey' | 'backupS3SessionToken' | 'backupSecret' | 'backupSecretOther'
+  > &
+    ClusterConfig,
+): string[] {
+  const {
+    apiKey,
+    etcdPassword,
+    clusterSecret,
+    clusterSecretOther,
+    backupS3SecretAccessKey,
+    backupS3SessionToken,
+    backupSecret,
+    backupSecretOther,
+  } = config;
+  return [
+    apiKey,
+    etcdPassword,
+    clusterSecret,
+    clusterSecretOther,
+    backupS3SecretAccessKey,
+    backupS3SessionToken,
+    backupSecret,
+    backupSecretOther,
+  ].filter((secret) => secret !== undefined);
 }

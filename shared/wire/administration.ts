@@ -3,12 +3,16 @@ import type { ReplicaDigest } from '../cluster-store/entries/node-report';
 import type { ShardId } from '../contract/shard/shard-client';
 import { loadService } from './streams/protocol';
 
-export const administrationDefinition = loadService<AdministrationDefinition>('quiver/v1/administration.proto', 'quiver.v1.Administration');
+export const administrationDefinition = loadService<AdministrationDefinition>(
+  'quiver/v1/administration.proto',
+  'quiver.v1.Administration',
+);
 
 /**
  * A question to a node. By default it asks for a report; with `probe` for nothing; with `digestOf` for the digest of a
- * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew; with `optimize`
- * that it makes the best index of a replica; with `purge` how far the purge of a replica is, which begins with `purgeStart`.
+ * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew; with
+ * `optimize` that it makes the best index of a replica; with `purge` how far the purge of a replica is, which begins
+ * with `purgeStart`.
  */
 export interface WireQuestion {
   id: number;

@@ -1,6 +1,6 @@
-// `npm run bench -- backup`: what a first backup writes and what the next one does after a share of the items changed, how long
-// writes wait while a backup is taken under full write load, and how long a restore takes until it answers, also beside
-// another checkout, in turns.
+// `npm run bench -- backup`: what a first backup writes and what the next one does after a share of the items changed,
+// how long writes wait while a backup is taken under full write load, and how long a restore takes until it answers,
+// also beside another checkout, in turns.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -52,12 +52,17 @@ export async function backupBench(words) {
     if (values.from === undefined) {
       const threads = availableParallelism();
       // Their exact neighbours are of no interest here.
-      const dataset = await loadDataset(values.dataset, { rows: values.rows && Number(values.rows), queries: 1, threads });
+      const dataset = await loadDataset(values.dataset, {
+        rows: values.rows && Number(values.rows),
+        queries: 1,
+        threads,
+      });
       await measureBackups({ dataset, folder, threads, ...numbersOf(values) });
     }
     for (let round = 0; round < Number(values.restores); round++) {
       // To and fro, so that none is always the one to come after another.
-      for (const checkout of round % 2 === 0 ? checkouts : [...checkouts].reverse()) await measureRestore({ folder, checkout });
+      for (const checkout of round % 2 === 0 ? checkouts : [...checkouts].reverse())
+        await measureRestore({ folder, checkout });
     }
   } finally {
     if (values.keep === undefined && values.from === undefined) rmSync(folder, { recursive: true, force: true });
@@ -65,7 +70,12 @@ export async function backupBench(words) {
 }
 
 function numbersOf({ changed, seconds, rounds, connections }) {
-  return { changed: Number(changed), seconds: Number(seconds), rounds: Number(rounds), connections: Number(connections) };
+  return {
+    changed: Number(changed),
+    seconds: Number(seconds),
+    rounds: Number(rounds),
+    connections: Number(connections),
+  };
 }
 
 async function onServer({ folder, checkout = {} }, run) {
@@ -90,9 +100,12 @@ async function measureBackups({ dataset, folder, threads, changed, seconds, roun
     }
     const first = await backup(target);
     const count = Math.ceil(dataset.count * changed);
-    for (let from = 0; from < count; from += 1000) await write(target, WIRE_FORMATS.quiver.bulk(dataset.rows, dataset.dim, from, Math.min(count, from + 1000)));
+    for (let from = 0; from < count; from += 1000)
+      await write(target, WIRE_FORMATS.quiver.bulk(dataset.rows, dataset.dim, from, Math.min(count, from + 1000)));
     const second = await backup(target);
-    console.log(`${dataset.count} × ${dataset.dim}: the first backup wrote ${mebibytes(first.copied_bytes)} in ${first.seconds.toFixed(1)} s and ${first.processor.toFixed(1)} s of processors`);
+    console.log(
+      `${dataset.count} × ${dataset.dim}: the first backup wrote ${mebibytes(first.copied_bytes)} in ${first.seconds.toFixed(1)} s and ${first.processor.toFixed(1)} s of processors`,
+    );
     console.log(
       `after ${count} items changed the next wrote ${mebibytes(second.copied_bytes)} in ${second.seconds.toFixed(1)} s and ${second.processor.toFixed(1)} s of processors: ${((100 * second.copied_bytes) / first.copied_bytes).toFixed(2)} % of the first`,
     );
@@ -108,7 +121,13 @@ async function measurePauses({ target, dataset, seconds, rounds, connections }) 
     for (const kind of round % 2 === 0 ? ['without', 'during'] : ['during', 'without']) {
       const until = performance.now() + seconds * 1000;
       let backups = 0;
-      const writing = writeUntil({ target, dataset, connections, isOver: () => performance.now() >= until && (kind === 'without' || backups > 0), seed: round });
+      const writing = writeUntil({
+        target,
+        dataset,
+        connections,
+        isOver: () => performance.now() >= until && (kind === 'without' || backups > 0),
+        seed: round,
+      });
       while (kind === 'during' && performance.now() < until) {
         await backup(target);
         backups += 1;
@@ -140,7 +159,20 @@ async function writeUntil({ target, dataset, connections, isOver, seed }) {
         const from = ((n * connections + lane) * WRITE_ITEMS + seed * 7919) % Math.max(1, dataset.count - WRITE_ITEMS);
         const body = Buffer.from(WIRE_FORMATS.quiver.bulk(dataset.rows, dataset.dim, from, from + WRITE_ITEMS));
         const sentMs = performance.now();
-        const answer = JSON.parse(String(await connection.send(requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: body.length }), body)));
+        const answer = JSON.parse(
+          String(
+            await connection.send(
+              requestHead({
+                method: 'POST',
+                path: target.bulkPath,
+                headers: target.headers,
+                ...target.address,
+                bodyBytes: body.length,
+              }),
+              body,
+            ),
+          ),
+        );
         const nowMs = performance.now();
         if (answer.status !== 'success') throw new Error(`bulk_upsert: ${JSON.stringify(answer.error)}`);
         slowestMs = Math.max(slowestMs, nowMs - sentMs);
@@ -155,7 +187,11 @@ async function writeUntil({ target, dataset, connections, isOver, seed }) {
 }
 
 async function write(target, body) {
-  const answer = await fetch(`http://${target.address.host}:${target.address.port}${target.bulkPath}`, { method: 'POST', headers: { ...target.headers, 'content-type': 'application/json' }, body });
+  const answer = await fetch(`http://${target.address.host}:${target.address.port}${target.bulkPath}`, {
+    method: 'POST',
+    headers: { ...target.headers, 'content-type': 'application/json' },
+    body,
+  });
   const { status, error } = /** @type {any} */ (await answer.json());
   if (status !== 'success') throw new Error(`bulk_upsert: ${JSON.stringify(error)}`);
 }
@@ -166,7 +202,11 @@ async function backup(target) {
   const { id } = await data(target, 'POST', '/v1/admin/backups', {});
   const done = await over(() => data(target, 'GET', `/v1/admin/backups/${id}`));
   if (done.state !== 'done') throw new Error(`the backup ${done.state}: ${done.error}`);
-  return { ...done, seconds: (performance.now() - startedAt) / 1000, processor: processorSeconds(target.server.pid) - before };
+  return {
+    ...done,
+    seconds: (performance.now() - startedAt) / 1000,
+    processor: processorSeconds(target.server.pid) - before,
+  };
 }
 
 /** From the request until a search is answered, by a server that holds nothing. */
@@ -180,9 +220,13 @@ async function measureRestore({ folder, checkout }) {
     const done = await over(() => data(target, 'GET', `/v1/admin/restores/${begun.id}`));
     if (done.state !== 'done') throw new Error(`the restore ${done.state}: ${done.error}`);
     const { dim, vector_count } = await data(target, 'GET', target.collectionPath);
-    const { results } = await data(target, 'POST', target.searchPath, { vector: Array.from({ length: dim }, (_, i) => Math.sin(i)), k: 10 });
+    const { results } = await data(target, 'POST', target.searchPath, {
+      vector: Array.from({ length: dim }, (_, i) => Math.sin(i)),
+      k: 10,
+    });
     const seconds = (performance.now() - startedAt) / 1000;
-    if (vector_count !== items || results.length !== Math.min(10, items)) throw new Error(`${vector_count} of ${items} items are there`);
+    if (vector_count !== items || results.length !== Math.min(10, items))
+      throw new Error(`${vector_count} of ${items} items are there`);
     const { growingRows } = await target.indexState();
     console.log(
       `restored by ${checkout.name}: ${items} × ${dim} answering after ${seconds.toFixed(1)} s, with ${(processorSeconds(target.server.pid) - before).toFixed(1)} s of processors; ${growingRows} rows outside the graph`,

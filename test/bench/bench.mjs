@@ -7,7 +7,16 @@ import { openCluster } from './cluster-target.mjs';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { IN_PROCESS, measureInProcess } from './in-process.mjs';
-import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearches, measureSettling, measureSpace, tuneEffort } from './measure.mjs';
+import {
+  filteredTruths,
+  measureFiltered,
+  measureLoading,
+  measureRestarts,
+  measureSearches,
+  measureSettling,
+  measureSpace,
+  tuneEffort,
+} from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { openQdrant } from './qdrant-target.mjs';
 import { formatReport } from './report.mjs';
@@ -89,12 +98,17 @@ export async function bench(words) {
     threads,
   });
   /** @type {(() => Promise<any>)[]} */
-  const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] }), ...values.beside.map((what) => () => openQuiver(besides(what)))];
+  const open = [
+    () => openQuiver({ url: values.url, apiKey: values['api-key'] }),
+    ...values.beside.map((what) => () => openQuiver(besides(what))),
+  ];
   if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
-  for (const name of ['qdrant', 'qdrant-int8']) if (values.peer.includes(name)) open.push(() => openQdrant({ isQuantized: name === 'qdrant-int8' }));
+  for (const name of ['qdrant', 'qdrant-int8'])
+    if (values.peer.includes(name)) open.push(() => openQdrant({ isQuantized: name === 'qdrant-int8' }));
   if (values.peer.includes('cluster')) {
     const { nodes, replicas } = values;
-    for (const shards of values.shards.split(',')) open.push(() => openCluster({ nodes: Number(nodes), shards: Number(shards), replicas: Number(replicas) }));
+    for (const shards of values.shards.split(','))
+      open.push(() => openCluster({ nodes: Number(nodes), shards: Number(shards), replicas: Number(replicas) }));
   }
   const servers = await measureServers({
     dataset,
@@ -113,7 +127,10 @@ export async function bench(words) {
     // One library that fails must not cost the figures of the others.
     await measureInProcess({ name, dataset, recallWanted: number(values.recall) }).then(
       (result) => libraries.push(result),
-      (error) => process.stderr.write(`${name} failed: ${error.stack}${error.details === undefined ? '' : ` ${JSON.stringify(error.details)}`}\n`),
+      (error) =>
+        process.stderr.write(
+          `${name} failed: ${error.stack}${error.details === undefined ? '' : ` ${JSON.stringify(error.details)}`}\n`,
+        ),
     );
   }
   process.stdout.write(`\n${formatReport({ dataset, servers, libraries })}`);
@@ -129,11 +146,27 @@ export async function bench(words) {
  */
 function besides(what) {
   if (!what.includes('=')) return { name: what, root: resolve(what) };
-  return { name: what, environment: Object.fromEntries(what.split(',').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])) };
+  return {
+    name: what,
+    environment: Object.fromEntries(
+      what.split(',').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+    ),
+  };
 }
 
 /** Loads every server, then asks them in turn, so that all are measured in the same minutes of the same machine. */
-async function measureServers({ dataset, open, threads, seconds, rounds, connectionCounts, loadConnections, recall, withFilters, withRestarts }) {
+async function measureServers({
+  dataset,
+  open,
+  threads,
+  seconds,
+  rounds,
+  connectionCounts,
+  loadConnections,
+  recall,
+  withFilters,
+  withRestarts,
+}) {
   const targets = [];
   const results = [];
   try {
@@ -145,7 +178,11 @@ async function measureServers({ dataset, open, threads, seconds, rounds, connect
       const { bodies, remove } = await prepareBulkBodies({ format: target.format, dataset, threads });
       try {
         const loading = await measureLoading({ target, dataset, bodies, connections: loadConnections });
-        results.push({ name: target.name, loading, settling: await measureSettling({ target, dataset, startedAt: loading.startedAt }) });
+        results.push({
+          name: target.name,
+          loading,
+          settling: await measureSettling({ target, dataset, startedAt: loading.startedAt }),
+        });
         await tuneEffort({ target, dataset, recall });
       } finally {
         remove();
@@ -156,11 +193,19 @@ async function measureServers({ dataset, open, threads, seconds, rounds, connect
     const searches = await measureSearches({ targets, dataset, connectionCounts, seconds, rounds });
     for (const [i, target] of targets.entries()) {
       results[i].search = searches[i];
-      if (withFilters) results[i].filtered = await measureFiltered({ target, dataset, truths, count, seconds: Math.min(seconds, FILTERED_SECONDS_MAX) });
+      if (withFilters)
+        results[i].filtered = await measureFiltered({
+          target,
+          dataset,
+          truths,
+          count,
+          seconds: Math.min(seconds, FILTERED_SECONDS_MAX),
+        });
       results[i].space = measureSpace({ target, dataset });
     }
     for (const [i, target] of targets.entries()) {
-      if (withRestarts && target.server?.pid !== undefined) results[i].restarts = await measureRestarts({ target, dataset });
+      if (withRestarts && target.server?.pid !== undefined)
+        results[i].restarts = await measureRestarts({ target, dataset });
     }
     return results;
   } finally {

@@ -9,8 +9,9 @@ import { WIRE_FORMATS } from './wire-formats.mjs';
 export const BULK_ITEMS = 1000;
 
 /**
- * Writes the bodies of all bulk writes of a data set to temporary files before the clock runs: turning numbers into text
- * would otherwise take more of the machine than the server. Answers the bodies' places and a `remove` for the files.
+ * Writes the bodies of all bulk writes of a data set to temporary files before the clock runs: turning numbers into
+ * text would otherwise take more of the machine than the server. Answers the bodies' places and a `remove` for the
+ * files.
  */
 export async function prepareBulkBodies({ format, dataset, threads }) {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-'));
@@ -25,7 +26,16 @@ export async function prepareBulkBodies({ format, dataset, threads }) {
         new Promise((finished, fail) => {
           const file = join(folder, `${thread}`);
           const worker = new Worker(new URL(import.meta.url), {
-            workerData: { format, file, rows: dataset.rows, dim: dataset.dim, count: dataset.count, batches, thread, threads },
+            workerData: {
+              format,
+              file,
+              rows: dataset.rows,
+              dim: dataset.dim,
+              count: dataset.count,
+              batches,
+              thread,
+              threads,
+            },
           });
           worker.on('message', ({ batch, start, length }) => {
             bodies[batch] = { file, start, length, items: Math.min(BULK_ITEMS, dataset.count - batch * BULK_ITEMS) };
@@ -44,7 +54,9 @@ function write({ format, file, rows, dim, count, batches, thread, threads }) {
   const output = openSync(file, 'w');
   let start = 0;
   for (let batch = thread; batch < batches; batch += threads) {
-    const bytes = Buffer.from(WIRE_FORMATS[format].bulk(rows, dim, batch * BULK_ITEMS, Math.min(count, (batch + 1) * BULK_ITEMS)));
+    const bytes = Buffer.from(
+      WIRE_FORMATS[format].bulk(rows, dim, batch * BULK_ITEMS, Math.min(count, (batch + 1) * BULK_ITEMS)),
+    );
     for (let at = 0; at < bytes.length;) at += writeSync(output, bytes, at);
     parentPort.postMessage({ batch, start, length: bytes.length });
     start += bytes.length;

@@ -6,7 +6,10 @@ import { ServerProcess, freePort } from './server-process.mjs';
 
 const DATABASE = '/api/v2/tenants/default_tenant/databases/default_database';
 
-/** Chroma's server as the npm package chromadb brings it, on a free port and a temporary data folder. `effort`: see createCollection. */
+/**
+ * Chroma's server as the npm package chromadb brings it, on a free port and a temporary data folder. `effort`: see
+ * createCollection.
+ */
 export async function openChroma({ effort }) {
   const address = { host: '127.0.0.1', port: await freePort() };
   const dataFolder = mkdtempSync(join(tmpdir(), 'chroma-bench-data-'));
@@ -34,7 +37,10 @@ class ChromaTarget {
 
   /** With Chroma's own defaults unless an effort is given: its ef_search, and at least as large an ef_construction. */
   async createCollection({ metric }) {
-    const hnsw = { space: metric, ...(this.effort === undefined ? {} : { ef_search: this.effort, ef_construction: Math.max(100, this.effort) }) };
+    const hnsw = {
+      space: metric,
+      ...(this.effort === undefined ? {} : { ef_search: this.effort, ef_construction: Math.max(100, this.effort) }),
+    };
     const answer = await fetch(`http://${this.address.host}:${this.address.port}${DATABASE}/collections`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

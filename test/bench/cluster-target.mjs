@@ -9,7 +9,10 @@ const PORT = 18_000;
 const PORTS_OF_A_CLUSTER = 1_000;
 let opened = 0;
 
-/** A Quiver cluster to be measured: one coordinator, `nodes` nodes and an etcd as processes of this machine, in a temporary folder. */
+/**
+ * A Quiver cluster to be measured: one coordinator, `nodes` nodes and an etcd as processes of this machine, in a
+ * temporary folder.
+ */
 export async function openCluster({ nodes, shards, replicas }) {
   const port = PORT + PORTS_OF_A_CLUSTER * opened;
   opened += 1;

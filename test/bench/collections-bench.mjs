@@ -46,8 +46,19 @@ export async function collectionsBench(words) {
     process.stdout.write(COLLECTIONS_USAGE);
     return;
   }
-  const [collections, items, dim, opened, atOnce, memory] = ['collections', 'items', 'dim', 'opened', 'at-once', 'memory'].map((name) => Number(values[name]));
-  const target = await openQuiver({ environment: Object.fromEntries(values.set.map((setting) => [setting.slice(0, setting.indexOf('=')), setting.slice(setting.indexOf('=') + 1)])) });
+  const [collections, items, dim, opened, atOnce, memory] = [
+    'collections',
+    'items',
+    'dim',
+    'opened',
+    'at-once',
+    'memory',
+  ].map((name) => Number(values[name]));
+  const target = await openQuiver({
+    environment: Object.fromEntries(
+      values.set.map((setting) => [setting.slice(0, setting.indexOf('=')), setting.slice(setting.indexOf('=') + 1)]),
+    ),
+  });
   const { server } = target;
   const group = memory === 0 ? null : MemoryGroup.make(memory);
   if (group !== null) {
@@ -60,7 +71,9 @@ export async function collectionsBench(words) {
   try {
     await server.start();
     const steps = [bench.step('new process', 0)];
-    process.stdout.write('| | collections | own memory, MiB | open files | made a second | processor time of each, ms |\n|---|---|---|---|---|---|\n');
+    process.stdout.write(
+      '| | collections | own memory, MiB | open files | made a second | processor time of each, ms |\n|---|---|---|---|---|---|\n',
+    );
     say(steps[0]);
     for (let part = 1, made = 0; part <= PARTS; part++) {
       const until = Math.round((collections * part) / PARTS);
@@ -86,9 +99,28 @@ export async function collectionsBench(words) {
       `\nstopped in ${seconds(stopMs)} s, started in ${seconds(startMs)} (${startProcessorSeconds?.toFixed(1)} of a processor); listed in ${list.ms.toFixed(0)} ms, and again in ${again.ms.toFixed(0)}\n` +
         `first search of ${opened} closed ones: p50 ${first.p50Ms.toFixed(1)} ms, p99 ${first.p99Ms.toFixed(1)}; then p50 ${open.p50Ms.toFixed(1)} ms, p99 ${open.p99Ms.toFixed(1)}\n`,
     );
-    if (group !== null) process.stdout.write(`of the group at most ${Math.round(group.facts.highest / MIB).toLocaleString('en')} MiB with the page cache; killed ${group.facts.kills} times\n`);
+    if (group !== null)
+      process.stdout.write(
+        `of the group at most ${Math.round(group.facts.highest / MIB).toLocaleString('en')} MiB with the page cache; killed ${group.facts.kills} times\n`,
+      );
     if (values.json !== undefined)
-      writeFigures(values.json, { collections, items, dim, opened, atOnce, memory, steps, stopMs, startMs, startProcessorSeconds, list, again, first, open, group: group?.facts ?? null });
+      writeFigures(values.json, {
+        collections,
+        items,
+        dim,
+        opened,
+        atOnce,
+        memory,
+        steps,
+        stopMs,
+        startMs,
+        startProcessorSeconds,
+        list,
+        again,
+        first,
+        open,
+        group: group?.facts ?? null,
+      });
   } finally {
     await server.destroy();
     group?.remove();
@@ -119,9 +151,17 @@ class Collections {
     const lanes = Array.from({ length: this.atOnce }, async () => {
       const connection = await HttpConnection.open(this.target.address);
       for (let n = next++; n < until; n = next++) {
-        await this.ask(connection, 'POST', '/v1/collections', { name: nameOf(n), dim: this.dim, distance_metric: 'cosine' });
+        await this.ask(connection, 'POST', '/v1/collections', {
+          name: nameOf(n),
+          dim: this.dim,
+          distance_metric: 'cosine',
+        });
         if (this.items === 0) continue;
-        const items = Array.from({ length: this.items }, (_, i) => ({ external_id: `item-${i}`, vector: this.vector, metadata: { collection: n, item: i } }));
+        const items = Array.from({ length: this.items }, (_, i) => ({
+          external_id: `item-${i}`,
+          vector: this.vector,
+          metadata: { collection: n, item: i },
+        }));
         await this.ask(connection, 'POST', `/v1/collections/${nameOf(n)}/bulk_upsert`, { items });
       }
       connection.close();
@@ -129,7 +169,10 @@ class Collections {
     await Promise.all(lanes);
     const passed = (performance.now() - startedAt) / 1000;
     const used = before === null ? null : processorSeconds(pid) - before;
-    return this.step('made', until, { madePerSecond: (until - from) / passed, processorMs: used === null ? null : (used * 1000) / (until - from) });
+    return this.step('made', until, {
+      madePerSecond: (until - from) / passed,
+      processorMs: used === null ? null : (used * 1000) / (until - from),
+    });
   }
 
   async list(expected) {
@@ -139,7 +182,8 @@ class Collections {
     const ms = performance.now() - startedAt;
     connection.close();
     const wrong = collections.filter(({ vector_count: count }) => count !== this.items);
-    if (collections.length !== expected || wrong.length > 0) throw new Error(`${collections.length} collections are listed, ${wrong.length} with a wrong count`);
+    if (collections.length !== expected || wrong.length > 0)
+      throw new Error(`${collections.length} collections are listed, ${wrong.length} with a wrong count`);
     return { ms };
   }
 
@@ -157,7 +201,10 @@ class Collections {
     const times = [];
     for (const name of names) {
       const startedAt = performance.now();
-      const { results } = await this.ask(connection, 'POST', `/v1/collections/${name}/search`, { vector: this.vector, k: 10 });
+      const { results } = await this.ask(connection, 'POST', `/v1/collections/${name}/search`, {
+        vector: this.vector,
+        k: 10,
+      });
       times.push(performance.now() - startedAt);
       if (results.length !== Math.min(10, this.items)) throw new Error(`${name}: ${results.length} results`);
     }
@@ -168,7 +215,12 @@ class Collections {
   async ask(connection, method, path, body) {
     const { address, headers } = this.target;
     const text = body === undefined ? '' : JSON.stringify(body);
-    const answer = JSON.parse(await connection.send(requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(text) }), text));
+    const answer = JSON.parse(
+      await connection.send(
+        requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(text) }),
+        text,
+      ),
+    );
     if (answer.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(answer.error)}`);
     return answer.data;
   }
@@ -177,7 +229,10 @@ class Collections {
 const nameOf = (n) => `many-${n}`;
 const seconds = (ms) => (ms / 1000).toFixed(1);
 
-/** @param {{ when: string, collections: number, ownBytes: number | null, files: number | null, madePerSecond?: number, processorMs?: number | null }} step */
+/**
+ * @param {{ when: string, collections: number, ownBytes: number | null, files: number | null, madePerSecond?: number,
+ * processorMs?: number | null }} step
+ */
 function say({ when, collections, ownBytes, files, madePerSecond, processorMs }) {
   const cells = [
     when,

@@ -20,7 +20,10 @@ export function canPin() {
   return spawnSync('taskset', ['--version']).status === 0;
 }
 
-/** What to start so that a program runs on some cores only. @param {string} program @param {string[]} words @param {number[]} cores */
+/**
+ * What to start so that a program runs on some cores only. @param {string} program @param {string[]} words @param
+ * {number[]} cores
+ */
 export function pinned(program, words, cores) {
   return { program: 'taskset', words: ['-c', cores.join(','), program, ...words] };
 }

@@ -5,10 +5,12 @@ const MARGIN = { top: 48, right: 150, bottom: 56, left: 76 };
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 
 /**
- * A picture of curves, as SVG text. An axis is logarithmic, or linear; `ticks` are the values that are named. Points outside an
- * axis are left out. A point with a `mark` gets a large dot, and the mark beside it.
- * @param {{ title: string, x: Axis, y: Axis, curves: { name: string, points: { x: number, y: number, mark?: string }[] }[] }} picture
- * @typedef {{ label: string, from: number, to: number, log?: boolean, ticks: number[], show?: (value: number) => string }} Axis
+ * A picture of curves, as SVG text. An axis is logarithmic, or linear; `ticks` are the values that are named. Points
+ * outside an axis are left out. A point with a `mark` gets a large dot, and the mark beside it.
+ * @param {{ title: string, x: Axis, y: Axis, curves: { name: string, points: { x: number, y: number, mark?: string }[]
+ * }[] }} picture
+ * @typedef {{ label: string, from: number, to: number, log?: boolean, ticks: number[], show?: (value: number) => string
+ * }} Axis
  */
 export function curvePicture({ title, x, y, curves }) {
   const across = placeOn(x, MARGIN.left, WIDTH - MARGIN.right);
@@ -18,29 +20,51 @@ export function curvePicture({ title, x, y, curves }) {
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
     text(MARGIN.left, 24, title, 'font-size="15" font-weight="bold"'),
     text((MARGIN.left + WIDTH - MARGIN.right) / 2, HEIGHT - 14, x.label, 'text-anchor="middle"'),
-    text(0, 0, y.label, `text-anchor="middle" transform="translate(18 ${(HEIGHT - MARGIN.bottom + MARGIN.top) / 2}) rotate(-90)"`),
+    text(
+      0,
+      0,
+      y.label,
+      `text-anchor="middle" transform="translate(18 ${(HEIGHT - MARGIN.bottom + MARGIN.top) / 2}) rotate(-90)"`,
+    ),
   ];
   const show = (axis, value) => (axis.show ?? ((number) => number.toLocaleString('en')))(value);
   for (const tick of x.ticks) {
-    parts.push(line(across(tick), MARGIN.top, across(tick), HEIGHT - MARGIN.bottom), text(across(tick), HEIGHT - MARGIN.bottom + 18, show(x, tick), 'text-anchor="middle"'));
+    parts.push(
+      line(across(tick), MARGIN.top, across(tick), HEIGHT - MARGIN.bottom),
+      text(across(tick), HEIGHT - MARGIN.bottom + 18, show(x, tick), 'text-anchor="middle"'),
+    );
   }
   for (const tick of y.ticks) {
-    parts.push(line(MARGIN.left, up(tick), WIDTH - MARGIN.right, up(tick)), text(MARGIN.left - 8, up(tick) + 4, show(y, tick), 'text-anchor="end"'));
+    parts.push(
+      line(MARGIN.left, up(tick), WIDTH - MARGIN.right, up(tick)),
+      text(MARGIN.left - 8, up(tick) + 4, show(y, tick), 'text-anchor="end"'),
+    );
   }
   let lastNameAt = -Infinity;
   const drawn = curves
-    .map(({ name, points }, i) => ({ name, colour: COLOURS[i % COLOURS.length], points: points.filter((point) => isOn(x, point.x) && isOn(y, point.y)) }))
+    .map(({ name, points }, i) => ({
+      name,
+      colour: COLOURS[i % COLOURS.length],
+      points: points.filter((point) => isOn(x, point.x) && isOn(y, point.y)),
+    }))
     .filter(({ points }) => points.length > 0);
   for (const { colour, points } of drawn) {
-    parts.push(`<polyline fill="none" stroke="${colour}" stroke-width="2" points="${points.map((point) => `${round(across(point.x))},${round(up(point.y))}`).join(' ')}"/>`);
+    parts.push(
+      `<polyline fill="none" stroke="${colour}" stroke-width="2" points="${points.map((point) => `${round(across(point.x))},${round(up(point.y))}`).join(' ')}"/>`,
+    );
     for (const point of points) {
       const isMarked = point.mark !== undefined;
-      parts.push(`<circle cx="${round(across(point.x))}" cy="${round(up(point.y))}" r="${isMarked ? 6 : 2.5}" fill="${colour}"/>`);
-      if (isMarked) parts.push(text(across(point.x) - 9, up(point.y) - 9, point.mark, `text-anchor="end" fill="${colour}"`));
+      parts.push(
+        `<circle cx="${round(across(point.x))}" cy="${round(up(point.y))}" r="${isMarked ? 6 : 2.5}" fill="${colour}"/>`,
+      );
+      if (isMarked)
+        parts.push(text(across(point.x) - 9, up(point.y) - 9, point.mark, `text-anchor="end" fill="${colour}"`));
     }
   }
   // Names stand beside the last point, from the top down, apart from each other.
-  for (const { name, colour, at } of drawn.map((curve) => ({ ...curve, at: up(curve.points.at(-1).y) })).sort((a, b) => a.at - b.at)) {
+  for (const { name, colour, at } of drawn
+    .map((curve) => ({ ...curve, at: up(curve.points.at(-1).y) }))
+    .sort((a, b) => a.at - b.at)) {
     lastNameAt = Math.max(at, lastNameAt + 16);
     parts.push(text(WIDTH - MARGIN.right + 10, lastNameAt + 4, name, `fill="${colour}" font-weight="bold"`));
   }

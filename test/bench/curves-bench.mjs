@@ -1,5 +1,5 @@
-// `npm run bench -- curves`: recall against throughput of Quiver's engine and of libraries, in one process, on one thread, as a
-// picture; and what a search costs at several sizes.
+// `npm run bench -- curves`: recall against throughput of Quiver's engine and of libraries, in one process, on one
+// thread, as a picture; and what a search costs at several sizes.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -48,7 +48,8 @@ export async function curvesBench(words) {
     },
   });
   const unknown = values.peer.filter((name) => name !== 'faiss' && (name === 'engine' || !(name in IN_PROCESS)));
-  if (values.help || unknown.length > 0) return console.log(unknown.length > 0 ? `no library ${unknown.join(', ')}\n\n${USAGE}` : USAGE);
+  if (values.help || unknown.length > 0)
+    return console.log(unknown.length > 0 ? `no library ${unknown.join(', ')}\n\n${USAGE}` : USAGE);
   const number = (text) => (text === undefined ? undefined : Number(text));
   const options = {
     queries: Number(values.queries),
@@ -60,28 +61,46 @@ export async function curvesBench(words) {
     threads: availableParallelism(),
   };
   const rounds = Number(values.rounds);
-  const picture = values.sizes === undefined ? await compare(values.dataset, values.peer, rounds, options) : await grow(values.sizes.split(','), options.dim ?? 128, rounds, options);
+  const picture =
+    values.sizes === undefined
+      ? await compare(values.dataset, values.peer, rounds, options)
+      : await grow(values.sizes.split(','), options.dim ?? 128, rounds, options);
   if (values.picture !== undefined) writeFileSync(values.picture, curvePicture(picture));
 }
 
 async function compare(name, peers, rounds, options) {
   const dataset = await loadDataset(name, options);
   const libraries = [];
-  for (const peer of ['engine', ...peers]) libraries.push({ name: peer === 'engine' ? 'Quiver' : peer, ...(peer === 'faiss' ? buildFaiss(dataset) : await curveOf(peer, dataset)), points: new Map() });
+  for (const peer of ['engine', ...peers])
+    libraries.push({
+      name: peer === 'engine' ? 'Quiver' : peer,
+      ...(peer === 'faiss' ? buildFaiss(dataset) : await curveOf(peer, dataset)),
+      points: new Map(),
+    });
   for (let round = 0; round < rounds; round++) {
     for (const { measure, points } of libraries) {
-      for (const point of await measure()) points.set(point.shown, round === 0 || point.micros < points.get(point.shown).micros ? point : points.get(point.shown));
+      for (const point of await measure())
+        points.set(
+          point.shown,
+          round === 0 || point.micros < points.get(point.shown).micros ? point : points.get(point.shown),
+        );
     }
   }
   for (const { close } of libraries) await close();
-  console.log(`\n${dataset.name}: ${dataset.count} × ${dataset.dim}, ${dataset.metric}, ${dataset.queryCount} queries, k ${NEIGHBOURS}, one thread, quickest of ${rounds} rounds\n`);
+  console.log(
+    `\n${dataset.name}: ${dataset.count} × ${dataset.dim}, ${dataset.metric}, ${dataset.queryCount} queries, k ${NEIGHBOURS}, one thread, quickest of ${rounds} rounds\n`,
+  );
   console.log('| | effort (ef) | recall | µs a search |\n|---|---|---|---|');
   const curves = libraries.flatMap(({ name: library, points }) => {
     const all = [...points.values()];
     const fixed = { name: library, points: all.filter(({ shown }) => shown !== CALIBRATED) };
-    return fixed.points.length === all.length ? [fixed] : [fixed, { name: `${library}, calibrated`, points: all.filter(({ shown }) => shown === CALIBRATED) }];
+    return fixed.points.length === all.length
+      ? [fixed]
+      : [fixed, { name: `${library}, calibrated`, points: all.filter(({ shown }) => shown === CALIBRATED) }];
   });
-  for (const { name: library, points } of curves) for (const { shown, recall, micros } of points) console.log(`| ${library} | ${shown} | ${recall.toFixed(4)} | ${micros.toFixed(0)} |`);
+  for (const { name: library, points } of curves)
+    for (const { shown, recall, micros } of points)
+      console.log(`| ${library} | ${shown} | ${recall.toFixed(4)} | ${micros.toFixed(0)} |`);
   return {
     title: `Searches on one thread: ${dataset.count.toLocaleString('en')} × ${dataset.dim}, ${dataset.name.replace(/.*\//, '')}`,
     // The distance from 1 in a logarithmic scale: from .99 to .999 is as far as from .9 to .99.
@@ -105,7 +124,11 @@ async function compare(name, peers, rounds, options) {
     },
     curves: curves.map(({ name: library, points }) => ({
       name: library,
-      points: upToWhole(points).map(({ recall, micros, shown }) => ({ x: Math.max(1 - recall, MISSING_LEAST), y: 1e6 / micros, ...(shown === CALIBRATED && { mark: '' }) })),
+      points: upToWhole(points).map(({ recall, micros, shown }) => ({
+        x: Math.max(1 - recall, MISSING_LEAST),
+        y: 1e6 / micros,
+        ...(shown === CALIBRATED && { mark: '' }),
+      })),
     })),
   };
 }
@@ -128,8 +151,14 @@ async function grow(sizes, dim, rounds, options) {
       best = best === null || point.micros < best.micros ? point : best;
     }
     await close();
-    console.log(`| ${dataset.count.toLocaleString('en')} | ${rowsPerSecond.toFixed(0)} | ${best.recall.toFixed(4)} | ${best.micros.toFixed(0)} |`);
-    points.push({ x: dataset.count, y: best.micros, mark: `${best.micros.toFixed(0)} µs, ${best.recall.toFixed(4).replace(/^0/, '')}` });
+    console.log(
+      `| ${dataset.count.toLocaleString('en')} | ${rowsPerSecond.toFixed(0)} | ${best.recall.toFixed(4)} | ${best.micros.toFixed(0)} |`,
+    );
+    points.push({
+      x: dataset.count,
+      y: best.micros,
+      mark: `${best.micros.toFixed(0)} µs, ${best.recall.toFixed(4).replace(/^0/, '')}`,
+    });
   }
   return {
     title: `What a calibrated search costs on one thread: clusters × ${dim}`,
@@ -144,7 +173,8 @@ function decades(values) {
   const from = 10 ** Math.floor(Math.log10(Math.min(...values)) - 1e-9);
   const to = 10 ** Math.ceil(Math.log10(Math.max(...values)) + 1e-9);
   const ticks = [];
-  for (let tick = from; tick <= to * 1.001; tick *= 10) for (const step of [1, 2, 5]) if (tick * step <= to * 1.001) ticks.push(Number((tick * step).toPrecision(3)));
+  for (let tick = from; tick <= to * 1.001; tick *= 10)
+    for (const step of [1, 2, 5]) if (tick * step <= to * 1.001) ticks.push(Number((tick * step).toPrecision(3)));
   return { from, to, log: true, ticks };
 }
 
@@ -153,7 +183,10 @@ async function curveOf(name, dataset, isCalibratedOnly = false) {
   const { library, queries, rowsPerSecond } = await buildInProcess({ name, dataset });
   const search = library.searchHere ?? library.search;
   // What has a calibrated effort takes part with that, too.
-  const efforts = library.effortOf === undefined ? EFFORTS : [...library.efforts, ...(isCalibratedOnly ? [] : EFFORTS.map(library.effortOf))];
+  const efforts =
+    library.effortOf === undefined
+      ? EFFORTS
+      : [...library.efforts, ...(isCalibratedOnly ? [] : EFFORTS.map(library.effortOf))];
   const measure = async () => {
     const points = [];
     for (const effort of efforts) {
@@ -168,7 +201,11 @@ async function curveOf(name, dataset, isCalibratedOnly = false) {
           if (answer instanceof Promise) await answer;
         }
       }
-      points.push({ shown: shownOf(effort), micros: ((performance.now() - startedAt) * 1000) / (PASSES * queries.length), recall: recallOf(found, dataset) });
+      points.push({
+        shown: shownOf(effort),
+        micros: ((performance.now() - startedAt) * 1000) / (PASSES * queries.length),
+        recall: recallOf(found, dataset),
+      });
     }
     return points;
   };
@@ -180,7 +217,11 @@ function shownOf(effort) {
 }
 
 function recallOf(found, { truth }) {
-  const hits = found.reduce((sum, rows, query) => sum + truth.subarray(query * NEIGHBOURS, (query + 1) * NEIGHBOURS).filter((row) => rows.includes(row)).length, 0);
+  const hits = found.reduce(
+    (sum, rows, query) =>
+      sum + truth.subarray(query * NEIGHBOURS, (query + 1) * NEIGHBOURS).filter((row) => rows.includes(row)).length,
+    0,
+  );
   return hits / (found.length * NEIGHBOURS);
 }
 
@@ -191,7 +232,18 @@ function buildFaiss(dataset) {
   const rows = join(folder, 'rows');
   const queries = join(folder, 'queries');
   const index = join(folder, 'index');
-  run('g++', ['-std=c++17', '-O3', '-march=native', SOURCE, '-o', program, '-lfaiss', '-llapack', '-lopenblas', '-fopenmp']);
+  run('g++', [
+    '-std=c++17',
+    '-O3',
+    '-march=native',
+    SOURCE,
+    '-o',
+    program,
+    '-lfaiss',
+    '-llapack',
+    '-lopenblas',
+    '-fopenmp',
+  ]);
   writeFileSync(rows, comparable(dataset.rows, dataset));
   writeFileSync(queries, comparable(dataset.queries, dataset));
   run(program, ['build', dataset.metric, dataset.dim, CONNECTIVITY, CONSTRUCTION_EFFORT, rows, index]);
@@ -201,7 +253,9 @@ function buildFaiss(dataset) {
       .split('\n')
       .map((line) => {
         const [effort, micros, ...ids] = line.split(' ').map(Number);
-        const found = Array.from({ length: dataset.queryCount }, (_, query) => ids.slice(query * NEIGHBOURS, (query + 1) * NEIGHBOURS));
+        const found = Array.from({ length: dataset.queryCount }, (_, query) =>
+          ids.slice(query * NEIGHBOURS, (query + 1) * NEIGHBOURS),
+        );
         return { shown: effort, micros, recall: recallOf(found, dataset) };
       });
   return { measure, close: async () => rmSync(folder, { recursive: true, force: true }) };
@@ -221,7 +275,10 @@ function comparable(values, { dim, metric }) {
 
 /** What a program writes. Errors: what it says when it fails. */
 function run(program, words) {
-  const { status, stdout, stderr, error } = spawnSync(program, words.map(String), { encoding: 'utf8', maxBuffer: 1 << 30 });
+  const { status, stdout, stderr, error } = spawnSync(program, words.map(String), {
+    encoding: 'utf8',
+    maxBuffer: 1 << 30,
+  });
   if (error !== undefined || status !== 0) throw new Error(`${program}: ${error?.message ?? stderr}`);
   return stdout;
 }

@@ -35,7 +35,8 @@ export async function loadDataset(name, options) {
     rows: raw.rows.subarray(0, count * raw.dim),
     queries: raw.queries.subarray(0, queryCount * raw.dim),
   };
-  for (const values of [dataset.rows, dataset.queries]) for (let i = 0; i < values.length; i++) values[i] = roundComponent(values[i]);
+  for (const values of [dataset.rows, dataset.queries])
+    for (let i = 0; i < values.length; i++) values[i] = roundComponent(values[i]);
   dataset.truth = await readTruth(dataset, options.threads);
   return dataset;
 }
@@ -44,7 +45,11 @@ async function readRaw(name, options) {
   const clusters = /^clusters-(\d+)(k|m)-(\d+)$/.exec(name);
   if (clusters !== null) {
     const count = options.rows ?? Number(clusters[1]) * (clusters[2] === 'k' ? 1000 : 1_000_000);
-    return { dim: Number(clusters[3]), metric: 'cosine', ...generateClusters(count, Number(clusters[3]), options.queries) };
+    return {
+      dim: Number(clusters[3]),
+      metric: 'cosine',
+      ...generateClusters(count, Number(clusters[3]), options.queries),
+    };
   }
   if (name === 'text') return readText(options);
   if (/\.[fb]vecs$/.test(name)) {
@@ -54,17 +59,36 @@ async function readRaw(name, options) {
     return { dim, metric: 'l2', rows: values.subarray(0, stored), queries: values.subarray(stored) };
   }
   const prefix = name.replace(/\.f32$/, '');
-  if (!existsSync(`${prefix}.f32`)) throw new Error(`no data set ${name}: neither clusters-<n>-<dim>, nor text, nor a file`);
+  if (!existsSync(`${prefix}.f32`))
+    throw new Error(`no data set ${name}: neither clusters-<n>-<dim>, nor text, nor a file`);
   if (options.dim === undefined) throw new Error('raw float32 files have no header: give their --dim');
-  return { dim: options.dim, metric: 'cosine', rows: readFloat32(`${prefix}.f32`), queries: readFloat32(`${prefix}.q.f32`) };
+  return {
+    dim: options.dim,
+    metric: 'cosine',
+    rows: readFloat32(`${prefix}.f32`),
+    queries: readFloat32(`${prefix}.q.f32`),
+  };
 }
 
 async function readText(options) {
   const rows = options.rows ?? 100_000;
   const prefix = join(DATASET_FOLDER, `text-${rows}`);
   const isComplete = existsSync(`${prefix}.gt.i32`);
-  if (!isComplete) await embedText({ folders: options.textFolders, model: options.model ?? TEXT_MODEL, rows, queries: options.queries, prefix, threads: options.threads });
-  return { dim: TEXT_DIM, metric: 'cosine', rows: readFloat32(`${prefix}.f32`), queries: readFloat32(`${prefix}.q.f32`) };
+  if (!isComplete)
+    await embedText({
+      folders: options.textFolders,
+      model: options.model ?? TEXT_MODEL,
+      rows,
+      queries: options.queries,
+      prefix,
+      threads: options.threads,
+    });
+  return {
+    dim: TEXT_DIM,
+    metric: 'cosine',
+    rows: readFloat32(`${prefix}.f32`),
+    queries: readFloat32(`${prefix}.q.f32`),
+  };
 }
 
 /** Unit vectors around random centres. */
@@ -98,9 +122,17 @@ function generateClusters(count, dim, queryCount) {
 
 /** The exact neighbours are kept beside the data sets: they take longer to find than everything else takes to run. */
 async function readTruth(dataset, threads) {
-  const file = join(DATASET_FOLDER, `${basename(dataset.name)}-${dataset.count}-${dataset.queryCount}-${dataset.metric}-${fingerprint(dataset)}.gt.i32`);
+  const file = join(
+    DATASET_FOLDER,
+    `${basename(dataset.name)}-${dataset.count}-${dataset.queryCount}-${dataset.metric}-${fingerprint(dataset)}.gt.i32`,
+  );
   if (existsSync(file) && statSync(file).size === dataset.queryCount * NEIGHBOURS * 4) return readInt32(file);
-  const truth = await exactNeighbours({ ...dataset, metric: dataset.metric === 'l2' ? 'l2' : 'ip', count: NEIGHBOURS, threads });
+  const truth = await exactNeighbours({
+    ...dataset,
+    metric: dataset.metric === 'l2' ? 'l2' : 'ip',
+    count: NEIGHBOURS,
+    threads,
+  });
   writeInt32(`${file}.part`, truth);
   renameSync(`${file}.part`, file);
   return truth;

@@ -23,8 +23,8 @@ export const EMBED_USAGE = `npm run bench -- embed [options]
 const TURN_TEXTS = 256;
 
 /**
- * Texts per second of the service's embedder and of the library's own feature-extraction pipeline in batches, on the same
- * texts in turns, and how near their vectors are to those of the pipeline for each text alone.
+ * Texts per second of the service's embedder and of the library's own feature-extraction pipeline in batches, on the
+ * same texts in turns, and how near their vectors are to those of the pipeline for each text alone.
  */
 export async function benchEmbed(words) {
   const { values } = parseArgs({
@@ -62,7 +62,11 @@ export async function benchEmbed(words) {
     }
     const speed = (name) => (texts.length * rounds) / (sums[name] / 1000);
     const sample = texts.slice(0, 4 * batch);
-    const [alone, inBatches, served] = [await bare.embedAlone(sample), await bare.embed(sample), await service.embed(sample)];
+    const [alone, inBatches, served] = [
+      await bare.embedAlone(sample),
+      await bare.embed(sample),
+      await service.embed(sample),
+    ];
     const characters = Math.round(texts.reduce((sum, text) => sum + text.length, 0) / texts.length);
     process.stdout.write(
       [
@@ -98,13 +102,21 @@ async function openService({ model, dtype, threads, cache }) {
   });
   const opened = await load(model);
   const folder = existsSync(resolve(model)) ? resolve(model) : join(cache, model);
-  return { folder, variant: facts.dtype, embed: (texts) => opened.embed(texts, { dim: opened.dim, kind: 'passage' }), close: () => opened.close() };
+  return {
+    folder,
+    variant: facts.dtype,
+    embed: (texts) => opened.embed(texts, { dim: opened.dim, kind: 'passage' }),
+    close: () => opened.close(),
+  };
 }
 
 async function openPipeline({ folder, variant, threads, batch }) {
   const { env, pipeline } = fromRoot('@huggingface/transformers');
   env.allowRemoteModels = false;
-  const extract = await pipeline('feature-extraction', folder, { dtype: variant, session_options: { intraOpNumThreads: threads } });
+  const extract = await pipeline('feature-extraction', folder, {
+    dtype: variant,
+    session_options: { intraOpNumThreads: threads },
+  });
   const embedBy = async (texts, size) => {
     const vectors = [];
     for (let start = 0; start < texts.length; start += size) {

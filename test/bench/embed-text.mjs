@@ -12,7 +12,13 @@ import { readFloat32, writeInt32 } from './vector-files.mjs';
 export const TEXT_MODEL = 'Xenova/all-MiniLM-L6-v2';
 export const TEXT_DIM = 384;
 /** Texts that every machine of this kind has; other folders make a larger data set. */
-export const TEXT_FOLDERS = ['/usr/share/common-licenses', '/usr/share/doc', '/usr/share/man', '/usr/share/perl', '/usr/share/dictd'];
+export const TEXT_FOLDERS = [
+  '/usr/share/common-licenses',
+  '/usr/share/doc',
+  '/usr/share/man',
+  '/usr/share/perl',
+  '/usr/share/dictd',
+];
 const BLOCK_SENTENCES = 512;
 const NEIGHBOURS = 10;
 
@@ -22,12 +28,20 @@ const NEIGHBOURS = 10;
  * exact ids of each query's nearest ten). The rows are written as they come; a run that was broken off goes on where it
  * stopped, as long as the folders are the same. Answers the number of rows.
  */
-export async function embedText({ folders = TEXT_FOLDERS, model = TEXT_MODEL, rows = 100_000, queries = 1000, prefix, threads = 2 }) {
+export async function embedText({
+  folders = TEXT_FOLDERS,
+  model = TEXT_MODEL,
+  rows = 100_000,
+  queries = 1000,
+  prefix,
+  threads = 2,
+}) {
   mkdirSync(dirname(resolve(prefix)), { recursive: true });
   const sentences = shuffle(readSentences(folders), seededRandom(1));
   const held = sentences.slice(0, queries);
   const stored = sentences.slice(queries, queries + rows);
-  if (stored.length < rows) process.stderr.write(`only ${stored.length} distinct sentences under ${folders.join(', ')}\n`);
+  if (stored.length < rows)
+    process.stderr.write(`only ${stored.length} distinct sentences under ${folders.join(', ')}\n`);
   if (stored.length === 0) throw new Error(`no sentences under ${folders.join(', ')}`);
   writeFileSync(`${prefix}.txt`, stored.join('\n') + '\n');
   const workers = await startWorkers(model, threads);
@@ -83,11 +97,20 @@ async function embedInto(path, sentences, workers, label) {
       workers.map(async (worker) => {
         while (nextBlock < whole) {
           const block = nextBlock++;
-          finished.set(block, await embedBlock(worker, block, sentences.slice(block * BLOCK_SENTENCES, (block + 1) * BLOCK_SENTENCES)));
+          finished.set(
+            block,
+            await embedBlock(worker, block, sentences.slice(block * BLOCK_SENTENCES, (block + 1) * BLOCK_SENTENCES)),
+          );
           for (; finished.has(written); written++) {
             const vectors = finished.get(written);
             finished.delete(written);
-            writeSync(file, new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength), 0, vectors.byteLength, written * blockBytes);
+            writeSync(
+              file,
+              new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength),
+              0,
+              vectors.byteLength,
+              written * blockBytes,
+            );
             bar.report(Math.min(sentences.length, (written + 1) * BLOCK_SENTENCES));
           }
         }

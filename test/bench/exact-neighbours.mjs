@@ -9,9 +9,19 @@ const QUERY_BLOCK = 8;
  * of queries × count row numbers, −1 where there are fewer rows. `rows` and `queries` are row-major float32 matrices in
  * shared memory; `metric` is ip (of unit vectors also cosine) or l2; `accepts` is a Uint8Array of one flag per row.
  * Rows of equal score are ordered by row number.
- * @param {{ rows: Float32Array, queries: Float32Array, dim: number, metric: string, count: number, threads?: number, accepts?: Uint8Array, label?: string }} options
+ * @param {{ rows: Float32Array, queries: Float32Array, dim: number, metric: string, count: number, threads?: number,
+ * accepts?: Uint8Array, label?: string }} options
  */
-export async function exactNeighbours({ rows, queries, dim, metric, count, threads = 2, accepts, label = 'exact neighbours' }) {
+export async function exactNeighbours({
+  rows,
+  queries,
+  dim,
+  metric,
+  count,
+  threads = 2,
+  accepts,
+  label = 'exact neighbours',
+}) {
   const queryCount = queries.length / dim;
   const result = new Int32Array(new SharedArrayBuffer(queryCount * count * 4));
   const progress = new Int32Array(new SharedArrayBuffer(threads * 4));
@@ -27,7 +37,19 @@ export async function exactNeighbours({ rows, queries, dim, metric, count, threa
             const from = Math.min(queryCount, thread * perThread);
             const to = Math.min(queryCount, from + perThread);
             const worker = new Worker(new URL(import.meta.url), {
-              workerData: { rows: shared(rows), queries: shared(queries), dim, metric, count, accepts, from, to, result, progress, thread },
+              workerData: {
+                rows: shared(rows),
+                queries: shared(queries),
+                dim,
+                metric,
+                count,
+                accepts,
+                from,
+                to,
+                result,
+                progress,
+                thread,
+              },
             });
             worker.once('error', fail);
             worker.once('exit', done);
@@ -58,7 +80,10 @@ function scan({ rows, queries, dim, metric, count, accepts, from, to, result, pr
     for (let row = 0; row < rowCount; row++) {
       if (accepts !== undefined && accepts[row] === 0) continue;
       for (let q = 0; q < size; q++) {
-        const score = metric === 'l2' ? -squaredDistance(rows, row * dim, queries, (block + q) * dim, dim) : dot(rows, row * dim, queries, (block + q) * dim, dim);
+        const score =
+          metric === 'l2'
+            ? -squaredDistance(rows, row * dim, queries, (block + q) * dim, dim)
+            : dot(rows, row * dim, queries, (block + q) * dim, dim);
         if (score > scores[q][count - 1]) insert(ids[q], scores[q], row, score);
       }
     }

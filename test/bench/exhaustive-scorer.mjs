@@ -56,7 +56,8 @@ export class ExhaustiveScorer {
       const { documents, frequencies } = list;
       const weight = Math.log(1 + (lengths.length - documents.length + 0.5) / (documents.length + 0.5)) * (K1 + 1);
       for (let i = 0; i < documents.length; i++) {
-        scores[documents[i]] += (weight * frequencies[i]) / (frequencies[i] + K1 * (1 - B) + slope * lengths[documents[i]]);
+        scores[documents[i]] +=
+          (weight * frequencies[i]) / (frequencies[i] + K1 * (1 - B) + slope * lengths[documents[i]]);
       }
     }
     const best = [];

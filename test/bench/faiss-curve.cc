@@ -1,8 +1,8 @@
 // FAISS's own HNSW, on one thread, for `npm run bench -- curves`:
 //   faiss-curve build METRIC DIM CONNECTIVITY CONSTRUCTION ROWS INDEX
 //   faiss-curve search DIM QUERIES K INDEX EFFORT...
-// ROWS and QUERIES are files of float32 values, row after row. `search` writes a line for each effort: the effort, the mean
-// microseconds of a search, and the rows found for all queries.
+// ROWS and QUERIES are files of float32 values, row after row. `search` writes a line for each effort: the effort, the
+// mean microseconds of a search, and the rows found for all queries.
 #include <faiss/IndexHNSW.h>
 #include <faiss/index_io.h>
 #include <omp.h>
@@ -53,8 +53,10 @@ static int search(int count, char** words) {
     // The first pass warms up.
     for (int pass = 0; pass < 2; pass++) {
       const auto start = std::chrono::steady_clock::now();
-      for (size_t query = 0; query < query_count; query++) index.search(1, &queries[query * dim], k, distances.data(), &found[query * k]);
-      micros = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(query_count);
+      for (size_t query = 0; query < query_count; query++)
+        index.search(1, &queries[query * dim], k, distances.data(), &found[query * k]);
+      micros = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() /
+               static_cast<double>(query_count);
     }
     std::printf("%s %.3f", words[i], micros);
     for (const std::int64_t row : found) std::printf(" %lld", static_cast<long long>(row));

@@ -52,9 +52,16 @@ export async function filtersBench(words) {
     return;
   }
   const number = (text) => (text === undefined ? undefined : Number(text));
-  const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads: availableParallelism() });
+  const dataset = await loadDataset(values.dataset, {
+    rows: number(values.rows),
+    queries: number(values.queries),
+    dim: number(values.dim),
+    threads: availableParallelism(),
+  });
   const fields = madeFields(dataset);
-  const cases = values.shares.split(',').flatMap((share) => FILTER_KINDS.map((kind) => ({ kind, share: Number(share) })));
+  const cases = values.shares
+    .split(',')
+    .flatMap((share) => FILTER_KINDS.map((kind) => ({ kind, share: Number(share) })));
   const truths = exactAnswers(dataset, fields, cases);
   const target = await openQuiver();
   try {
@@ -65,12 +72,24 @@ export async function filtersBench(words) {
     await measureSettling({ target, dataset, startedAt });
     const searches = (ranges) =>
       Array.from({ length: dataset.queryCount }, (_, query) => {
-        const vector = Buffer.from(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim).buffer).toString('base64');
-        return { method: 'POST', path: target.searchPath, headers: target.headers, body: JSON.stringify({ vector, k: K, filters: ranges?.(query) }) };
+        const vector = Buffer.from(
+          dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim).buffer,
+        ).toString('base64');
+        return {
+          method: 'POST',
+          path: target.searchPath,
+          headers: target.headers,
+          body: JSON.stringify({ vector, k: K, filters: ranges?.(query) }),
+        };
       });
     const measured = async (requests, truth) => {
       const found = await recallOf(target, requests, truth);
-      const { p50Ms, p99Ms } = await generateLoad({ address: target.address, requests, connections: 1, seconds: number(values.seconds) });
+      const { p50Ms, p99Ms } = await generateLoad({
+        address: target.address,
+        requests,
+        connections: 1,
+        seconds: number(values.seconds),
+      });
       return { ...found, p50Ms, p99Ms };
     };
     const plain = await measured(searches(null), (query) => [...dataset.truth.subarray(query * K, (query + 1) * K)]);
@@ -80,7 +99,8 @@ export async function filtersBench(words) {
       filtered.push({ ...one, ...(await measured(requests, (query) => truths[i][query])) });
     }
     process.stdout.write(`\n${formatFiltersReport({ dataset, plain, filtered })}`);
-    if (values.json !== undefined) writeFigures(values.json, { dataset: values.dataset, rows: dataset.count, plain, filtered });
+    if (values.json !== undefined)
+      writeFigures(values.json, { dataset: values.dataset, rows: dataset.count, plain, filtered });
   } finally {
     await target.server.destroy();
   }
@@ -142,7 +162,10 @@ function exactAnswers({ rows, queries, dim, count, queryCount, metric }, { lots,
       scores[row] = metric === 'l2' ? -squaredDistance(rows, a, queries, b, dim) : dot(rows, a, queries, b, dim);
     }
     for (const [i, one] of cases.entries()) {
-      const { lot: [lotFrom, lotTo] = [0, 1], place: [placeFrom, placeTo] = [0, 1] } = rangesOf(one, queryPlaces[query]);
+      const { lot: [lotFrom, lotTo] = [0, 1], place: [placeFrom, placeTo] = [0, 1] } = rangesOf(
+        one,
+        queryPlaces[query],
+      );
       const best = [];
       for (let row = 0; row < count; row++) {
         if (best.length === K && scores[row] <= scores[best[K - 1]]) continue;
@@ -177,7 +200,13 @@ async function load(target, { rows, dim, count }, { lots, places }) {
         const from = next;
         next += BULK_ITEMS;
         const body = bodyFrom(from);
-        const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
+        const head = requestHead({
+          method: 'POST',
+          path: target.bulkPath,
+          headers: target.headers,
+          ...target.address,
+          bodyBytes: Buffer.byteLength(body),
+        });
         target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), Math.min(BULK_ITEMS, count - from));
         bar.report(Math.min(count, next));
       }
@@ -206,7 +235,8 @@ async function recallOf(target, requests, truth) {
 }
 
 export function formatFiltersReport({ dataset, plain, filtered }) {
-  const cell = ({ recall, p50Ms, p99Ms }) => `${recall === null ? 'no rows' : recall.toFixed(4)}, ${p50Ms.toFixed(2)}; ${p99Ms.toFixed(2)} ms`;
+  const cell = ({ recall, p50Ms, p99Ms }) =>
+    `${recall === null ? 'no rows' : recall.toFixed(4)}, ${p50Ms.toFixed(2)}; ${p99Ms.toFixed(2)} ms`;
   const shares = [...new Set(filtered.map(({ share }) => share))];
   const lines = [
     `${dataset.name}: ${dataset.count.toLocaleString('en')} × ${dataset.dim}, ${dataset.metric}, ${dataset.queryCount} queries, k = ${K}; recall, p50; p99 of one connection`,

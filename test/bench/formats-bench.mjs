@@ -55,7 +55,13 @@ async function measureFormats({ rows, dim, rounds, repeat }) {
     await target.createCollection({ dim, metric: 'cosine', language: undefined });
     const connection = await HttpConnection.open(target.address);
     const call = async (path, body) => {
-      const head = requestHead({ method: body === undefined ? 'GET' : 'POST', path, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body ?? '') });
+      const head = requestHead({
+        method: body === undefined ? 'GET' : 'POST',
+        path,
+        headers: target.headers,
+        ...target.address,
+        bodyBytes: Buffer.byteLength(body ?? ''),
+      });
       return body === undefined ? connection.send(head) : connection.send(head, body);
     };
     const steps = stepsOver({ target, vectors, rows, dim, call });
@@ -70,21 +76,36 @@ async function measureFormats({ rows, dim, rounds, repeat }) {
       }
     }
     connection.close();
-    return Object.fromEntries(Object.entries(taken).map(([step, formats]) => [step, Object.fromEntries(Object.entries(formats).map(([format, all]) => [format, medians(all)]))]));
+    return Object.fromEntries(
+      Object.entries(taken).map(([step, formats]) => [
+        step,
+        Object.fromEntries(Object.entries(formats).map(([format, all]) => [format, medians(all)])),
+      ]),
+    );
   } finally {
     await target.server.destroy();
   }
 }
 
-/** What is measured, by name: each does its work in a format, and answers how many vectors went over the wire, in how many bytes. */
+/**
+ * What is measured, by name: each does its work in a format, and answers how many vectors went over the wire, in how
+ * many bytes.
+ */
 function stepsOver({ target, vectors, rows, dim, call }) {
   const path = target.collectionPath;
-  const written = { array: (row) => JSON.stringify(Array.from(vectors.subarray(row * dim, (row + 1) * dim), roundComponent)), base64: (row) => `"${bytesOf(vectors, row, dim).toString('base64')}"` };
-  const read = { array: (vector) => Float32Array.from(vector), base64: (vector) => float32Of(Buffer.from(vector, 'base64')) };
+  const written = {
+    array: (row) => JSON.stringify(Array.from(vectors.subarray(row * dim, (row + 1) * dim), roundComponent)),
+    base64: (row) => `"${bytesOf(vectors, row, dim).toString('base64')}"`,
+  };
+  const read = {
+    array: (vector) => Float32Array.from(vector),
+    base64: (vector) => float32Of(Buffer.from(vector, 'base64')),
+  };
   const taken = (answer, format) => {
     const { status, data, error } = JSON.parse(answer);
     if (status !== 'success') throw new Error(JSON.stringify(error));
-    for (const { vector } of data.vectors) if (read[format](vector).length !== dim) throw new Error('a vector of another length');
+    for (const { vector } of data.vectors)
+      if (read[format](vector).length !== dim) throw new Error('a vector of another length');
     return { data, vectors: data.vectors.length, bytes: answer.length };
   };
   const all = async (requests) => {
@@ -102,7 +123,8 @@ function stepsOver({ target, vectors, rows, dim, call }) {
           for (let from = 0; from < rows; from += BULK_ITEMS) {
             const to = Math.min(rows, from + BULK_ITEMS);
             const items = [];
-            for (let row = from; row < to; row++) items.push(`{"external_id":"${row}","vector":${written[format](row)}}`);
+            for (let row = from; row < to; row++)
+              items.push(`{"external_id":"${row}","vector":${written[format](row)}}`);
             const body = `{"items":[${items.join(',')}]}`;
             target.checkBulkAnswer(JSON.parse(await call(target.bulkPath, body)), to - from);
             yield { vectors: to - from, bytes: body.length };
@@ -114,7 +136,8 @@ function stepsOver({ target, vectors, rows, dim, call }) {
         (async function* searches() {
           for (let query = 0; query < Math.min(SEARCHES_MAX, rows); query++) {
             const body = `{"vector":${written[format](query)},"k":10}`;
-            if (JSON.parse(await call(target.searchPath, body)).status !== 'success') throw new Error('a search failed');
+            if (JSON.parse(await call(target.searchPath, body)).status !== 'success')
+              throw new Error('a search failed');
             yield { vectors: 1, bytes: body.length };
           }
         })(),
@@ -133,7 +156,10 @@ function stepsOver({ target, vectors, rows, dim, call }) {
         (async function* pages() {
           let cursor = null;
           do {
-            const page = taken(await call(`${path}/scroll`, JSON.stringify({ cursor, limit: SCROLL_LIMIT, vector_format: format })), format);
+            const page = taken(
+              await call(`${path}/scroll`, JSON.stringify({ cursor, limit: SCROLL_LIMIT, vector_format: format })),
+              format,
+            );
             cursor = page.data.next_cursor;
             yield page;
           } while (cursor !== null);
@@ -158,10 +184,17 @@ async function measured(target, repeat, run) {
     sum.bytes += bytes;
   }
   const { user, system } = process.cpuUsage(client);
-  return { bytes: sum.bytes / sum.vectors, serverMicros: ((processorSeconds(target.server.pid) - server) * 1e6) / sum.vectors, clientMicros: (user + system) / sum.vectors };
+  return {
+    bytes: sum.bytes / sum.vectors,
+    serverMicros: ((processorSeconds(target.server.pid) - server) * 1e6) / sum.vectors,
+    clientMicros: (user + system) / sum.vectors,
+  };
 }
 
-const medians = (all) => Object.fromEntries(['bytes', 'serverMicros', 'clientMicros'].map((name) => [name, median(all.map((one) => one[name]))]));
+const medians = (all) =>
+  Object.fromEntries(
+    ['bytes', 'serverMicros', 'clientMicros'].map((name) => [name, median(all.map((one) => one[name]))]),
+  );
 
 function randomVectors(rows, dim) {
   const random = seededRandom(1);
@@ -179,11 +212,18 @@ function float32Of(bytes) {
 }
 
 function formatReport({ rows, dim, report }) {
-  const lines = [`${rows.toLocaleString('en')} × ${dim}, for a vector: bytes, and processor time of the service and of the client`, ''];
+  const lines = [
+    `${rows.toLocaleString('en')} × ${dim}, for a vector: bytes, and processor time of the service and of the client`,
+    '',
+  ];
   for (const [step, { array, base64 }] of Object.entries(report)) {
     const pair = (name, unit) =>
-      `${array[name].toFixed(unit === 'B' ? 0 : 1).padStart(7)} → ${base64[name].toFixed(unit === 'B' ? 0 : 1)} ${unit} (${(base64[name] / array[name]).toFixed(2)})`.padEnd(30);
-    lines.push(`${step.padEnd(12)} ${pair('bytes', 'B')} service ${pair('serverMicros', 'µs')} client ${pair('clientMicros', 'µs')}`);
+      `${array[name].toFixed(unit === 'B' ? 0 : 1).padStart(7)} → ${base64[name].toFixed(unit === 'B' ? 0 : 1)} ${unit} (${(base64[name] / array[name]).toFixed(2)})`.padEnd(
+        30,
+      );
+    lines.push(
+      `${step.padEnd(12)} ${pair('bytes', 'B')} service ${pair('serverMicros', 'µs')} client ${pair('clientMicros', 'µs')}`,
+    );
   }
   return `${lines.join('\n')}\n`;
 }

@@ -102,7 +102,18 @@ async function measure({ rows, dim, place, clusterRows, clusters, queries, exact
     place === 'disk'
       ? require(join(DIST, 'node', 'engine', 'vector', 'disk-vector-index.js')).DiskVectorIndex
       : require(join(DIST, 'node', 'engine', 'vector', 'native-vector-index.js')).NativeVectorIndex;
-  const index = await opener.open({ folder, dim, metric: 'cosine', recallTarget: 0.99, buildThreads: availableParallelism(), onBackgroundError: fail, onDamaged: fail }, null);
+  const index = await opener.open(
+    {
+      folder,
+      dim,
+      metric: 'cosine',
+      recallTarget: 0.99,
+      buildThreads: availableParallelism(),
+      onBackgroundError: fail,
+      onDamaged: fail,
+    },
+    null,
+  );
   try {
     const build = await fill(index, rows, generator, nearest);
     if (realTime) prioritise(['-r', '-p', '5']);
@@ -111,14 +122,27 @@ async function measure({ rows, dim, place, clusterRows, clusters, queries, exact
     const recall = await recallOf(index, nearest);
     if (realTime) prioritise(['-o', '-p', '0']);
     const { memoryBytes, segments } = index.status();
-    return { rows, dim, place, clusters: generator.clusters, ...search, ...counted, recall, memoryBytes, segments: segments.length, ...build };
+    return {
+      rows,
+      dim,
+      place,
+      clusters: generator.clusters,
+      ...search,
+      ...counted,
+      recall,
+      memoryBytes,
+      segments: segments.length,
+      ...build,
+    };
   } finally {
     await index.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Puts all rows, and waits until the index is ready. Processor time without that of making rows and their neighbours. */
+/**
+ * Puts all rows, and waits until the index is ready. Processor time without that of making rows and their neighbours.
+ */
 async function fill(index, rows, generator, nearest) {
   const startedAt = performance.now();
   const before = process.cpuUsage();
@@ -161,7 +185,12 @@ async function searched(index, asked, passes) {
     const { user, system } = process.cpuUsage(before);
     const micros = (user + system) / asked.length;
     times.sort((a, b) => a - b);
-    if (best === null || micros < best.searchMicros) best = { searchMicros: micros, p50Micros: times[times.length >> 1], p99Micros: times[Math.floor(times.length * 0.99)] };
+    if (best === null || micros < best.searchMicros)
+      best = {
+        searchMicros: micros,
+        p50Micros: times[times.length >> 1],
+        p99Micros: times[Math.floor(times.length * 0.99)],
+      };
   }
   return best;
 }
@@ -172,7 +201,8 @@ function inlineOr(index) {
   const shared = index.share();
   if (shared === null) return (query) => index.search(query, options);
   const { searchSharedVectors } = require(join(DIST, 'node', 'engine', 'vector', 'shared-vectors.js'));
-  return (query) => searchSharedVectors(shared, query, { k: K, effort: CALIBRATED, filter: null }) ?? index.search(query, options);
+  return (query) =>
+    searchSharedVectors(shared, query, { k: K, effort: CALIBRATED, filter: null }) ?? index.search(query, options);
 }
 
 async function costs(index, asked) {
@@ -187,7 +217,11 @@ async function costs(index, asked) {
 
 async function recallOf(index, nearest) {
   let found = 0;
-  for (const [i, query] of nearest.queries.entries()) found += nearest.found(i, (await index.search(query, { k: K, effort: CALIBRATED, allowed: null })).slots.subarray(0, K));
+  for (const [i, query] of nearest.queries.entries())
+    found += nearest.found(
+      i,
+      (await index.search(query, { k: K, effort: CALIBRATED, allowed: null })).slots.subarray(0, K),
+    );
   return found / (K * nearest.queries.length);
 }
 
@@ -233,7 +267,19 @@ function prioritise(words) {
 const HEAD =
   '| vectors | rows | processor time of a search, µs | p50, µs | p99, µs | rows scored | with originals | recall | memory of a row, bytes | building a row, µs | segments |\n|---|---|---|---|---|---|---|---|---|---|---|';
 
-function lineOf({ place, rows, searchMicros, p50Micros, p99Micros, scored, rescored, recall, memoryBytes, buildMicros, segments }) {
+function lineOf({
+  place,
+  rows,
+  searchMicros,
+  p50Micros,
+  p99Micros,
+  scored,
+  rescored,
+  recall,
+  memoryBytes,
+  buildMicros,
+  segments,
+}) {
   const whole = (value) => Math.round(value).toLocaleString('en');
   const cells = [
     place,
@@ -251,7 +297,9 @@ function lineOf({ place, rows, searchMicros, p50Micros, p99Micros, scored, resco
   return `| ${cells.join(' | ')} |`;
 }
 
-/** How many times as much as at the smallest size: what grows with the rows goes up as steeply as the line of rows does. */
+/**
+ * How many times as much as at the smallest size: what grows with the rows goes up as steeply as the line of rows does.
+ */
 function pictureOf(figures) {
   const [from, to] = [figures[0].rows, Math.max(figures.at(-1).rows, figures[0].rows * 10)];
   const most = to / from;
@@ -259,14 +307,24 @@ function pictureOf(figures) {
   const places = [...new Set(figures.map(({ place }) => place))];
   const curvesOf = (place) => {
     const own = figures.filter((one) => one.place === place);
-    const curve = (name, of) => ({ name: places.length > 1 ? `${name}, ${place}` : name, points: own.map((one) => ({ x: one.rows, y: of(one) / of(own[0]) })) });
+    const curve = (name, of) => ({
+      name: places.length > 1 ? `${name}, ${place}` : name,
+      points: own.map((one) => ({ x: one.rows, y: of(one) / of(own[0]) })),
+    });
     return [curve('processor time', ({ searchMicros }) => searchMicros), curve('rows scored', ({ scored }) => scored)];
   };
-  const powers = (start, end) => Array.from({ length: Math.round(Math.log10(end / start)) + 1 }, (_, i) => start * 10 ** i);
+  const powers = (start, end) =>
+    Array.from({ length: Math.round(Math.log10(end / start)) + 1 }, (_, i) => start * 10 ** i);
   return {
     title: `What a search costs as a collection grows: × ${figures[0].dim}, calibrated to a recall of .99`,
     x: { label: 'rows', from, to, log: true, ticks: powers(from, to) },
-    y: { label: `times as much as with ${from.toLocaleString('en')} rows`, from: 0.8, to: most, log: true, ticks: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((tick) => tick <= most) },
+    y: {
+      label: `times as much as with ${from.toLocaleString('en')} rows`,
+      from: 0.8,
+      to: most,
+      log: true,
+      ticks: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((tick) => tick <= most),
+    },
     curves: [
       ...places.flatMap(curvesOf),
       { name: 'log of the rows', points: sizes.map((rows) => ({ x: rows, y: Math.log(rows) / Math.log(from) })) },

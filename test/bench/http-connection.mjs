@@ -59,7 +59,10 @@ export class HttpConnection {
       this.bodyEnd = length === null ? -1 : this.bodyStart + Number(length[1]);
     }
     if (this.bodyEnd >= 0 ? this.received < this.bodyEnd : !this.joined().subarray(-7).equals(LAST_CHUNK)) return;
-    const body = this.bodyEnd >= 0 ? this.joined().subarray(this.bodyStart, this.bodyEnd) : dechunked(this.joined().subarray(this.bodyStart));
+    const body =
+      this.bodyEnd >= 0
+        ? this.joined().subarray(this.bodyStart, this.bodyEnd)
+        : dechunked(this.joined().subarray(this.bodyStart));
     this.chunks = [];
     this.received = 0;
     this.bodyStart = -1;
@@ -89,6 +92,13 @@ function dechunked(bytes) {
 
 /** The head of a request with a JSON body of `bodyBytes` bytes. */
 export function requestHead({ method, path, host, port, headers = {}, bodyBytes }) {
-  const lines = Object.entries({ host: `${host}:${port}`, 'content-type': 'application/json', 'content-length': bodyBytes, ...headers });
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n`);
+  const lines = Object.entries({
+    host: `${host}:${port}`,
+    'content-type': 'application/json',
+    'content-length': bodyBytes,
+    ...headers,
+  });
+  return Buffer.from(
+    `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n`,
+  );
 }

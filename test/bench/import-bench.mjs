@@ -1,5 +1,5 @@
-// `npm run bench -- import`: how fast `quiver import` stores a Parquet file beside a plain loader that sends prepared bodies,
-// in turns; with kills on the way, and a check that every row is there to the bit.
+// `npm run bench -- import`: how fast `quiver import` stores a Parquet file beside a plain loader that sends prepared
+// bodies, in turns; with kills on the way, and a check that every row is there to the bit.
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +15,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const QUIVER = join(ROOT, 'scripts/quiver.cjs');
 const { madeVector } = createRequire(import.meta.url)('../support/values/made-vectors.cjs');
 
-const USAGE = 'usage: npm run bench -- import [--rows 50000] [--dim 384] [--rounds 2] [--kills 3] [--lanes 4] [--no-raw] [--no-check] [--round-trip parquet,jsonl,npy]';
+const USAGE =
+  'usage: npm run bench -- import [--rows 50000] [--dim 384] [--rounds 2] [--kills 3] [--lanes 4] [--no-raw] [--no-check] [--round-trip parquet,jsonl,npy]';
 const BULK_ITEMS = 1000;
 const LOOK_EVERY_MS = 50;
 
@@ -42,21 +43,41 @@ export async function importBench(words) {
   try {
     console.log(`writing ${size.rows} × ${size.dim} as Parquet and as prepared requests`);
     const file = join(folder, 'rows.parquet');
-    const making = spawn(process.execPath, [join(ROOT, 'test/support/values/made-tables.mjs'), 'parquet', file, String(size.rows), String(size.dim), '{"rowGroupSize":10000,"codec":"UNCOMPRESSED"}'], {
-      stdio: 'inherit',
-    });
+    const making = spawn(
+      process.execPath,
+      [
+        join(ROOT, 'test/support/values/made-tables.mjs'),
+        'parquet',
+        file,
+        String(size.rows),
+        String(size.dim),
+        '{"rowGroupSize":10000,"codec":"UNCOMPRESSED"}',
+      ],
+      {
+        stdio: 'inherit',
+      },
+    );
     await ended(making);
     const bodies = values['no-raw'] ? [] : writeBodies(join(folder, 'bodies'), size);
     const rates = { raw: [], import: [] };
     for (let round = 0; round < Number(values.rounds); round++) {
-      if (!values['no-raw']) rates.raw.push(await onFreshServer(size, async (target) => rawLoad(target, join(folder, 'bodies'), bodies, size, lanes)));
-      rates.import.push(await onFreshServer(size, async (target) => wholeImport(target, file, folder, { size, lanes, kills: 0 })));
+      if (!values['no-raw'])
+        rates.raw.push(
+          await onFreshServer(size, async (target) => rawLoad(target, join(folder, 'bodies'), bodies, size, lanes)),
+        );
+      rates.import.push(
+        await onFreshServer(size, async (target) => wholeImport(target, file, folder, { size, lanes, kills: 0 })),
+      );
     }
-    if (!values['no-raw']) console.log(`import at ${((100 * best(rates.import)) / best(rates.raw)).toFixed(0)} % of the plain loader's rate (best of ${values.rounds} each)`);
+    if (!values['no-raw'])
+      console.log(
+        `import at ${((100 * best(rates.import)) / best(rates.raw)).toFixed(0)} % of the plain loader's rate (best of ${values.rounds} each)`,
+      );
     await onFreshServer(size, async (target) => {
       await wholeImport(target, file, folder, { size, lanes, kills: Number(values.kills) });
       if (!values['no-check']) await check(target, 'bench', size);
-      for (const format of values['round-trip'].split(',').filter((name) => name !== '')) await roundTrip(target, folder, format, { size, lanes });
+      for (const format of values['round-trip'].split(',').filter((name) => name !== ''))
+        await roundTrip(target, folder, format, { size, lanes });
       return 0;
     });
   } finally {
@@ -85,7 +106,13 @@ function writeBodies(file, { rows, dim }) {
   for (let from = 0; from < rows; from += BULK_ITEMS) {
     const items = [];
     for (let i = from; i < Math.min(rows, from + BULK_ITEMS); i++)
-      items.push(JSON.stringify({ external_id: `r${i}`, vector: Buffer.from(madeVector(i, dim).buffer).toString('base64'), ...itemOf(i) }));
+      items.push(
+        JSON.stringify({
+          external_id: `r${i}`,
+          vector: Buffer.from(madeVector(i, dim).buffer).toString('base64'),
+          ...itemOf(i),
+        }),
+      );
     const bytes = Buffer.from(`{"items":[${items.join(',')}]}`);
     for (let at = 0; at < bytes.length;) at += writeSync(output, bytes, at);
     places.push({ start, length: bytes.length });
@@ -97,7 +124,10 @@ function writeBodies(file, { rows, dim }) {
 
 /** As test/support/values/made-tables.mjs makes row i. */
 function itemOf(i) {
-  const metadata = { ...(i % 10 === 3 ? {} : { year: 1900 + (i % 120) }), tags: Array.from({ length: i % 4 }, (_, n) => `t${(i + n) % 7}`) };
+  const metadata = {
+    ...(i % 10 === 3 ? {} : { year: 1900 + (i % 120) }),
+    tags: Array.from({ length: i % 4 }, (_, n) => `t${(i + n) % 7}`),
+  };
   return { ...(i % 5 === 4 ? {} : { text: `text number ${i}` }), metadata };
 }
 
@@ -113,7 +143,13 @@ async function rawLoad(target, file, places, { rows }, lanes) {
       for (let place = places[next++]; place !== undefined; place = places[next++]) {
         const body = Buffer.allocUnsafe(place.length);
         readSync(input, body, 0, place.length, place.start);
-        const head = requestHead({ method: 'POST', path, headers: target.headers, ...target.address, bodyBytes: place.length });
+        const head = requestHead({
+          method: 'POST',
+          path,
+          headers: target.headers,
+          ...target.address,
+          bodyBytes: place.length,
+        });
         const answer = JSON.parse(String(await connection.send(head, body)));
         if (answer.status !== 'success') throw new Error(JSON.stringify(answer.error));
       }
@@ -122,7 +158,9 @@ async function rawLoad(target, file, places, { rows }, lanes) {
   const seconds = (performance.now() - startedAt) / 1000;
   for (const connection of connections) connection.close();
   closeSync(input);
-  console.log(`plain loader: ${Math.round(rows / seconds)} rows/s; the service took ${(processorSeconds(target.server.pid) - before).toFixed(1)} s of processors`);
+  console.log(
+    `plain loader: ${Math.round(rows / seconds)} rows/s; the service took ${(processorSeconds(target.server.pid) - before).toFixed(1)} s of processors`,
+  );
   return rows / seconds;
 }
 
@@ -147,7 +185,10 @@ async function wholeImport(target, file, folder, { size, lanes, kills }) {
     const code = await ended(child, killAt !== Infinity);
     clearInterval(watch);
     used += lastSeen;
-    if (killAt !== Infinity) console.log(code === null ? `killed after ${rowsSettled(checkpoint)} rows` : 'it was done before it could be killed');
+    if (killAt !== Infinity)
+      console.log(
+        code === null ? `killed after ${rowsSettled(checkpoint)} rows` : 'it was done before it could be killed',
+      );
     if (code === 0) break;
   }
   const seconds = (performance.now() - startedAt) / 1000;
@@ -163,7 +204,12 @@ async function roundTrip(target, folder, format, { size, lanes }) {
   const name = `again-${format}`;
   const run = async (...words) => {
     const startedAt = performance.now();
-    await ended(spawn(process.execPath, [QUIVER, ...words, '--quiet'], { env: environmentOf(target, folder), stdio: ['ignore', 'ignore', 'inherit'] }));
+    await ended(
+      spawn(process.execPath, [QUIVER, ...words, '--quiet'], {
+        env: environmentOf(target, folder),
+        stdio: ['ignore', 'ignore', 'inherit'],
+      }),
+    );
     return (performance.now() - startedAt) / 1000;
   };
   const written = await run('export', 'bench', '--to', path);
@@ -190,7 +236,9 @@ function rowsSettled(checkpoint) {
 function ended(child, mayBeKilled = false) {
   return new Promise((done, fail) => {
     child.once('error', fail);
-    child.once('exit', (code) => (code === 0 || (code === null && mayBeKilled) ? done(code) : fail(new Error(`a process ended with ${code}`))));
+    child.once('exit', (code) =>
+      code === 0 || (code === null && mayBeKilled) ? done(code) : fail(new Error(`a process ended with ${code}`)),
+    );
   });
 }
 
@@ -200,7 +248,11 @@ async function check(target, collection, { rows, dim }) {
   let count = 0;
   let cursor;
   do {
-    const { data, error } = await target.call('POST', `/v1/collections/${collection}/scroll`, { cursor, limit: 1000, vector_format: 'base64' });
+    const { data, error } = await target.call('POST', `/v1/collections/${collection}/scroll`, {
+      cursor,
+      limit: 1000,
+      vector_format: 'base64',
+    });
     if (error) throw new Error(JSON.stringify(error));
     for (const { external_id, vector, text, metadata } of data.vectors) {
       const i = Number(external_id.slice(1));
@@ -209,14 +261,17 @@ async function check(target, collection, { rows, dim }) {
         Buffer.from(madeVector(i, dim).buffer).equals(Buffer.from(vector, 'base64')) &&
         (text ?? undefined) === expected.text &&
         JSON.stringify(sorted(metadata)) === JSON.stringify(sorted(expected.metadata));
-      if (!isSame || external_id !== `r${i}` || seen[i] !== 0) throw new Error(`row ${external_id} is not as it must be`);
+      if (!isSame || external_id !== `r${i}` || seen[i] !== 0)
+        throw new Error(`row ${external_id} is not as it must be`);
       seen[i] = 1;
       count += 1;
     }
     cursor = data.next_cursor ?? undefined;
   } while (cursor !== undefined);
   if (count !== rows) throw new Error(`there are ${count} rows, not ${rows}`);
-  console.log(`${collection} is exact: ${count} rows, each once, with its vector to the bit, its text and its metadata`);
+  console.log(
+    `${collection} is exact: ${count} rows, each once, with its vector to the bit, its text and its metadata`,
+  );
 }
 
 const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -27,7 +27,14 @@ export const IN_PROCESS = {
     const onBackgroundError = (error) => {
       throw error;
     };
-    const options = { folder, dim: dataset.dim, metric: dataset.metric, recallTarget: 0.99, buildThreads: availableParallelism(), onBackgroundError };
+    const options = {
+      folder,
+      dim: dataset.dim,
+      metric: dataset.metric,
+      recallTarget: 0.99,
+      buildThreads: availableParallelism(),
+      onBackgroundError,
+    };
     const index = await NativeVectorIndex.open(options, null);
     for (let row = 0; row < dataset.count; row += ADD_ROWS) {
       const slots = Uint32Array.from({ length: Math.min(ADD_ROWS, dataset.count - row) }, (_, i) => row + i);
@@ -45,9 +52,12 @@ export const IN_PROCESS = {
       effortOf: (ef) => ({ type: 'ef', ef }),
       setEffort: (wanted) => (effort = wanted),
       shown: () => Math.max(0, ...index.status().segments.map((segment) => segment.ef)),
-      search: async (query) => Array.from((await index.search(query, { k: K, effort, allowed: null })).slots.subarray(0, K)),
+      search: async (query) =>
+        Array.from((await index.search(query, { k: K, effort, allowed: null })).slots.subarray(0, K)),
       // As a front thread does; what it expects to take long goes to another thread.
-      searchHere: (query) => here(searchSharedVectors(index.share(), query, { k: K, effort, filter: null })) ?? index.search(query, { k: K, effort, allowed: null }).then(({ slots }) => slots),
+      searchHere: (query) =>
+        here(searchSharedVectors(index.share(), query, { k: K, effort, filter: null })) ??
+        index.search(query, { k: K, effort, allowed: null }).then(({ slots }) => slots),
       close: async () => {
         await index.close();
         rmSync(folder, { recursive: true, force: true });
@@ -119,11 +129,16 @@ export async function buildInProcess({ name, dataset }) {
   bar.report(dataset.count);
   bar.finish();
   const prepare = library.prepareQuery ?? ((query) => query);
-  const queries = Array.from({ length: dataset.queryCount }, (_, query) => prepare(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim)));
+  const queries = Array.from({ length: dataset.queryCount }, (_, query) =>
+    prepare(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim)),
+  );
   return { library, queries, rowsPerSecond };
 }
 
-/** Builds and searches one of IN_PROCESS; answers the build rate and the first effort that reaches `recallWanted` (or the last). */
+/**
+ * Builds and searches one of IN_PROCESS; answers the build rate and the first effort that reaches `recallWanted` (or
+ * the last).
+ */
 export async function measureInProcess({ name, dataset, recallWanted }) {
   const { library, queries, rowsPerSecond } = await buildInProcess({ name, dataset });
   let result;
@@ -137,7 +152,13 @@ export async function measureInProcess({ name, dataset, recallWanted }) {
     const searchedAt = performance.now();
     for (let pass = 0; pass < TIMED_PASSES; pass++) for (const vector of queries) await library.search(vector);
     const microseconds = ((performance.now() - searchedAt) * 1000) / (TIMED_PASSES * queries.length);
-    result = { name, rowsPerSecond, recall: hits / (queries.length * K), effort: library.shown?.() ?? effort, microsecondsPerSearch: microseconds };
+    result = {
+      name,
+      rowsPerSecond,
+      recall: hits / (queries.length * K),
+      effort: library.shown?.() ?? effort,
+      microsecondsPerSearch: microseconds,
+    };
     if (result.recall >= recallWanted) break;
   }
   await library.close();

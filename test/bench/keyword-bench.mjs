@@ -43,7 +43,15 @@ export async function keywordBench(words) {
     )(new KeywordCorpus()),
   );
   const index = measureKeywordIndex({ corpus: new KeywordCorpus(), count, queries, language });
-  const service = values['no-http'] ? null : await measureKeywordService({ corpus: new KeywordCorpus(), count, queries, language, seconds: Number(values.seconds) });
+  const service = values['no-http']
+    ? null
+    : await measureKeywordService({
+        corpus: new KeywordCorpus(),
+        count,
+        queries,
+        language,
+        seconds: Number(values.seconds),
+      });
   process.stdout.write(`\n${formatKeywordReport({ count, language, queries, index, service })}`);
   if (values.json !== undefined) {
     writeFigures(values.json, { count, language, index, service });
@@ -62,12 +70,20 @@ function formatKeywordReport({ count, language, queries, index, service }) {
     `saved in ${Math.round(index.saveMs)} ms to ${mebibytes(index.savedBytes)}, loaded in ${Math.round(index.loadMs)} ms`,
   ];
   for (const { k, pruned, exhaustive } of index.searches) {
-    lines.push(`k ${String(k).padStart(3)}: ${latency(pruned)}; exhaustive scoring ${latency(exhaustive)} (${(exhaustive.p50Ms / pruned.p50Ms).toFixed(1)} ×), same answers`);
+    lines.push(
+      `k ${String(k).padStart(3)}: ${latency(pruned)}; exhaustive scoring ${latency(exhaustive)} (${(exhaustive.p50Ms / pruned.p50Ms).toFixed(1)} ×), same answers`,
+    );
   }
   if (service !== null) {
-    lines.push('', `over HTTP: ${grouped(service.loading.rowsPerSecond)} documents/s until acknowledged, ${mebibytes(service.memory?.ownBytes ?? 0)} resident without mapped files`);
-    for (const speed of service.speeds) lines.push(`${speed.connections} connections: ${grouped(speed.queriesPerSecond)} queries/s, ${latency(speed)}`);
-    lines.push(`first answer after SIGTERM ${Math.round(service.restartMs.SIGTERM)} ms, after SIGKILL ${Math.round(service.restartMs.SIGKILL)} ms`);
+    lines.push(
+      '',
+      `over HTTP: ${grouped(service.loading.rowsPerSecond)} documents/s until acknowledged, ${mebibytes(service.memory?.ownBytes ?? 0)} resident without mapped files`,
+    );
+    for (const speed of service.speeds)
+      lines.push(`${speed.connections} connections: ${grouped(speed.queriesPerSecond)} queries/s, ${latency(speed)}`);
+    lines.push(
+      `first answer after SIGTERM ${Math.round(service.restartMs.SIGTERM)} ms, after SIGKILL ${Math.round(service.restartMs.SIGKILL)} ms`,
+    );
   }
   return `${lines.join('\n')}\n`;
 }

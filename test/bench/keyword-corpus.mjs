@@ -2,7 +2,9 @@ import { seededRandom } from './seeded-random.mjs';
 
 const SEED = 20261121;
 const VOCABULARY = 300_000;
-/** Shift and exponent of Mandelbrot's form of Zipf's law: the most frequent word makes 7 % of the text, as "the" does. */
+/**
+ * Shift and exponent of Mandelbrot's form of Zipf's law: the most frequent word makes 7 % of the text, as "the" does.
+ */
 const SHIFT = 1.7;
 const EXPONENT = 1.0;
 /** Titles and short messages: 4 to 33 words, the short ones more often (10.5 on average). */
@@ -12,7 +14,10 @@ const WORDS_SPREAD = 30;
 const COMMON_RANKS = 100;
 const RARE_RANKS = [1000, 50_000];
 
-/** Short documents whose words are distributed as those of natural text, and queries over them; the same on every machine. */
+/**
+ * Short documents whose words are distributed as those of natural text, and queries over them; the same on every
+ * machine.
+ */
 export class KeywordCorpus {
   constructor() {
     this.random = seededRandom(SEED);
@@ -34,7 +39,10 @@ export class KeywordCorpus {
   query() {
     const [from, to] = RARE_RANKS;
     const wanted = 2 + Math.floor(this.random() * 3);
-    const words = new Set([this.words[Math.floor(this.random() * COMMON_RANKS)], this.words[from + Math.floor(this.random() * (to - from))]]);
+    const words = new Set([
+      this.words[Math.floor(this.random() * COMMON_RANKS)],
+      this.words[from + Math.floor(this.random() * (to - from))],
+    ]);
     while (words.size < wanted) words.add(this.word());
     return [...words];
   }
@@ -59,6 +67,7 @@ const VOWELS = 'aeiou';
 /** A word of its own for each rank, longer for rarer ones, as in languages. */
 function wordOf(rank) {
   let word = '';
-  for (let rest = rank + 1; rest > 0; rest = Math.floor(rest / 90)) word += CONSONANTS[(rest % 90) % 18] + VOWELS[Math.floor((rest % 90) / 18)];
+  for (let rest = rank + 1; rest > 0; rest = Math.floor(rest / 90))
+    word += CONSONANTS[(rest % 90) % 18] + VOWELS[Math.floor((rest % 90) / 18)];
   return word;
 }

@@ -15,7 +15,10 @@ const PASSES = 3;
 /** The same sum in another order of its terms. */
 const ROUNDING = 1e-9;
 
-/** The index alone on one thread: loading, memory, save and load, and searches beside exhaustive scoring of the same queries. */
+/**
+ * The index alone on one thread: loading, memory, save and load, and searches beside exhaustive scoring of the same
+ * queries.
+ */
 export function measureKeywordIndex({ corpus, count, queries, language }) {
   const { Bm25KeywordIndex } = require(join(DIST, 'node', 'engine', 'keyword', 'bm25-keyword-index.js'));
   const { analyserFor } = require(join(DIST, 'shared', 'base', 'text', 'analyser-for.js'));
@@ -66,11 +69,18 @@ function timed(work) {
 }
 
 function timesOf(queries, search) {
-  const times = queries.map((query) => Math.min(...Array.from({ length: PASSES }, () => timed(() => search(query))[1]))).sort((a, b) => a - b);
-  return { p50Ms: times[Math.floor(times.length / 2)], p99Ms: times[Math.floor(times.length * 0.99)], slowestMs: times.at(-1) };
+  const times = queries
+    .map((query) => Math.min(...Array.from({ length: PASSES }, () => timed(() => search(query))[1])))
+    .sort((a, b) => a - b);
+  return {
+    p50Ms: times[Math.floor(times.length / 2)],
+    p99Ms: times[Math.floor(times.length * 0.99)],
+    slowestMs: times.at(-1),
+  };
 }
 
 function compare(found, expected, query) {
-  const isSame = found.length === expected.length && expected.every((score, i) => Math.abs(score - found[i]) <= ROUNDING * score);
+  const isSame =
+    found.length === expected.length && expected.every((score, i) => Math.abs(score - found[i]) <= ROUNDING * score);
   if (!isSame) throw new Error(`"${query.join(' ')}" is answered differently by exhaustive scoring`);
 }

@@ -18,14 +18,20 @@ export async function measureKeywordService({ corpus, count, queries, language, 
   const target = await openQuiver();
   try {
     await target.server.start();
-    const created = await target.call('POST', '/v1/collections', { name: 'bench', dim: DIM, distance_metric: 'l2', language });
+    const created = await target.call('POST', '/v1/collections', {
+      name: 'bench',
+      dim: DIM,
+      distance_metric: 'l2',
+      language,
+    });
     if (created.status !== 'success') throw new Error(`create: ${JSON.stringify(created.error)}`);
     const loading = await load(target, corpus, count);
     await measureSettling({ target, dataset: { count }, startedAt: loading.startedAt });
     const requests = queries.map((words) => searchRequest(target, words));
     const firstAnswer = await answerTo(target, requests[0]);
     const speeds = [];
-    for (const connections of CONNECTION_COUNTS) speeds.push(await generateLoad({ address: target.address, requests, connections, seconds }));
+    for (const connections of CONNECTION_COUNTS)
+      speeds.push(await generateLoad({ address: target.address, requests, connections, seconds }));
     const memory = residentMemory(target.server.pid);
     const restartMs = {};
     for (const signal of ['SIGTERM', 'SIGKILL']) {
@@ -53,7 +59,8 @@ async function answerTo(target, request) {
   const head = requestHead({ ...request, ...target.address, bodyBytes: Buffer.byteLength(request.body) });
   const answer = JSON.parse(await connection.send(head, request.body));
   connection.close();
-  if (answer.status !== 'success' || answer.data.results.length === 0) throw new Error(`hybrid_search: ${JSON.stringify(answer)}`);
+  if (answer.status !== 'success' || answer.data.results.length === 0)
+    throw new Error(`hybrid_search: ${JSON.stringify(answer)}`);
   return JSON.stringify(answer.data.results);
 }
 
@@ -72,7 +79,13 @@ async function load(target, corpus, count) {
           return { external_id: `d${first + i}`, vector, text: corpus.document() };
         });
         const body = Buffer.from(JSON.stringify({ items }));
-        const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: body.length });
+        const head = requestHead({
+          method: 'POST',
+          path: target.bulkPath,
+          headers: target.headers,
+          ...target.address,
+          bodyBytes: body.length,
+        });
         target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items.length);
         bar.report(first + items.length);
       }

@@ -47,8 +47,19 @@ export async function linksBench(words) {
     process.stdout.write(LINKS_USAGE);
     return;
   }
-  const [peers, shards, pauseMs, settle, seconds, rounds, port] = ['peers', 'shards', 'pause', 'settle', 'seconds', 'rounds', 'port'].map((name) => Number(values[name]));
-  const folders = [...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]), { name: 'this', folder: ROOT }];
+  const [peers, shards, pauseMs, settle, seconds, rounds, port] = [
+    'peers',
+    'shards',
+    'pause',
+    'settle',
+    'seconds',
+    'rounds',
+    'port',
+  ].map((name) => Number(values[name]));
+  const folders = [
+    ...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]),
+    { name: 'this', folder: ROOT },
+  ];
   const sides = [];
   try {
     for (const [i, { name, folder }] of folders.entries()) {
@@ -69,9 +80,19 @@ export async function linksBench(words) {
   );
   for (const { name, shares, heard } of sides) {
     const share = median(shares);
-    process.stdout.write(`| ${name} | ${(share * 100).toFixed(2)} % of a core | ${((share * 1e6) / messages).toFixed(1)} µs | ${median(heard).toFixed(0)} |\n`);
+    process.stdout.write(
+      `| ${name} | ${(share * 100).toFixed(2)} % of a core | ${((share * 1e6) / messages).toFixed(1)} µs | ${median(heard).toFixed(0)} |\n`,
+    );
   }
-  if (values.json !== undefined) writeFigures(values.json, { peers, shards, pauseMs, settle, seconds, sides: sides.map(({ name, shares, heard }) => ({ name, shares, heard })) });
+  if (values.json !== undefined)
+    writeFigures(values.json, {
+      peers,
+      shards,
+      pauseMs,
+      settle,
+      seconds,
+      sides: sides.map(({ name, shares, heard }) => ({ name, shares, heard })),
+    });
 }
 
 async function measure({ children: [node], shares, heard }, seconds) {

@@ -27,12 +27,26 @@ process.send('ready');
 async function start(name) {
   const credentials = { secret: 'links-bench-secret', tls: null, name };
   const channels = new RpcChannels({ credentials });
-  const links = new GrpcReplicationLinks({ nodeId: name, addressOf, takesFrames: () => true, channels, credentials, clock: systemClock, log: silentLogger });
+  const links = new GrpcReplicationLinks({
+    nodeId: name,
+    addressOf,
+    takesFrames: () => true,
+    channels,
+    credentials,
+    clock: systemClock,
+    log: silentLogger,
+  });
   links.deliverTo({
     onAppend: (shard, { from, epoch, prev, sentAt, recorded }) => {
       counts.appends += 1;
       const { replica, match } = recorded[0];
-      links.sendAck(from, shard, { epoch, replica, sentAt, awaited: 0, result: { type: 'match', match, agreed: prev.sequence } });
+      links.sendAck(from, shard, {
+        epoch,
+        replica,
+        sentAt,
+        awaited: 0,
+        result: { type: 'match', match, agreed: prev.sequence },
+      });
     },
     onAck: () => {
       counts.answers += 1;
@@ -59,7 +73,23 @@ function beginBeats({ name, links }, afterMs) {
   const beat = () => {
     const sentAt = systemClock.monotonicMs();
     for (const { to, shard, prev, recorded } of beats) {
-      links.sendAppend(to, shard, { epoch: 1, from: name, prev, commit: 5, sentAt, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded, entries: [] }, true);
+      links.sendAppend(
+        to,
+        shard,
+        {
+          epoch: 1,
+          from: name,
+          prev,
+          commit: 5,
+          sentAt,
+          releasesLease: false,
+          sharesSince: 0,
+          withdrawsShare: false,
+          recorded,
+          entries: [],
+        },
+        true,
+      );
     }
   };
   setTimeout(() => {

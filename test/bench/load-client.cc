@@ -4,14 +4,14 @@
 //
 // load-client HOST PORT REQUESTS CONNECTIONS PER_SECOND STEPS SECONDS WARM_UP_SECONDS SEED OUT
 //
-// REQUESTS: a file of requests, each a u32 length (of this machine's byte order) and its bytes. PER_SECOND 0 is a closed
-// loop: each connection sends the next request when it has its answer. Else so many become due each second, whatever is
-// answered meanwhile: at random moments (a Poisson process), or in equal steps (STEPS `even`). One that is due when no
-// connection is free waits for one, and its latency counts from when it was due.
-// A latency ends when the system has the last of the answer, by its time stamp: when this program reads it, which may be
-// later on a machine that is busy, says nothing about the server.
-// OUT: pairs of float32, latency and how late it was sent, in milliseconds, of what was sent behind the warm-up. Printed:
-// how many were answered, the warm-up's too. Exit 1, with a line on standard error: what failed.
+// REQUESTS: a file of requests, each a u32 length (of this machine's byte order) and its bytes. PER_SECOND 0 is a
+// closed loop: each connection sends the next request when it has its answer. Else so many become due each second,
+// whatever is answered meanwhile: at random moments (a Poisson process), or in equal steps (STEPS `even`). One that is
+// due when no connection is free waits for one, and its latency counts from when it was due.
+// A latency ends when the system has the last of the answer, by its time stamp: when this program reads it, which may
+// be later on a machine that is busy, says nothing about the server.
+// OUT: pairs of float32, latency and how late it was sent, in milliseconds, of what was sent behind the warm-up.
+// Printed: how many were answered, the warm-up's too. Exit 1, with a line on standard error: what failed.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -46,7 +46,9 @@ constexpr unsigned long kTimerSlackNanos = 1000;
   exit(1);
 }
 
-double milliseconds(const timespec& time) { return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6; }
+double milliseconds(const timespec& time) {
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
 
 /** Milliseconds by the clock that the system's time stamps are of. */
 double nowMs() {
@@ -132,7 +134,8 @@ struct Connection {
   size_t lengthOfAnswer() const {
     const char* end = strstr(answer.data(), "\r\n\r\n");
     if (end == nullptr) return 0;
-    for (const char* line = strstr(answer.data(), "\r\n"); line != nullptr && line < end; line = strstr(line + 2, "\r\n")) {
+    for (const char* line = strstr(answer.data(), "\r\n"); line != nullptr && line < end;
+         line = strstr(line + 2, "\r\n")) {
       if (strncasecmp(line + 2, "content-length:", 15) != 0) continue;
       const size_t body = strtoul(line + 17, nullptr, 10);
       if (body == 0 || body > kAnswerBytesMax) break;
@@ -176,7 +179,9 @@ int main(int count, char** words) {
 
   const double startMs = nowMs() + warmUpSeconds * 1e3;
   const double endMs = startMs + seconds * 1e3;
-  const auto gapMs = [&] { return (isEven ? 1 : -std::log(1 - std::generate_canonical<double, 53>(random))) * 1e3 / perSecond; };
+  const auto gapMs = [&] {
+    return (isEven ? 1 : -std::log(1 - std::generate_canonical<double, 53>(random))) * 1e3 / perSecond;
+  };
   const auto sendNext = [&](double dueMs, bool hadToWait) {
     std::swap(idle[random() % idle.size()], idle.back());
     const size_t place = idle.back();
@@ -223,6 +228,8 @@ int main(int count, char** words) {
     }
   }
   FILE* out = fopen(words[10], "wb");
-  if (out == nullptr || fwrite(measured.data(), sizeof(float), measured.size(), out) != measured.size() || fclose(out) != 0) fail(words[10]);
+  if (out == nullptr || fwrite(measured.data(), sizeof(float), measured.size(), out) != measured.size() ||
+      fclose(out) != 0)
+    fail(words[10]);
   printf("%zu\n", answered);
 }

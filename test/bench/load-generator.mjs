@@ -5,8 +5,8 @@ import { HttpConnection, requestHead } from './http-connection.mjs';
 export const WARM_UP_MAX_MS = 1000;
 
 /**
- * Closed-loop load on a thread of its own: each of `connections` sends the next request when it has its answer, over and
- * over the list of prepared requests, for `seconds`. Answers requests per second and the latencies' percentiles in
+ * Closed-loop load on a thread of its own: each of `connections` sends the next request when it has its answer, over
+ * and over the list of prepared requests, for `seconds`. Answers requests per second and the latencies' percentiles in
  * milliseconds, and how many requests were answered in all, the warm-up's too. `address` is {host, port}; a request is
  * {method, path, headers, body}.
  * @param {{ address: { host: string, port: number }, requests: any[], connections: number, seconds: number }} options
@@ -20,7 +20,12 @@ export function generateLoad({ address, requests, connections, seconds }) {
 }
 
 async function run({ address, requests, connections, seconds }) {
-  const prepared = requests.map(({ method, path, headers, body }) => Buffer.concat([requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(body) }), Buffer.from(body)]));
+  const prepared = requests.map(({ method, path, headers, body }) =>
+    Buffer.concat([
+      requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(body) }),
+      Buffer.from(body),
+    ]),
+  );
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(address)));
   const start = performance.now() + Math.min(WARM_UP_MAX_MS, seconds * 1000);
   const end = start + seconds * 1000;
@@ -49,7 +54,13 @@ async function run({ address, requests, connections, seconds }) {
 
 /** What a window of load answers: `requests` in all, the warm-up's too, and the measured latencies in milliseconds. */
 export function loadFigures({ connections, requests, latencies, seconds }) {
-  return { connections, requests, queriesPerSecond: latencies.length / seconds, p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99) };
+  return {
+    connections,
+    requests,
+    queriesPerSecond: latencies.length / seconds,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+  };
 }
 
 /** Of values that are sorted by it, numerically; null where there are none. @param {number[] | Float32Array} values */

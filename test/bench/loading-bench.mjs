@@ -53,15 +53,35 @@ export async function loadingBench(words) {
   }
   const number = (text) => (text === undefined ? undefined : Number(text));
   const threads = availableParallelism();
-  const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads });
+  const dataset = await loadDataset(values.dataset, {
+    rows: number(values.rows),
+    queries: number(values.queries),
+    dim: number(values.dim),
+    threads,
+  });
   const target = await openQuiver();
   const { bodies, remove } = await prepareBulkBodies({ format: target.format, dataset, threads });
   const connections = Number(values['load-connections']);
   try {
     if (values.beside !== undefined) {
-      const rounds = await inTurns({ roots: [undefined, resolve(values.beside)], rounds: Number(values.rounds), dataset, bodies, connections });
-      process.stdout.write(`\n${formatTurnsReport({ dataset: values.dataset, rows: dataset.count, dim: dataset.dim, beside: values.beside, rounds })}`);
-      if (values.json !== undefined) writeFigures(values.json, { dataset: values.dataset, rows: dataset.count, dim: dataset.dim, beside: values.beside, rounds });
+      const rounds = await inTurns({
+        roots: [undefined, resolve(values.beside)],
+        rounds: Number(values.rounds),
+        dataset,
+        bodies,
+        connections,
+      });
+      process.stdout.write(
+        `\n${formatTurnsReport({ dataset: values.dataset, rows: dataset.count, dim: dataset.dim, beside: values.beside, rounds })}`,
+      );
+      if (values.json !== undefined)
+        writeFigures(values.json, {
+          dataset: values.dataset,
+          rows: dataset.count,
+          dim: dataset.dim,
+          beside: values.beside,
+          rounds,
+        });
       return;
     }
     await target.server.start();
@@ -101,7 +121,10 @@ export async function loadingBench(words) {
   }
 }
 
-/** Rows a second, and processor time of a row in microseconds, of a fresh service of each checkout, in turns and to and fro: for each round in the order of `roots`. */
+/**
+ * Rows a second, and processor time of a row in microseconds, of a fresh service of each checkout, in turns and to and
+ * fro: for each round in the order of `roots`.
+ */
 async function inTurns({ roots, rounds, dataset, bodies, connections }) {
   const measured = [];
   for (let round = 0; round < rounds; round++) {
@@ -114,7 +137,10 @@ async function inTurns({ roots, rounds, dataset, bodies, connections }) {
         await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
         const before = processorSeconds(target.server.pid);
         const { rowsPerSecond } = await measureLoading({ target, dataset, bodies, connections });
-        taken[i] = { rowsPerSecond, processorMicros: ((processorSeconds(target.server.pid) - before) * 1e6) / dataset.count };
+        taken[i] = {
+          rowsPerSecond,
+          processorMicros: ((processorSeconds(target.server.pid) - before) * 1e6) / dataset.count,
+        };
       } finally {
         await target.server.destroy();
       }
@@ -125,7 +151,8 @@ async function inTurns({ roots, rounds, dataset, bodies, connections }) {
 }
 
 export function formatTurnsReport({ dataset, rows, dim, beside, rounds }) {
-  const line = (label, read, unit) => `${label}: ${rounds.map((round) => Math.round(read(round)).toLocaleString('en')).join(', ')} ${unit}`;
+  const line = (label, read, unit) =>
+    `${label}: ${rounds.map((round) => Math.round(read(round)).toLocaleString('en')).join(', ')} ${unit}`;
   const shares = rounds.map(([own, other]) => own.rowsPerSecond / other.rowsPerSecond);
   return [
     `${dataset}: ${rows.toLocaleString('en')} × ${dim}, in ${rounds.length} turns`,
@@ -160,7 +187,16 @@ class Searches {
     const format = WIRE_FORMATS[target.format];
     this.requests = Array.from({ length: dataset.queryCount }, (_, query) => {
       const body = format.search(dataset.queries, dataset.dim, query, K);
-      return { head: requestHead({ method: 'POST', path: target.searchPath, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) }), body };
+      return {
+        head: requestHead({
+          method: 'POST',
+          path: target.searchPath,
+          headers: target.headers,
+          ...target.address,
+          bodyBytes: Buffer.byteLength(body),
+        }),
+        body,
+      };
     });
   }
 
@@ -181,11 +217,26 @@ class Searches {
   between(from, to) {
     const times = this.took.filter((_, i) => this.begun[i] >= from && this.begun[i] < to).sort((a, b) => a - b);
     if (times.length === 0) return null;
-    return { searches: times.length, seconds: (Math.min(to, this.begun.at(-1)) - from) / 1000, p50Ms: times[times.length >> 1], p99Ms: times[Math.floor(times.length * 0.99)], mostMs: times.at(-1) };
+    return {
+      searches: times.length,
+      seconds: (Math.min(to, this.begun.at(-1)) - from) / 1000,
+      p50Ms: times[times.length >> 1],
+      p99Ms: times[Math.floor(times.length * 0.99)],
+      mostMs: times.at(-1),
+    };
   }
 }
 
-export function formatLoadingReport({ dataset, rows, dim, rowsPerSecond, loadSeconds, indexedSeconds, readySeconds, phases }) {
+export function formatLoadingReport({
+  dataset,
+  rows,
+  dim,
+  rowsPerSecond,
+  loadSeconds,
+  indexedSeconds,
+  readySeconds,
+  phases,
+}) {
   const lines = [
     `${dataset}: ${rows.toLocaleString('en')} × ${dim}; ${Math.round(rowsPerSecond).toLocaleString('en')} rows/s acknowledged, loaded after ${loadSeconds.toFixed(1)} s, indexed after ${indexedSeconds.toFixed(1)}, ready after ${readySeconds.toFixed(1)}`,
     '',
@@ -195,7 +246,9 @@ export function formatLoadingReport({ dataset, rows, dim, rowsPerSecond, loadSec
   for (const [name, phase] of Object.entries(phases)) {
     if (phase === null) continue;
     const { seconds, searches, p50Ms, p99Ms, mostMs } = phase;
-    lines.push(`| ${name} | ${seconds.toFixed(1)} | ${searches.toLocaleString('en')} | ${p50Ms.toFixed(2)} ms | ${p99Ms.toFixed(2)} ms | ${mostMs.toFixed(1)} ms |`);
+    lines.push(
+      `| ${name} | ${seconds.toFixed(1)} | ${searches.toLocaleString('en')} | ${p50Ms.toFixed(2)} ms | ${p99Ms.toFixed(2)} ms | ${mostMs.toFixed(1)} ms |`,
+    );
   }
   return `${lines.join('\n')}\n`;
 }

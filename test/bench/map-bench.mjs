@@ -49,14 +49,25 @@ export async function mapBench(words) {
     process.stdout.write(MAP_USAGE);
     return;
   }
-  const [nodes, coordinators, shards, seconds, changes, processes] = ['nodes', 'coordinators', 'shards', 'seconds', 'changes', 'processes'].map((name) => Number(values[name]));
+  const [nodes, coordinators, shards, seconds, changes, processes] = [
+    'nodes',
+    'coordinators',
+    'shards',
+    'seconds',
+    'changes',
+    'processes',
+  ].map((name) => Number(values[name]));
   const sides = values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }];
   const results = [];
   for (const { name, folder } of [...sides, { name: 'this', folder: ROOT }]) {
     results.push({ name, ...(await measure({ folder, nodes, coordinators, shards, seconds, changes, processes })) });
   }
-  process.stdout.write(`\n${nodes} nodes, ${coordinators} coordinators, ${shards} shards of ${REPLICAS} replicas, ${changes} changes a second, ${seconds} s\n\n`);
-  process.stdout.write('|  | out of etcd, kB/s | processor time of etcd | of a member | memory of a member, MB |\n|---|---|---|---|---|\n');
+  process.stdout.write(
+    `\n${nodes} nodes, ${coordinators} coordinators, ${shards} shards of ${REPLICAS} replicas, ${changes} changes a second, ${seconds} s\n\n`,
+  );
+  process.stdout.write(
+    '|  | out of etcd, kB/s | processor time of etcd | of a member | memory of a member, MB |\n|---|---|---|---|---|\n',
+  );
   for (const { name, bytesPerSecond, etcdShare, memberShare, memberBytes } of results) {
     process.stdout.write(
       `| ${name} | ${(bytesPerSecond / 1_000).toFixed(1)} | ${(etcdShare * 100).toFixed(1)} % of a core | ${(memberShare * 100).toFixed(2)} % | ${(memberBytes / 1e6).toFixed(1)} |\n`,
@@ -71,19 +82,27 @@ async function measure({ folder, nodes, coordinators, shards, seconds, changes, 
   const members = [];
   try {
     await answers();
-    const { EtcdClusterStore } = (await import(join(folder, 'dist/shared/cluster-store/etcd/etcd-cluster-store.js'))).default;
-    const { assignmentPath, assignmentToValue } = (await import(join(folder, 'dist/shared/cluster-store/entries/shard-assignment.js'))).default;
+    const { EtcdClusterStore } = (await import(join(folder, 'dist/shared/cluster-store/etcd/etcd-cluster-store.js')))
+      .default;
+    const { assignmentPath, assignmentToValue } = (
+      await import(join(folder, 'dist/shared/cluster-store/entries/shard-assignment.js'))
+    ).default;
     const store = new EtcdClusterStore({ endpoints: [`${HOST}:${PORT}`] });
     const put = async (list) =>
       store.transact(
         [],
-        list.map((assignment) => ({ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) })),
+        list.map((assignment) => ({
+          type: 'put',
+          key: assignmentPath(assignment.spec),
+          value: assignmentToValue(assignment),
+        })),
       );
     const assignments = Array.from({ length: shards }, (_, i) => assignmentOf(i, nodes));
     for (let from = 0; from < shards; from += 100) await put(assignments.slice(from, from + 100));
 
     const ids = [...names('node', nodes), ...names('coordinator', coordinators)];
-    for (let i = 0; i < processes; i++) members.push(startMembers({ folder, scratch, ids: ids.filter((_, at) => at % processes === i) }));
+    for (let i = 0; i < processes; i++)
+      members.push(startMembers({ folder, scratch, ids: ids.filter((_, at) => at % processes === i) }));
     await Promise.all(members.map(({ ready }) => ready));
     await sleep(SETTLE_MS);
 
@@ -117,8 +136,28 @@ async function measure({ folder, nodes, coordinators, shards, seconds, changes, 
 
 function startEtcd(folder) {
   const [client, peer] = [PORT, PORT + 1].map((port) => `http://${HOST}:${port}`);
-  const words = ['--name', 'etcd', '--data-dir', folder, '--listen-client-urls', client, '--advertise-client-urls', client];
-  words.push('--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `etcd=${peer}`, '--logger', 'zap', '--log-level', 'error');
+  const words = [
+    '--name',
+    'etcd',
+    '--data-dir',
+    folder,
+    '--listen-client-urls',
+    client,
+    '--advertise-client-urls',
+    client,
+  ];
+  words.push(
+    '--listen-peer-urls',
+    peer,
+    '--initial-advertise-peer-urls',
+    peer,
+    '--initial-cluster',
+    `etcd=${peer}`,
+    '--logger',
+    'zap',
+    '--log-level',
+    'error',
+  );
   return spawn('etcd', words, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
@@ -134,7 +173,12 @@ async function answers() {
 }
 
 function startMembers({ folder, scratch, ids }) {
-  const child = fork(fileURLToPath(new URL('map-members.mjs', import.meta.url)), [folder, scratch, `${HOST}:${PORT}`, ...ids]);
+  const child = fork(fileURLToPath(new URL('map-members.mjs', import.meta.url)), [
+    folder,
+    scratch,
+    `${HOST}:${PORT}`,
+    ...ids,
+  ]);
   const ready = new Promise((done, fail) => {
     child.once('message', done);
     child.once('exit', (code) => fail(new Error(`members ended with ${code}`)));
@@ -154,8 +198,24 @@ async function facts(etcd, members) {
 function assignmentOf(shard, nodes) {
   const replicas = Array.from({ length: REPLICAS }, (_, i) => `node-${(shard + i) % nodes}`);
   const inSync = replicas.map((node) => ({ node, store: `${node}-store-0123456789abcdef` }));
-  const spec = { collectionUid: `collection-${Math.floor(shard / 100)}`, shard: shard % 100, dim: 128, metric: 'cosine' };
-  return { spec, minInSync: 2, epoch: 1, primary: inSync[0], inSync, eligible: [], replicas, adding: [], removing: [], changeId: '' };
+  const spec = {
+    collectionUid: `collection-${Math.floor(shard / 100)}`,
+    shard: shard % 100,
+    dim: 128,
+    metric: 'cosine',
+  };
+  return {
+    spec,
+    minInSync: 2,
+    epoch: 1,
+    primary: inSync[0],
+    inSync,
+    eligible: [],
+    replicas,
+    adding: [],
+    removing: [],
+    changeId: '',
+  };
 }
 
 function names(role, count) {

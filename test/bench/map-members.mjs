@@ -41,7 +41,11 @@ async function newNode(nodeId, store) {
     nodeId,
     store,
     folder: own,
-    openReplica: async (spec) => ({ spec, replica: { assigned: () => undefined, status: () => ({ role: 'follower' }) }, close: async () => undefined }),
+    openReplica: async (spec) => ({
+      spec,
+      replica: { assigned: () => undefined, status: () => ({ role: 'follower' }) },
+      close: async () => undefined,
+    }),
     openReplicasMax: Infinity,
     removeReplica: async () => undefined,
     tellFailures: () => undefined,

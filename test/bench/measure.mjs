@@ -33,7 +33,13 @@ export async function measureLoading({ target, dataset, bodies, connections }) {
           const body = Buffer.allocUnsafe(length);
           readSync(files.get(file), body, 0, length, start);
           const sentAt = performance.now();
-          const head = requestHead({ method: target.bulkMethod ?? 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: length });
+          const head = requestHead({
+            method: target.bulkMethod ?? 'POST',
+            path: target.bulkPath,
+            headers: target.headers,
+            ...target.address,
+            bodyBytes: length,
+          });
           target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items);
           latencies.push(performance.now() - sentAt);
           rows += items;
@@ -48,7 +54,14 @@ export async function measureLoading({ target, dataset, bodies, connections }) {
   }
   latencies.sort((a, b) => a - b);
   const seconds = (performance.now() - startedAt) / 1000;
-  return { startedAt, connections, seconds, rowsPerSecond: rows / seconds, p50Ms: latencies[Math.floor(latencies.length / 2)], slowestMs: latencies.at(-1) };
+  return {
+    startedAt,
+    connections,
+    seconds,
+    rowsPerSecond: rows / seconds,
+    p50Ms: latencies[Math.floor(latencies.length / 2)],
+    slowestMs: latencies.at(-1),
+  };
 }
 
 /** Fewer rows outside the graph than this share of all are not worth a step, and are scanned. */
@@ -56,9 +69,9 @@ const OUTSIDE_SHARE = 1 / 2000;
 const OUTSIDE_MAX = 64;
 
 /**
- * Waits until background work is over; answers rows per second from `startedAt` until all rows were indexed, and until the
- * last work was done (`settledRowsPerSecond`), which refines what was indexed. A server that does not tell how many rows it
- * has indexed counts as done when it rests.
+ * Waits until background work is over; answers rows per second from `startedAt` until all rows were indexed, and until
+ * the last work was done (`settledRowsPerSecond`), which refines what was indexed. A server that does not tell how many
+ * rows it has indexed counts as done when it rests.
  */
 export async function measureSettling({ target, dataset, startedAt }) {
   const deadline = performance.now() + SETTLE_DEADLINE_MS;
@@ -80,13 +93,22 @@ export async function measureSettling({ target, dataset, startedAt }) {
     const growing = seen.processor === null || indexedAt === null ? (await target.indexState()).growingRows : undefined;
     if (indexedAt === null && growing <= outsideMax) indexedAt = performance.now();
     const now = { at: performance.now(), processor: processorTime(target), growing };
-    const isBusy = now.processor === null ? now.growing !== seen.growing : now.processor - seen.processor > (IDLE_SHARE * (now.at - seen.at)) / 1000;
+    const isBusy =
+      now.processor === null
+        ? now.growing !== seen.growing
+        : now.processor - seen.processor > (IDLE_SHARE * (now.at - seen.at)) / 1000;
     if (isBusy) busyAt = now.at;
     seen = now;
   }
   const settledSeconds = (busyAt - startedAt) / 1000;
   const seconds = indexedAt === null ? settledSeconds : (indexedAt - startedAt) / 1000;
-  return { seconds, rowsPerSecond: dataset.count / seconds, settledSeconds, settledRowsPerSecond: dataset.count / settledSeconds, ...(await target.indexState()) };
+  return {
+    seconds,
+    rowsPerSecond: dataset.count / seconds,
+    settledSeconds,
+    settledRowsPerSecond: dataset.count / settledSeconds,
+    ...(await target.indexState()),
+  };
 }
 
 /** @param {{ target: any, dataset: any, filter?: object, count?: number }} options */
@@ -145,13 +167,15 @@ function processorTime(target) {
  */
 export async function measureSearches({ targets, dataset, connectionCounts, seconds, rounds }) {
   const searches = [];
-  for (const target of targets) searches.push({ recall: (await measureRecall({ target, dataset, truth: dataset.truth })).recall, speeds: [] });
+  for (const target of targets)
+    searches.push({ recall: (await measureRecall({ target, dataset, truth: dataset.truth })).recall, speeds: [] });
   for (const connections of connectionCounts) {
     const taken = targets.map(() => []);
     for (let round = 0; round < rounds; round++) {
       // To and fro, so that none is always the one to come after another.
       const order = [...targets.keys()];
-      for (const i of round % 2 === 0 ? order : order.reverse()) taken[i].push(await measureSpeed({ target: targets[i], dataset, connections, seconds: seconds / rounds }));
+      for (const i of round % 2 === 0 ? order : order.reverse())
+        taken[i].push(await measureSpeed({ target: targets[i], dataset, connections, seconds: seconds / rounds }));
     }
     for (const [i, windows] of taken.entries()) {
       const over = (read) => median(windows.map(read));
@@ -172,7 +196,12 @@ export async function measureSearches({ targets, dataset, connectionCounts, seco
 
 async function measureSpeed({ target, dataset, connections, seconds }) {
   const before = processorTime(target);
-  const speed = await generateLoad({ address: target.address, requests: searchRequests({ target, dataset }), connections, seconds });
+  const speed = await generateLoad({
+    address: target.address,
+    requests: searchRequests({ target, dataset }),
+    connections,
+    seconds,
+  });
   const used = before === null ? null : processorTime(target) - before;
   return { ...speed, processorMicros: used === null ? null : (used * 1e6) / speed.requests };
 }
@@ -208,8 +237,19 @@ export async function measureFiltered({ target, dataset, truths, count, seconds 
   for (const { modulus, truth } of truths) {
     const filter = { [`mod${modulus}`]: 0 };
     const quality = await measureRecall({ target, dataset, truth, filter, count });
-    const speed = await generateLoad({ address: target.address, requests: searchRequests({ target, dataset, filter, count }), connections: 1, seconds });
-    results.push({ keptShare: 1 / modulus, ...quality, p50Ms: speed.p50Ms, p99Ms: speed.p99Ms, queriesPerSecond: speed.queriesPerSecond });
+    const speed = await generateLoad({
+      address: target.address,
+      requests: searchRequests({ target, dataset, filter, count }),
+      connections: 1,
+      seconds,
+    });
+    results.push({
+      keptShare: 1 / modulus,
+      ...quality,
+      p50Ms: speed.p50Ms,
+      p99Ms: speed.p99Ms,
+      queriesPerSecond: speed.queriesPerSecond,
+    });
   }
   return results;
 }
@@ -217,7 +257,11 @@ export async function measureFiltered({ target, dataset, truths, count, seconds 
 /** What the server's process and data folder take. The raw vectors are the measure to hold it against. */
 export function measureSpace({ target, dataset }) {
   if (target.server?.pid === undefined) return null;
-  return { memory: residentMemory(target.server.pid), diskBytes: diskBytes(target.server.dataFolder), rawBytes: dataset.count * dataset.dim * 4 };
+  return {
+    memory: residentMemory(target.server.pid),
+    diskBytes: diskBytes(target.server.dataFolder),
+    rawBytes: dataset.count * dataset.dim * 4,
+  };
 }
 
 /** From the start of the process to the first right search answer, after a polite stop and after SIGKILL. */

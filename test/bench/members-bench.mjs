@@ -64,14 +64,23 @@ export async function membersBench(words) {
     process.stdout.write(MEMBERS_USAGE);
     return;
   }
-  const [nodes, shards, settle, seconds, rounds, port] = ['nodes', 'shards', 'settle', 'seconds', 'rounds', 'port'].map((name) => Number(values[name]));
-  const folders = [...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]), { name: 'this', folder: ROOT }];
+  const [nodes, shards, settle, seconds, rounds, port] = ['nodes', 'shards', 'settle', 'seconds', 'rounds', 'port'].map(
+    (name) => Number(values[name]),
+  );
+  const folders = [
+    ...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]),
+    { name: 'this', folder: ROOT },
+  ];
   const sides = [];
   try {
-    for (const [i, side] of folders.entries()) sides.push(await begin({ ...side, nodes, shards, port: port + i * (PORTS.nodes + nodes + SPARE_PORTS) }));
-    process.stderr.write(`the measured node${sides.length > 1 ? 's are' : ' is'} ${sides.map(({ node }) => node.pid).join(', ')}\n`);
+    for (const [i, side] of folders.entries())
+      sides.push(await begin({ ...side, nodes, shards, port: port + i * (PORTS.nodes + nodes + SPARE_PORTS) }));
+    process.stderr.write(
+      `the measured node${sides.length > 1 ? 's are' : ' is'} ${sides.map(({ node }) => node.pid).join(', ')}\n`,
+    );
     await sleep(settle * 1_000);
-    for (let round = 0; round < rounds; round++) for (const side of sides) side.measured.push(await measure(side, seconds));
+    for (let round = 0; round < rounds; round++)
+      for (const side of sides) side.measured.push(await measure(side, seconds));
   } finally {
     for (const side of sides) end(side);
   }
@@ -81,26 +90,47 @@ export async function membersBench(words) {
     '| | processor time of the node | of its main thread | wakes of that a second | messages a second | pings | heartbeats and answers | out of etcd, kB/s | memory, MB |\n|---|---|---|---|---|---|---|---|---|\n',
   );
   for (const side of sides) {
-    const figures = [of(side, ({ mainShare }) => mainShare * 100).toFixed(2), ...['wakes', 'messages', 'pings', 'said'].map((what) => of(side, (one) => one[what]).toFixed(0))];
+    const figures = [
+      of(side, ({ mainShare }) => mainShare * 100).toFixed(2),
+      ...['wakes', 'messages', 'pings', 'said'].map((what) => of(side, (one) => one[what]).toFixed(0)),
+    ];
     process.stdout.write(
       `| ${side.name} | ${(of(side, ({ share }) => share) * 100).toFixed(2)} % of a core | ${figures[0]} % | ${figures.slice(1).join(' | ')} | ${(of(side, ({ etcdBytes }) => etcdBytes) / 1e3).toFixed(1)} | ${(of(side, ({ memory }) => memory) / 1e6).toFixed(0)} |\n`,
     );
   }
   for (const side of sides) {
     const threads = new Set(side.measured.flatMap(({ byThread }) => Object.keys(byThread)));
-    const shares = [...threads].map((name) => [name, of(side, ({ byThread }) => byThread[name] ?? 0)]).sort((a, b) => b[1] - a[1]);
+    const shares = [...threads]
+      .map((name) => [name, of(side, ({ byThread }) => byThread[name] ?? 0)])
+      .sort((a, b) => b[1] - a[1]);
     process.stdout.write(
       `\n${side.name}, by thread: ${shares.map(([name, share]) => `${name} ${(share * 100).toFixed(2)} %`).join(', ')}; etcd ${(of(side, ({ etcdShare }) => etcdShare) * 100).toFixed(1)} %\n`,
     );
   }
-  if (values.json !== undefined) writeFigures(values.json, { nodes, shards, settle, seconds, sides: sides.map(({ name, measured }) => ({ name, measured })) });
+  if (values.json !== undefined)
+    writeFigures(values.json, {
+      nodes,
+      shards,
+      settle,
+      seconds,
+      sides: sides.map(({ name, measured }) => ({ name, measured })),
+    });
 }
 
 async function begin({ name, folder, nodes, shards, port }) {
   const scratch = mkdtempSync(join(tmpdir(), 'quiver-bench-members-'));
   const etcdAt = `${HOST}:${port + PORTS.etcd}`;
   const addressOf = (number) => `${HOST}:${port + PORTS.nodes + number}`;
-  const side = { name, scratch, etcdAt, etcd: startEtcd(join(scratch, 'etcd'), port), node: null, others: null, store: null, measured: [] };
+  const side = {
+    name,
+    scratch,
+    etcdAt,
+    etcd: startEtcd(join(scratch, 'etcd'), port),
+    node: null,
+    others: null,
+    store: null,
+    measured: [],
+  };
   try {
     await until('etcd', async () => (await fetch(`http://${etcdAt}/health`)).ok);
     const load = createRequire(join(folder, 'dist', 'index.js'));
@@ -110,7 +140,14 @@ async function begin({ name, folder, nodes, shards, port }) {
     const storeOf = (number) => (number === 0 ? JSON.parse(entry.value).store : `store-of-${nodeName(number)}`);
     const assignments = assignmentsOf({ nodes, shards, storeOf });
     if (nodes > 1) {
-      side.others = fork(OTHERS, [JSON.stringify({ folder, scratch, etcdAt, addresses: Array.from({ length: nodes }, (_, number) => addressOf(number)) })]);
+      side.others = fork(OTHERS, [
+        JSON.stringify({
+          folder,
+          scratch,
+          etcdAt,
+          addresses: Array.from({ length: nodes }, (_, number) => addressOf(number)),
+        }),
+      ]);
       const [word] = await Promise.race([once(side.others, 'message'), once(side.others, 'exit')]);
       if (word !== 'ready') throw new Error(`the other nodes ended with ${word}`);
     }
@@ -125,8 +162,8 @@ async function begin({ name, folder, nodes, shards, port }) {
 }
 
 /**
- * Puts the shards into the map: those of the measured node in small groups, so that none of their replicas opens so late that
- * another gives its lead away.
+ * Puts the shards into the map: those of the measured node in small groups, so that none of their replicas opens so
+ * late that another gives its lead away.
  */
 async function make({ load, store, assignments }) {
   const { assignmentPath, assignmentToValue } = load('./shared/cluster-store/entries/shard-assignment.js');
@@ -134,7 +171,11 @@ async function make({ load, store, assignments }) {
   const put = (some) =>
     store.transact(
       [],
-      some.map((assignment) => ({ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) })),
+      some.map((assignment) => ({
+        type: 'put',
+        key: assignmentPath(assignment.spec),
+        value: assignmentToValue(assignment),
+      })),
     );
   for (const some of groupsOf(
     assignments.filter((one) => !isOwn(one)),
@@ -149,7 +190,8 @@ async function make({ load, store, assignments }) {
   }
   for (const one of own) {
     const { primary, inSync } = await found(one);
-    if (primary.node !== one.primary.node || inSync.length !== one.inSync.length) throw new Error('a shard is not led as it should be: the machine has too much else to do');
+    if (primary.node !== one.primary.node || inSync.length !== one.inSync.length)
+      throw new Error('a shard is not led as it should be: the machine has too much else to do');
   }
 }
 
@@ -159,16 +201,45 @@ function groupsOf(all, size) {
 
 function startEtcd(folder, port) {
   const [client, peer] = [PORTS.etcd, PORTS.etcdPeer].map((offset) => `http://${HOST}:${port + offset}`);
-  const words = ['--name', 'etcd', '--data-dir', folder, '--listen-client-urls', client, '--advertise-client-urls', client];
-  words.push('--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `etcd=${peer}`, '--logger', 'zap', '--log-level', 'error');
+  const words = [
+    '--name',
+    'etcd',
+    '--data-dir',
+    folder,
+    '--listen-client-urls',
+    client,
+    '--advertise-client-urls',
+    client,
+  ];
+  words.push(
+    '--listen-peer-urls',
+    peer,
+    '--initial-advertise-peer-urls',
+    peer,
+    '--initial-cluster',
+    `etcd=${peer}`,
+    '--logger',
+    'zap',
+    '--log-level',
+    'error',
+  );
   return spawn('etcd', words, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 function startNode({ folder, scratch, etcdAt, address, opsPort }) {
   const log = openSync(join(scratch, 'node.log'), 'a');
-  const environment = { NODE_ID: MEASURED, DATA_DIR: join(scratch, MEASURED), ETCD_ENDPOINTS: `http://${etcdAt}`, CLUSTER_SECRET: SECRET, HOST };
+  const environment = {
+    NODE_ID: MEASURED,
+    DATA_DIR: join(scratch, MEASURED),
+    ETCD_ENDPOINTS: `http://${etcdAt}`,
+    CLUSTER_SECRET: SECRET,
+    HOST,
+  };
   const ports = { RPC_PORT: address.split(':')[1], OPS_PORT: String(opsPort), ADVERTISE_ADDRESS: address };
-  return spawn(process.execPath, [join(folder, 'scripts', 'quiver.cjs'), 'node'], { env: { ...process.env, ...environment, ...ports }, stdio: ['ignore', log, log] });
+  return spawn(process.execPath, [join(folder, 'scripts', 'quiver.cjs'), 'node'], {
+    env: { ...process.env, ...environment, ...ports },
+    stdio: ['ignore', log, log],
+  });
 }
 
 async function until(what, holds) {
@@ -213,8 +284,16 @@ async function measure(side, seconds) {
 async function facts({ node, others, etcd, etcdAt }) {
   const metrics = await (await fetch(`http://${etcdAt}/metrics`)).text();
   const counts = others === null ? { messages: 0, pings: 0, said: 0 } : await told(others, 'counts');
-  const wakes = Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(readFileSync(`/proc/${node.pid}/task/${node.pid}/status`, 'utf8'))[1]);
-  return { micros: threadMicros(node.pid), wakes, counts, etcdBytes: Number(/^etcd_network_client_grpc_sent_bytes_total (\S+)$/m.exec(metrics)[1]), etcdSeconds: processorSeconds(etcd.pid) };
+  const wakes = Number(
+    /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(readFileSync(`/proc/${node.pid}/task/${node.pid}/status`, 'utf8'))[1],
+  );
+  return {
+    micros: threadMicros(node.pid),
+    wakes,
+    counts,
+    etcdBytes: Number(/^etcd_network_client_grpc_sent_bytes_total (\S+)$/m.exec(metrics)[1]),
+    etcdSeconds: processorSeconds(etcd.pid),
+  };
 }
 
 async function told(child, word) {

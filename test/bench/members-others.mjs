@@ -36,10 +36,17 @@ let said = 0;
 const numbers = addresses.map((_, number) => number).slice(1);
 const members = new Map();
 for (const number of numbers) members.set(nodeName(number), await start(number));
-const map = new WatchedEntries({ store: sealedStore(load, etcdAt), prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable: fail });
+const map = new WatchedEntries({
+  store: sealedStore(load, etcdAt),
+  prefix: ASSIGNMENTS_PREFIX,
+  decode: assignmentFromEntry,
+  onUnreadable: fail,
+});
 await map.follow();
 map.onChange(() => {
-  for (const { value, revision } of map.all()) if (value.replicas.includes(MEASURED)) for (const node of value.replicas) members.get(node)?.assigned(value, revision);
+  for (const { value, revision } of map.all())
+    if (value.replicas.includes(MEASURED))
+      for (const node of value.replicas) members.get(node)?.assigned(value, revision);
 });
 process.on('message', (word) => {
   if (word === 'counts') process.send({ ...counted(), said });
@@ -56,14 +63,18 @@ function fail(error) {
   process.exit(1);
 }
 
-/** Counts what goes both ways between these nodes and the measured one: a connection of two of these has both its ends here. */
+/**
+ * Counts what goes both ways between these nodes and the measured one: a connection of two of these has both its ends
+ * here.
+ */
 function countMessages() {
   const links = new Map();
   for (const name of ['send', 'take']) {
     const original = FrameLink.prototype[name];
     FrameLink.prototype[name] = function noted(type, ...rest) {
       let link = links.get(this);
-      if (link === undefined) links.set(this, (link = { ends: [this.socket.localPort, this.socket.remotePort], messages: 0, pings: 0 }));
+      if (link === undefined)
+        links.set(this, (link = { ends: [this.socket.localPort, this.socket.remotePort], messages: 0, pings: 0 }));
       if (type === FRAME_TYPES.message) link.messages += 1;
       else if (type === FRAME_TYPES.ping || type === FRAME_TYPES.pong) link.pings += 1;
       return original.call(this, type, ...rest);
@@ -89,7 +100,15 @@ async function start(number) {
   const store = sealedStore(load, etcdAt);
   const credentials = { secret: SECRET, tls: null, name: nodeId };
   const channels = new RpcChannels({ credentials });
-  const links = new GrpcReplicationLinks({ nodeId, addressOf: (node) => addresses[Number(node.slice(5))], takesFrames: () => true, channels, credentials, clock, log: silentLogger });
+  const links = new GrpcReplicationLinks({
+    nodeId,
+    addressOf: (node) => addresses[Number(node.slice(5))],
+    takesFrames: () => true,
+    channels,
+    credentials,
+    clock,
+    log: silentLogger,
+  });
   const hosted = new Map();
   const keyOf = ({ collectionUid, shard }) => `${collectionUid}/${shard}`;
   links.deliverTo({
@@ -122,14 +141,25 @@ async function start(number) {
     freeBytes: 0,
     ...versionToFields(OWN_VERSION),
   };
-  const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(entry), ttlSeconds: SESSION_SECONDS });
+  const registration = new RegisteredEntry({
+    store,
+    key: NODES_PREFIX + nodeId,
+    value: JSON.stringify(entry),
+    ttlSeconds: SESSION_SECONDS,
+  });
   while (!registration.isRegistered) await new Promise((done) => setTimeout(done, 20));
 
   const changes = new AssignmentChanges({ store });
   const ticks = new ReplicaTicks(clock);
   const budget = new WriteBudget();
   const storeBudget = new StoreBudget();
-  const shardOptions = { factories: indexFactories, openStore: (path) => RocksKeyValueStore.open(path, storeBudget), recallTarget: 0.99, buildThreads: 1, logger: silentLogger };
+  const shardOptions = {
+    factories: indexFactories,
+    openStore: (path) => RocksKeyValueStore.open(path, storeBudget),
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: silentLogger,
+  };
   const open = (assignment) =>
     ReplicatedShard.open({
       folder: join(scratch, nodeId, assignment.spec.collectionUid, String(assignment.spec.shard)),
@@ -143,13 +173,19 @@ async function start(number) {
       clock,
       ticks,
       log: silentLogger,
-      surroundings: () => ({ links, changeAssignment: (change) => changes.make(change), sendSnapshot: async () => fail(new Error('a copy is asked for')), onFailed: fail }),
+      surroundings: () => ({
+        links,
+        changeAssignment: (change) => changes.make(change),
+        sendSnapshot: async () => fail(new Error('a copy is asked for')),
+        onFailed: fail,
+      }),
     });
   return {
     /** What every node watches. What it is told is not kept: a hundred maps take gigabytes. */
     async watch() {
       const { revision } = await store.list(NODES_PREFIX + nodeId);
-      for (const prefix of [NODES_PREFIX, ASSIGNMENTS_PREFIX, TOMBSTONES_PREFIX, LATER_ASSIGNMENTS_PREFIX]) store.watch(prefix, revision, () => undefined);
+      for (const prefix of [NODES_PREFIX, ASSIGNMENTS_PREFIX, TOMBSTONES_PREFIX, LATER_ASSIGNMENTS_PREFIX])
+        store.watch(prefix, revision, () => undefined);
     },
     assigned(assignment, revision) {
       const key = keyOf(assignment.spec);

@@ -3,7 +3,10 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 const FIRST = '/sys/fs/cgroup/memory';
 const SECOND = '/sys/fs/cgroup';
 
-/** A memory cgroup (version 1 or 2) for processes under measurement: mapped files and the page cache count, and there is no swap. */
+/**
+ * A memory cgroup (version 1 or 2) for processes under measurement: mapped files and the page cache count, and there is
+ * no swap.
+ */
 export class MemoryGroup {
   constructor(folder, isFirst) {
     this.folder = folder;

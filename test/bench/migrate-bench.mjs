@@ -46,7 +46,9 @@ export async function migrateBench(words) {
     process.stdout.write(MIGRATE_USAGE);
     return;
   }
-  const [rows, dim, queries, effort, kills] = ['rows', 'dim', 'queries', 'chroma-ef', 'kills'].map((name) => Number(values[name]));
+  const [rows, dim, queries, effort, kills] = ['rows', 'dim', 'queries', 'chroma-ef', 'kills'].map((name) =>
+    Number(values[name]),
+  );
   const dataset = await loadDataset(`clusters-1k-${dim}`, { rows, queries, threads: 2 });
   const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-migrate-'));
   const chroma = await openChroma({ effort });
@@ -61,13 +63,23 @@ export async function migrateBench(words) {
     const seconds = await migrateKilled({ chroma, quiver, folder, rows, kills });
     await measureSettling({ target: quiver, dataset, startedAt });
     const { data } = await quiver.call('GET', `/v1/collections/${COLLECTION}`);
-    const figures = { rows, dim, queries: dataset.queryCount, kills, seconds, itemsPerSecond: rows / seconds, itemsHere: data.vector_count, ...(await compared({ chroma, quiver, dataset })) };
+    const figures = {
+      rows,
+      dim,
+      queries: dataset.queryCount,
+      kills,
+      seconds,
+      itemsPerSecond: rows / seconds,
+      itemsHere: data.vector_count,
+      ...(await compared({ chroma, quiver, dataset })),
+    };
     process.stdout.write(
       `\n| items | killed | seconds in all | items here | recall@10 of Chroma | of Quiver | against each other | texts and metadata equal |\n|---|---|---|---|---|---|---|---|\n` +
         `| ${rows} × ${dim} | ${kills} | ${seconds.toFixed(1)} | ${figures.itemsHere} | ${figures.chromaRecall.toFixed(4)} | ${figures.quiverRecall.toFixed(4)} | ${figures.agreement.toFixed(4)} | ${figures.sampleEqual} of ${figures.sampled} |\n`,
     );
     if (values.json !== undefined) writeFigures(values.json, figures);
-    if (figures.itemsHere !== rows || figures.sampleEqual !== figures.sampled || figures.agreement < 0.98) throw new Error('not the same items, or not the same neighbours');
+    if (figures.itemsHere !== rows || figures.sampleEqual !== figures.sampled || figures.agreement < 0.98)
+      throw new Error('not the same items, or not the same neighbours');
   } finally {
     await chroma.server.destroy();
     await quiver.server.destroy();
@@ -83,7 +95,12 @@ const rowOf = (dataset, row) => Array.from(dataset.rows.subarray(row * dataset.d
 async function fill(chroma, dataset) {
   for (let from = 0; from < dataset.count; from += FILL_BATCH) {
     const batch = Array.from({ length: Math.min(FILL_BATCH, dataset.count - from) }, (_, i) => from + i);
-    const body = { ids: batch.map(idOf), embeddings: batch.map((row) => rowOf(dataset, row)), metadatas: batch.map(metadataOf), documents: batch.map(textOf) };
+    const body = {
+      ids: batch.map(idOf),
+      embeddings: batch.map((row) => rowOf(dataset, row)),
+      metadatas: batch.map(metadataOf),
+      documents: batch.map(textOf),
+    };
     chroma.checkBulkAnswer(await post(chroma, chroma.bulkPath, body));
   }
 }
@@ -93,11 +110,20 @@ async function migrateKilled({ chroma, quiver, folder, rows, kills }) {
   let seconds = 0;
   for (let run = 0; run <= kills; run++) {
     const startedAt = performance.now();
-    const child = spawn(process.execPath, [QUIVER, 'migrate', '--from', 'chroma', `http://${chroma.address.host}:${chroma.address.port}`], {
-      cwd: folder,
-      env: { PATH: process.env.PATH, QUIVER_URL: `http://${quiver.address.host}:${quiver.address.port}`, QUIVER_API_KEY: API_KEY, XDG_STATE_HOME: folder },
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [QUIVER, 'migrate', '--from', 'chroma', `http://${chroma.address.host}:${chroma.address.port}`],
+      {
+        cwd: folder,
+        env: {
+          PATH: process.env.PATH,
+          QUIVER_URL: `http://${quiver.address.host}:${quiver.address.port}`,
+          QUIVER_API_KEY: API_KEY,
+          XDG_STATE_HOME: folder,
+        },
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
     const ended = new Promise((done) => child.once('exit', (code, signal) => done(signal ?? code)));
     if (run < kills) {
       const enough = (rows * (run + 1)) / (kills + 1);
@@ -116,12 +142,19 @@ async function migrateKilled({ chroma, quiver, folder, rows, kills }) {
   return seconds;
 }
 
-/** Recall of both against the exact neighbours and against each other; and items picked evenly, compared field by field with what Chroma answers (it does not keep every bit of a vector). */
+/**
+ * Recall of both against the exact neighbours and against each other; and items picked evenly, compared field by field
+ * with what Chroma answers (it does not keep every bit of a vector).
+ */
 async function compared({ chroma, quiver, dataset }) {
   const sums = { chroma: 0, quiver: 0, both: 0 };
   for (let query = 0; query < dataset.queryCount; query++) {
     const vector = Array.from(dataset.queries.subarray(query * dataset.dim, (query + 1) * dataset.dim));
-    const there = await post(chroma, chroma.searchPath, { query_embeddings: [vector], n_results: NEIGHBOURS, include: [] });
+    const there = await post(chroma, chroma.searchPath, {
+      query_embeddings: [vector],
+      n_results: NEIGHBOURS,
+      include: [],
+    });
     const here = await quiver.call('POST', quiver.searchPath, { vector, k: NEIGHBOURS });
     const [a, b] = [there.ids[0], here.data.results.map((hit) => hit.external_id)];
     const exact = Array.from(dataset.truth.subarray(query * NEIGHBOURS, (query + 1) * NEIGHBOURS), idOf);
@@ -131,7 +164,10 @@ async function compared({ chroma, quiver, dataset }) {
   }
   const picked = Array.from({ length: 100 }, (_, i) => Math.floor((i * dataset.count) / 100));
   const { data } = await quiver.call('POST', `${quiver.collectionPath}/vectors/fetch`, { ids: picked.map(idOf) });
-  const there = await post(chroma, chroma.bulkPath.replace(/upsert$/, 'get'), { ids: picked.map(idOf), include: ['embeddings', 'documents', 'metadatas'] });
+  const there = await post(chroma, chroma.bulkPath.replace(/upsert$/, 'get'), {
+    ids: picked.map(idOf),
+    include: ['embeddings', 'documents', 'metadatas'],
+  });
   const sampleEqual = picked.filter((row, i) => {
     const { external_id, vector, metadata, text } = data.vectors[i] ?? {};
     const own = there.ids.indexOf(idOf(row));
@@ -146,12 +182,22 @@ async function compared({ chroma, quiver, dataset }) {
     );
   }).length;
   const of = (sum) => sum / (dataset.queryCount * NEIGHBOURS);
-  return { chromaRecall: of(sums.chroma), quiverRecall: of(sums.quiver), agreement: of(sums.both), sampled: picked.length, sampleEqual };
+  return {
+    chromaRecall: of(sums.chroma),
+    quiverRecall: of(sums.quiver),
+    agreement: of(sums.both),
+    sampled: picked.length,
+    sampleEqual,
+  };
 }
 
 const shared = (a, b) => a.filter((id) => b.includes(id)).length;
 
 async function post(chroma, path, body) {
-  const answer = await fetch(`http://${chroma.address.host}:${chroma.address.port}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const answer = await fetch(`http://${chroma.address.host}:${chroma.address.port}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
   return /** @type {Promise<any>} */ (answer.json());
 }

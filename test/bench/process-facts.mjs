@@ -4,7 +4,10 @@ import { join } from 'node:path';
 /** Clock ticks per second of /proc on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Resident memory in bytes: all of it, the part that maps files (which the system may drop), and the rest. Null off Linux. */
+/**
+ * Resident memory in bytes: all of it, the part that maps files (which the system may drop), and the rest. Null off
+ * Linux.
+ */
 export function residentMemory(pid) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -25,15 +28,18 @@ export function processorSeconds(pid) {
 }
 
 /**
- * Processor time that each thread of a process has used, in microseconds, by its number; the main thread has the process's.
- * Exact where the system counts so, else in steps of 10 ms. Linux only.
+ * Processor time that each thread of a process has used, in microseconds, by its number; the main thread has the
+ * process's. Exact where the system counts so, else in steps of 10 ms. Linux only.
  * @returns {Map<number, number>}
  */
 export function threadMicros(pid) {
   return new Map(
     readdirSync(`/proc/${pid}/task`).flatMap((id) => {
       const folder = `/proc/${pid}/task/${id}`;
-      for (const read of [() => Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1000, () => usedSeconds(`${folder}/stat`) * 1e6]) {
+      for (const read of [
+        () => Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1000,
+        () => usedSeconds(`${folder}/stat`) * 1e6,
+      ]) {
         try {
           return [[Number(id), read()]];
         } catch {

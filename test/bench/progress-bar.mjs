@@ -5,7 +5,8 @@ const LINE_MS = 15_000;
 
 /**
  * A progress bar on standard error, so that standard output stays the report. On a terminal it redraws one line;
- * elsewhere it prints a line now and then. `report` takes the number done so far and may be called as often as one likes.
+ * elsewhere it prints a line now and then. `report` takes the number done so far and may be called as often as one
+ * likes.
  */
 export class ProgressBar {
   constructor({ label, total, unit = 'rows' }) {

@@ -11,9 +11,9 @@ export const QDRANT_EFFORTS = [16, 32, 64, 128, 256, 512, 1024];
 const CALL_MS = 60_000;
 
 /**
- * Qdrant, by the program that QDRANT_PROGRAM names (none is in a package registry), on free ports and a temporary data folder.
- * Everything is indexed, as with Quiver; the fields of filters have indexes. `isQuantized`: int8 vectors in memory, hits scored
- * again by the originals, twice as many looked at.
+ * Qdrant, by the program that QDRANT_PROGRAM names (none is in a package registry), on free ports and a temporary data
+ * folder. Everything is indexed, as with Quiver; the fields of filters have indexes. `isQuantized`: int8 vectors in
+ * memory, hits scored again by the originals, twice as many looked at.
  * @param {{ isQuantized: boolean }} options
  */
 export async function openQdrant({ isQuantized }) {
@@ -65,7 +65,8 @@ class QdrantTarget {
       optimizers_config: { indexing_threshold: 10 },
       ...(this.isQuantized ? { quantization_config: { scalar: { type: 'int8', always_ram: true } } } : {}),
     });
-    for (const modulus of FILTER_MODULI) await this.call('PUT', `${COLLECTION}/index?wait=true`, { field_name: `mod${modulus}`, field_schema: 'integer' });
+    for (const modulus of FILTER_MODULI)
+      await this.call('PUT', `${COLLECTION}/index?wait=true`, { field_name: `mod${modulus}`, field_schema: 'integer' });
   }
 
   checkBulkAnswer(answer) {
@@ -77,7 +78,11 @@ class QdrantTarget {
     const { result } = await this.call('GET', COLLECTION);
     const growing = result.points_count - Math.min(result.points_count, result.indexed_vectors_count);
     // Yellow: its optimizer still works, be it on segments that are counted already.
-    return { growingRows: result.status === 'yellow' ? Math.max(1, growing) : growing, segments: result.segments_count, effort: this.effort };
+    return {
+      growingRows: result.status === 'yellow' ? Math.max(1, growing) : growing,
+      segments: result.segments_count,
+      effort: this.effort,
+    };
   }
 
   async call(method, path, body) {

@@ -14,9 +14,9 @@ const ADD_ROWS = 1000;
 const TURNS = 5;
 
 /**
- * `npm run bench -- quantization`: the same rows in an index of each quantization, each in processes of its own, so that
- * what it holds is seen from outside: memory per vector, recall of queries that were never stored, rows scored by codes and
- * by originals, and the time of a search, in turns.
+ * `npm run bench -- quantization`: the same rows in an index of each quantization, each in processes of its own, so
+ * that what it holds is seen from outside: memory per vector, recall of queries that were never stored, rows scored by
+ * codes and by originals, and the time of a search, in turns.
  */
 export async function quantizationBench(words) {
   const { values } = parseArgs({
@@ -29,7 +29,12 @@ export async function quantizationBench(words) {
       quantizations: { type: 'string', default: 'int8,int4,binary' },
     },
   });
-  const options = { queries: Number(values.queries), metric: values.metric, dim: values.dim === undefined ? undefined : Number(values.dim), threads: availableParallelism() };
+  const options = {
+    queries: Number(values.queries),
+    metric: values.metric,
+    dim: values.dim === undefined ? undefined : Number(values.dim),
+    threads: availableParallelism(),
+  };
   const dataset = await loadDataset(values.dataset, options);
   const names = values.quantizations.split(',');
   const indexes = [];
@@ -51,7 +56,9 @@ export async function quantizationBench(words) {
       answer.micros.forEach((value, query) => (best[i][query] = Math.min(best[i][query], value)));
     }
   }
-  console.log(`${dataset.name}, ${dataset.count} rows of ${dataset.dim} dimensions, ${dataset.metric}, k ${NEIGHBOURS}, ${dataset.queryCount} queries`);
+  console.log(
+    `${dataset.name}, ${dataset.count} rows of ${dataset.dim} dimensions, ${dataset.metric}, k ${NEIGHBOURS}, ${dataset.queryCount} queries`,
+  );
   console.log(
     'quantization | bytes/vector in the index | of int8 | anonymous memory/vector | of int8 | built in (processor s) | peak while building | recall | scored | rescored | deviations | µs p50 | p99 | p50 of int8',
   );
@@ -117,7 +124,15 @@ async function buildIndex({ dataset: name, quantization, ...options }) {
   const onBackgroundError = (error) => {
     throw error;
   };
-  const indexOptions = { folder, dim: dataset.dim, metric: dataset.metric, quantization, recallTarget: 0.99, buildThreads: availableParallelism(), onBackgroundError };
+  const indexOptions = {
+    folder,
+    dim: dataset.dim,
+    metric: dataset.metric,
+    quantization,
+    recallTarget: 0.99,
+    buildThreads: availableParallelism(),
+    onBackgroundError,
+  };
   const index = await NativeVectorIndex.open(indexOptions, null);
   const cpu = process.cpuUsage();
   const before = anonymousBytes();
@@ -144,12 +159,23 @@ async function serveIndex({ dataset: name, quantization, folder, save, ...option
     rmSync(folder, { recursive: true, force: true });
     process.exit();
   });
-  const indexOptions = { folder, dim: dataset.dim, metric: dataset.metric, quantization, recallTarget: 0.99, buildThreads: availableParallelism(), onBackgroundError: console.error };
-  const queries = Array.from({ length: dataset.queryCount }, (_, query) => dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim));
+  const indexOptions = {
+    folder,
+    dim: dataset.dim,
+    metric: dataset.metric,
+    quantization,
+    recallTarget: 0.99,
+    buildThreads: availableParallelism(),
+    onBackgroundError: console.error,
+  };
+  const queries = Array.from({ length: dataset.queryCount }, (_, query) =>
+    dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim),
+  );
   globalThis.gc();
   const empty = anonymousBytes();
   const index = await NativeVectorIndex.open(indexOptions, save);
-  const search = (query) => index.search(query, { k: NEIGHBOURS, effort: { type: 'calibrated' }, allowed: null, counted: true });
+  const search = (query) =>
+    index.search(query, { k: NEIGHBOURS, effort: { type: 'calibrated' }, allowed: null, counted: true });
   for (const query of queries.slice(0, 100)) await search(query);
   const facts = {
     indexBytes: index.status().memoryBytes / dataset.count,
@@ -177,5 +203,8 @@ async function serveIndex({ dataset: name, quantization, folder, save, ...option
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && process.send !== undefined) {
-  process.once('message', (/** @type {any} */ request) => void (request.save === undefined ? buildIndex(request) : serveIndex(request)));
+  process.once(
+    'message',
+    (/** @type {any} */ request) => void (request.save === undefined ? buildIndex(request) : serveIndex(request)),
+  );
 }

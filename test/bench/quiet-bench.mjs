@@ -50,14 +50,25 @@ export async function quietBench(words) {
     process.stdout.write(QUIET_USAGE);
     return;
   }
-  const [nodes, collections, shards, replicas, settle, seconds, rounds, port] = ['nodes', 'collections', 'shards', 'replicas', 'settle', 'seconds', 'rounds', 'port'].map((name) =>
-    Number(values[name]),
-  );
+  const [nodes, collections, shards, replicas, settle, seconds, rounds, port] = [
+    'nodes',
+    'collections',
+    'shards',
+    'replicas',
+    'settle',
+    'seconds',
+    'rounds',
+    'port',
+  ].map((name) => Number(values[name]));
   Object.assign(process.env, { API_KEY: KEY, RATE_LIMIT_PER_MINUTE: '0', API_UI: 'false' });
-  const folders = [...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]), { name: 'this', folder: ROOT }];
+  const folders = [
+    ...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]),
+    { name: 'this', folder: ROOT },
+  ];
   const sides = [];
   try {
-    for (const [i, side] of folders.entries()) sides.push(await begin({ ...side, nodes, collections, shards, replicas, port: port + i * PORTS_APART }));
+    for (const [i, side] of folders.entries())
+      sides.push(await begin({ ...side, nodes, collections, shards, replicas, port: port + i * PORTS_APART }));
     await sleep(settle * 1_000);
     for (let round = 0; round < rounds; round++) {
       for (const side of sides) await measure(side, seconds);
@@ -70,17 +81,36 @@ export async function quietBench(words) {
     `\n${nodes} nodes, ${perNode} quiet replicas on each, ${rounds} × ${seconds} s\n\n| | processor time of a node | of its main thread | memory of a node, MB |\n|---|---|---|---|\n`,
   );
   for (const { name, shares, mainShares, bytes } of sides) {
-    process.stdout.write(`| ${name} | ${(mean(shares) * 100).toFixed(2)} % of a core | ${(mean(mainShares) * 100).toFixed(2)} % | ${(bytes / 1e6).toFixed(0)} |\n`);
+    process.stdout.write(
+      `| ${name} | ${(mean(shares) * 100).toFixed(2)} % of a core | ${(mean(mainShares) * 100).toFixed(2)} % | ${(bytes / 1e6).toFixed(0)} |\n`,
+    );
   }
   if (values.json !== undefined)
-    writeFigures(values.json, { nodes, collections, shards, replicas, settle, seconds, sides: sides.map(({ name, shares, mainShares, bytes }) => ({ name, shares, mainShares, bytes })) });
+    writeFigures(values.json, {
+      nodes,
+      collections,
+      shards,
+      replicas,
+      settle,
+      seconds,
+      sides: sides.map(({ name, shares, mainShares, bytes }) => ({ name, shares, mainShares, bytes })),
+    });
 }
 
 async function begin({ name, folder, nodes, collections, shards, replicas, port }) {
   const scratch = mkdtempSync(join(tmpdir(), 'quiver-bench-quiet-'));
   const { LocalCluster } = await import(join(folder, 'scripts/local-cluster.mjs'));
   const log = (line) => process.stderr.write(`${name}: ${line}\n`);
-  const cluster = new LocalCluster({ nodes, coordinators: 1, replicas, shards, port, folder: scratch, restarts: false, log });
+  const cluster = new LocalCluster({
+    nodes,
+    coordinators: 1,
+    replicas,
+    shards,
+    port,
+    folder: scratch,
+    restarts: false,
+    log,
+  });
   const side = { name, scratch, cluster, shares: [], mainShares: [], bytes: 0, pids: [] };
   try {
     await cluster.start();

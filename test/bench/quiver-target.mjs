@@ -9,9 +9,11 @@ const COLLECTION = 'bench';
 export const API_KEY = 'bench-key';
 
 /**
- * A Quiver to be measured: a process of its own on free ports and a temporary data folder, or, given its `url`, one that
- * runs already (its rate limit must be off). `server` is null for the latter. `root`: the checkout that it runs from.
- * @param {{ url?: string, apiKey?: string, environment?: Record<string, string>, name?: string, root?: string }} [options]
+ * A Quiver to be measured: a process of its own on free ports and a temporary data folder, or, given its `url`, one
+ * that runs already (its rate limit must be off). `server` is null for the latter. `root`: the checkout that it runs
+ * from.
+ * @param {{ url?: string, apiKey?: string, environment?: Record<string, string>, name?: string, root?: string }}
+ * [options]
  */
 export async function openQuiver({ url, apiKey = API_KEY, environment = {}, name = 'quiver', root = ROOT } = {}) {
   if (url !== undefined) {
@@ -61,7 +63,12 @@ export class QuiverTarget {
   /** Answers the collection as made. */
   async createCollection({ dim, metric, language }) {
     if (this.server === null) await this.call('DELETE', `/v1/collections/${COLLECTION}`);
-    const answer = await this.call('POST', '/v1/collections', { name: COLLECTION, dim, distance_metric: metric, language });
+    const answer = await this.call('POST', '/v1/collections', {
+      name: COLLECTION,
+      dim,
+      distance_metric: metric,
+      language,
+    });
     if (answer.status !== 'success') throw new Error(`create: ${JSON.stringify(answer.error)}`);
     return answer.data;
   }
@@ -77,7 +84,8 @@ export class QuiverTarget {
   }
 
   checkBulkAnswer(answer, items) {
-    if (answer.status !== 'success' || answer.data.results.length !== items) throw new Error(`bulk_upsert: ${JSON.stringify(answer.error)}`);
+    if (answer.status !== 'success' || answer.data.results.length !== items)
+      throw new Error(`bulk_upsert: ${JSON.stringify(answer.error)}`);
   }
 
   /** Whether the index says that it is not ready: it is built, refined or measured. Earlier versions say nothing. */
@@ -89,8 +97,15 @@ export class QuiverTarget {
   /** Rows that no graph holds yet, segments, and the calibrated effort (ef). */
   async indexState() {
     const text = await (await fetch(`http://${this.address.host}:${this.address.port}/metrics`)).text();
-    const gauge = (name) => [...text.matchAll(new RegExp(`^${name}\\{[^}]*collection="${COLLECTION}"[^}]*\\} (\\S+)$`, 'gm'))].map((match) => Number(match[1]));
+    const gauge = (name) =>
+      [...text.matchAll(new RegExp(`^${name}\\{[^}]*collection="${COLLECTION}"[^}]*\\} (\\S+)$`, 'gm'))].map((match) =>
+        Number(match[1]),
+      );
     const sum = (values) => values.reduce((total, value) => total + value, 0);
-    return { growingRows: sum(gauge('quiver_shard_growing_rows')), segments: sum(gauge('quiver_shard_segments')), effort: Math.max(0, ...gauge('quiver_shard_search_effort')) };
+    return {
+      growingRows: sum(gauge('quiver_shard_growing_rows')),
+      segments: sum(gauge('quiver_shard_segments')),
+      effort: Math.max(0, ...gauge('quiver_shard_search_effort')),
+    };
   }
 }

@@ -2,13 +2,22 @@ const MIB = 1024 * 1024;
 
 /** Figures of all servers side by side as text, and, with a peer, how many times Quiver's is the peer's. */
 export function formatReport({ dataset, servers, libraries }) {
-  const lines = [`${dataset.name}: ${dataset.count} × ${dataset.dim}, ${dataset.metric}, ${dataset.queryCount} queries, k = 10`, ''];
+  const lines = [
+    `${dataset.name}: ${dataset.count} × ${dataset.dim}, ${dataset.metric}, ${dataset.queryCount} queries, k = 10`,
+    '',
+  ];
   const [own, ...peers] = servers;
   const table = [['', ...servers.map((server) => server.name), ...peers.map((peer) => `${own.name} / ${peer.name}`)]];
   const row = (label, read, format, { lessIsBetter = false } = {}) => {
     const values = servers.map((server) => read(server) ?? null);
     if (values.every((value) => value === null)) return;
-    const ratios = values.slice(1).map((value) => (value === null || values[0] === null ? '' : `${(lessIsBetter ? value / values[0] : values[0] / value).toFixed(2)} ×`));
+    const ratios = values
+      .slice(1)
+      .map((value) =>
+        value === null || values[0] === null
+          ? ''
+          : `${(lessIsBetter ? value / values[0] : values[0] / value).toFixed(2)} ×`,
+      );
     table.push([label, ...values.map((value) => (value === null ? '' : format(value))), ...ratios]);
   };
   const count = (value) => Math.round(value).toLocaleString('en');
@@ -48,19 +57,34 @@ export function formatReport({ dataset, servers, libraries }) {
   row('memory, without mapped files', (server) => server.space?.memory?.ownBytes, mebibytes, { lessIsBetter: true });
   row('disk', (server) => server.space?.diskBytes, mebibytes, { lessIsBetter: true });
   for (const signal of ['SIGTERM', 'SIGKILL']) {
-    row(`first answer after ${signal}`, (server) => server.restarts?.[signal]?.firstAnswerMs, milliseconds, { lessIsBetter: true });
+    row(`first answer after ${signal}`, (server) => server.restarts?.[signal]?.firstAnswerMs, milliseconds, {
+      lessIsBetter: true,
+    });
   }
   lines.push(...aligned(table));
   for (const peer of peers) {
     const percent = (share) => Math.round(share * 100);
-    const shares = peer.search.speeds.map(({ connections, share }) => `${percent(share.median)} % with ${connections} (${percent(share.least)}–${percent(share.most)})`);
+    const shares = peer.search.speeds.map(
+      ({ connections, share }) =>
+        `${percent(share.median)} % with ${connections} (${percent(share.least)}–${percent(share.most)})`,
+    );
     lines.push('', `${peer.name}, of ${own.name}'s queries/s in the same round, by connections: ${shares.join(', ')}`);
   }
   if (own.settling?.effort !== undefined)
-    lines.push('', `calibrated effort (ef) ${own.settling.effort}, ${own.settling.growingRows} rows outside the graph; raw vectors ${mebibytes(dataset.count * dataset.dim * 4)}`);
+    lines.push(
+      '',
+      `calibrated effort (ef) ${own.settling.effort}, ${own.settling.growingRows} rows outside the graph; raw vectors ${mebibytes(dataset.count * dataset.dim * 4)}`,
+    );
   if (libraries.length > 0) {
     const libraryTable = [['in process, one thread', 'built rows/s', 'effort', 'recall@10', 'µs/search']];
-    for (const entry of libraries) libraryTable.push([entry.name, count(entry.rowsPerSecond), String(entry.effort), entry.recall.toFixed(4), entry.microsecondsPerSearch.toFixed(0)]);
+    for (const entry of libraries)
+      libraryTable.push([
+        entry.name,
+        count(entry.rowsPerSecond),
+        String(entry.effort),
+        entry.recall.toFixed(4),
+        entry.microsecondsPerSearch.toFixed(0),
+      ]);
     lines.push('', ...aligned(libraryTable));
   }
   return `${lines.join('\n')}\n`;

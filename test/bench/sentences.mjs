@@ -7,12 +7,14 @@ const SENTENCE_CHARACTERS_MIN = 30;
 const SENTENCE_CHARACTERS_MAX = 200;
 /** Files above this are archives or tables rather than prose. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
-const SKIPPED_NAME = /\.(?:png|jpe?g|gif|svg|css|js|mjs|cjs|map|json|node|so|a|o|index|xml|ico|woff2?|pdf|zip|xz|bz2|deb|ts|wasm|onnx)$/i;
+const SKIPPED_NAME =
+  /\.(?:png|jpe?g|gif|svg|css|js|mjs|cjs|map|json|node|so|a|o|index|xml|ico|woff2?|pdf|zip|xz|bz2|deb|ts|wasm|onnx)$/i;
 const COMPRESSED_NAME = /\.(?:gz|dz)$/i;
 
 function* filesUnder(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile() && stats.size <= FILE_BYTES_MAX && !SKIPPED_NAME.test(path.replace(COMPRESSED_NAME, ''))) yield path;
+  if (stats?.isFile() && stats.size <= FILE_BYTES_MAX && !SKIPPED_NAME.test(path.replace(COMPRESSED_NAME, '')))
+    yield path;
   if (!stats?.isDirectory()) return;
   for (const entry of readdirSync(path).sort()) yield* filesUnder(join(path, entry));
 }
@@ -64,7 +66,8 @@ export function readSentences(folders) {
       for (const raw of paragraph.replace(/\s+/g, ' ').split(/(?<=[.!?;])\s+(?=["'(]?[A-Z0-9"])|\s(?=\d+: )/)) {
         const sentence = cutAtWord(raw.replace(/^(?:\d+:|[>%-]) /, '').trim());
         const letters = sentence.match(/\p{L}/gu)?.length ?? 0;
-        if (sentence.length >= SENTENCE_CHARACTERS_MIN && letters > sentence.length * 0.65 && sentence.includes(' ')) seen.add(sentence);
+        if (sentence.length >= SENTENCE_CHARACTERS_MIN && letters > sentence.length * 0.65 && sentence.includes(' '))
+          seen.add(sentence);
       }
     }
   }

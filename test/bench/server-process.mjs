@@ -8,11 +8,15 @@ const POLL_MS = 5;
 /** Of a server's output, what is kept to explain why it failed. */
 const OUTPUT_CHARACTERS = 10_000;
 
-/** A server under measurement: a Node script, or another program, with its environment, started and ended any number of times on one data folder. */
+/**
+ * A server under measurement: a Node script, or another program, with its environment, started and ended any number of
+ * times on one data folder.
+ */
 export class ServerProcess {
   /**
    * `isReady` is asked until it resolves to true.
-   * @param {{ name: string, program?: string, script?: string, words?: string[], workFolder?: string, environment: any, dataFolder: string, isReady: () => Promise<boolean> }} options
+   * @param {{ name: string, program?: string, script?: string, words?: string[], workFolder?: string, environment: any,
+   * dataFolder: string, isReady: () => Promise<boolean> }} options
    */
   constructor({ name, program = process.execPath, script, words = [], workFolder, environment, dataFolder, isReady }) {
     this.name = name;
@@ -38,12 +42,18 @@ export class ServerProcess {
 
   async start() {
     let output = '';
-    const child = spawn(this.program, this.words, { cwd: this.workFolder, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output = (output + text).slice(-OUTPUT_CHARACTERS)));
+    const child = spawn(this.program, this.words, {
+      cwd: this.workFolder,
+      env: this.environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text) => (output = (output + text).slice(-OUTPUT_CHARACTERS)));
     this.child = child;
     const deadline = performance.now() + this.readyMs;
     while (!(await this.isReady().catch(() => false))) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${this.name} ended at its start:\n${output}`);
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`${this.name} ended at its start:\n${output}`);
       if (performance.now() > deadline) throw new Error(`${this.name} was not ready in time:\n${output}`);
       await new Promise((wake) => setTimeout(wake, POLL_MS));
     }

@@ -72,7 +72,12 @@ export async function servingBench(words) {
   }
   const number = (text) => (text === undefined ? undefined : Number(text));
   const threads = availableParallelism();
-  const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads });
+  const dataset = await loadDataset(values.dataset, {
+    rows: number(values.rows),
+    queries: number(values.queries),
+    dim: number(values.dim),
+    threads,
+  });
   const cores = allowedCores();
   if (values.apart && (cores.length < 2 || !canPin())) throw new Error('--apart takes two cores, and taskset');
   const apart = values.apart ? { server: cores.slice(0, 1), load: cores.slice(1), all: cores } : null;
@@ -89,7 +94,14 @@ export async function servingBench(words) {
   };
   try {
     const one = await measureOne(plan);
-    const many = number(values.collections) === 0 ? null : await measureMany({ ...plan, collections: number(values.collections), rowsEach: number(values['rows-each']) });
+    const many =
+      number(values.collections) === 0
+        ? null
+        : await measureMany({
+            ...plan,
+            collections: number(values.collections),
+            rowsEach: number(values['rows-each']),
+          });
     process.stdout.write(`\n${formatServingReport({ ...plan, one, many })}`);
     if (values.json !== undefined) writeFigures(values.json, { one, many });
   } finally {
@@ -112,7 +124,8 @@ async function measureOne({ load, dataset, threads, apart, httpThreads, connecti
     if (apart !== null) {
       // Loaded and settled by all cores; measured on one.
       await target.server.stop('SIGTERM');
-      for (const { server } of [target, stub]) Object.assign(server, pinned(server.program, server.words, apart.server));
+      for (const { server } of [target, stub])
+        Object.assign(server, pinned(server.program, server.words, apart.server));
       const restartedAt = performance.now();
       await target.server.start();
       // What an index still measures behind a restart would take the core that searches are to have.
@@ -127,7 +140,13 @@ async function measureOne({ load, dataset, threads, apart, httpThreads, connecti
     for (let round = 0; round < rounds; round++) {
       const saturated = await during({ requests: single, connections, seconds: each });
       taken.saturated.push(saturated);
-      const half = { requests: single, connections: OPEN_CONNECTIONS, seconds: each, perSecond: saturated.queriesPerSecond / 2, seed: round + 1 };
+      const half = {
+        requests: single,
+        connections: OPEN_CONNECTIONS,
+        seconds: each,
+        perSecond: saturated.queriesPerSecond / 2,
+        seed: round + 1,
+      };
       taken.half.push(await during(half));
       taken.even.push(await during({ ...half, isEven: true }));
       taken.stub.push(await during(half, stub));
@@ -164,14 +183,22 @@ async function openStub() {
 
 /** Many small collections, with the first rows of the data set; searches go to any of them. */
 async function measureMany({ load, dataset, collections, rowsEach, httpThreads, connections, seconds }) {
-  const target = await openQuiver({ environment: { MAX_COLLECTIONS: String(collections), ...threadsEnvironment(httpThreads) } });
+  const target = await openQuiver({
+    environment: { MAX_COLLECTIONS: String(collections), ...threadsEnvironment(httpThreads) },
+  });
   try {
     await target.server.start();
     const before = residentMemory(target.server.pid);
     const startedAt = performance.now();
     const paths = Array.from({ length: collections }, (_, i) => `/v1/collections/c${i}`);
     await overConnections(target, { count: collections, label: 'creating' }, (connection, i) =>
-      succeed(target, connection, 'POST', '/v1/collections', JSON.stringify({ name: `c${i}`, dim: dataset.dim, distance_metric: dataset.metric })),
+      succeed(
+        target,
+        connection,
+        'POST',
+        '/v1/collections',
+        JSON.stringify({ name: `c${i}`, dim: dataset.dim, distance_metric: dataset.metric }),
+      ),
     );
     const createdMs = performance.now() - startedAt;
     const empty = residentMemory(target.server.pid);
@@ -181,7 +208,13 @@ async function measureMany({ load, dataset, collections, rowsEach, httpThreads, 
     await overConnections(target, { count: collections, label: 'loading' }, async (connection, i) => {
       const from = (i % parts) * rowsEach;
       for (let at = from; at < from + rowsEach; at += BULK_ITEMS) {
-        await succeed(target, connection, 'POST', `${paths[i]}/bulk_upsert`, format.bulk(dataset.rows, dataset.dim, at, Math.min(from + rowsEach, at + BULK_ITEMS)));
+        await succeed(
+          target,
+          connection,
+          'POST',
+          `${paths[i]}/bulk_upsert`,
+          format.bulk(dataset.rows, dataset.dim, at, Math.min(from + rowsEach, at + BULK_ITEMS)),
+        );
       }
     });
     const loadedMs = performance.now() - loadedFrom;
@@ -196,11 +229,23 @@ async function measureMany({ load, dataset, collections, rowsEach, httpThreads, 
       const from = performance.now();
       await target.server.start();
       const connection = await HttpConnection.open(target.address);
-      for (const { method, path, body } of requests.slice(0, collections)) await succeed(target, connection, method, path, body);
+      for (const { method, path, body } of requests.slice(0, collections))
+        await succeed(target, connection, method, path, body);
       connection.close();
       restartMs[signal] = performance.now() - from;
     }
-    return { collections, rowsEach, createdMs, loadedMs, rowsPerSecond: (collections * rowsEach * 1000) / loadedMs, searches, memory, empty, before, restartMs };
+    return {
+      collections,
+      rowsEach,
+      createdMs,
+      loadedMs,
+      rowsPerSecond: (collections * rowsEach * 1000) / loadedMs,
+      searches,
+      memory,
+      empty,
+      before,
+      restartMs,
+    };
   } finally {
     await target.server.destroy();
   }
@@ -208,7 +253,12 @@ async function measureMany({ load, dataset, collections, rowsEach, httpThreads, 
 
 function singleSearches(target, dataset, path, only) {
   const queries = only === undefined ? Array.from({ length: dataset.queryCount }, (_, query) => query) : [only];
-  return queries.map((query) => ({ method: 'POST', path, headers: target.headers, body: WIRE_FORMATS[target.format].search(dataset.queries, dataset.dim, query, K) }));
+  return queries.map((query) => ({
+    method: 'POST',
+    path,
+    headers: target.headers,
+    body: WIRE_FORMATS[target.format].search(dataset.queries, dataset.dim, query, K),
+  }));
 }
 
 function bulkSearches(target, dataset) {
@@ -232,12 +282,20 @@ async function measured({ load, target, window }) {
 }
 
 function medians(windows) {
-  const names = ['queriesPerSecond', 'p50Ms', 'p99Ms', 'processorMicros', 'lateP99Ms'].filter((name) => windows[0][name] !== null);
+  const names = ['queriesPerSecond', 'p50Ms', 'p99Ms', 'processorMicros', 'lateP99Ms'].filter(
+    (name) => windows[0][name] !== null,
+  );
   return Object.fromEntries(names.map((name) => [name, median(windows.map((window) => window[name]))]));
 }
 
 async function succeed(target, connection, method, path, body) {
-  const head = requestHead({ method, path, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
+  const head = requestHead({
+    method,
+    path,
+    headers: target.headers,
+    ...target.address,
+    bodyBytes: Buffer.byteLength(body),
+  });
   const answer = JSON.parse(await connection.send(head, body));
   if (answer.status !== 'success') throw new Error(`${path}: ${JSON.stringify(answer.error)}`);
 }
@@ -260,15 +318,27 @@ async function overConnections(target, { count, label }, work) {
   bar.finish();
 }
 
-export function formatServingReport({ dataset, threads, httpThreads = Math.min(threads, THREADS_DEFAULT_MAX), connections, one, many }) {
+export function formatServingReport({
+  dataset,
+  threads,
+  httpThreads = Math.min(threads, THREADS_DEFAULT_MAX),
+  connections,
+  one,
+  many,
+}) {
   const times = ({ p50Ms, p99Ms }) => (p99Ms / p50Ms).toFixed(2);
   const idealTimes = ({ p50, p99 }) => (p99 / p50).toFixed(2);
-  const utilisation = Math.min(MOST_UTILISATION, (one.half.queriesPerSecond * one.half.processorMicros) / 1e6 / httpThreads);
+  const utilisation = Math.min(
+    MOST_UTILISATION,
+    (one.half.queriesPerSecond * one.half.processorMicros) / 1e6 / httpThreads,
+  );
   const ideal = idealQueue({ servers: httpThreads, utilisation });
   const line = (label, { queriesPerSecond, p50Ms, p99Ms, processorMicros }, searches = 1) =>
     `${label.padEnd(44)} ${Math.round(queriesPerSecond * searches)
       .toLocaleString('en')
-      .padStart(8)} searches/s   p50 ${p50Ms.toFixed(2)} ms   p99 ${p99Ms.toFixed(2)} ms   processor time a search ${Math.round(processorMicros / searches)} µs`;
+      .padStart(
+        8,
+      )} searches/s   p50 ${p50Ms.toFixed(2)} ms   p99 ${p99Ms.toFixed(2)} ms   processor time a search ${Math.round(processorMicros / searches)} µs`;
   const lines = [
     `${dataset.name}: ${dataset.count} × ${dataset.dim}, ${dataset.metric}, k = ${K}`,
     '',

@@ -48,7 +48,15 @@ export async function sizingBench(words) {
   process.stdout.write(`${HEAD}\n`);
   for (const dim of numbers(values.dims)) {
     for (const rows of numbers(values.rows)) {
-      figures.push(await measureSize({ dim, rows, quantization: values.quantization, metadata: values.metadata, metadataBytes: Number(values['metadata-bytes']) }));
+      figures.push(
+        await measureSize({
+          dim,
+          rows,
+          quantization: values.quantization,
+          metadata: values.metadata,
+          metadataBytes: Number(values['metadata-bytes']),
+        }),
+      );
       process.stdout.write(`${sizeLine(figures.at(-1))}\n`);
     }
   }
@@ -63,7 +71,13 @@ async function measureSize({ dim, rows, quantization, metadata, metadataBytes })
   try {
     await target.server.start();
     const empty = residentMemory(target.server.pid);
-    const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization, metadata });
+    const made = await target.call('POST', '/v1/collections', {
+      name: 'bench',
+      dim,
+      distance_metric: 'cosine',
+      quantization,
+      metadata,
+    });
     if (made.status !== 'success') throw new Error(JSON.stringify(made.error));
     await loadClusters(target, { dim, rows, metadataBytes });
     await settled(target, rows);
@@ -111,7 +125,8 @@ function vectorIn(centres, random, dim) {
 /**
  * Loads vectors in so many clusters. `look` sees each row and its vector.
  * @param {any} target
- * @param {{ dim: number, rows: number, metadataBytes: number, clusters?: number, look?: (row: number, vector: Float32Array) => void }} options
+ * @param {{ dim: number, rows: number, metadataBytes: number, clusters?: number, look?: (row: number, vector:
+ * Float32Array) => void }} options
  */
 export async function loadClusters(target, { dim, rows, metadataBytes, clusters = CLUSTERS, look = () => {} }) {
   const random = seededRandom(dim);
@@ -126,14 +141,22 @@ export async function loadClusters(target, { dim, rows, metadataBytes, clusters 
       if (row % MADE_ITEMS === 0) await new Promise((next) => setImmediate(next));
       const vector = vectorIn(centres, random, dim);
       look(row, vector);
-      items.push(`{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"${note}}}`);
+      items.push(
+        `{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"${note}}}`,
+      );
     }
     return { body: Buffer.from(`{"items":[${items.join(',')}]}`), count: items.length };
   };
   let batch = await made(0);
   for (let from = 0; from < rows; from += BULK_ITEMS) {
     const { body, count } = batch;
-    const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: body.length });
+    const head = requestHead({
+      method: 'POST',
+      path: target.bulkPath,
+      headers: target.headers,
+      ...target.address,
+      bodyBytes: body.length,
+    });
     const [answer, next] = await Promise.all([connection.send(head, body), made(from + BULK_ITEMS)]);
     target.checkBulkAnswer(JSON.parse(answer), count);
     batch = next;

@@ -35,7 +35,10 @@ const K = 10;
 async function recallOf(target, nearest) {
   let found = 0;
   for (const [q, query] of nearest.queries.entries()) {
-    const answer = await target.call('POST', target.searchPath, { vector: Buffer.from(query.buffer).toString('base64'), k: K });
+    const answer = await target.call('POST', target.searchPath, {
+      vector: Buffer.from(query.buffer).toString('base64'),
+      k: K,
+    });
     found += nearest.found(
       q,
       answer.data.results.map((hit) => Number(hit.external_id.slice('item-'.length))),
@@ -74,7 +77,11 @@ export async function smallNodeBench(words) {
   const [rows, dim, queries] = [Number(values.rows), Number(values.dim), Number(values.queries)];
   const { quantization, metadata, vectors } = values;
   const clusters = Number(values.clusters);
-  const target = await openQuiver({ environment: Object.fromEntries(values.set.map((setting) => [setting.slice(0, setting.indexOf('=')), setting.slice(setting.indexOf('=') + 1)])) });
+  const target = await openQuiver({
+    environment: Object.fromEntries(
+      values.set.map((setting) => [setting.slice(0, setting.indexOf('=')), setting.slice(setting.indexOf('=') + 1)]),
+    ),
+  });
   const group = values.memory === undefined ? null : MemoryGroup.make(Number(values.memory));
   const prefix = [...values.under.split(' ').filter((word) => word !== ''), ...(group?.prefix ?? [])];
   if (prefix.length > 0) {
@@ -85,12 +92,25 @@ export async function smallNodeBench(words) {
   try {
     await target.server.start();
     say('empty', memoryOf(target.server.pid));
-    const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization, metadata, vectors });
+    const made = await target.call('POST', '/v1/collections', {
+      name: 'bench',
+      dim,
+      distance_metric: 'cosine',
+      quantization,
+      metadata,
+      vectors,
+    });
     if (made.status !== 'success') throw new Error(JSON.stringify(made.error));
     const deadlineMs = Number(values.hours) * 3_600_000;
     const startedAt = performance.now();
     const nearest = new NearestStream(clusterVectors(dim, Number(values.exact), 3, clusters), K);
-    await loadClusters(target, { dim, rows, clusters, metadataBytes: Number(values['metadata-bytes']), look: (row, vector) => nearest.look(row, vector) });
+    await loadClusters(target, {
+      dim,
+      rows,
+      clusters,
+      metadataBytes: Number(values['metadata-bytes']),
+      look: (row, vector) => nearest.look(row, vector),
+    });
     const loadSeconds = (performance.now() - startedAt) / 1000;
     await settled(target, rows, deadlineMs);
     const settledSeconds = (performance.now() - startedAt) / 1000;
@@ -131,8 +151,13 @@ export async function smallNodeBench(words) {
     process.stdout.write(
       `recall at ${K}: ${recall.toFixed(4)}; p50 ${again.p50Ms.toFixed(2)} ms, p99 ${again.p99Ms.toFixed(2)} ms; at first p50 ${first.p50Ms.toFixed(2)}, p99 ${first.p99Ms.toFixed(2)}\n`,
     );
-    process.stdout.write(`started again in ${restartSeconds.toFixed(0)} s; memory of the collection ${(stats.memory_bytes / rows).toFixed(0)} bytes a vector\n`);
-    if (group !== null) process.stdout.write(`of the group at most ${Math.round(group.facts.highest / MIB).toLocaleString('en')} MiB with the page cache; killed ${group.facts.kills} times\n`);
+    process.stdout.write(
+      `started again in ${restartSeconds.toFixed(0)} s; memory of the collection ${(stats.memory_bytes / rows).toFixed(0)} bytes a vector\n`,
+    );
+    if (group !== null)
+      process.stdout.write(
+        `of the group at most ${Math.round(group.facts.highest / MIB).toLocaleString('en')} MiB with the page cache; killed ${group.facts.kills} times\n`,
+      );
     if (values.json !== undefined) writeFigures(values.json, figures);
   } finally {
     await target.server.destroy();
@@ -146,7 +171,11 @@ function memoryOf(pid) {
     const field = (text, name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
     const anonymous = field(rollup, 'Anonymous');
-    return { anonymous, files: field(rollup, 'Rss') - anonymous, highest: field(readFileSync(`/proc/${pid}/status`, 'utf8'), 'VmHWM') };
+    return {
+      anonymous,
+      files: field(rollup, 'Rss') - anonymous,
+      highest: field(readFileSync(`/proc/${pid}/status`, 'utf8'), 'VmHWM'),
+    };
   } catch {
     return null;
   }
@@ -154,7 +183,10 @@ function memoryOf(pid) {
 
 function say(when, memory) {
   const mebibytes = (bytes) => Math.round(bytes / MIB).toLocaleString('en');
-  if (memory !== null) process.stdout.write(`${when}: ${mebibytes(memory.anonymous)} MiB of its own, ${mebibytes(memory.files)} of files; at most ${mebibytes(memory.highest)} so far\n`);
+  if (memory !== null)
+    process.stdout.write(
+      `${when}: ${mebibytes(memory.anonymous)} MiB of its own, ${mebibytes(memory.files)} of files; at most ${mebibytes(memory.highest)} so far\n`,
+    );
 }
 
 /** One search after the other. */
@@ -163,11 +195,18 @@ async function measureSearches(target, queries) {
   const times = [];
   for (const vector of queries) {
     const body = JSON.stringify({ vector: Buffer.from(vector.buffer).toString('base64'), k: K });
-    const head = requestHead({ method: 'POST', path: target.searchPath, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
+    const head = requestHead({
+      method: 'POST',
+      path: target.searchPath,
+      headers: target.headers,
+      ...target.address,
+      bodyBytes: Buffer.byteLength(body),
+    });
     const sentAt = performance.now();
     const answer = JSON.parse(await connection.send(head, body));
     times.push(performance.now() - sentAt);
-    if (answer.status !== 'success' || answer.data.results.length !== K) throw new Error(JSON.stringify(answer.error ?? answer.data));
+    if (answer.status !== 'success' || answer.data.results.length !== K)
+      throw new Error(JSON.stringify(answer.error ?? answer.data));
   }
   connection.close();
   times.sort((a, b) => a - b);

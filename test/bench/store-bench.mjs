@@ -66,7 +66,14 @@ export async function storeBench(words) {
       process.stdout.write(`\n${formatNodes(measured.nodes, values.node)}`);
     }
     if (values.part.includes('speed')) {
-      measured.speeds = await measureSpeeds({ candidates, folder, rows: Number(values.rows), rounds: Number(values.rounds), ms: Number(values.ms), log });
+      measured.speeds = await measureSpeeds({
+        candidates,
+        folder,
+        rows: Number(values.rows),
+        rounds: Number(values.rounds),
+        ms: Number(values.ms),
+        log,
+      });
       process.stdout.write(`\n${formatSpeeds(measured.speeds)}`);
     }
     if (values.part.includes('states')) {

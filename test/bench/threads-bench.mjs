@@ -1,4 +1,5 @@
-// `npm run bench -- threads`: throughput with one front thread, two and more, and what the threads of the process do for it.
+// `npm run bench -- threads`: throughput with one front thread, two and more, and what the threads of the process do
+// for it.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { prepareBulkBodies } from './bulk-bodies.mjs';
@@ -57,11 +58,27 @@ export async function threadsBench(words) {
   if (values.help) return console.log(USAGE);
   const number = (text) => (text === undefined ? undefined : Number(text));
   const cores = allowedCores();
-  const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads: cores.length });
+  const dataset = await loadDataset(values.dataset, {
+    rows: number(values.rows),
+    queries: number(values.queries),
+    dim: number(values.dim),
+    threads: cores.length,
+  });
   const counts = values.threads.split(',').map(Number);
   const isPinned = !values['no-pin'] && canPin();
-  const settings = counts.map((threads) => ({ threads, connections: threads * number(values.connections), ...coresFor(threads, cores, isPinned) }));
-  const measured = await measureAll({ dataset, cores, settings, isPinned, seconds: number(values.seconds), rounds: number(values.rounds) });
+  const settings = counts.map((threads) => ({
+    threads,
+    connections: threads * number(values.connections),
+    ...coresFor(threads, cores, isPinned),
+  }));
+  const measured = await measureAll({
+    dataset,
+    cores,
+    settings,
+    isPinned,
+    seconds: number(values.seconds),
+    rounds: number(values.rounds),
+  });
   const following = followingFrom(measured);
   process.stdout.write(formatThreadsReport({ dataset, cores, measured, following }));
   if (values.picture !== undefined) {
@@ -73,14 +90,19 @@ export async function threadsBench(words) {
 }
 
 /**
- * A core for each front thread, and the rest for the load, if that has as many generators as it needs; else both share all
- * cores.
+ * A core for each front thread, and the rest for the load, if that has as many generators as it needs; else both share
+ * all cores.
  */
 export function coresFor(threads, cores, isPinned) {
   const generators = Math.ceil(threads / THREADS_A_GENERATOR);
   if (!isPinned) return { generators, serverCores: cores, loadCores: cores, isShared: true };
   const isShared = threads + generators > cores.length;
-  return { generators, serverCores: isShared ? cores : cores.slice(0, threads), loadCores: isShared ? cores : cores.slice(threads), isShared };
+  return {
+    generators,
+    serverCores: isShared ? cores : cores.slice(0, threads),
+    loadCores: isShared ? cores : cores.slice(threads),
+    isShared,
+  };
 }
 
 async function measureAll({ dataset, cores, settings, isPinned, seconds, rounds }) {
@@ -111,7 +133,16 @@ async function measureAll({ dataset, cores, settings, isPinned, seconds, rounds 
         await server.start();
         if (isPinned) pinThisProcess(loadCores);
         const load = (/** @type {number} */ time) =>
-          Promise.all(Array.from({ length: generators }, () => generateLoad({ address: target.address, requests, connections: Math.ceil(connections / generators), seconds: time })));
+          Promise.all(
+            Array.from({ length: generators }, () =>
+              generateLoad({
+                address: target.address,
+                requests,
+                connections: Math.ceil(connections / generators),
+                seconds: time,
+              }),
+            ),
+          );
         await load(Math.min(WARM_UP_SECONDS, seconds));
         taken[i].push(await measuredWindow(server.pid, () => load(seconds / rounds)));
         if (isPinned) pinThisProcess(cores);
@@ -123,10 +154,16 @@ async function measureAll({ dataset, cores, settings, isPinned, seconds, rounds 
     await server.destroy();
   }
   const names = ['queriesPerSecond', 'p50Ms', 'p99Ms', 'processMicros', 'busiestMicros', 'mainMicros'];
-  return settings.map((setting, i) => ({ ...setting, ...Object.fromEntries(names.map((name) => [name, median(taken[i].map((window) => window[name]))])) }));
+  return settings.map((setting, i) => ({
+    ...setting,
+    ...Object.fromEntries(names.map((name) => [name, median(taken[i].map((window) => window[name]))])),
+  }));
 }
 
-/** One window of load, with the processor time of a search: of the process, of its main thread, and of the thread that took most of it. */
+/**
+ * One window of load, with the processor time of a search: of the process, of its main thread, and of the thread that
+ * took most of it.
+ */
 async function measuredWindow(pid, load) {
   const before = { process: processorSeconds(pid), threads: threadMicros(pid) };
   const parts = await load();
@@ -144,16 +181,24 @@ async function measuredWindow(pid, load) {
 }
 
 /**
- * What the processor times allow on so many cores: all cores busy with searches, and the main thread, which there is once,
- * not busier than one core. What cores share (memory, caches) may allow less. The times are those with the number of front
- * threads that took least of all: more threads than cores only get in each other's way. One thread is the main thread itself.
+ * What the processor times allow on so many cores: all cores busy with searches, and the main thread, which there is
+ * once, not busier than one core. What cores share (memory, caches) may allow less. The times are those with the number
+ * of front threads that took least of all: more threads than cores only get in each other's way. One thread is the main
+ * thread itself.
  */
 export function followingFrom(measured) {
   const several = measured.filter(({ threads }) => threads > 1);
   if (several.length === 0) return null;
   const from = several.reduce((least, one) => (one.processMicros < least.processMicros ? one : least));
   const serialPerSecond = 1e6 / from.mainMicros;
-  return { from: from.threads, serialPerSecond, cores: CORES.map((cores) => ({ cores, queriesPerSecond: Math.min((cores * 1e6) / from.processMicros, serialPerSecond) })) };
+  return {
+    from: from.threads,
+    serialPerSecond,
+    cores: CORES.map((cores) => ({
+      cores,
+      queriesPerSecond: Math.min((cores * 1e6) / from.processMicros, serialPerSecond),
+    })),
+  };
 }
 
 export function formatThreadsReport({ dataset, cores, measured, following }) {
@@ -182,8 +227,22 @@ const X_AXIS = { log: true, from: 0.9, to: 18, ticks: CORES, show: (value) => St
 
 function throughputPicture({ dataset, cores, measured, following }) {
   const curves = [
-    { name: 'measured', points: measured.map(({ threads, queriesPerSecond, isShared }) => ({ x: threads, y: queriesPerSecond, ...(isShared ? { mark: 'shared with the load' } : {}) })) },
-    ...(following === null ? [] : [{ name: 'follows at most', points: following.cores.map(({ cores: n, queriesPerSecond }) => ({ x: n, y: queriesPerSecond })) }]),
+    {
+      name: 'measured',
+      points: measured.map(({ threads, queriesPerSecond, isShared }) => ({
+        x: threads,
+        y: queriesPerSecond,
+        ...(isShared ? { mark: 'shared with the load' } : {}),
+      })),
+    },
+    ...(following === null
+      ? []
+      : [
+          {
+            name: 'follows at most',
+            points: following.cores.map(({ cores: n, queriesPerSecond }) => ({ x: n, y: queriesPerSecond })),
+          },
+        ]),
   ];
   return curvePicture({
     title: `Searches a second, ${dataset.count.toLocaleString('en')} × ${dataset.dim}, on ${cores.length} cores`,
@@ -195,7 +254,11 @@ function throughputPicture({ dataset, cores, measured, following }) {
 
 function timePicture({ dataset, cores, measured }) {
   const curve = (name, read) => ({ name, points: measured.map((one) => ({ x: one.threads, y: read(one) })) });
-  const curves = [curve('process', ({ processMicros }) => processMicros), curve('busiest thread', ({ busiestMicros }) => busiestMicros), curve('main thread', ({ mainMicros }) => mainMicros)];
+  const curves = [
+    curve('process', ({ processMicros }) => processMicros),
+    curve('busiest thread', ({ busiestMicros }) => busiestMicros),
+    curve('main thread', ({ mainMicros }) => mainMicros),
+  ];
   return curvePicture({
     title: `Processor time of a search, ${dataset.count.toLocaleString('en')} × ${dataset.dim}, on ${cores.length} cores`,
     x: { ...X_AXIS, label: 'front threads' },

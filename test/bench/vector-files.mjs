@@ -46,11 +46,15 @@ export function readVecs(path, rowsMax = Infinity) {
   const dim = new Int32Array(bytes.buffer, 0, 1)[0];
   const rowBytes = 4 + dim * elementBytes;
   const count = Math.min(rowsMax, Math.floor(bytes.length / rowBytes));
-  if (dim < 1 || bytes.length % rowBytes !== 0) throw new Error(`${path} is not a whole number of vectors of ${dim} dimensions`);
+  if (dim < 1 || bytes.length % rowBytes !== 0)
+    throw new Error(`${path} is not a whole number of vectors of ${dim} dimensions`);
   const values = new Float32Array(new SharedArrayBuffer(count * dim * 4));
   for (let row = 0; row < count; row++) {
     const start = row * rowBytes + 4;
-    values.set(elementBytes === 1 ? bytes.subarray(start, start + dim) : new Float32Array(bytes.buffer, start, dim), row * dim);
+    values.set(
+      elementBytes === 1 ? bytes.subarray(start, start + dim) : new Float32Array(bytes.buffer, start, dim),
+      row * dim,
+    );
   }
   return { values, dim };
 }

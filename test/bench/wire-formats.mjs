@@ -16,7 +16,8 @@ export function roundComponent(value) {
 
 function vectorText(values, start, dim) {
   let text = '[';
-  for (let i = 0; i < dim; i++) text += i === 0 ? roundComponent(values[start]) : `,${roundComponent(values[start + i])}`;
+  for (let i = 0; i < dim; i++)
+    text += i === 0 ? roundComponent(values[start]) : `,${roundComponent(values[start + i])}`;
   return `${text}]`;
 }
 
@@ -25,7 +26,10 @@ function qdrantFormat(quantization) {
   return {
     bulk(values, dim, from, to) {
       const points = [];
-      for (let row = from; row < to; row++) points.push(`{"id":${row},"vector":${vectorText(values, row * dim, dim)},"payload":${JSON.stringify(filterFields(row))}}`);
+      for (let row = from; row < to; row++)
+        points.push(
+          `{"id":${row},"vector":${vectorText(values, row * dim, dim)},"payload":${JSON.stringify(filterFields(row))}}`,
+        );
       return `{"points":[${points.join(',')}]}`;
     },
     search(values, dim, query, k, filter, effort) {
@@ -45,7 +49,10 @@ export const WIRE_FORMATS = {
   quiver: {
     bulk(values, dim, from, to) {
       const items = [];
-      for (let row = from; row < to; row++) items.push(`{"external_id":"${row}","vector":${vectorText(values, row * dim, dim)},"metadata":${JSON.stringify(filterFields(row))}}`);
+      for (let row = from; row < to; row++)
+        items.push(
+          `{"external_id":"${row}","vector":${vectorText(values, row * dim, dim)},"metadata":${JSON.stringify(filterFields(row))}}`,
+        );
       return `{"items":[${items.join(',')}]}`;
     },
     search(values, dim, query, k, filter) {

@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { caseNames, CHART, renderingHash } from '../support/chart/chart-files';
-import { golden, goldenFile, goldenHash, goldenNames, goldenText, render, writeGolden, writeGoldenHash } from '../support/chart/golden';
+import {
+  golden,
+  goldenFile,
+  goldenHash,
+  goldenNames,
+  goldenText,
+  render,
+  writeGolden,
+  writeGoldenHash,
+} from '../support/chart/golden';
 import { KUBERNETES_VERSIONS, testWithHelm } from '../support/chart/helm';
 import { named } from '../support/chart/manifest';
 
@@ -27,7 +36,10 @@ describe('golden manifests', () => {
   });
 
   test('were rendered from the chart and the cases as they are now', () => {
-    expect({ renderedFrom: goldenHash(), hint: 'UPDATE=1 npx jest test/chart/golden.test.ts' }).toEqual({ renderedFrom: renderingHash(), hint: expect.anything() });
+    expect({ renderedFrom: goldenHash(), hint: 'UPDATE=1 npx jest test/chart/golden.test.ts' }).toEqual({
+      renderedFrom: renderingHash(),
+      hint: expect.anything(),
+    });
   });
 
   for (const name of caseNames) {
@@ -40,7 +52,9 @@ describe('golden manifests', () => {
 
   testWithHelm('alerts and dashboards are carried over as the files have them', () => {
     const rendered = render('production', newest);
-    expect(named(rendered, 'PrometheusRule', 'search-quiver')?.spec).toEqual(parse(readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8')));
+    expect(named(rendered, 'PrometheusRule', 'search-quiver')?.spec).toEqual(
+      parse(readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8')),
+    );
     const dashboards = named(rendered, 'ConfigMap', 'search-quiver-dashboards')?.data ?? {};
     expect(Object.keys(dashboards).length).toBeGreaterThan(0);
     for (const [key, text] of Object.entries(dashboards)) {
@@ -51,7 +65,9 @@ describe('golden manifests', () => {
   });
 
   testWithHelm('a Secret is drawn anew for each installation, and given values are taken', () => {
-    const [one, two] = [render('minimal', newest), render('minimal', newest)].map((objects) => named(objects, 'Secret', 'search-quiver-auth')?.data);
+    const [one, two] = [render('minimal', newest), render('minimal', newest)].map(
+      (objects) => named(objects, 'Secret', 'search-quiver-auth')?.data,
+    );
     for (const key of ['api-key', 'cluster-secret']) expect(one[key]).not.toBe(two[key]);
     expect(one['api-key']).not.toBe(one['cluster-secret']);
     const given = named(render('production', newest), 'Secret', 'search-quiver-auth')?.data;

@@ -7,12 +7,21 @@ import { helm, KUBERNETES_VERSIONS, testWithHelm } from '../support/chart/helm';
 
 /** What Helm itself says of the chart. */
 
-const template = (...words: string[]): ReturnType<typeof helm> => helm('template', 'search', CHART, '--kube-version', KUBERNETES_VERSIONS[1], ...words);
+const template = (...words: string[]): ReturnType<typeof helm> =>
+  helm('template', 'search', CHART, '--kube-version', KUBERNETES_VERSIONS[1], ...words);
 
 for (const version of KUBERNETES_VERSIONS) {
   testWithHelm(`helm lint --strict finds nothing for Kubernetes ${version}`, () => {
     for (const name of caseNames) {
-      const { status, stdout, stderr } = helm('lint', '--strict', CHART, '--kube-version', version, '--values', join(CASES, `${name}.yaml`));
+      const { status, stdout, stderr } = helm(
+        'lint',
+        '--strict',
+        CHART,
+        '--kube-version',
+        version,
+        '--values',
+        join(CASES, `${name}.yaml`),
+      );
       expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' });
       expect(stdout).toContain('1 chart(s) linted, 0 chart(s) failed');
       expect(stdout).not.toMatch(/\[(?:WARNING|ERROR)\]/);
@@ -21,7 +30,9 @@ for (const version of KUBERNETES_VERSIONS) {
 }
 
 testWithHelm('an older Kubernetes is refused', () => {
-  expect(helm('template', 'search', CHART, '--kube-version', '1.26.9').stderr).toContain('incompatible with Kubernetes v1.26.9');
+  expect(helm('template', 'search', CHART, '--kube-version', '1.26.9').stderr).toContain(
+    'incompatible with Kubernetes v1.26.9',
+  );
 });
 
 testWithHelm('the chart packs, and renders the same from the package', () => {
@@ -44,18 +55,30 @@ const REFUSED: [values: string[], message: string][] = [
   [['etcd.replicas=2'], "at '/etcd/replicas'"],
   [['config.PROT=1'], 'config.PROT is no setting that the chart knows'],
   [['config.RECALL_TARGT=0.9'], 'config.RECALL_TARGT is no setting that the chart knows: did you mean RECALL_TARGET?'],
-  [['config.default_shards=3'], 'config.default_shards is no setting that the chart knows: did you mean DEFAULT_SHARDS?'],
+  [
+    ['config.default_shards=3'],
+    'config.default_shards is no setting that the chart knows: did you mean DEFAULT_SHARDS?',
+  ],
   [['config.PORT=1'], 'config.PORT is no value of this chart; in its place: coordinator.service.port'],
   [['externalEtcd.endpoints={http://a:2379}'], 'externalEtcd.endpoints is set while etcd.enabled is true'],
   [['etcd.enabled=false'], 'a cluster needs an etcd'],
-  [['etcd.enabled=false', 'externalEtcd.endpoints={http://a:2379}', 'externalEtcd.username=u'], 'externalEtcd.username is set without externalEtcd.passwordSecret'],
-  [['etcd.enabled=false', 'externalEtcd.endpoints={https://a:2379}', 'externalEtcd.clientCertificate=true'], 'without externalEtcd.tlsSecret'],
+  [
+    ['etcd.enabled=false', 'externalEtcd.endpoints={http://a:2379}', 'externalEtcd.username=u'],
+    'externalEtcd.username is set without externalEtcd.passwordSecret',
+  ],
+  [
+    ['etcd.enabled=false', 'externalEtcd.endpoints={https://a:2379}', 'externalEtcd.clientCertificate=true'],
+    'without externalEtcd.tlsSecret',
+  ],
   [['auth.existingSecret=s', 'auth.apiKey=the-api-key'], 'auth.existingSecret is set together with'],
   [['config.DEFAULT_REPLICAS=4'], 'config.DEFAULT_REPLICAS is 4, but node.replicas only 3'],
   [['config.CHUNK_SIZE=40'], 'config.CHUNK_OVERLAP must be below CHUNK_SIZE (40)'],
   [['config.CHUNK_OVERLAP=600'], 'config.CHUNK_OVERLAP must be below CHUNK_SIZE (500)'],
   [['coordinator.preStopSleepSeconds=30'], 'coordinator.terminationGracePeriodSeconds must be at least 20 above'],
-  [['coordinator.autoscaling.enabled=true', 'coordinator.autoscaling.minReplicas=9'], 'minReplicas is above maxReplicas'],
+  [
+    ['coordinator.autoscaling.enabled=true', 'coordinator.autoscaling.minReplicas=9'],
+    'minReplicas is above maxReplicas',
+  ],
   [['coordinator.ingress.enabled=true'], 'coordinator.ingress.hosts is empty'],
   [['tls.secrets.etcd=c'], 'tls.secrets.coordinator is empty'],
   [['tls.secrets.coordinator=a', 'tls.secrets.node=b'], 'tls.secrets.etcd is empty'],
@@ -72,8 +95,18 @@ for (const [values, message] of REFUSED) {
 
 testWithHelm('threads follow the requested processors', () => {
   const threads = (cpu: string, ...more: string[]): string[] => {
-    const { stdout } = template('--show-only', 'templates/node/statefulset.yaml', '--set-string', `node.resources.requests.cpu=${cpu}`, ...more);
-    return [...stdout.matchAll(/\{name: (?:READ_THREADS|INDEX_THREADS|OMP_NUM_THREADS|UV_THREADPOOL_SIZE), value: "(\d+)"\}/g)].map(([, value]) => value);
+    const { stdout } = template(
+      '--show-only',
+      'templates/node/statefulset.yaml',
+      '--set-string',
+      `node.resources.requests.cpu=${cpu}`,
+      ...more,
+    );
+    return [
+      ...stdout.matchAll(
+        /\{name: (?:READ_THREADS|INDEX_THREADS|OMP_NUM_THREADS|UV_THREADPOOL_SIZE), value: "(\d+)"\}/g,
+      ),
+    ].map(([, value]) => value);
   };
   expect(threads('250m')).toEqual(['1', '1', '5', '1']);
   expect(threads('3500m')).toEqual(['4', '4', '8', '4']);
@@ -85,17 +118,36 @@ testWithHelm('threads follow the requested processors', () => {
     return [...stdout.matchAll(/(?:HTTP|EMBEDDING)_THREADS, value: "(\d+)"/g)].map(([, value]) => value);
   };
   expect(ofCoordinators('--set', 'coordinator.resources.requests.cpu=3')).toEqual(['3', '3']);
-  expect(ofCoordinators('--set', 'coordinator.httpThreads=4', '--set', 'coordinator.embeddingThreads=2')).toEqual(['4', '2']);
+  expect(ofCoordinators('--set', 'coordinator.httpThreads=4', '--set', 'coordinator.embeddingThreads=2')).toEqual([
+    '4',
+    '2',
+  ]);
 });
 
 testWithHelm('notes tell how to reach the service, and warn of what is fragile', () => {
   // Helm shows notes only when it installs; a copy of the chart shows them in an object.
   const copy = join(mkdtempSync(join(tmpdir(), 'quiver-chart-')), 'quiver');
   cpSync(CHART, copy, { recursive: true });
-  writeFileSync(join(copy, 'templates/shown.yaml'), 'notes: {{ include (print .Template.BasePath "/NOTES.txt") . | quote }}\n');
+  writeFileSync(
+    join(copy, 'templates/shown.yaml'),
+    'notes: {{ include (print .Template.BasePath "/NOTES.txt") . | quote }}\n',
+  );
   const notes = (...values: string[]): string => {
-    const words = ['--kube-version', KUBERNETES_VERSIONS[1], '--namespace', 'vectors', '--show-only', 'templates/shown.yaml'];
-    const { status, stdout, stderr } = helm('template', 'search', copy, ...words, ...values.flatMap((value) => ['--set', value]));
+    const words = [
+      '--kube-version',
+      KUBERNETES_VERSIONS[1],
+      '--namespace',
+      'vectors',
+      '--show-only',
+      'templates/shown.yaml',
+    ];
+    const { status, stdout, stderr } = helm(
+      'template',
+      'search',
+      copy,
+      ...words,
+      ...values.flatMap((value) => ['--set', value]),
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     return parse(stdout).notes;
   };

@@ -12,10 +12,18 @@ describe.each(SCHEMA_VERSIONS)('by the schemas of Kubernetes %s', (version) => {
   });
 
   test.each([
-    ['a misspelt field', (spec: any) => Object.assign(spec.template.spec.containers[0], { enviroment: [] }), 'must NOT have additional properties'],
+    [
+      'a misspelt field',
+      (spec: any) => Object.assign(spec.template.spec.containers[0], { enviroment: [] }),
+      'must NOT have additional properties',
+    ],
     ['a text for a number', (spec: any) => Object.assign(spec, { replicas: 'two' }), 'must be integer'],
     ['a missing field', (spec: any) => delete spec.selector, "must have required property 'selector'"],
-    ['a list for an object', (spec: any) => Object.assign(spec.template.spec, { securityContext: [] }), 'must be object'],
+    [
+      'a list for an object',
+      (spec: any) => Object.assign(spec.template.spec, { securityContext: [] }),
+      'must be object',
+    ],
   ])('%s is refused', (_what, spoil, message) => {
     const deployment = golden('minimal').find(({ kind }) => kind === 'Deployment')!;
     spoil(deployment.spec);
@@ -24,7 +32,9 @@ describe.each(SCHEMA_VERSIONS)('by the schemas of Kubernetes %s', (version) => {
 
   test('misspelt fields of custom resources and unknown kinds are refused', () => {
     const certificate = golden('production').find(({ kind }) => kind === 'Certificate')!;
-    expect(schemas.violations({ ...certificate, spec: { ...certificate.spec, dnsName: [] } }).join()).toContain('additional properties');
+    expect(schemas.violations({ ...certificate, spec: { ...certificate.spec, dnsName: [] } }).join()).toContain(
+      'additional properties',
+    );
     expect(schemas.violations({ ...certificate, apiVersion: 'cert-manager.io/v2' })).toHaveLength(1);
   });
 });

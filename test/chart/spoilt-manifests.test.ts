@@ -35,7 +35,9 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ['privileges', (all) => (container(node(all)).securityContext.allowPrivilegeEscalation = true)],
     ['a capability', (all) => (container(node(all)).securityContext.capabilities.add = ['NET_ADMIN'])],
   ],
-  'root file systems are read-only': [['a writable one', (all) => delete container(etcd(all)).securityContext.readOnlyRootFilesystem]],
+  'root file systems are read-only': [
+    ['a writable one', (all) => delete container(etcd(all)).securityContext.readOnlyRootFilesystem],
+  ],
   'no pod has a token of the API server or variables of other Services': [
     ['a token', (all) => delete pod(coordinator(all)).automountServiceAccountToken],
     ['service links', (all) => delete pod(node(all)).enableServiceLinks],
@@ -58,14 +60,26 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ['a mount of nothing', (all) => (pod(coordinator(all)).volumes = [])],
     ['part of a folder', (all) => (container(node(all)).volumeMounts.at(-1).subPath = 'tls.crt')],
   ],
-  'ports have names of their own, metrics among them': [['no metrics', (all) => (container(node(all)).ports.at(-1).name = 'ops')]],
+  'ports have names of their own, metrics among them': [
+    ['no metrics', (all) => (container(node(all)).ports.at(-1).name = 'ops')],
+  ],
   'pods of a workload are spread over machines and zones': [
     ['machines', (all) => (pod(etcd(all)).topologySpreadConstraints[0].whenUnsatisfiable = 'ScheduleAnyway')],
-    ["another's labels", (all) => (pod(etcd(all)).topologySpreadConstraints[1].labelSelector.matchLabels['app.kubernetes.io/component'] = 'node')],
+    [
+      "another's labels",
+      (all) =>
+        (pod(etcd(all)).topologySpreadConstraints[1].labelSelector.matchLabels['app.kubernetes.io/component'] = 'node'),
+    ],
   ],
   'what would restart pods or block upgrades is not in them': [
-    ['a version in a claim', (all) => (node(all).spec.volumeClaimTemplates[0].metadata.labels['helm.sh/chart'] = 'quiver-0.2.0')],
-    ['a version in a pod', (all) => (coordinator(all).spec.template.metadata.labels['app.kubernetes.io/version'] = '0.2.0')],
+    [
+      'a version in a claim',
+      (all) => (node(all).spec.volumeClaimTemplates[0].metadata.labels['helm.sh/chart'] = 'quiver-0.2.0'),
+    ],
+    [
+      'a version in a pod',
+      (all) => (coordinator(all).spec.template.metadata.labels['app.kubernetes.io/version'] = '0.2.0'),
+    ],
   ],
   'stores start together, keep their volumes and have names': [
     ['one by one', (all) => delete node(all).spec.podManagementPolicy],
@@ -94,7 +108,10 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
   ],
   'network policies name pods and ports that are there, and let in nobody by mistake': [
     ['gRPC open to all', (all) => delete spec(all, 'NetworkPolicy', `${NAME}-node`).ingress[0].from],
-    ['etcd open to the namespace', (all) => (spec(all, 'NetworkPolicy', `${NAME}-etcd`).ingress[0].from = [{ podSelector: {} }])],
+    [
+      'etcd open to the namespace',
+      (all) => (spec(all, 'NetworkPolicy', `${NAME}-etcd`).ingress[0].from = [{ podSelector: {} }]),
+    ],
     ['a port that is not', (all) => (spec(all, 'NetworkPolicy', `${NAME}-node`).ingress[0].ports[0].port = 'rpc')],
     ['every port', (all) => delete spec(all, 'NetworkPolicy', `${NAME}-node`).ingress[1].ports],
   ],
@@ -102,7 +119,13 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ['no names', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.shift()],
     ['no members', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.splice(1, 1)],
     ['no etcd', (all) => (spec(all, 'NetworkPolicy', `${NAME}-coordinator`).egress[2].ports[0].port = 2380)],
-    ['no peers', (all) => (spec(all, 'NetworkPolicy', `${NAME}-etcd`).egress[1].to[0].podSelector.matchLabels['app.kubernetes.io/component'] = 'node')],
+    [
+      'no peers',
+      (all) =>
+        (spec(all, 'NetworkPolicy', `${NAME}-etcd`).egress[1].to[0].podSelector.matchLabels[
+          'app.kubernetes.io/component'
+        ] = 'node'),
+    ],
     ['everything', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.push({})],
   ],
   'where there are network policies, each workload has one': [
@@ -116,12 +139,20 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ],
   ],
   'autoscalers, ingresses and monitors lead to what is there': [
-    ['another Deployment', (all) => (spec(all, 'HorizontalPodAutoscaler', `${NAME}-coordinator`).scaleTargetRef.name = NAME)],
+    [
+      'another Deployment',
+      (all) => (spec(all, 'HorizontalPodAutoscaler', `${NAME}-coordinator`).scaleTargetRef.name = NAME),
+    ],
     ['another Service', (all) => (spec(all, 'Ingress').rules[0].http.paths[0].backend.service.name = 'web')],
     ['a monitor of another port', (all) => (spec(all, 'PodMonitor').podMetricsEndpoints[0].port = 'http')],
   ],
   'ConfigMaps, Secrets and accounts that pods name are made, or given from outside': [
-    ['a Secret', (all) => (container(node(all)).env.find((each: any) => each.valueFrom?.secretKeyRef).valueFrom.secretKeyRef.name = 'other')],
+    [
+      'a Secret',
+      (all) =>
+        (container(node(all)).env.find((each: any) => each.valueFrom?.secretKeyRef).valueFrom.secretKeyRef.name =
+          'other'),
+    ],
     [
       'a ConfigMap',
       (all) =>
@@ -131,19 +162,42 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
         ),
     ],
   ],
-  'pods are scraped once': [['by the Service, too', (all) => (named(all, 'Service', NAME)!.metadata.annotations = { 'prometheus.io/scrape': 'true' })]],
+  'pods are scraped once': [
+    [
+      'by the Service, too',
+      (all) => (named(all, 'Service', NAME)!.metadata.annotations = { 'prometheus.io/scrape': 'true' }),
+    ],
+  ],
   'the program accepts its environment': [
     ['a bad value', (all) => (named(all, 'ConfigMap', `${NAME}-config`)!.data.DEFAULT_SHARDS = '0')],
-    ['a number as YAML writes large ones', (all) => (named(all, 'ConfigMap', `${NAME}-config`)!.data.MAX_BODY_BYTES = '1.34217728e+08')],
-    ['no secret', (all) => (container(node(all)).env = container(node(all)).env.filter((each: any) => each.name !== 'CLUSTER_SECRET'))],
+    [
+      'a number as YAML writes large ones',
+      (all) => (named(all, 'ConfigMap', `${NAME}-config`)!.data.MAX_BODY_BYTES = '1.34217728e+08'),
+    ],
+    [
+      'no secret',
+      (all) =>
+        (container(node(all)).env = container(node(all)).env.filter((each: any) => each.name !== 'CLUSTER_SECRET')),
+    ],
     ['no such role', (all) => (container(node(all)).args = ['storage'])],
   ],
-  'every variable is one that something reads': [['a misspelt one', (all) => setEnv(node(all), 'CLUSTER_SECRETS', 'x')]],
+  'every variable is one that something reads': [
+    ['a misspelt one', (all) => setEnv(node(all), 'CLUSTER_SECRETS', 'x')],
+  ],
   'ports are those that the program opens': [
     ['a default of the program', (all) => setEnv(node(all), 'OPS_PORT', '')],
     ['another container port', (all) => (container(coordinator(all)).ports[0].containerPort = 8080)],
   ],
-  'the scrape annotation names the operations port': [['the API', (all) => (coordinator(all).spec.template.metadata.annotations = { 'prometheus.io/scrape': 'true', 'prometheus.io/port': '8000' })]],
+  'the scrape annotation names the operations port': [
+    [
+      'the API',
+      (all) =>
+        (coordinator(all).spec.template.metadata.annotations = {
+          'prometheus.io/scrape': 'true',
+          'prometheus.io/port': '8000',
+        }),
+    ],
+  ],
   'a stop ends by itself before it is killed': [
     ['a short grace', (all) => (pod(node(all)).terminationGracePeriodSeconds = 30)],
     ['a long sleep', (all) => (container(coordinator(all)).lifecycle.preStop.exec.command[1] = '30')],
@@ -151,12 +205,23 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
   'a node keeps its data and its name, a coordinator needs neither': [
     ['data in the image', (all) => setEnv(node(all), 'DATA_DIR', '/data')],
     ['an address of another Service', (all) => setEnv(node(all), 'ADVERTISE_ADDRESS', '$(NODE_ID).other')],
-    ['no /tmp', (all) => (container(node(all)).volumeMounts = container(node(all)).volumeMounts.filter((mount: any) => mount.name !== 'tmp'))],
+    [
+      'no /tmp',
+      (all) =>
+        (container(node(all)).volumeMounts = container(node(all)).volumeMounts.filter(
+          (mount: any) => mount.name !== 'tmp',
+        )),
+    ],
   ],
-  'files that the program reads are mounted': [['another folder', (all) => setEnv(node(all), 'ETCD_CA_FILE', '/etc/ssl/ca.crt')]],
+  'files that the program reads are mounted': [
+    ['another folder', (all) => setEnv(node(all), 'ETCD_CA_FILE', '/etc/ssl/ca.crt')],
+  ],
   'members reach each other by names of their certificates': [
     ['another name', (all) => setEnv(node(all), 'TLS_SERVER_NAME', 'other')],
-    ['no use of the certificate', (all) => ['TLS_CA_FILE', 'TLS_CERT_FILE', 'TLS_KEY_FILE'].forEach((name) => setEnv(node(all), name, ''))],
+    [
+      'no use of the certificate',
+      (all) => ['TLS_CA_FILE', 'TLS_CERT_FILE', 'TLS_KEY_FILE'].forEach((name) => setEnv(node(all), name, '')),
+    ],
   ],
   'no secret is written where it can be read': [
     ['in the environment', (all) => setEnv(node(all), 'CLUSTER_SECRET', 'in plain sight')],
@@ -171,7 +236,9 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ['another port', (all) => setArg(all, /^(--listen-client-urls=.*):2379/, '$1:4001')],
     ['another folder', (all) => setArg(all, /^--data-dir=.*/, '--data-dir=/data')],
   ],
-  'etcd is there where coordinators and nodes look for it': [['without TLS', (all) => setEnv(node(all), 'ETCD_ENDPOINTS', `http://${NAME}-etcd:2379`)]],
+  'etcd is there where coordinators and nodes look for it': [
+    ['without TLS', (all) => setEnv(node(all), 'ETCD_ENDPOINTS', `http://${NAME}-etcd:2379`)],
+  ],
   "with TLS, etcd shows and asks for certificates that are there, for its members' names": [
     ['no certificates asked', (all) => setArg(all, /^--client-cert-auth=true/, '--client-cert-auth=false')],
     ['plain peers', (all) => setArg(all, /^--listen-peer-urls=https/, '--listen-peer-urls=http')],

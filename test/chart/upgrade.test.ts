@@ -5,7 +5,10 @@ import { golden, manifestsFrom, NAMESPACE, RELEASE, render } from '../support/ch
 import { type HelmResult, helmWithCluster, KUBERNETES_VERSIONS, testWithHelm } from '../support/chart/helm';
 import { type Manifest, named } from '../support/chart/manifest';
 
-/** What the chart renders where a release of it runs already: upgrades keep what must be kept, and refuse what would harm. */
+/**
+ * What the chart renders where a release of it runs already: upgrades keep what must be kept, and refuse what would
+ * harm.
+ */
 
 /** Renders for a cluster that holds these objects. */
 async function upgrade(objects: Manifest[], ...values: string[]): Promise<HelmResult> {
@@ -40,7 +43,10 @@ const COORDINATOR = 'search-quiver-coordinator';
 testWithHelm('secrets are kept', async () => {
   const before = golden('minimal');
   const secret = named(before, 'Secret', AUTH)!;
-  secret.data = { 'api-key': Buffer.from('the first key').toString('base64'), 'cluster-secret': Buffer.from('the first secret').toString('base64') };
+  secret.data = {
+    'api-key': Buffer.from('the first key').toString('base64'),
+    'cluster-secret': Buffer.from('the first secret').toString('base64'),
+  };
   expect(named(await upgraded(before), 'Secret', AUTH)?.data).toEqual(secret.data);
 
   const data = named(await upgraded(before, 'auth.apiKey=another-key'), 'Secret', AUTH)?.data;
@@ -55,7 +61,8 @@ testWithHelm('secrets are kept', async () => {
 testWithHelm("the autoscaler's count of coordinators is kept, and without it the given one", async () => {
   const before = golden('minimal');
   named(before, 'Deployment', COORDINATOR)!.spec.replicas = 5;
-  const replicas = async (...values: string[]): Promise<number> => named(await upgraded(before, ...values), 'Deployment', COORDINATOR)!.spec.replicas;
+  const replicas = async (...values: string[]): Promise<number> =>
+    named(await upgraded(before, ...values), 'Deployment', COORDINATOR)!.spec.replicas;
   expect(await replicas('coordinator.autoscaling.enabled=true')).toBe(5);
   expect(await replicas()).toBe(2);
 });
@@ -72,12 +79,16 @@ testWithHelm('nodes are taken away only when they were drained', async () => {
   const { status, stderr } = await upgrade(before, 'node.replicas=4');
   expect(status).not.toBe(0);
   expect(stderr).toContain('node.replicas goes from 6 to 4: drain the nodes from search-quiver-node-4 on');
-  expect(named(await upgraded(before, 'node.replicas=4', 'node.scaleInDrained=true'), 'StatefulSet', 'search-quiver-node')?.spec.replicas).toBe(4);
+  expect(
+    named(await upgraded(before, 'node.replicas=4', 'node.scaleInDrained=true'), 'StatefulSet', 'search-quiver-node')
+      ?.spec.replicas,
+  ).toBe(4);
   expect(named(await upgraded(before, 'node.replicas=8'), 'StatefulSet', 'search-quiver-node')?.spec.replicas).toBe(8);
 });
 
 const CERTIFICATES = ['coordinator', 'node', 'etcd'].map((component) => `search-quiver-${component}-tls`);
-const pemOf = (objects: Manifest[], name: string, key: string): string => Buffer.from(named(objects, 'Secret', name)!.data[key], 'base64').toString();
+const pemOf = (objects: Manifest[], name: string, key: string): string =>
+  Buffer.from(named(objects, 'Secret', name)!.data[key], 'base64').toString();
 
 testWithHelm('the chart makes certificates that etcd and members can use, and keeps them', async () => {
   const before = render('minimal', KUBERNETES_VERSIONS[1]);
@@ -90,13 +101,19 @@ testWithHelm('the chart makes certificates that etcd and members can use, and ke
     // To show to servers and to clients.
     expect(certificate.keyUsage.sort()).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);
   }
-  const members = named(before, 'StatefulSet', 'search-quiver-node')!.spec.template.spec.containers[0].env.find(({ name }: { name: string }) => name === 'TLS_SERVER_NAME').value;
-  const [ofCoordinators, ofNodes, ofEtcd] = CERTIFICATES.map((name) => new X509Certificate(pemOf(before, name, 'tls.crt')));
+  const members = named(before, 'StatefulSet', 'search-quiver-node')!.spec.template.spec.containers[0].env.find(
+    ({ name }: { name: string }) => name === 'TLS_SERVER_NAME',
+  ).value;
+  const [ofCoordinators, ofNodes, ofEtcd] = CERTIFICATES.map(
+    (name) => new X509Certificate(pemOf(before, name, 'tls.crt')),
+  );
   for (const certificate of [ofCoordinators, ofNodes]) expect(certificate.checkHost(members)).toBe(members);
-  for (const i of [0, 1, 2]) expect(ofEtcd.checkHost(`search-quiver-etcd-${i}.search-quiver-etcd.vectors.svc.cluster.local`)).toBeDefined();
+  for (const i of [0, 1, 2])
+    expect(ofEtcd.checkHost(`search-quiver-etcd-${i}.search-quiver-etcd.vectors.svc.cluster.local`)).toBeDefined();
 
   const after = await upgraded(before);
-  for (const name of [...CERTIFICATES, 'search-quiver-authority', 'search-quiver-etcd-users', AUTH]) expect(named(after, 'Secret', name)?.data).toEqual(named(before, 'Secret', name)?.data);
+  for (const name of [...CERTIFICATES, 'search-quiver-authority', 'search-quiver-etcd-users', AUTH])
+    expect(named(after, 'Secret', name)?.data).toEqual(named(before, 'Secret', name)?.data);
 });
 
 testWithHelm('a certificate that was deleted is made anew by the same authority', async () => {
@@ -105,7 +122,11 @@ testWithHelm('a certificate that was deleted is made anew by the same authority'
   const after = await upgraded(before.filter(({ metadata }) => metadata.name !== gone));
   for (const name of kept) expect(named(after, 'Secret', name)?.data).toEqual(named(before, 'Secret', name)?.data);
   expect(pemOf(after, gone, 'tls.crt')).not.toBe(pemOf(before, gone, 'tls.crt'));
-  expect(new X509Certificate(pemOf(after, gone, 'tls.crt')).verify(new X509Certificate(pemOf(before, 'search-quiver-authority', 'tls.crt')).publicKey)).toBe(true);
+  expect(
+    new X509Certificate(pemOf(after, gone, 'tls.crt')).verify(
+      new X509Certificate(pemOf(before, 'search-quiver-authority', 'tls.crt')).publicKey,
+    ),
+  ).toBe(true);
 });
 
 testWithHelm('an etcd that is there keeps speaking as it was installed', async () => {

@@ -35,8 +35,12 @@ const validate = new Ajv({ allErrors: true, strict: false }).compile(schema);
 
 /** Names that other charts have, by where the value is in this one. */
 function movedSchema(under: string): Record<string, object> {
-  const moved = Object.entries<string>(parse(read('files/moved-values.yaml'))).filter(([path]) => (under === '' ? !path.includes('.') : path.startsWith(under)));
-  return Object.fromEntries(moved.map(([path, place]) => [path.slice(under.length), { description: `${MOVED}${place}` }]));
+  const moved = Object.entries<string>(parse(read('files/moved-values.yaml'))).filter(([path]) =>
+    under === '' ? !path.includes('.') : path.startsWith(under),
+  );
+  return Object.fromEntries(
+    moved.map(([path, place]) => [path.slice(under.length), { description: `${MOVED}${place}` }]),
+  );
 }
 
 function withMoved(config: { properties: object }): object {
@@ -46,7 +50,9 @@ function withMoved(config: { properties: object }): object {
 /** Where a set of values is wrong, '' when it is not. */
 function refusal(values: unknown): string {
   if (validate(values)) return '';
-  return validate.errors!.map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`).join('\n');
+  return validate
+    .errors!.map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+    .join('\n');
 }
 
 /** `a.b.c` = value as an object. */
@@ -62,10 +68,14 @@ describe('values', () => {
 
   test('every value of values.yaml is in the schema by its name, and the other way round', () => {
     const named = (properties: any, values: any, path: string): void => {
-      const keys = Object.keys(properties).filter((key) => (path !== '' || key !== 'global') && !properties[key].description?.startsWith(MOVED));
+      const keys = Object.keys(properties).filter(
+        (key) => (path !== '' || key !== 'global') && !properties[key].description?.startsWith(MOVED),
+      );
       expect({ path, keys: keys.sort() }).toEqual({ path, keys: Object.keys(values).sort() });
       for (const key of keys) {
-        const resolved = properties[key].$ref ? schema.definitions[properties[key].$ref.split('/').pop()] : properties[key];
+        const resolved = properties[key].$ref
+          ? schema.definitions[properties[key].$ref.split('/').pop()]
+          : properties[key];
         const isOpen = path === '' && key === 'config';
         const isOptional = key === 'issuerRef' || key === 'resources';
         if (resolved.properties && !isOpen && !isOptional) named(resolved.properties, values[key], `${path}/${key}`);
@@ -75,7 +85,10 @@ describe('values', () => {
   });
 
   test("what config may hold is what the program's settings say", () => {
-    expect({ config: schema.properties.config, hint: UPDATE_HINT }).toEqual({ config: JSON.parse(JSON.stringify(withMoved(configSchema()))), hint: UPDATE_HINT });
+    expect({ config: schema.properties.config, hint: UPDATE_HINT }).toEqual({
+      config: JSON.parse(JSON.stringify(withMoved(configSchema()))),
+      hint: UPDATE_HINT,
+    });
   });
 
   test('the names that config may hold are in a file for the templates', () => {
@@ -93,8 +106,16 @@ describe('values', () => {
     ['node.persistence.storageclass', 'fast', '"additionalProperty":"storageclass"'],
     ['node.terminationGracePeriodSeconds', 10, '/node/terminationGracePeriodSeconds must be >= 30'],
     ['node.resources', { requests: { cpu: 1, memory: '1Gi' } }, "/node/resources must have required property 'limits'"],
-    ['node.resources', { requests: { cpu: '1 core', memory: '1Gi' }, limits: { memory: '1Gi' } }, '/node/resources/requests/cpu must match'],
-    ['node.resources', { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1 } }, "/node/resources/limits must have required property 'memory'"],
+    [
+      'node.resources',
+      { requests: { cpu: '1 core', memory: '1Gi' }, limits: { memory: '1Gi' } },
+      '/node/resources/requests/cpu must match',
+    ],
+    [
+      'node.resources',
+      { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1 } },
+      "/node/resources/limits must have required property 'memory'",
+    ],
     ['node.podLabels', { team: 'a b' }, '/node/podLabels/team must match pattern'],
     ['coordinator.service.type', 'Loadbalancer', '/coordinator/service/type must be equal to one of'],
     ['coordinator.service.port', 70000, '/coordinator/service/port must be <= 65535'],
@@ -134,17 +155,38 @@ describe('values by the names of other charts', () => {
     const values = parse(read('values.yaml'));
     for (const [path, place] of moved) {
       const named = [...place.matchAll(/\b(?:[a-z]\w*\.)+\w+/g)].map(([name]) => name);
-      for (const name of named) expect({ path, name, value: name.split('.').reduce((inner, part) => inner?.[part], values) }).not.toEqual({ path, name, value: undefined });
+      for (const name of named)
+        expect({ path, name, value: name.split('.').reduce((inner, part) => inner?.[part], values) }).not.toEqual({
+          path,
+          name,
+          value: undefined,
+        });
       expect(path.split('.').reduce((inner, part) => inner?.[part], values)).toBeUndefined();
       expect(refusal(at(path, 1))).toBe('');
     }
-    expect(movedSchema('')).toEqual(Object.fromEntries(Object.entries(schema.properties).filter(([, { description }]: [string, any]) => description?.startsWith(MOVED))));
+    expect(movedSchema('')).toEqual(
+      Object.fromEntries(
+        Object.entries(schema.properties).filter(([, { description }]: [string, any]) =>
+          description?.startsWith(MOVED),
+        ),
+      ),
+    );
   });
 
   testWithHelm('are refused with the place, all at once', () => {
-    const { status, stderr } = helm('template', 'x', CHART, '--kube-version', KUBERNETES_VERSIONS[0], '--set', 'ingress.enabled=true,serviceMonitor.enabled=true,config.PORT=80');
+    const { status, stderr } = helm(
+      'template',
+      'x',
+      CHART,
+      '--kube-version',
+      KUBERNETES_VERSIONS[0],
+      '--set',
+      'ingress.enabled=true,serviceMonitor.enabled=true,config.PORT=80',
+    );
     expect(status).not.toBe(0);
-    expect(stderr).toContain('config.PORT is no value of this chart; in its place: coordinator.service.port; ingress is no value of this chart; in its place: coordinator.ingress; serviceMonitor is');
+    expect(stderr).toContain(
+      'config.PORT is no value of this chart; in its place: coordinator.service.port; ingress is no value of this chart; in its place: coordinator.ingress; serviceMonitor is',
+    );
   });
 });
 
@@ -157,14 +199,22 @@ describe('what the chart says of itself', () => {
   });
 
   test('the README has the table of values', () => {
-    expect({ readme: read('README.md'), hint: UPDATE_HINT }).toEqual({ readme: expect.stringContaining(valuesTable(read('values.yaml'))), hint: UPDATE_HINT });
+    expect({ readme: read('README.md'), hint: UPDATE_HINT }).toEqual({
+      readme: expect.stringContaining(valuesTable(read('values.yaml'))),
+      hint: UPDATE_HINT,
+    });
   });
 
   test("the project's README names the chart and five of its values as they are", () => {
-    const section = /\n## On Kubernetes\n([\s\S]*?)\n## /.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))?.[1] ?? '';
+    const section =
+      /\n## On Kubernetes\n([\s\S]*?)\n## /.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))?.[1] ?? '';
     const values = [...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(([, path]) => path);
     const defaults = parse(read('values.yaml'));
     expect(values.length).toBe(5);
-    for (const path of values) expect({ path, value: path.split('.').reduce((inner, name) => inner?.[name], defaults) }).not.toEqual({ path, value: undefined });
+    for (const path of values)
+      expect({ path, value: path.split('.').reduce((inner, name) => inner?.[name], defaults) }).not.toEqual({
+        path,
+        value: undefined,
+      });
   });
 });

@@ -9,8 +9,8 @@ import { CredentialServer } from '../support/servers/credential-server';
 import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
 /**
- * A target in S3 without a key in the configuration, which finds one as programs for AWS do: each way against a server on this
- * machine that answers as the cloud's does, and a store that checks signatures.
+ * A target in S3 without a key in the configuration, which finds one as programs for AWS do: each way against a server
+ * on this machine that answers as the cloud's does, and a store that checks signatures.
  */
 
 let folder: string;
@@ -64,7 +64,8 @@ const target = (): S3Target =>
   );
 
 /** The session tokens that the store was shown, in order. */
-const shown = (): (string | undefined)[] => tiny.requests.map(({ headers }) => headers['x-amz-security-token'] as string | undefined);
+const shown = (): (string | undefined)[] =>
+  tiny.requests.map(({ headers }) => headers['x-amz-security-token'] as string | undefined);
 
 async function mustWork(store = target()): Promise<S3Target> {
   await store.put('a', Buffer.from('content'));
@@ -80,7 +81,11 @@ function file(name: string, content: string): string {
 
 describe('credentials are found', () => {
   test('in the environment', async () => {
-    Object.assign(process.env, { AWS_ACCESS_KEY_ID: S3_KEY.id, AWS_SECRET_ACCESS_KEY: S3_KEY.secret, AWS_SESSION_TOKEN: 'of-the-environment' });
+    Object.assign(process.env, {
+      AWS_ACCESS_KEY_ID: S3_KEY.id,
+      AWS_SECRET_ACCESS_KEY: S3_KEY.secret,
+      AWS_SESSION_TOKEN: 'of-the-environment',
+    });
     await mustWork();
     expect(shown()).toEqual(['of-the-environment', 'of-the-environment']);
   });
@@ -98,23 +103,35 @@ describe('credentials are found', () => {
   test('for a web identity, as of a ServiceAccount with a role (IRSA)', async () => {
     const role = 'arn:aws:iam::123456789012:role/backups';
     const token = file('identity', server.identityToken);
-    Object.assign(process.env, { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: token, AWS_ENDPOINT_URL_STS: server.url });
+    Object.assign(process.env, {
+      AWS_ROLE_ARN: role,
+      AWS_WEB_IDENTITY_TOKEN_FILE: token,
+      AWS_ENDPOINT_URL_STS: server.url,
+    });
     await mustWork();
     expect(shown()).toEqual(['session-1', 'session-1']);
     expect(server.requests).toHaveLength(1);
     expect(new URLSearchParams(server.requests[0].body).get('RoleArn')).toBe(role);
     // The token of a pod is replaced while it runs; one that is refused is told as that, at once.
     writeFileSync(token, 'another');
-    await expect(target().get('a')).rejects.toMatchObject({ kind: 'storage_failed', message: 'credentials for the backup target were refused: AccessDenied' });
+    await expect(target().get('a')).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: 'credentials for the backup target were refused: AccessDenied',
+    });
     server.refusal = 'Throttling';
     await expect(new AmbientCredentials('eu-central-1').current()).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   test('at the endpoint of a container, as of ECS and of EKS Pod Identity', async () => {
-    Object.assign(process.env, { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${server.url}/pod`, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file('pod', server.containerToken) });
+    Object.assign(process.env, {
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${server.url}/pod`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file('pod', server.containerToken),
+    });
     await mustWork();
     expect(shown()).toEqual(['session-1', 'session-1']);
-    expect(server.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([['/pod', server.containerToken]]);
+    expect(server.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+      ['/pod', server.containerToken],
+    ]);
   });
 
   test('in the metadata of an EC2 instance, by a session (IMDSv2)', async () => {
@@ -134,31 +151,54 @@ describe('credentials are found', () => {
     const silent = await CredentialServer.start();
     silent.isSilent = true;
     const token = file('silent', silent.identityToken);
-    Object.assign(process.env, { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/backups', AWS_WEB_IDENTITY_TOKEN_FILE: token, AWS_ENDPOINT_URL_STS: silent.url });
+    Object.assign(process.env, {
+      AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/backups',
+      AWS_WEB_IDENTITY_TOKEN_FILE: token,
+      AWS_ENDPOINT_URL_STS: silent.url,
+    });
     const waiting = new AmbientCredentials('eu-central-1', 1_000);
     const late = { kind: 'unavailable', message: 'credentials for the backup target could not be had at present' };
-    await Promise.all([expect(waiting.current()).rejects.toMatchObject(late), expect(waiting.renewed()).rejects.toMatchObject(late)]);
+    await Promise.all([
+      expect(waiting.current()).rejects.toMatchObject(late),
+      expect(waiting.renewed()).rejects.toMatchObject(late),
+    ]);
     silent.isSilent = false;
-    await eventually('they are had', async () => (await waiting.current().catch(() => null))?.accessKeyId === S3_KEY.id);
+    await eventually(
+      'they are had',
+      async () => (await waiting.current().catch(() => null))?.accessKeyId === S3_KEY.id,
+    );
     await silent.close();
 
-    for (const name of ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ENDPOINT_URL_STS']) delete process.env[name];
+    for (const name of ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ENDPOINT_URL_STS'])
+      delete process.env[name];
     const ended = join(folder, 'ended');
-    process.env.AWS_CONFIG_FILE = file('config', `[default]\ncredential_process = sh -c 'while [ ! -e ${ended} ]; do sleep 0.1; done; cat ${ended}'\n`);
+    process.env.AWS_CONFIG_FILE = file(
+      'config',
+      `[default]\ncredential_process = sh -c 'while [ ! -e ${ended} ]; do sleep 0.1; done; cat ${ended}'\n`,
+    );
     await expect(new AmbientCredentials('eu-central-1', 1_000).current()).rejects.toMatchObject(late);
     // It ends with some, so that nobody goes on to ask where the next test says.
-    renameSync(file('ending', JSON.stringify({ Version: 1, AccessKeyId: S3_KEY.id, SecretAccessKey: S3_KEY.secret })), ended);
+    renameSync(
+      file('ending', JSON.stringify({ Version: 1, AccessKeyId: S3_KEY.id, SecretAccessKey: S3_KEY.secret })),
+      ended,
+    );
   });
 
   test('nowhere: that is told at once, with what may be done', async () => {
-    await expect(target().get('a')).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringMatching(/there are no credentials for the backup target: set BACKUP_S3_ACCESS_KEY_ID/) });
+    await expect(target().get('a')).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringMatching(/there are no credentials for the backup target: set BACKUP_S3_ACCESS_KEY_ID/),
+    });
     expect(tiny.requests).toEqual([]);
   });
 });
 
 describe('temporary credentials', () => {
   beforeEach(() => {
-    Object.assign(process.env, { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${server.url}/pod`, AWS_CONTAINER_AUTHORIZATION_TOKEN: server.containerToken });
+    Object.assign(process.env, {
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${server.url}/pod`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: server.containerToken,
+    });
   });
 
   test('are kept while they last, and replaced before they end, without a request that fails', async () => {
@@ -177,13 +217,17 @@ describe('temporary credentials', () => {
 
   test('that the store refuses are replaced at once, and the request is made again', async () => {
     const store = await mustWork();
-    tiny.fault = ({ headers }) => (headers['x-amz-security-token'] === 'session-1' ? { status: 400, code: 'ExpiredToken' } : null);
+    tiny.fault = ({ headers }) =>
+      headers['x-amz-security-token'] === 'session-1' ? { status: 400, code: 'ExpiredToken' } : null;
     tiny.requests.length = 0;
     await mustWork(store);
     expect(shown()).toEqual(['session-1', 'session-2', 'session-2']);
     tiny.fault = () => ({ status: 403, code: 'AccessDenied' });
     tiny.requests.length = 0;
-    await expect(store.get('a')).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('AccessDenied') });
+    await expect(store.get('a')).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringContaining('AccessDenied'),
+    });
     // With others, once.
     expect(shown()).toEqual(['session-2', 'session-3']);
   });

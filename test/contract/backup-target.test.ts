@@ -10,8 +10,8 @@ import { type S3Access, S3Target } from '../../shared/backup-store/s3-target';
 import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
 /**
- * What every backup target promises. A real S3 server takes part where its address is in QUIVER_S3_ENDPOINT, with a bucket
- * named `backups` (QUIVER_S3_KEY and QUIVER_S3_SECRET: its key): moto, versitygw, MinIO.
+ * What every backup target promises. A real S3 server takes part where its address is in QUIVER_S3_ENDPOINT, with a
+ * bucket named `backups` (QUIVER_S3_KEY and QUIVER_S3_SECRET: its key): moto, versitygw, MinIO.
  */
 
 const access: S3Access = {
@@ -42,7 +42,16 @@ const targets: [string, () => BackupTarget][] = [
   ['the tiny S3', () => new S3Target('s3://backups/some/prefix', { ...access, endpoint: tiny.endpoint }, TEST_SEALS)],
 ];
 const realTarget = (name: string): BackupTarget =>
-  new S3Target(`s3://backups/${name}`, { ...access, endpoint: real!, accessKeyId: process.env.QUIVER_S3_KEY ?? 'test', secretAccessKey: process.env.QUIVER_S3_SECRET ?? 'test' }, TEST_SEALS);
+  new S3Target(
+    `s3://backups/${name}`,
+    {
+      ...access,
+      endpoint: real!,
+      accessKeyId: process.env.QUIVER_S3_KEY ?? 'test',
+      secretAccessKey: process.env.QUIVER_S3_SECRET ?? 'test',
+    },
+    TEST_SEALS,
+  );
 if (real !== undefined) targets.push(['a real S3', () => realTarget(`run-${process.pid}`)]);
 else process.stderr.write('skipped: test/contract/backup-target with a real S3 server needs QUIVER_S3_ENDPOINT\n');
 
@@ -66,19 +75,30 @@ describe.each(targets)('%s', (_name, open) => {
       { key: 'data/two/b', bytes: large.length },
     ]);
     expect((await sorted('backups/')).map(({ key }) => key)).toEqual([0, 1, 2, 3, 4].map((i) => `backups/${i}.json`));
-    expect((await target.list('backups/', 'backups/2.json')).map(({ key }) => key).sort()).toEqual(['backups/3.json', 'backups/4.json']);
-    expect((await target.list('data/', 'data/one/b')).map(({ key }) => key).sort()).toEqual(['data/one/empty', 'data/two/b']);
+    expect((await target.list('backups/', 'backups/2.json')).map(({ key }) => key).sort()).toEqual([
+      'backups/3.json',
+      'backups/4.json',
+    ]);
+    expect((await target.list('data/', 'data/one/b')).map(({ key }) => key).sort()).toEqual([
+      'data/one/empty',
+      'data/two/b',
+    ]);
     expect(await target.list('backups/', 'backups/9')).toEqual([]);
     expect(await target.list('none/')).toEqual([]);
-    for (const { key } of [...(await target.list('data/')), ...(await target.list('backups/'))]) await target.delete(key);
+    for (const { key } of [...(await target.list('data/')), ...(await target.list('backups/'))])
+      await target.delete(key);
     await target.delete('data/one/a');
     expect(await target.list('')).toEqual([]);
   });
 
-  test.each(['../outside', '/etc/passwd', 'data/../../outside', 'data/./a', 'data//a', 'data/a b', ''])('nothing has the name %j', async (key) => {
-    const target = open();
-    for (const call of [() => target.get(key), () => target.put(key, Buffer.from('x')), () => target.delete(key)]) await expect(call()).rejects.toMatchObject({ kind: 'storage_damaged' });
-  });
+  test.each(['../outside', '/etc/passwd', 'data/../../outside', 'data/./a', 'data//a', 'data/a b', ''])(
+    'nothing has the name %j',
+    async (key) => {
+      const target = open();
+      for (const call of [() => target.get(key), () => target.put(key, Buffer.from('x')), () => target.delete(key)])
+        await expect(call()).rejects.toMatchObject({ kind: 'storage_damaged' });
+    },
+  );
 
   test('an object that has more bytes than it may have is not read', async () => {
     const target = open();
@@ -91,7 +111,9 @@ describe.each(targets)('%s', (_name, open) => {
   test('of many who create an object one does, and what it has written stays until it is deleted', async () => {
     const target = open();
     const contents = Array.from({ length: 8 }, (_, i) => `content ${i}`);
-    const created = await Promise.all(contents.map((content) => target.create('backups/created.json', Buffer.from(content))));
+    const created = await Promise.all(
+      contents.map((content) => target.create('backups/created.json', Buffer.from(content))),
+    );
     expect(created.filter((isCreated) => isCreated)).toHaveLength(1);
     const first = contents[created.indexOf(true)];
     expect(await target.create('backups/created.json', Buffer.from('another'))).toBe(false);
@@ -117,7 +139,12 @@ describe('a folder that somebody else can write to', () => {
   test('leads nowhere else by links', async () => {
     writeFileSync(join(outside, 'a'), 'not theirs');
     symlinkSync(outside, join(inside, 'data'));
-    for (const call of [() => target.get('data/a'), () => target.put('data/b', Buffer.from('x')), () => target.delete('data/a'), () => target.list('data/')]) {
+    for (const call of [
+      () => target.get('data/a'),
+      () => target.put('data/b', Buffer.from('x')),
+      () => target.delete('data/a'),
+      () => target.list('data/'),
+    ]) {
       await expect(call()).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('data') });
     }
     mkdirSync(join(inside, 'backups'));
@@ -148,24 +175,30 @@ describe('a folder', () => {
     await open().delete('claims/a');
   });
 
-  test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])('on a file system without hard links (%s) creates what it does not find', async (code) => {
-    const link = jest.spyOn(promises, 'link').mockRejectedValue(Object.assign(new Error(code), { code }));
-    try {
-      expect(await open().create('claims/b', Buffer.from('one'))).toBe(true);
-      expect(await open().create('claims/b', Buffer.from('two'))).toBe(false);
-      expect(link).toHaveBeenCalledTimes(2);
-      expect((await open().get('claims/b'))?.toString()).toBe('one');
-      expect(filesIn('claims')).toEqual(['b']);
-    } finally {
-      link.mockRestore();
-      await open().delete('claims/b');
-    }
-  });
+  test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
+    'on a file system without hard links (%s) creates what it does not find',
+    async (code) => {
+      const link = jest.spyOn(promises, 'link').mockRejectedValue(Object.assign(new Error(code), { code }));
+      try {
+        expect(await open().create('claims/b', Buffer.from('one'))).toBe(true);
+        expect(await open().create('claims/b', Buffer.from('two'))).toBe(false);
+        expect(link).toHaveBeenCalledTimes(2);
+        expect((await open().get('claims/b'))?.toString()).toBe('one');
+        expect(filesIn('claims')).toEqual(['b']);
+      } finally {
+        link.mockRestore();
+        await open().delete('claims/b');
+      }
+    },
+  );
 
   test('that can not link for another reason says so, and leaves nothing', async () => {
     const link = jest.spyOn(promises, 'link').mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO' }));
     try {
-      await expect(open().create('claims/c', Buffer.from('one'))).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('EIO') });
+      await expect(open().create('claims/c', Buffer.from('one'))).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringContaining('EIO'),
+      });
       expect(filesIn('claims')).toEqual([]);
     } finally {
       link.mockRestore();
@@ -174,7 +207,8 @@ describe('a folder', () => {
 });
 
 describe('an S3 target', () => {
-  const open = (over: Partial<S3Access> = {}, attemptMs?: number): S3Target => new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over }, TEST_SEALS, attemptMs);
+  const open = (over: Partial<S3Access> = {}, attemptMs?: number): S3Target =>
+    new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over }, TEST_SEALS, attemptMs);
 
   afterEach(() => {
     tiny.fault = () => null;
@@ -187,23 +221,32 @@ describe('an S3 target', () => {
   test('tries again what may pass: refusals for now, broken and cut connections', async () => {
     const target = open();
     let left = 3;
-    tiny.fault = () => (left-- > 0 ? (['break', { status: 503, code: 'SlowDown' }, { status: 500, code: 'InternalError' }] as const)[left] : null);
+    tiny.fault = () =>
+      left-- > 0
+        ? (['break', { status: 503, code: 'SlowDown' }, { status: 500, code: 'InternalError' }] as const)[left]
+        : null;
     await target.put('a', Buffer.from('content'));
     left = 1;
     tiny.fault = () => (left-- > 0 ? 'cut' : null);
     expect((await target.get('a'))?.toString()).toBe('content');
   });
 
-  test.each(['hang', 'drip'] as const)('gives each attempt up whose answer does not end ("%s"), and tries again', async (manner) => {
-    const target = open({}, 300);
-    await target.put('a', Buffer.from('content'));
-    for (const attempt of [async () => (await target.get('a'))?.toString(), async () => (await target.list('')).map(({ key }) => key).join(',')]) {
-      let left = 2;
-      tiny.fault = () => (left-- > 0 ? manner : null);
-      expect(await attempt()).toMatch(/^(content|a)$/);
-      expect(left).toBe(-1);
-    }
-  });
+  test.each(['hang', 'drip'] as const)(
+    'gives each attempt up whose answer does not end ("%s"), and tries again',
+    async (manner) => {
+      const target = open({}, 300);
+      await target.put('a', Buffer.from('content'));
+      for (const attempt of [
+        async () => (await target.get('a'))?.toString(),
+        async () => (await target.list('')).map(({ key }) => key).join(','),
+      ]) {
+        let left = 2;
+        tiny.fault = () => (left-- > 0 ? manner : null);
+        expect(await attempt()).toMatch(/^(content|a)$/);
+        expect(left).toBe(-1);
+      }
+    },
+  );
 
   test('reads no more of an answer than may be in it', async () => {
     const target = open();
@@ -221,11 +264,21 @@ describe('an S3 target', () => {
   test('gives up on what will not pass at once, and says why', async () => {
     const target = open();
     tiny.fault = () => ({ status: 507, code: 'XMinioStorageFull' });
-    await expect(target.put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('XMinioStorageFull') });
+    await expect(target.put('a', Buffer.from('x'))).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringContaining('XMinioStorageFull'),
+    });
     tiny.fault = () => null;
-    await expect(open({ secretAccessKey: 'another' }).put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('SignatureDoesNotMatch') });
-    await expect(new S3Target('s3://none', { ...access, endpoint: tiny.endpoint }, TEST_SEALS).get('a')).rejects.toMatchObject({ kind: 'storage_failed' });
-    await expect(open({ accessKeyId: undefined }).get('a')).rejects.toMatchObject({ message: expect.stringContaining('BACKUP_S3_ACCESS_KEY_ID') });
+    await expect(open({ secretAccessKey: 'another' }).put('a', Buffer.from('x'))).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringContaining('SignatureDoesNotMatch'),
+    });
+    await expect(
+      new S3Target('s3://none', { ...access, endpoint: tiny.endpoint }, TEST_SEALS).get('a'),
+    ).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(open({ accessKeyId: undefined }).get('a')).rejects.toMatchObject({
+      message: expect.stringContaining('BACKUP_S3_ACCESS_KEY_ID'),
+    });
     expect(tiny.requests.length).toBeLessThanOrEqual(3);
   });
 
@@ -234,7 +287,9 @@ describe('an S3 target', () => {
     let left = 2;
     tiny.fault = () => (left-- > 0 ? { status: 409, code: 'ConditionalRequestConflict' } : null);
     expect(await target.create('a', Buffer.from('one'))).toBe(true);
-    expect(tiny.requests.map(({ method, headers }) => [method, headers['if-none-match']])).toEqual(Array.from({ length: 3 }, () => ['PUT', '*']));
+    expect(tiny.requests.map(({ method, headers }) => [method, headers['if-none-match']])).toEqual(
+      Array.from({ length: 3 }, () => ['PUT', '*']),
+    );
     // What earlier versions of MinIO answer.
     tiny.fault = () => ({ status: 304, code: '' });
     expect(await target.create('a', Buffer.from('two'))).toBe(false);
@@ -257,7 +312,8 @@ describe('an S3 target', () => {
     expect(await target.create('a', Buffer.from('two'))).toBe(false);
     expect((await target.get('a'))?.toString()).toBe('one');
     expect(tiny.requests.filter(({ headers }) => headers['if-none-match'] !== undefined)).toHaveLength(2);
-    tiny.fault = ({ headers }) => (headers['if-none-match'] === undefined ? null : { status: 400, code: 'NotImplemented' });
+    tiny.fault = ({ headers }) =>
+      headers['if-none-match'] === undefined ? null : { status: 400, code: 'NotImplemented' };
     expect(await target.create('a', Buffer.from('two'))).toBe(false);
     tiny.fault = () => null;
     tiny.conditions = 'ignored';
@@ -268,7 +324,12 @@ describe('an S3 target', () => {
   test('asks for encryption, and takes credentials from a file that changes', async () => {
     const file = join(folder, 'credentials');
     writeFileSync(file, '[default]\naws_access_key_id = old\naws_secret_access_key = old\n');
-    const target = open({ accessKeyId: undefined, secretAccessKey: undefined, credentialsFile: file, encryption: 'AES256' });
+    const target = open({
+      accessKeyId: undefined,
+      secretAccessKey: undefined,
+      credentialsFile: file,
+      encryption: 'AES256',
+    });
     await expect(target.put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed' });
     writeFileSync(file, `[default]\naws_access_key_id = ${S3_KEY.id}\naws_secret_access_key = ${S3_KEY.secret}\n`);
     await target.put('a', Buffer.from('x'));

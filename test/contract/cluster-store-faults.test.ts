@@ -101,7 +101,9 @@ test('nobody sees a change before it is stored', async () => {
 
 test('transactions that come together share synced writes, and each is decided on the ones before it', async () => {
   medium.batches = [];
-  const results = await Promise.all(Array.from({ length: 100 }, (_, i) => store.transact([{ key: 'once', revision: 0 }], put('once', String(i)))));
+  const results = await Promise.all(
+    Array.from({ length: 100 }, (_, i) => store.transact([{ key: 'once', revision: 0 }], put('once', String(i)))),
+  );
   expect(results.filter((result) => result.applied)).toHaveLength(1);
   expect(results[0].applied).toBe(true);
   expect((await store.get('once'))?.value).toBe('0');
@@ -118,7 +120,9 @@ test('close waits for what was asked before it', async () => {
 
 test('a queue that is full refuses at once', async () => {
   const answers = Array.from({ length: 10_500 }, () => store.transact([], []).catch((error: unknown) => error));
-  const refused = (await Promise.all(answers)).filter((answer) => answer instanceof QuiverError && answer.kind === 'overloaded');
+  const refused = (await Promise.all(answers)).filter(
+    (answer) => answer instanceof QuiverError && answer.kind === 'overloaded',
+  );
   expect(refused).toHaveLength(500);
 });
 

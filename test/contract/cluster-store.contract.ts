@@ -71,7 +71,10 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
         { key: 'x', revision: revision + 1 },
         { key: 'y', revision: 0 },
       ];
-      expect(await store.transact(guards, changes)).toEqual({ applied: false, current: [{ key: 'x', value: '1', revision }, null] });
+      expect(await store.transact(guards, changes)).toEqual({
+        applied: false,
+        current: [{ key: 'x', value: '1', revision }, null],
+      });
       expect(await store.get('y')).toBeNull();
       expect(
         (
@@ -170,7 +173,9 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       const last = (await store.list('k/')).entries;
       const final = new Map(last.map((entry) => [entry.key, entry.value]));
       expect([...final.values()]).toEqual(Array(8).fill('24'));
-      await eventually('every watcher has the end state', () => seen.every((view) => [...final].every(([key, value]) => view.get(key) === value)));
+      await eventually('every watcher has the end state', () =>
+        seen.every((view) => [...final].every(([key, value]) => view.get(key) === value)),
+      );
       for (const order of revisions) expect(order).toEqual([...new Set(order)].sort((a, b) => a - b));
     });
 
@@ -193,7 +198,14 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       store = await place.open();
       expect(await store.list('')).toEqual(before);
       expect(await put('c', '1')).toBeGreaterThan(before.revision);
-      expect((await store.transact([{ key: 'b', revision: before.entries[0].revision }], [{ type: 'put', key: 'b', value: '2' }])).applied).toBe(true);
+      expect(
+        (
+          await store.transact(
+            [{ key: 'b', revision: before.entries[0].revision }],
+            [{ type: 'put', key: 'b', value: '2' }],
+          )
+        ).applied,
+      ).toBe(true);
     });
 
     test('keys and values are any text', async () => {

@@ -32,7 +32,14 @@ clusterStoreContract('with sealed entries, over memory', async () => {
   const seal = new EntrySeal({ secret: 'a secret of the cluster' });
   return {
     // Sessions are the inner store's; here nothing opens one.
-    open: async () => new SealedClusterStore({ store: (await KeyValueClusterStore.open({ store })) as never, seal, rule: 'required', log: silentLogger, onRefused: () => undefined }),
+    open: async () =>
+      new SealedClusterStore({
+        store: (await KeyValueClusterStore.open({ store })) as never,
+        seal,
+        rule: 'required',
+        log: silentLogger,
+        onRefused: () => undefined,
+      }),
     remove: async () => {},
   };
 });

@@ -41,12 +41,20 @@ describe('EmbeddingRegistry', () => {
     await registry.defaultModel();
     expect(warnings.length).toBe(1);
     expect(warnings[0]).toContain('some/model');
-    expect(registry.status()).toEqual({ configured: 'some/model', active: 'builtin', fallbackReason: expect.stringContaining('some/model'), dim: null });
+    expect(registry.status()).toEqual({
+      configured: 'some/model',
+      active: 'builtin',
+      fallbackReason: expect.stringContaining('some/model'),
+      dim: null,
+    });
   });
 
   test('a recorded model is never replaced: an error names it', async () => {
     const { registry } = registryOf('builtin', null);
-    await expect(registry.model('other/model')).rejects.toMatchObject({ kind: 'embedding_unavailable', message: expect.stringContaining('other/model') });
+    await expect(registry.model('other/model')).rejects.toMatchObject({
+      kind: 'embedding_unavailable',
+      message: expect.stringContaining('other/model'),
+    });
     expect((await registry.model('builtin')).name).toBe('builtin');
   });
 
@@ -81,7 +89,10 @@ describe('EmbeddingRegistry', () => {
 
   test('after a failure the default is tried again beside the calls, which do not wait for it', async () => {
     const tries: { resolve: (model: EmbeddingModel) => void; reject: (error: Error) => void }[] = [];
-    const { registry, clock } = registryOf('m', () => new Promise((resolve, reject) => void tries.push({ resolve, reject })));
+    const { registry, clock } = registryOf(
+      'm',
+      () => new Promise((resolve, reject) => void tries.push({ resolve, reject })),
+    );
     const first = registry.defaultModel();
     tries[0].reject(new Error('no network'));
     expect((await first).name).toBe('builtin');
@@ -97,14 +108,19 @@ describe('EmbeddingRegistry', () => {
   test('a call waits for a model only so long; loading goes on', async () => {
     let finish: (model: EmbeddingModel) => void = () => undefined;
     const { registry } = registryOf('builtin', () => new Promise((resolve) => (finish = resolve)), 5);
-    await expect(registry.model('m')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('"m" is still being loaded') });
+    await expect(registry.model('m')).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('"m" is still being loaded'),
+    });
     finish(new CountingModel('m'));
     await eventually('the model is there', async () => (await registry.model('m').catch(() => null))?.name === 'm');
   });
 
   test('closes what it opened', async () => {
     let closed = 0;
-    const { registry } = registryOf('m', async (name) => Object.assign(new CountingModel(name), { close: async () => void closed++ }));
+    const { registry } = registryOf('m', async (name) =>
+      Object.assign(new CountingModel(name), { close: async () => void closed++ }),
+    );
     await registry.defaultModel();
     await registry.close();
     expect(closed).toBe(1);

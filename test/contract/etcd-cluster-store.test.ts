@@ -25,7 +25,13 @@ clusterStoreContract('with sealed entries, over etcd', async () => ({
   ...placeOver([single.endpoint]),
   open: async () => {
     const store = new EtcdClusterStore({ endpoints: [single.endpoint], callTimeoutMs: PATIENCE_MS });
-    return new SealedClusterStore({ store, seal: new EntrySeal({ secret: 'a secret of the cluster' }), rule: 'required', log: silentLogger, onRefused: () => undefined });
+    return new SealedClusterStore({
+      store,
+      seal: new EntrySeal({ secret: 'a secret of the cluster' }),
+      rule: 'required',
+      log: silentLogger,
+      onRefused: () => undefined,
+    });
   },
 }));
 

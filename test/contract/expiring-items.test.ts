@@ -11,7 +11,9 @@ test('items expire as they and their collection say, and a time that is none is 
     return (await answer.json()) as { data: any; error: { code: number; message: string } | null };
   };
   try {
-    expect((await call('POST', '/v1/collections', { name: 'c', dim: 2, ttl_seconds: 3600 })).data.ttl_seconds).toBe(3600);
+    expect((await call('POST', '/v1/collections', { name: 'c', dim: 2, ttl_seconds: 3600 })).data.ttl_seconds).toBe(
+      3600,
+    );
     const later = new Date(Date.now() + 60_000).toISOString();
     await call('POST', '/v1/collections/c/bulk_upsert', {
       items: [
@@ -20,18 +22,27 @@ test('items expire as they and their collection say, and a time that is none is 
         { external_id: 'default', vector: [1, 0] },
       ],
     });
-    const { vectors } = (await call('POST', '/v1/collections/c/scroll', {})).data as { vectors: { external_id: string; expires_at?: string }[] };
+    const { vectors } = (await call('POST', '/v1/collections/c/scroll', {})).data as {
+      vectors: { external_id: string; expires_at?: string }[];
+    };
     expect(vectors.map(({ external_id }) => external_id)).toEqual(['own', 'default']);
     expect(vectors[0].expires_at).toBe(later);
     expect(Date.parse(vectors[1].expires_at!) - Date.now()).toBeGreaterThan(3_590_000);
     expect((await call('GET', '/v1/collections/c')).data.vector_count).toBe(2);
     expect((await call('GET', '/v1/collections/c/vectors/over')).error?.code).toBe(404);
 
-    expect((await call('PATCH', '/v1/collections/c', { ttl_seconds: null })).data).toMatchObject({ ttl_seconds: null, description: null });
+    expect((await call('PATCH', '/v1/collections/c', { ttl_seconds: null })).data).toMatchObject({
+      ttl_seconds: null,
+      description: null,
+    });
     expect((await call('PATCH', '/v1/collections/c', {})).error?.code).toBe(422);
     await call('PATCH', '/v1/collections/c/vectors/own', { expires_at: null });
     expect((await call('GET', '/v1/collections/c/vectors/own')).data).not.toHaveProperty('expires_at');
-    for (const wrong of ['soon', '2030-01-01', 5]) expect((await call('POST', '/v1/collections/c/upsert', { external_id: 'x', vector: [1, 0], expires_at: wrong })).error?.code).toBe(422);
+    for (const wrong of ['soon', '2030-01-01', 5])
+      expect(
+        (await call('POST', '/v1/collections/c/upsert', { external_id: 'x', vector: [1, 0], expires_at: wrong })).error
+          ?.code,
+      ).toBe(422);
   } finally {
     await server.stop();
   }

@@ -59,7 +59,13 @@ const ITEMS = 16_000;
 function item(shard: Shard, serial: number): JsonObject {
   const price: JsonValue = shard.random(10) === 0 ? [shard.random(1e6) / 8, -shard.random(1e6)] : shard.random(1e6) / 8;
   const date = new Date(1.6e12 + shard.random(1e9) * 100).toISOString();
-  return { id: `item-${serial}`, price, date, kind: `k${shard.random(7)}`, stock: { count: shard.random(50), sold: shard.random(2) === 0 } };
+  return {
+    id: `item-${serial}`,
+    price,
+    date,
+    kind: `k${shard.random(7)}`,
+    stock: { count: shard.random(50), sold: shard.random(2) === 0 },
+  };
 }
 
 const FILTERS = [
@@ -123,7 +129,8 @@ describe('filter index at size', () => {
       found += shard.check({ $not: { at: between }, lot: { $gte: 0.9 } });
       expect(shard.check({ at: { $gt: b, $lt: a } }) + shard.check({ at: { $gt: a, $lt: a } })).toBe(0);
     }
-    for (const bound of values) for (const operator of ['$gt', '$gte', '$lt', '$lte']) found += shard.check({ at: { [operator]: bound } });
+    for (const bound of values)
+      for (const operator of ['$gt', '$gte', '$lt', '$lte']) found += shard.check({ at: { [operator]: bound } });
     expect(found).toBeGreaterThan(50_000);
   });
 
@@ -146,12 +153,18 @@ describe('filter index at size', () => {
       const known = [...shard.metadata.values()].flatMap(({ at }) => (typeof at === 'number' ? [at] : []));
       for (let i = 0; i < 8; i++) {
         const [a, b] = [known[shard.random(known.length)], known[shard.random(known.length)]].sort((x, y) => x - y);
-        found += shard.check({ at: { $gte: a, $lt: b } }) + shard.check({ at: { $gt: a } }) + shard.check({ at: { $lte: a } });
-        found += shard.check({ at: { $gte: a, $lte: a } }) + shard.check({ at: { $gte: a, $lte: a + 3 }, kind: { $ne: 'k1' } });
-        found += shard.check({ at: { $gte: a, $lt: b }, lot: { $lt: 0.02 } }) + shard.check({ at: { $gte: a, $lt: b }, lot: { $gt: 0.3 }, kind: 'k2' });
+        found +=
+          shard.check({ at: { $gte: a, $lt: b } }) + shard.check({ at: { $gt: a } }) + shard.check({ at: { $lte: a } });
+        found +=
+          shard.check({ at: { $gte: a, $lte: a } }) +
+          shard.check({ at: { $gte: a, $lte: a + 3 }, kind: { $ne: 'k1' } });
+        found +=
+          shard.check({ at: { $gte: a, $lt: b }, lot: { $lt: 0.02 } }) +
+          shard.check({ at: { $gte: a, $lt: b }, lot: { $gt: 0.3 }, kind: 'k2' });
         found += shard.check({ $or: [{ at: { $lte: a, $gte: a } }, { lot: { $lt: 0.01 } }] });
       }
-      found += shard.check({ at: { $gt: 1e12 } }) + shard.check({ at: { $lt: -1e12 } }) + shard.check({ at: { $gte: -1e12 } });
+      found +=
+        shard.check({ at: { $gt: 1e12 } }) + shard.check({ at: { $lt: -1e12 } }) + shard.check({ at: { $gte: -1e12 } });
     };
     const changeSome = (): void => {
       for (let i = 0; i < 2_500; i++) shard.remove(shard.random(items));
@@ -210,7 +223,11 @@ describe('filter index at size', () => {
     for (let slot = 0; slot < items; slot++) shard.put(slot, item(shard, slot));
     const ranges = Array.from({ length: 80 }, (_, i) => ({ price: { $gte: i * 1_500, $lt: i * 1_500 + 300 } }));
     const listed = Array.from({ length: 2_000 }, (_, i) => `item-${i * 2}`);
-    for (const json of [{ $or: ranges }, { $not: { $or: ranges } }, { $and: [{ kind: { $ne: 'k1' } }, { id: { $nin: listed } }, { $or: ranges }] }]) {
+    for (const json of [
+      { $or: ranges },
+      { $not: { $or: ranges } },
+      { $and: [{ kind: { $ne: 'k1' } }, { id: { $nin: listed } }, { $or: ranges }] },
+    ]) {
       const prepared = shard.index.prepare(parseFilter(json) as Filter);
       expect(prepared).not.toBeNull();
       for (let i = 0; i < 50; i++) shard.remove(shard.random(items));
@@ -244,7 +261,8 @@ describe('filter index at size', () => {
 
   test('a save during changes holds every slot that was left alone', () => {
     const shard = new Shard();
-    for (let slot = 0; slot < 30_000; slot++) shard.put(slot, { ...item(shard, slot), filler: `${slot}`.padStart(40, 'x') });
+    for (let slot = 0; slot < 30_000; slot++)
+      shard.put(slot, { ...item(shard, slot), filler: `${slot}`.padStart(40, 'x') });
     const chunks: Buffer[] = [];
     const touched = new Set<number>();
     for (const chunk of shard.index.save()) {
@@ -259,7 +277,8 @@ describe('filter index at size', () => {
     expect(chunks.length).toBeGreaterThan(4);
     shard.index = MemoryFilterIndex.load(Buffer.concat(chunks), shard.options);
     shard.index.removeEverywhere(ChunkedSlotSet.fromArray([...touched]));
-    for (const slot of touched) if (shard.metadata.has(slot)) shard.index.put(slot, shard.metadata.get(slot) as JsonObject);
+    for (const slot of touched)
+      if (shard.metadata.has(slot)) shard.index.put(slot, shard.metadata.get(slot) as JsonObject);
     for (const filter of [...FILTERS, { new7: { $exists: true } }, { 'new8.deep8': 8 }]) shard.check(filter);
   });
 
@@ -286,13 +305,26 @@ describe('filter index, odd metadata', () => {
           for (const head of values) {
             const members = Object.entries({
               'a.b.c': whole,
-              a: { ...(tail === undefined ? {} : { 'b.c': tail }), ...(inner === undefined ? {} : { b: { c: inner } }) },
+              a: {
+                ...(tail === undefined ? {} : { 'b.c': tail }),
+                ...(inner === undefined ? {} : { b: { c: inner } }),
+              },
               'a.b': head === undefined ? undefined : { c: head },
             });
             shard.put(slot++, Object.fromEntries(members.filter(([, member]) => member !== undefined)) as JsonObject);
           }
     for (const path of ['a.b.c', 'a.b', 'b.c']) {
-      for (const value of [1, null, { c: 1 }, { $gte: 2 }, { $lt: 2 }, { $in: [2, null] }, { $ne: 1 }, { $exists: true }, { $nin: [null] }]) {
+      for (const value of [
+        1,
+        null,
+        { c: 1 },
+        { $gte: 2 },
+        { $lt: 2 },
+        { $in: [2, null] },
+        { $ne: 1 },
+        { $exists: true },
+        { $nin: [null] },
+      ]) {
         shard.check({ [path]: value });
         shard.check({ [path]: value, 'a.b': { $exists: false } });
       }
@@ -329,7 +361,8 @@ describe('filter index, odd metadata', () => {
 
   test('items with hundreds of keys of their own are bounded in memory, and found all the same', () => {
     const shard = new Shard();
-    const own = (slot: number): JsonObject => Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`own-${slot}-${i}`, i]));
+    const own = (slot: number): JsonObject =>
+      Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`own-${slot}-${i}`, i]));
     for (let slot = 0; slot < 900; slot++) shard.put(slot, { ...own(slot), common: slot % 3 });
     for (let slot = 900; slot < 1_000; slot++) shard.put(slot, { common: slot % 3 });
     expect(shard.check({ common: 1 })).toBe(333);

@@ -27,10 +27,16 @@ function placementOn(client: ShardNode['client']): ShardPlacement {
 async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
   const credentials = { secret: 'contract', tls: null };
-  const services = shardServices({ shards: new LocalNodeShards(node.client), clock: systemClock, logger: silentLogger });
+  const services = shardServices({
+    shards: new LocalNodeShards(node.client),
+    clock: systemClock,
+    logger: silentLogger,
+  });
   const server = new RpcServer({ services, ...credentials });
   const port = await server.listen('127.0.0.1:0');
-  const { routes, close: closeRoutes } = routesOf(new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1 }));
+  const { routes, close: closeRoutes } = routesOf(
+    new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1 }),
+  );
   const client = new GrpcShardClient({
     routes,
     placement: placementOn(node.client),
@@ -71,7 +77,11 @@ async function overFrames(): Promise<ClientUnderTest> {
   const thread = new RpcServer({ services: [reads], ...credentials, addressOf: () => address });
   const accept = thread.framesAcceptor(reads.frames);
   const version = { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] };
-  const server = new RpcServer({ services: shardServices({ shards, clock: systemClock, logger: silentLogger }), ...credentials, version });
+  const server = new RpcServer({
+    services: shardServices({ shards, clock: systemClock, logger: silentLogger }),
+    ...credentials,
+    version,
+  });
   const port = await server.listenBeside('127.0.0.1:0', (socket) => {
     socket.setNoDelay(true);
     socket.write(READS_WELCOME);
@@ -87,9 +97,17 @@ async function overFrames(): Promise<ClientUnderTest> {
   });
   // The first ones go the way that is there.
   const nowhere = { collectionUid: 'nowhere', shard: 0 };
-  const search: VectorSearch = { vector: Float32Array.of(1), k: 1, filter: null, effort: { type: 'calibrated' }, texts: false };
+  const search: VectorSearch = {
+    vector: Float32Array.of(1),
+    k: 1,
+    filter: null,
+    effort: { type: 'calibrated' },
+    texts: false,
+  };
   await eventually('searches come over frames', async () => {
-    await client.read(nowhere, 'search', search, { deadlineMs: systemClock.monotonicMs() + 10_000 }).catch(() => undefined);
+    await client
+      .read(nowhere, 'search', search, { deadlineMs: systemClock.monotonicMs() + 10_000 })
+      .catch(() => undefined);
     return searches > 0;
   });
   const close = async (): Promise<void> => {
@@ -102,16 +120,27 @@ async function overFrames(): Promise<ClientUnderTest> {
 }
 
 describeShardClient('searches over frames, to a node in this process', overFrames);
-describeShardClient('gRPC, to a node in this process', () => overGrpc((routes) => ({ routes, close: () => undefined })));
+describeShardClient('gRPC, to a node in this process', () =>
+  overGrpc((routes) => ({ routes, close: () => undefined })),
+);
 describeShardClient('gRPC, by the routes of another thread', () => overGrpc(ofAnotherThread));
 
 test('a filter that a node would not understand is not sent: not to read, and not in a write', async () => {
   const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: ['text-filters'] });
   const placement: ShardPlacement = { open: () => Promise.resolve(), drop: () => Promise.resolve() };
-  const client = new GrpcShardClient({ routes, placement, session: 'session', credentials: { secret: 'contract', tls: null }, clock: systemClock });
+  const client = new GrpcShardClient({
+    routes,
+    placement,
+    session: 'session',
+    credentials: { secret: 'contract', tls: null },
+    clock: systemClock,
+  });
   const shard = { collectionUid: 'c', shard: 0 };
   const call = { deadlineMs: systemClock.monotonicMs() + 60_000 };
-  const filter: Filter = { type: 'not', filter: { type: 'text', path: 'a', test: 'prefix', pattern: 'x', fold: false } };
+  const filter: Filter = {
+    type: 'not',
+    filter: { type: 'text', path: 'a', test: 'prefix', pattern: 'x', fold: false },
+  };
   const refused = { kind: 'unavailable', message: expect.stringContaining('earlier version') as string };
   await expect(client.read(shard, 'matches', { filter }, call)).rejects.toMatchObject(refused);
   await expect(client.write(shard, [{ type: 'delete', externalId: 'a', filter }], call)).rejects.toMatchObject(refused);

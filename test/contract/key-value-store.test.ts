@@ -16,7 +16,11 @@ function newFolder(): string {
 }
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-const put = (key: string | Buffer, value: string) => ({ type: 'put' as const, key: Buffer.from(key as string), value: Buffer.from(value) });
+const put = (key: string | Buffer, value: string) => ({
+  type: 'put' as const,
+  key: Buffer.from(key as string),
+  value: Buffer.from(value),
+});
 const del = (key: string) => ({ type: 'delete' as const, key: Buffer.from(key) });
 
 async function scanned(store: KeyValueStore, range: Partial<KeyRange> = {}): Promise<string[]> {
@@ -38,7 +42,12 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
   test('answers what was written, and undefined for what was not', async () => {
     await store.write([put('a', '1'), put('b', '2'), put('a', '3'), put('c', ''), del('b')], { sync: true });
     expect(await store.get(Buffer.from('a'))).toEqual(Buffer.from('3'));
-    expect(await store.getMany(['c', 'b', 'a', 'z'].map((key) => Buffer.from(key)))).toEqual([Buffer.alloc(0), undefined, Buffer.from('3'), undefined]);
+    expect(await store.getMany(['c', 'b', 'a', 'z'].map((key) => Buffer.from(key)))).toEqual([
+      Buffer.alloc(0),
+      undefined,
+      Buffer.from('3'),
+      undefined,
+    ]);
     expect(await store.getMany([])).toEqual([]);
   });
 
@@ -48,7 +57,9 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     packed.add(Buffer.from('a'), Buffer.from('1'));
     packed.add(Buffer.from('c'), Buffer.alloc(0));
     const entries = packed.take();
-    await store.write([put('a', '0'), put('c', '0'), { type: 'puts', entries }, del('b'), put('d', '4')], { sync: true });
+    await store.write([put('a', '0'), put('c', '0'), { type: 'puts', entries }, del('b'), put('d', '4')], {
+      sync: true,
+    });
     entries.fill(0);
     expect(await scanned(store)).toEqual(['a=1', 'c=', 'd=4']);
   });
@@ -60,7 +71,8 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
       { sync: false },
     );
     const found: number[][] = [];
-    for await (const page of store.scan({ from: Buffer.from([0]), to: Buffer.from([0xff]) })) found.push(...page.map((entry) => [...entry.key]));
+    for await (const page of store.scan({ from: Buffer.from([0]), to: Buffer.from([0xff]) }))
+      found.push(...page.map((entry) => [...entry.key]));
     expect(found).toEqual([[0x01], [0x01, 0xff], [0x7f], [0x80], [0xfe]]);
   });
 
@@ -70,12 +82,16 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
       { sync: false },
     );
     expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e') })).toEqual(['b=B', 'c=C', 'd=D']);
-    expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e'), reverse: true, limit: 2 })).toEqual(['d=D', 'c=C']);
+    expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e'), reverse: true, limit: 2 })).toEqual([
+      'd=D',
+      'c=C',
+    ]);
     expect(await scanned(store, { values: false, limit: 1 })).toEqual(['a=']);
     expect(await scanned(store, { limit: 0 })).toEqual([]);
     expect(await scanned(store, { from: Buffer.from('x'), to: Buffer.from('b') })).toEqual([]);
     const sizes: number[] = [];
-    for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 2 })) sizes.push(page.length);
+    for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 2 }))
+      sizes.push(page.length);
     expect(sizes).toEqual([2, 2, 1]);
   });
 
@@ -95,14 +111,18 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     const ofRound = (round: number) => keys.map((key) => put(key, `${round}`));
     await store.write(ofRound(0), { sync: false });
     for (let round = 1; round <= 200; round++) {
-      const [values] = await Promise.all([store.getMany(keys.map((key) => Buffer.from(key))), store.write(ofRound(round), { sync: false })]);
+      const [values] = await Promise.all([
+        store.getMany(keys.map((key) => Buffer.from(key))),
+        store.write(ofRound(round), { sync: false }),
+      ]);
       expect(new Set(values.map(String))).toEqual(new Set([`${round - 1}`]));
     }
   });
 
   test('a snapshot shows the state at its call until it is freed', async () => {
     const asked = (keys: string[]): Buffer[] => keys.map((key) => Buffer.from(key));
-    const shown = async (from: Pick<KeyValueStore, 'getMany'>): Promise<string[]> => (await from.getMany(asked(['a', 'b', 'c', 'd']))).map(String);
+    const shown = async (from: Pick<KeyValueStore, 'getMany'>): Promise<string[]> =>
+      (await from.getMany(asked(['a', 'b', 'c', 'd']))).map(String);
     await store.write([put('a', '1'), put('b', '1'), put('c', '1')], { sync: false });
     const first = store.snapshot();
     await store.write([put('a', '2'), del('b'), put('d', '2')], { sync: false });
@@ -252,7 +272,10 @@ describe('RocksKeyValueStore', () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'LOCK'), { recursive: true });
     const refusal = await RocksKeyValueStore.open(folder).catch((error: Error) => error);
-    expect(refusal).toMatchObject({ kind: 'storage_failed', message: expect.stringMatching(/cannot be opened: .*LOCK: Is a directory/) });
+    expect(refusal).toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringMatching(/cannot be opened: .*LOCK: Is a directory/),
+    });
     rmdirSync(join(folder, 'LOCK'));
     await (await RocksKeyValueStore.open(folder)).close();
   });

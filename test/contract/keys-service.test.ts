@@ -62,7 +62,14 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
 
   test('a created key is in force at once and shown with its secret only once', async () => {
     const created = await keys.create({ name: 'reader', role: 'readonly', expiresInDays: null });
-    expect(created).toMatchObject({ id: 2, name: 'reader', role: 'readonly', isActive: true, expiresAt: null, lastUsedAt: null });
+    expect(created).toMatchObject({
+      id: 2,
+      name: 'reader',
+      role: 'readonly',
+      isActive: true,
+      expiresAt: null,
+      lastUsedAt: null,
+    });
     expect(created.key).toMatch(/^qv_[A-Za-z0-9_-]{49}$/);
     expect(keys.authenticate(created.key)).toMatchObject({ id: 2, role: 'readonly' });
     const shown = JSON.stringify([await keys.list(), await keys.get(2), keys.authenticate(created.key)]);
@@ -77,9 +84,12 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
     for (const secret of [ADMIN_SECRET, created.key, rotated.key]) expect(stored).not.toContain(secret);
   });
 
-  test.each(['', 'qv_', 'the-secret-of-key-2', 'THE-SECRET-OF-KEY-1', 'the-secret-of-key-1 ', '__proto__', 'ключ'])('%j is nobody', (secret) => {
-    expect(keys.authenticate(secret)).toBeNull();
-  });
+  test.each(['', 'qv_', 'the-secret-of-key-2', 'THE-SECRET-OF-KEY-1', 'the-secret-of-key-1 ', '__proto__', 'ключ'])(
+    '%j is nobody',
+    (secret) => {
+      expect(keys.authenticate(secret)).toBeNull();
+    },
+  );
 
   test('ids rise and are never given again', async () => {
     const first = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
@@ -90,7 +100,9 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
   });
 
   test('keys made at the same time get ids of their own', async () => {
-    const made = await Promise.all(Array.from({ length: 20 }, (_, i) => keys.create({ name: `key ${i}`, role: 'readwrite', expiresInDays: null })));
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => keys.create({ name: `key ${i}`, role: 'readwrite', expiresInDays: null })),
+    );
     expect(new Set(made.map((key) => key.id)).size).toBe(20);
     expect((await keys.list()).map((key) => key.id)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
     for (const { id, key } of made) expect(keys.authenticate(key)?.id).toBe(id);
@@ -108,9 +120,17 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
 
   test('name, role and activity can be changed, one or all', async () => {
     const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
-    expect(await keys.update(id, { role: 'readwrite' })).toMatchObject({ name: 'a', role: 'readwrite', isActive: true });
+    expect(await keys.update(id, { role: 'readwrite' })).toMatchObject({
+      name: 'a',
+      role: 'readwrite',
+      isActive: true,
+    });
     expect(keys.authenticate(key)?.role).toBe('readwrite');
-    expect(await keys.update(id, { name: 'b', isActive: false })).toMatchObject({ name: 'b', role: 'readwrite', isActive: false });
+    expect(await keys.update(id, { name: 'b', isActive: false })).toMatchObject({
+      name: 'b',
+      role: 'readwrite',
+      isActive: false,
+    });
     expect(keys.authenticate(key)).toBeNull();
     expect(await keys.update(id, { isActive: true })).toMatchObject({ name: 'b', isActive: true });
     expect(keys.authenticate(key)?.id).toBe(id);
@@ -132,14 +152,19 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
     expect(previousExpiresAt).toBe('2024-05-06T07:09:09.010Z');
     expect([keys.authenticate(first)?.id, keys.authenticate(second)?.id]).toEqual([id, id]);
     const { key: third } = await keys.rotate(id, 60);
-    expect([keys.authenticate(first), keys.authenticate(second)?.id, keys.authenticate(third)?.id]).toEqual([null, id, id]);
+    expect([keys.authenticate(first), keys.authenticate(second)?.id, keys.authenticate(third)?.id]).toEqual([
+      null,
+      id,
+      id,
+    ]);
     clock.advance(59_999);
     expect(keys.authenticate(second)?.id).toBe(id);
     clock.advance(1);
     expect([keys.authenticate(second), keys.authenticate(third)?.id]).toEqual([null, id]);
     await keys.update(id, { isActive: false });
     expect(keys.authenticate(third)).toBeNull();
-    for (const seconds of [-1, 0.5, 2_592_001]) await expect(keys.rotate(id, seconds)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    for (const seconds of [-1, 0.5, 2_592_001])
+      await expect(keys.rotate(id, seconds)).rejects.toMatchObject({ kind: 'invalid_parameter' });
   });
 
   test('an overlap does not outlive the key', async () => {
@@ -162,7 +187,12 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
     expect(await keys.get(id)).toMatchObject({ role: 'readonly', ...limits });
     expect(keys.authenticate(key)).toMatchObject({ role: 'readonly', ...limits });
     expect(await keys.update(id, { name: 'b', collections: null })).toMatchObject({ ...limits, collections: null });
-    expect(await keys.update(id, { allowedNetworks: null, rateLimitPerMinute: null })).toMatchObject({ collections: null, allowedNetworks: null, rateLimitPerMinute: null, quota: limits.quota });
+    expect(await keys.update(id, { allowedNetworks: null, rateLimitPerMinute: null })).toMatchObject({
+      collections: null,
+      allowedNetworks: null,
+      rateLimitPerMinute: null,
+      quota: limits.quota,
+    });
     expect(opened.withQuota()).toEqual([{ id, quota: limits.quota }]);
     expect(await keys.update(id, { quota: null })).toMatchObject({ quota: null });
     expect(opened.withQuota()).toEqual([]);
@@ -170,9 +200,13 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
 
   test('an end is set, moved and taken away, and counts from the change', async () => {
     const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
-    expect(await keys.update(id, { expiresInDays: 1 })).toMatchObject({ expiresAt: new Date(clock.wallMs() + DAY_MS).toISOString() });
+    expect(await keys.update(id, { expiresInDays: 1 })).toMatchObject({
+      expiresAt: new Date(clock.wallMs() + DAY_MS).toISOString(),
+    });
     clock.advance(DAY_MS - 1);
-    expect(await keys.update(id, { name: 'b' })).toMatchObject({ expiresAt: new Date(clock.wallMs() + 1).toISOString() });
+    expect(await keys.update(id, { name: 'b' })).toMatchObject({
+      expiresAt: new Date(clock.wallMs() + 1).toISOString(),
+    });
     clock.advance(1);
     expect(keys.authenticate(key)).toBeNull();
     expect(await keys.update(id, { expiresInDays: null })).toMatchObject({ expiresAt: null });
@@ -193,14 +227,25 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
     ['half a request', { rateLimitPerMinute: 0.5 }, /rate_limit_per_minute/],
   ])('%s is refused', async (_title, fields, message) => {
     const { id } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
-    await expect(keys.create({ name: 'b', role: 'readonly', expiresInDays: null, ...fields } as NewKey)).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(message) });
+    await expect(
+      keys.create({ name: 'b', role: 'readonly', expiresInDays: null, ...fields } as NewKey),
+    ).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(message) });
     await expect(keys.update(id, fields as KeyChange)).rejects.toMatchObject({ kind: 'invalid_parameter' });
-    for (const limit of [{ collections: [{ name: 'a' }] }, { allowedNetworks: ['::1'] }, { quota: { items: 1, bytes: null, period: 'day' as const } }])
+    for (const limit of [
+      { collections: [{ name: 'a' }] },
+      { allowedNetworks: ['::1'] },
+      { quota: { items: 1, bytes: null, period: 'day' as const } },
+    ])
       await expect(keys.update(1, limit)).rejects.toMatchObject({ kind: 'invalid_parameter' });
   });
 
   test('the entry of a limited key gives an earlier version, which knows no limits, no role', async () => {
-    const { id } = await keys.create({ name: 'a', role: 'readwrite', expiresInDays: null, collections: [{ name: 'a' }] });
+    const { id } = await keys.create({
+      name: 'a',
+      role: 'readwrite',
+      expiresInDays: null,
+      collections: [{ name: 'a' }],
+    });
     const roleStored = async (): Promise<string> => JSON.parse((await store.get(`/q/keys/${id}`))?.value ?? '').role;
     expect(await roleStored()).toBe('limited');
     await keys.update(id, { collections: null });
@@ -229,7 +274,11 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
   test.each([
     ['a blank name', { name: ' \t', role: 'admin', expiresInDays: null }, /name must not be blank/],
     ['an endless name', { name: 'n'.repeat(256), role: 'admin', expiresInDays: null }, /name is longer than 255/],
-    ['an unknown role', { name: 'a', role: 'owner', expiresInDays: null }, /role must be one of admin, readwrite, readonly/],
+    [
+      'an unknown role',
+      { name: 'a', role: 'owner', expiresInDays: null },
+      /role must be one of admin, readwrite, readonly/,
+    ],
     ['a role from the prototype', { name: 'a', role: 'constructor', expiresInDays: null }, /role/],
     ['no day', { name: 'a', role: 'admin', expiresInDays: 0 }, /expires_in_days/],
     ['half a day', { name: 'a', role: 'admin', expiresInDays: 1.5 }, /expires_in_days/],
@@ -242,17 +291,27 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
 
   test('a bad change is refused as a whole', async () => {
     const { id } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
-    await expect(keys.update(id, { name: 'b', role: 'owner' as Role })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    await expect(keys.update(id, { name: 'b', role: 'owner' as Role })).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+    });
     await expect(keys.update(id, { name: '', role: 'admin' })).rejects.toMatchObject({ kind: 'invalid_parameter' });
     expect(await keys.get(id)).toMatchObject({ name: 'a', role: 'readonly' });
   });
 
   test('key 1 cannot be deleted, demoted, switched off or renamed, but rotated', async () => {
-    for (const change of [{ role: 'readonly' as const }, { role: 'readwrite' as const }, { isActive: false }, { name: 'other' }]) {
+    for (const change of [
+      { role: 'readonly' as const },
+      { role: 'readwrite' as const },
+      { isActive: false },
+      { name: 'other' },
+    ]) {
       await expect(keys.update(1, change)).rejects.toMatchObject({ kind: 'invalid_parameter' });
     }
     await expect(keys.delete(1)).rejects.toMatchObject({ kind: 'invalid_parameter' });
-    expect(await keys.update(1, { role: 'admin', isActive: true, name: 'default' })).toMatchObject({ id: 1, role: 'admin' });
+    expect(await keys.update(1, { role: 'admin', isActive: true, name: 'default' })).toMatchObject({
+      id: 1,
+      role: 'admin',
+    });
     const rotated = await keys.rotate(1);
     expect(keys.authenticate(ADMIN_SECRET)).toBeNull();
     expect(keys.authenticate(rotated.key)?.id).toBe(1);

@@ -5,8 +5,16 @@ import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 
 /** What every KeywordIndex does. */
 describe.each([
-  { name: 'Bm25KeywordIndex', create: () => new Bm25KeywordIndex(), load: (bytes: Buffer) => Bm25KeywordIndex.load(bytes) },
-  { name: 'PlainKeywordIndex', create: () => new PlainKeywordIndex(), load: (bytes: Buffer) => PlainKeywordIndex.load(bytes) },
+  {
+    name: 'Bm25KeywordIndex',
+    create: () => new Bm25KeywordIndex(),
+    load: (bytes: Buffer) => Bm25KeywordIndex.load(bytes),
+  },
+  {
+    name: 'PlainKeywordIndex',
+    create: () => new PlainKeywordIndex(),
+    load: (bytes: Buffer) => PlainKeywordIndex.load(bytes),
+  },
 ])('$name', ({ create, load }) => {
   const filled = (texts: Record<number, string>): KeywordIndex => {
     const index: KeywordIndex = create();
@@ -26,7 +34,12 @@ describe.each([
   });
 
   test('documents that hold rarer terms, more often, in less text come first', () => {
-    const index = filled({ 1: 'common common rare', 2: 'common', 3: 'common and much other text beside it', 4: 'nothing of it' });
+    const index = filled({
+      1: 'common common rare',
+      2: 'common',
+      3: 'common and much other text beside it',
+      4: 'nothing of it',
+    });
     expect(find(index, ['rare', 'common'])).toEqual([1, 2, 3]);
   });
 
@@ -61,11 +74,17 @@ describe.each([
   });
 
   test('however many slots tie, the first by name are found', () => {
-    const index = filled(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [i, i % 1000 === 0 ? 'a a' : 'a b'])));
+    const index = filled(
+      Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [i, i % 1000 === 0 ? 'a a' : 'a b'])),
+    );
     const nameOf = (slot: number): string => String((slot * 7919) % 5000).padStart(4, '0');
-    const slots = Array.from({ length: 5000 }, (_, i) => i).sort((x, y) => Number(y % 1000 === 0) - Number(x % 1000 === 0) || (nameOf(x) < nameOf(y) ? -1 : 1));
+    const slots = Array.from({ length: 5000 }, (_, i) => i).sort(
+      (x, y) => Number(y % 1000 === 0) - Number(x % 1000 === 0) || (nameOf(x) < nameOf(y) ? -1 : 1),
+    );
     for (const k of [1, 7, 300, 4999]) {
-      expect([...index.search(['a'], index.statistics(['a']), { k, allowed: null, nameOf }).slots]).toEqual(slots.slice(0, k));
+      expect([...index.search(['a'], index.statistics(['a']), { k, allowed: null, nameOf }).slots]).toEqual(
+        slots.slice(0, k),
+      );
     }
   });
 
@@ -95,10 +114,18 @@ describe.each([
     index.remove(2);
     index.remove(2);
     index.remove(77);
-    expect(index.statistics(['beta', 'gamma'])).toEqual({ documentCount: 1, totalLength: 2, documentFrequencies: [1, 0] });
+    expect(index.statistics(['beta', 'gamma'])).toEqual({
+      documentCount: 1,
+      totalLength: 2,
+      documentFrequencies: [1, 0],
+    });
     expect(find(index, ['gamma', 'beta'])).toEqual([1]);
     index.put(2, 'gamma');
-    expect(index.statistics(['beta', 'gamma'])).toEqual({ documentCount: 2, totalLength: 3, documentFrequencies: [1, 1] });
+    expect(index.statistics(['beta', 'gamma'])).toEqual({
+      documentCount: 2,
+      totalLength: 3,
+      documentFrequencies: [1, 1],
+    });
     index.removeEverywhere(ChunkedSlotSet.fromArray([1, 2, 3]));
     expect(index.statistics(['beta'])).toEqual({ documentCount: 0, totalLength: 0, documentFrequencies: [0] });
   });
@@ -110,7 +137,12 @@ describe.each([
   });
 
   test('frequencies and lengths beyond small numbers are exact', () => {
-    const index = filled({ 1: 'x '.repeat(254), 2: 'x '.repeat(255), 3: 'x '.repeat(300_000), 4: `y ${'x '.repeat(70_000)}` });
+    const index = filled({
+      1: 'x '.repeat(254),
+      2: 'x '.repeat(255),
+      3: 'x '.repeat(300_000),
+      4: `y ${'x '.repeat(70_000)}`,
+    });
     const plain = new PlainKeywordIndex();
     for (const [slot, text] of [
       [1, 'x '.repeat(254)],

@@ -13,7 +13,13 @@ import {
 } from '../../shared/contract/shard/shard-client';
 import type { MetadataPlace } from '../../shared/contract/shard/metadata-place';
 import type { VectorPlace } from '../../shared/contract/vector/vector-place';
-import { type Hit, LEFT_OUT, type RequestOf, type StoredItem, type VectorSearch } from '../../shared/contract/shard/shard-read';
+import {
+  type Hit,
+  LEFT_OUT,
+  type RequestOf,
+  type StoredItem,
+  type VectorSearch,
+} from '../../shared/contract/shard/shard-read';
 import { sampleKey } from '../../shared/contract/shard/sample-key';
 import { METRICS, type Metric, scoreOf } from '../../shared/contract/vector/metric';
 
@@ -27,7 +33,15 @@ const IN_TIME = (): CallOptions => ({ deadlineMs: performance.now() + 30_000 });
 const DIM = 4;
 
 function put(externalId: string, vector: number[], more: Partial<UpsertOperation> = {}): UpsertOperation {
-  return { type: 'upsert', externalId, vector: Float32Array.from(vector), stamp: 1000, metadata: undefined, text: undefined, ...more };
+  return {
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.from(vector),
+    stamp: 1000,
+    metadata: undefined,
+    text: undefined,
+    ...more,
+  };
 }
 
 function remove(externalId: string): WriteOperation {
@@ -35,17 +49,28 @@ function remove(externalId: string): WriteOperation {
 }
 
 function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch {
-  return { vector: Float32Array.from(vector), k: 10, filter: null, effort: { type: 'calibrated' }, texts: false, ...more };
+  return {
+    vector: Float32Array.from(vector),
+    k: 10,
+    filter: null,
+    effort: { type: 'calibrated' },
+    texts: false,
+    ...more,
+  };
 }
 
 /**
- * What every ShardClient promises (shared/contract/shard/shard-client.ts). `isBounded`: it heeds what a request says of bytes and of
- * writes a second, as all but the plain one do.
+ * What every ShardClient promises (shared/contract/shard/shard-client.ts). `isBounded`: it heeds what a request says of
+ * bytes and of writes a second, as all but the plain one do.
  */
 export function describeShardClient(
   name: string,
   make: () => Promise<ClientUnderTest>,
-  { isBounded = true, metadata, vectors }: { isBounded?: boolean; metadata?: MetadataPlace; vectors?: VectorPlace } = {},
+  {
+    isBounded = true,
+    metadata,
+    vectors,
+  }: { isBounded?: boolean; metadata?: MetadataPlace; vectors?: VectorPlace } = {},
 ): void {
   describe(`ShardClient: ${name}`, () => {
     let under: ClientUnderTest;
@@ -59,22 +84,46 @@ export function describeShardClient(
     afterEach(() => under.close());
 
     async function opened(options: { dim?: number; metric?: Metric } = {}): Promise<ShardSpec> {
-      const spec: ShardSpec = { collectionUid: `uid-${++specs}`, shard: 0, dim: options.dim ?? DIM, metric: options.metric ?? 'cosine', ...(metadata && { metadata }), ...(vectors && { vectors }) };
+      const spec: ShardSpec = {
+        collectionUid: `uid-${++specs}`,
+        shard: 0,
+        dim: options.dim ?? DIM,
+        metric: options.metric ?? 'cosine',
+        ...(metadata && { metadata }),
+        ...(vectors && { vectors }),
+      };
       await client.make(spec);
       return spec;
     }
 
-    const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME()).then(({ outcomes }) => outcomes);
-    const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> => (await client.read(id, 'fetch', { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
-    const searchIds = async (id: ShardId, request: VectorSearch) => (await client.read(id, 'search', request, IN_TIME())).hits.map((hit) => hit.externalId);
-    const scanned = (id: ShardId, request: Partial<RequestOf<'scan'>> = {}) => client.read(id, 'scan', { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
+    const write = (id: ShardId, ...operations: WriteOperation[]) =>
+      client.write(id, operations, IN_TIME()).then(({ outcomes }) => outcomes);
+    const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> =>
+      (await client.read(id, 'fetch', { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
+    const searchIds = async (id: ShardId, request: VectorSearch) =>
+      (await client.read(id, 'search', request, IN_TIME())).hits.map((hit) => hit.externalId);
+    const scanned = (id: ShardId, request: Partial<RequestOf<'scan'>> = {}) =>
+      client.read(id, 'scan', { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
 
     describe('writes', () => {
       test('answer one outcome per operation, in order, as if applied one by one', async () => {
         const id = await opened();
         expect(await write(id, put('a', [1, 0, 0, 0]), put('b', [0, 1, 0, 0]))).toEqual(['inserted', 'inserted']);
-        expect(await write(id, remove('b'), put('a', [0, 0, 1, 0]), remove('nobody'))).toEqual(['deleted', 'updated', 'absent']);
-        expect(await write(id, put('c', [1, 1, 0, 0]), put('c', [0, 1, 1, 0]), remove('c'), remove('c'), put('c', [0, 0, 1, 1]))).toEqual(['inserted', 'updated', 'deleted', 'absent', 'inserted']);
+        expect(await write(id, remove('b'), put('a', [0, 0, 1, 0]), remove('nobody'))).toEqual([
+          'deleted',
+          'updated',
+          'absent',
+        ]);
+        expect(
+          await write(
+            id,
+            put('c', [1, 1, 0, 0]),
+            put('c', [0, 1, 1, 0]),
+            remove('c'),
+            remove('c'),
+            put('c', [0, 0, 1, 1]),
+          ),
+        ).toEqual(['inserted', 'updated', 'deleted', 'absent', 'inserted']);
         expect((await fetchOne(id, 'c'))?.vector).toEqual(Float32Array.of(0, 0, 1, 1));
         expect(await write(id)).toEqual([]);
         expect(await client.read(id, 'count', null, IN_TIME())).toBe(2);
@@ -84,7 +133,13 @@ export function describeShardClient(
         const id = await opened();
         await write(id, put('a', [1, 0, 0, 0], { stamp: 7, metadata: '{"n":1}', text: 'first words' }));
         await write(id, put('a', [0, 1, 0, 0], { stamp: 9 }));
-        expect(await fetchOne(id, 'a')).toEqual({ externalId: 'a', stamp: 7, metadata: '{"n":1}', text: 'first words', vector: Float32Array.of(0, 1, 0, 0) });
+        expect(await fetchOne(id, 'a')).toEqual({
+          externalId: 'a',
+          stamp: 7,
+          metadata: '{"n":1}',
+          text: 'first words',
+          vector: Float32Array.of(0, 1, 0, 0),
+        });
         await write(id, put('a', [0, 1, 0, 0], { stamp: 9, metadata: '{}' }));
         expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 7, metadata: '{}', text: 'first words' });
         await write(id, put('a', [0, 1, 0, 0], { stamp: 9, text: '' }));
@@ -94,7 +149,11 @@ export function describeShardClient(
       test('within one batch too; an item deleted and put again is a new one', async () => {
         const id = await opened();
         await write(id, put('a', [1, 0, 0, 0], { stamp: 7, metadata: '{"n":1}', text: 'words' }));
-        await write(id, put('a', [0, 1, 0, 0], { stamp: 8, metadata: '{"n":2}' }), put('a', [0, 0, 1, 0], { stamp: 9, text: 'other' }));
+        await write(
+          id,
+          put('a', [0, 1, 0, 0], { stamp: 8, metadata: '{"n":2}' }),
+          put('a', [0, 0, 1, 0], { stamp: 9, text: 'other' }),
+        );
         expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 7, metadata: '{"n":2}', text: 'other' });
         await write(id, remove('a'), put('a', [0, 0, 0, 1], { stamp: 11 }));
         expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 11, metadata: '{}', text: null });
@@ -105,22 +164,39 @@ export function describeShardClient(
         const id = await opened();
         const filter = parseFilter({ n: 1 }) ?? undefined;
         const removeMatching = (externalId: string): WriteOperation => ({ type: 'delete', externalId, filter });
-        await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'kept' }), put('b', [0, 1, 0, 0], { metadata: '{"n":2}' }), put('c', [0, 0, 1, 0], { metadata: '{"n":1}' }));
-        expect(await write(id, removeMatching('a'), removeMatching('b'), removeMatching('nobody'))).toEqual(['deleted', 'absent', 'absent']);
-        expect(await write(id, put('b', [0, 1, 0, 0], { metadata: '{"n":1}' }), put('c', [0, 0, 1, 0], { metadata: '{}' }), removeMatching('b'), removeMatching('c'))).toEqual([
-          'updated',
-          'updated',
+        await write(
+          id,
+          put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'kept' }),
+          put('b', [0, 1, 0, 0], { metadata: '{"n":2}' }),
+          put('c', [0, 0, 1, 0], { metadata: '{"n":1}' }),
+        );
+        expect(await write(id, removeMatching('a'), removeMatching('b'), removeMatching('nobody'))).toEqual([
           'deleted',
           'absent',
+          'absent',
         ]);
+        expect(
+          await write(
+            id,
+            put('b', [0, 1, 0, 0], { metadata: '{"n":1}' }),
+            put('c', [0, 0, 1, 0], { metadata: '{}' }),
+            removeMatching('b'),
+            removeMatching('c'),
+          ),
+        ).toEqual(['updated', 'updated', 'deleted', 'absent']);
         expect((await scanned(id)).map((item) => [item.externalId, item.metadata])).toEqual([['c', '{}']]);
       });
 
       test('give versions that rise with each change and never come back, not even with a new item of the id', async () => {
         const id = await opened();
         const version = async (externalId: string): Promise<number | undefined> =>
-          (await client.read(id, 'fetch', { externalIds: [externalId], vectors: false, versions: true }, IN_TIME()))[0]?.version;
-        const first = await client.write(id, [put('a', [1, 0, 0, 0], { stamp: 1000 }), put('b', [0, 1, 0, 0], { stamp: 1001 })], IN_TIME());
+          (await client.read(id, 'fetch', { externalIds: [externalId], vectors: false, versions: true }, IN_TIME()))[0]
+            ?.version;
+        const first = await client.write(
+          id,
+          [put('a', [1, 0, 0, 0], { stamp: 1000 }), put('b', [0, 1, 0, 0], { stamp: 1001 })],
+          IN_TIME(),
+        );
         expect(first).toEqual({ outcomes: ['inserted', 'inserted'], firstVersion: 1000, present: [] });
         expect([await version('a'), await version('b')]).toEqual([1000, 1001]);
         // Of a coordinator whose clock is behind.
@@ -133,30 +209,57 @@ export function describeShardClient(
           ['a', 1003],
         ]);
         expect((await scanned(id))[0]).not.toHaveProperty('version');
-        expect(await client.read(id, 'transfer', { after: 0, limit: 1 }, IN_TIME())).toMatchObject({ lastVersion: 1004 });
+        expect(await client.read(id, 'transfer', { after: 0, limit: 1 }, IN_TIME())).toMatchObject({
+          lastVersion: 1004,
+        });
       });
 
       test('with a condition are done only if the item is as expected, as a whole or not at all', async () => {
         const id = await opened();
         const { firstVersion } = await client.write(id, [put('a', [1, 0, 0, 0]), put('b', [0, 1, 0, 0])], IN_TIME());
         const attempt = (...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
-        expect(await attempt(put('c', [0, 0, 0, 1]), put('a', [9, 0, 0, 0], { expected: firstVersion + 1 }))).toMatchObject({ outcomes: ['withheld', 'conflict'], present: [firstVersion] });
-        expect(await attempt(put('a', [9, 0, 0, 0], { expected: NO_VERSION }), put('nobody', [1, 0, 0, 0], { expected: ANY_VERSION }))).toMatchObject({
+        expect(
+          await attempt(put('c', [0, 0, 0, 1]), put('a', [9, 0, 0, 0], { expected: firstVersion + 1 })),
+        ).toMatchObject({ outcomes: ['withheld', 'conflict'], present: [firstVersion] });
+        expect(
+          await attempt(
+            put('a', [9, 0, 0, 0], { expected: NO_VERSION }),
+            put('nobody', [1, 0, 0, 0], { expected: ANY_VERSION }),
+          ),
+        ).toMatchObject({
           outcomes: ['conflict', 'conflict'],
           present: [firstVersion, NO_VERSION],
         });
-        expect(await attempt({ ...remove('b'), expected: firstVersion } as WriteOperation)).toMatchObject({ outcomes: ['conflict'], present: [firstVersion + 1] });
+        expect(await attempt({ ...remove('b'), expected: firstVersion } as WriteOperation)).toMatchObject({
+          outcomes: ['conflict'],
+          present: [firstVersion + 1],
+        });
         // What is taken back of a write is taken back as a whole, and its operations see each other.
-        expect(await attempt(put('d', [1, 1, 0, 0]), remove('a'), put('d', [1, 1, 0, 0], { expected: ANY_VERSION }), put('d', [1, 1, 0, 0], { expected: 3 }))).toMatchObject({
+        expect(
+          await attempt(
+            put('d', [1, 1, 0, 0]),
+            remove('a'),
+            put('d', [1, 1, 0, 0], { expected: ANY_VERSION }),
+            put('d', [1, 1, 0, 0], { expected: 3 }),
+          ),
+        ).toMatchObject({
           outcomes: ['withheld', 'withheld', 'withheld', 'conflict'],
         });
         expect(await client.read(id, 'count', null, IN_TIME())).toBe(2);
         expect((await fetchOne(id, 'a'))?.vector).toEqual(Float32Array.of(1, 0, 0, 0));
         expect(
-          (await attempt(put('c', [0, 0, 0, 1], { expected: NO_VERSION }), put('a', [2, 0, 0, 0], { expected: firstVersion }), { ...remove('b'), expected: ANY_VERSION } as WriteOperation)).outcomes,
+          (
+            await attempt(
+              put('c', [0, 0, 0, 1], { expected: NO_VERSION }),
+              put('a', [2, 0, 0, 0], { expected: firstVersion }),
+              { ...remove('b'), expected: ANY_VERSION } as WriteOperation,
+            )
+          ).outcomes,
         ).toEqual(['inserted', 'updated', 'deleted']);
         // One that is alone keeps no other from being done.
-        expect(await attempt(put('a', [3, 0, 0, 0], { expected: 1, alone: true }), put('e', [1, 0, 0, 0]))).toMatchObject({ outcomes: ['conflict', 'inserted'] });
+        expect(
+          await attempt(put('a', [3, 0, 0, 0], { expected: 1, alone: true }), put('e', [1, 0, 0, 0])),
+        ).toMatchObject({ outcomes: ['conflict', 'inserted'] });
       });
 
       test('patch parts of an item, in the same batch too', async () => {
@@ -170,18 +273,40 @@ export function describeShardClient(
           ...more,
         });
         await write(id, put('a', [1, 2, 0, 0], { stamp: 7, metadata: '{"n":1,"deep":{"x":1}}', text: 'words' }));
-        expect(await write(id, patch('a', {}, '{"n":null,"deep":{"y":2}}'), patch('nobody', {}, '{"n":1}'))).toEqual(['updated', 'absent']);
-        expect(await fetchOne(id, 'a')).toEqual({ externalId: 'a', stamp: 7, metadata: '{"deep":{"x":1,"y":2}}', text: 'words', vector: Float32Array.of(1, 2, 0, 0) });
+        expect(await write(id, patch('a', {}, '{"n":null,"deep":{"y":2}}'), patch('nobody', {}, '{"n":1}'))).toEqual([
+          'updated',
+          'absent',
+        ]);
+        expect(await fetchOne(id, 'a')).toEqual({
+          externalId: 'a',
+          stamp: 7,
+          metadata: '{"deep":{"x":1,"y":2}}',
+          text: 'words',
+          vector: Float32Array.of(1, 2, 0, 0),
+        });
         const filter = parseFilter({ 'deep.y': 2 }) ?? undefined;
         expect(
-          await write(id, put('b', [0, 1, 0, 0]), patch('b', { text: 'other', vector: Float32Array.of(0, 0, 3, 0) }), patch('b', { filter }, '{"n":1}'), patch('a', { filter }, '{"n":1}')),
+          await write(
+            id,
+            put('b', [0, 1, 0, 0]),
+            patch('b', { text: 'other', vector: Float32Array.of(0, 0, 3, 0) }),
+            patch('b', { filter }, '{"n":1}'),
+            patch('a', { filter }, '{"n":1}'),
+          ),
         ).toEqual(['inserted', 'updated', 'absent', 'updated']);
-        expect(await fetchOne(id, 'b')).toMatchObject({ text: 'other', metadata: '{}', vector: Float32Array.of(0, 0, 3, 0) });
+        expect(await fetchOne(id, 'b')).toMatchObject({
+          text: 'other',
+          metadata: '{}',
+          vector: Float32Array.of(0, 0, 3, 0),
+        });
         expect(await fetchOne(id, 'a')).toMatchObject({ metadata: '{"deep":{"x":1,"y":2},"n":1}' });
-        expect(await write(id, patch('a', {}, JSON.stringify({ more: 'x'.repeat(99) })), patch('a', { metadata: { json: '{"new":1}', replaces: true, bytesMax: 100, fieldsMax: 10 } }))).toEqual([
-          'excess',
-          'updated',
-        ]);
+        expect(
+          await write(
+            id,
+            patch('a', {}, JSON.stringify({ more: 'x'.repeat(99) })),
+            patch('a', { metadata: { json: '{"new":1}', replaces: true, bytesMax: 100, fieldsMax: 10 } }),
+          ),
+        ).toEqual(['excess', 'updated']);
         expect((await fetchOne(id, 'a'))?.metadata).toBe('{"new":1}');
         expect(await searchIds(id, near([0, 0, 1, 0], { filter: parseFilter({ new: 1 }), k: 5 }))).toEqual(['a']);
         const { firstVersion, present } = await client.write(id, [patch('a', { expected: 1 }, '{}')], IN_TIME());
@@ -192,10 +317,13 @@ export function describeShardClient(
         const id = await opened();
         let expected = (await client.write(id, [put('a', [1, 0, 0, 0])], IN_TIME())).firstVersion;
         for (let round = 0; round < 5; round++) {
-          const results = await Promise.all(Array.from({ length: 8 }, (_, i) => client.write(id, [put('a', [i, 1, 0, 0], { expected })], IN_TIME())));
+          const results = await Promise.all(
+            Array.from({ length: 8 }, (_, i) => client.write(id, [put('a', [i, 1, 0, 0], { expected })], IN_TIME())),
+          );
           const done = results.filter(({ outcomes }) => outcomes[0] === 'updated');
           expect(done).toHaveLength(1);
-          for (const { outcomes, present } of results) if (outcomes[0] === 'conflict') expect(present).toEqual([done[0].firstVersion]);
+          for (const { outcomes, present } of results)
+            if (outcomes[0] === 'conflict') expect(present).toEqual([done[0].firstVersion]);
           expected = done[0].firstVersion;
         }
       });
@@ -210,16 +338,37 @@ export function describeShardClient(
           }),
         );
         expect(await client.read(id, 'count', null, IN_TIME())).toBe(40);
-        expect((await scanned(id)).map((item) => item.stamp)).toEqual(Array.from({ length: 60 }, (_, i) => i).filter((i) => i % 3 !== 0));
+        expect((await scanned(id)).map((item) => item.stamp)).toEqual(
+          Array.from({ length: 60 }, (_, i) => i).filter((i) => i % 3 !== 0),
+        );
       });
 
       test('keep ids, texts and metadata of every kind, to the last code unit', async () => {
         const id = await opened();
-        const ids = ['__proto__', 'constructor', 'é', 'e\u0301', '\ud83d\ude00', '\ud83d', '\ude00', ' ', 'a\u0000b', '中文/..', 'x'.repeat(512)];
+        const ids = [
+          '__proto__',
+          'constructor',
+          'é',
+          'e\u0301',
+          '\ud83d\ude00',
+          '\ud83d',
+          '\ude00',
+          ' ',
+          'a\u0000b',
+          '中文/..',
+          'x'.repeat(512),
+        ];
         const metadata = '{"__proto__":{"a":1},"s":"\\ud83d","n":1e300,"deep":[[{"k":[null]}]]}';
-        await write(id, ...ids.map((externalId, i) => put(externalId, [i + 1, 1, 0, 0], { stamp: i, metadata, text: `${externalId} \ud83d` })));
+        await write(
+          id,
+          ...ids.map((externalId, i) =>
+            put(externalId, [i + 1, 1, 0, 0], { stamp: i, metadata, text: `${externalId} \ud83d` }),
+          ),
+        );
         const found = await client.read(id, 'fetch', { externalIds: ids, vectors: false }, IN_TIME());
-        expect(found).toEqual(ids.map((externalId, i) => ({ externalId, stamp: i, metadata, text: `${externalId} \ud83d` })));
+        expect(found).toEqual(
+          ids.map((externalId, i) => ({ externalId, stamp: i, metadata, text: `${externalId} \ud83d` })),
+        );
         expect((await searchIds(id, near([1, 1, 0, 0], { k: 100 }))).sort()).toEqual([...ids].sort());
       });
     });
@@ -231,7 +380,10 @@ export function describeShardClient(
         await write(id, ...vectors.map((vector, i) => put(`v${i}`, vector)));
         const query = [0.3, -0.2, 0.9, 0.5];
         const expected = vectors
-          .map((vector, i) => ({ externalId: `v${i}`, score: scoreOf(metric, Float32Array.from(query), Float32Array.from(vector)) }))
+          .map((vector, i) => ({
+            externalId: `v${i}`,
+            score: scoreOf(metric, Float32Array.from(query), Float32Array.from(vector)),
+          }))
           .sort((a, b) => b.score - a.score)
           .slice(0, 10);
         for (const effort of [{ type: 'calibrated' }, { type: 'exact' }, { type: 'ef', ef: 64 }] as const) {
@@ -252,20 +404,30 @@ export function describeShardClient(
 
       test('finds exactly what the filter lets pass, and fewer than k only if fewer match', async () => {
         const id = await opened();
-        await write(id, ...Array.from({ length: 30 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i},"even":${i % 2 === 0}}` })));
+        await write(
+          id,
+          ...Array.from({ length: 30 }, (_, i) =>
+            put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i},"even":${i % 2 === 0}}` }),
+          ),
+        );
         const filter = parseFilter({ even: true, n: { $gte: 10 } });
         expect(await searchIds(id, near([1, 0, 0, 0], { k: 4, filter }))).toEqual(['v10', 'v12', 'v14', 'v16']);
         expect(await searchIds(id, near([1, 0, 0, 0], { k: 40, filter }))).toHaveLength(10);
         expect(await searchIds(id, near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toEqual([]);
-        const counted = async (given: Filter): Promise<number> => client.read(id, 'matches', { filter: given }, IN_TIME());
+        const counted = async (given: Filter): Promise<number> =>
+          client.read(id, 'matches', { filter: given }, IN_TIME());
         expect([await counted(filter!), await counted(parseFilter({ n: 'none' })!)]).toEqual([10, 0]);
       });
 
       test('tell how many vectors the shard has, whatever k, the filter and the matches', async () => {
         const id = await opened();
-        const countIn = async (request: VectorSearch) => (await client.read(id, 'search', request, IN_TIME())).vectorCount;
+        const countIn = async (request: VectorSearch) =>
+          (await client.read(id, 'search', request, IN_TIME())).vectorCount;
         expect(await countIn(near([1, 0, 0, 0]))).toBe(0);
-        await write(id, ...Array.from({ length: 12 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i}}` })));
+        await write(
+          id,
+          ...Array.from({ length: 12 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i}}` })),
+        );
         expect(await countIn(near([1, 0, 0, 0], { k: 3 }))).toBe(12);
         expect(await countIn(near([1, 0, 0, 0], { filter: parseFilter({ n: { $lt: 2 } }) }))).toBe(12);
         expect(await countIn(near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toBe(12);
@@ -280,7 +442,12 @@ export function describeShardClient(
         expect(await client.read(id, 'search', request, IN_TIME())).not.toHaveProperty('cost');
         const { cost } = await client.read(id, 'search', { ...request, counted: true }, IN_TIME());
         expect(cost!.scored + cost!.rescored).toBeGreaterThanOrEqual(12);
-        const exact = await client.read(id, 'search', { ...request, counted: true, effort: { type: 'exact' } }, IN_TIME());
+        const exact = await client.read(
+          id,
+          'search',
+          { ...request, counted: true, effort: { type: 'exact' } },
+          IN_TIME(),
+        );
         expect(exact.cost).toMatchObject({ scored: 0, rescored: 12 });
       });
 
@@ -351,23 +518,45 @@ export function describeShardClient(
       test('ranks by BM25 under the statistics given, leaving out items without a term', async () => {
         const id = await withDocuments();
         const statistics = await client.read(id, 'keywordStatistics', { terms: TERMS }, IN_TIME());
-        const hits = await client.read(id, 'keywordSearch', { terms: TERMS, statistics, k: 10, filter: null }, IN_TIME());
+        const hits = await client.read(
+          id,
+          'keywordSearch',
+          { terms: TERMS, statistics, k: 10, filter: null },
+          IN_TIME(),
+        );
         expect(hits.map((hit) => hit.externalId).sort()).toEqual(['meta', 'one', 'two']);
         expect(hits[0].externalId).toBe('one');
         expect(hits.map((hit) => hit.score)).toEqual([...hits.map((hit) => hit.score)].sort((a, b) => b - a));
         const rarer = { ...statistics, documentFrequencies: [3, 1] };
-        const reweighed = await client.read(id, 'keywordSearch', { terms: TERMS, statistics: rarer, k: 10, filter: null }, IN_TIME());
-        expect(reweighed.find((hit) => hit.externalId === 'meta')?.score).toBeGreaterThan(hits.find((hit) => hit.externalId === 'meta')?.score as number);
+        const reweighed = await client.read(
+          id,
+          'keywordSearch',
+          { terms: TERMS, statistics: rarer, k: 10, filter: null },
+          IN_TIME(),
+        );
+        expect(reweighed.find((hit) => hit.externalId === 'meta')?.score).toBeGreaterThan(
+          hits.find((hit) => hit.externalId === 'meta')?.score as number,
+        );
       });
 
       test('obeys filters, and orders ties by id where k cuts them', async () => {
         const id = await withDocuments();
         await write(id, ...['z', 'y', 'x'].map((externalId) => put(externalId, [1, 0, 0, 0], { text: 'owl' })));
         const statistics = await client.read(id, 'keywordStatistics', { terms: ['owl'] }, IN_TIME());
-        const owls = await client.read(id, 'keywordSearch', { terms: ['owl'], statistics, k: 2, filter: null }, IN_TIME());
+        const owls = await client.read(
+          id,
+          'keywordSearch',
+          { terms: ['owl'], statistics, k: 2, filter: null },
+          IN_TIME(),
+        );
         expect(owls.map((hit) => hit.externalId)).toEqual(['x', 'y']);
         const ofAll = await client.read(id, 'keywordStatistics', { terms: TERMS }, IN_TIME());
-        const tales = await client.read(id, 'keywordSearch', { terms: TERMS, statistics: ofAll, k: 10, filter: parseFilter({ kind: 'tale' }) }, IN_TIME());
+        const tales = await client.read(
+          id,
+          'keywordSearch',
+          { terms: TERMS, statistics: ofAll, k: 10, filter: parseFilter({ kind: 'tale' }) },
+          IN_TIME(),
+        );
         expect(tales.map((hit) => hit.externalId)).toEqual(['one', 'meta']);
       });
     });
@@ -375,7 +564,9 @@ export function describeShardClient(
     test('fetch answers in the order asked, null where absent, with vectors only when asked', async () => {
       const id = await opened();
       await write(id, put('a', [1, 2, 3, 4], { stamp: 5, text: 't' }), put('b', [4, 3, 2, 1], { stamp: 6 }));
-      expect(await client.read(id, 'fetch', { externalIds: ['b', 'nobody', 'a', 'b'], vectors: false }, IN_TIME())).toEqual([
+      expect(
+        await client.read(id, 'fetch', { externalIds: ['b', 'nobody', 'a', 'b'], vectors: false }, IN_TIME()),
+      ).toEqual([
         { externalId: 'b', stamp: 6, metadata: '{}', text: null },
         null,
         { externalId: 'a', stamp: 5, metadata: '{}', text: 't' },
@@ -388,7 +579,12 @@ export function describeShardClient(
     describe('scan', () => {
       test('goes through the items by stamp, then id, page by page', async () => {
         const id = await opened();
-        await write(id, put('late', [1, 0, 0, 0], { stamp: 30 }), put('b', [1, 0, 0, 0], { stamp: 20 }), put('a', [1, 0, 0, 0], { stamp: 20 }));
+        await write(
+          id,
+          put('late', [1, 0, 0, 0], { stamp: 30 }),
+          put('b', [1, 0, 0, 0], { stamp: 20 }),
+          put('a', [1, 0, 0, 0], { stamp: 20 }),
+        );
         await write(id, put('early', [1, 0, 0, 0], { stamp: 10 }), put('b', [0, 1, 0, 0], { stamp: 99 }));
         const order = ['early', 'a', 'b', 'late'];
         expect((await scanned(id)).map((item) => item.externalId)).toEqual(order);
@@ -409,19 +605,28 @@ export function describeShardClient(
         const id = await opened();
         await write(id, ...['a', 'b', 'c', 'd'].map((externalId, i) => put(externalId, [1, 0, 0, 0], { stamp: i })));
         await write(id, remove('b'), remove('c'), put('c', [1, 0, 0, 0], { stamp: 100 }));
-        expect((await scanned(id, { after: { stamp: 1, externalId: 'b' } })).map((item) => item.externalId)).toEqual(['d', 'c']);
+        expect((await scanned(id, { after: { stamp: 1, externalId: 'b' } })).map((item) => item.externalId)).toEqual([
+          'd',
+          'c',
+        ]);
       });
 
       test('with a filter fills each page with matches', async () => {
         const id = await opened();
-        const operations = Array.from({ length: 2500 }, (_, i) => put(`i${i}`, [1, 0, 0, 0], { stamp: i, metadata: `{"rare":${i % 100 === 7}}` }));
+        const operations = Array.from({ length: 2500 }, (_, i) =>
+          put(`i${i}`, [1, 0, 0, 0], { stamp: i, metadata: `{"rare":${i % 100 === 7}}` }),
+        );
         await write(id, ...operations);
         const filter = parseFilter({ rare: true });
         const first = await scanned(id, { filter, limit: 20 });
         expect(first.map((item) => item.stamp)).toEqual(Array.from({ length: 20 }, (_, i) => i * 100 + 7));
         const rest = await scanned(id, { filter, limit: 20, after: first[19] });
         expect(rest.map((item) => item.stamp)).toEqual([2007, 2107, 2207, 2307, 2407]);
-        const common = await scanned(id, { filter: parseFilter({ rare: false }), limit: 2400, after: { stamp: 1000, externalId: 'i1000' } });
+        const common = await scanned(id, {
+          filter: parseFilter({ rare: false }),
+          limit: 2400,
+          after: { stamp: 1000, externalId: 'i1000' },
+        });
         expect(common).toHaveLength(2500 - 1001 - 15);
       });
     });
@@ -436,49 +641,90 @@ export function describeShardClient(
         expect(page.length).toBeGreaterThanOrEqual(90);
         expect(page.length).toBeLessThan(200);
         expect(page.map((item) => item.externalId)).toEqual(names.slice(0, page.length));
-        expect(await scanned(id, { vectors: true, bytesMax, after: page.at(-1)! })).toMatchObject([{ externalId: `i${page.length}` }, ...page.slice(1).map(() => ({}))]);
-        const fetched = await client.read(id, 'fetch', { externalIds: ['nobody', ...names], vectors: true, bytesMax }, IN_TIME());
+        expect(await scanned(id, { vectors: true, bytesMax, after: page.at(-1)! })).toMatchObject([
+          { externalId: `i${page.length}` },
+          ...page.slice(1).map(() => ({})),
+        ]);
+        const fetched = await client.read(
+          id,
+          'fetch',
+          { externalIds: ['nobody', ...names], vectors: true, bytesMax },
+          IN_TIME(),
+        );
         expect(fetched.length).toBeLessThan(200);
         expect(fetched.map((item) => item?.externalId)).toEqual([undefined, ...names.slice(0, fetched.length - 1)]);
-        expect(await client.read(id, 'fetch', { externalIds: ['i0'], vectors: true, bytesMax: 1 }, IN_TIME())).toHaveLength(1);
+        expect(
+          await client.read(id, 'fetch', { externalIds: ['i0'], vectors: true, bytesMax: 1 }, IN_TIME()),
+        ).toHaveLength(1);
       });
 
       test('hits behind so many bytes have neither metadata nor texts, and are the same otherwise', async () => {
         const id = await opened();
         const names = Array.from({ length: 300 }, (_, i) => `i${i}`);
-        await write(id, ...names.map((name, i) => put(name, [1, i / 1000, 0, 0], { metadata: JSON.stringify({ long: 'y'.repeat(1000) }), text: `word ${'x'.repeat(1000)}` })));
+        await write(
+          id,
+          ...names.map((name, i) =>
+            put(name, [1, i / 1000, 0, 0], {
+              metadata: JSON.stringify({ long: 'y'.repeat(1000) }),
+              text: `word ${'x'.repeat(1000)}`,
+            }),
+          ),
+        );
         const bytesMax = 64 * 1024;
         const leftOut = ({ metadata, text = '' }: Hit): boolean => metadata === LEFT_OUT && text === '';
-        const contents = (hits: Hit[]): number => hits.reduce((sum, { metadata, text = '' }) => sum + metadata.length + text.length, 0);
+        const contents = (hits: Hit[]): number =>
+          hits.reduce((sum, { metadata, text = '' }) => sum + metadata.length + text.length, 0);
         const terms = ['word'];
         const statistics = await client.read(id, 'keywordStatistics', { terms }, IN_TIME());
         const lists: [Hit[], Hit[]][] = [];
         for (const texts of [false, true]) {
           for (const k of [200, 300]) {
             const request = near([1, 0, 0, 0], { k, texts });
-            lists.push([(await client.read(id, 'search', { ...request, bytesMax }, IN_TIME())).hits, (await client.read(id, 'search', request, IN_TIME())).hits]);
+            lists.push([
+              (await client.read(id, 'search', { ...request, bytesMax }, IN_TIME())).hits,
+              (await client.read(id, 'search', request, IN_TIME())).hits,
+            ]);
           }
         }
         const asked = { vector: Float32Array.of(1, 0, 0, 0), externalIds: names };
-        lists.push([await client.read(id, 'score', { ...asked, bytesMax }, IN_TIME()), await client.read(id, 'score', asked, IN_TIME())]);
+        lists.push([
+          await client.read(id, 'score', { ...asked, bytesMax }, IN_TIME()),
+          await client.read(id, 'score', asked, IN_TIME()),
+        ]);
         const keywords = { terms, statistics, k: 300, filter: null };
-        lists.push([await client.read(id, 'keywordSearch', { ...keywords, bytesMax }, IN_TIME()), await client.read(id, 'keywordSearch', keywords, IN_TIME())]);
+        lists.push([
+          await client.read(id, 'keywordSearch', { ...keywords, bytesMax }, IN_TIME()),
+          await client.read(id, 'keywordSearch', keywords, IN_TIME()),
+        ]);
         for (const [bounded, whole] of lists) {
           const first = bounded.findIndex(leftOut);
           expect(first).toBeGreaterThan(10);
           expect(bounded.slice(0, first)).toEqual(whole.slice(0, first));
           expect(bounded.slice(first).every(leftOut)).toBe(true);
-          expect(bounded.map(({ externalId, score }) => [externalId, score])).toEqual(whole.map(({ externalId, score }) => [externalId, score]));
+          expect(bounded.map(({ externalId, score }) => [externalId, score])).toEqual(
+            whole.map(({ externalId, score }) => [externalId, score]),
+          );
           expect(contents(bounded)).toBeLessThan(bytesMax + 10_000);
         }
         // Few hits come whole, whatever the bound.
-        expect((await client.read(id, 'search', near([1, 0, 0, 0], { k: 20, bytesMax }), IN_TIME())).hits.some(leftOut)).toBe(false);
+        expect(
+          (await client.read(id, 'search', near([1, 0, 0, 0], { k: 20, bytesMax }), IN_TIME())).hits.some(leftOut),
+        ).toBe(false);
       });
 
       test('a fetch with a filter answers no item that does not pass it', async () => {
         const id = await opened();
-        await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}' }), put('b', [1, 0, 0, 0], { metadata: '{"n":2}' }));
-        const fetched = await client.read(id, 'fetch', { externalIds: ['a', 'b', 'c'], vectors: false, filter: parseFilter({ n: 2 })! }, IN_TIME());
+        await write(
+          id,
+          put('a', [1, 0, 0, 0], { metadata: '{"n":1}' }),
+          put('b', [1, 0, 0, 0], { metadata: '{"n":2}' }),
+        );
+        const fetched = await client.read(
+          id,
+          'fetch',
+          { externalIds: ['a', 'b', 'c'], vectors: false, filter: parseFilter({ n: 2 })! },
+          IN_TIME(),
+        );
         expect(fetched.map((item) => item?.externalId)).toEqual([undefined, 'b', undefined]);
       });
 
@@ -492,8 +738,12 @@ export function describeShardClient(
         // Half a second for the ten.
         expect(performance.now() - startMs).toBeGreaterThanOrEqual(490);
         const order: string[] = [];
-        const client1 = write(id, put('c', [1, 0, 0, 0]), put('d', [1, 0, 0, 0]), put('e', [1, 0, 0, 0])).then(() => write(id, put('f', [1, 0, 0, 0])).then(() => order.push('client')));
-        const driver = write(id, { type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 1 }).then(() => order.push('driver'));
+        const client1 = write(id, put('c', [1, 0, 0, 0]), put('d', [1, 0, 0, 0]), put('e', [1, 0, 0, 0])).then(() =>
+          write(id, put('f', [1, 0, 0, 0])).then(() => order.push('client')),
+        );
+        const driver = write(id, { type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 1 }).then(() =>
+          order.push('driver'),
+        );
         await Promise.all([client1, driver]);
         expect(order).toEqual(['driver', 'client']);
       });
@@ -503,7 +753,9 @@ export function describeShardClient(
       const id = await opened();
       await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'words' }));
       for (const filter of [null, parseFilter({ n: 1 })]) {
-        expect(await scanned(id, { filter, texts: false })).toEqual([{ externalId: 'a', stamp: 1000, metadata: '{"n":1}', text: null }]);
+        expect(await scanned(id, { filter, texts: false })).toEqual([
+          { externalId: 'a', stamp: 1000, metadata: '{"n":1}', text: null },
+        ]);
         expect(await scanned(id, { filter })).toMatchObject([{ text: 'words' }]);
       }
     });
@@ -512,43 +764,75 @@ export function describeShardClient(
       const id = await opened();
       const empty = { items: 0, present: [false], forms: [], names: [] };
       expect(await client.read(id, 'fields', { paths: ['a'], dates: [] }, IN_TIME())).toEqual(empty);
-      const kinds = [{ a: null, 'x.y': 1, o: { in: { er: [1] } } }, { when: '2024-01-01' }, { when: ['2024-01-01T00:00:00+02:00', 3], list: [{ z: 1 }], '\ud800': 1 }];
-      await write(id, ...kinds.map((metadata, i) => put(`i${i}`, [1, i, 0, 0], { metadata: JSON.stringify(metadata) })));
+      const kinds = [
+        { a: null, 'x.y': 1, o: { in: { er: [1] } } },
+        { when: '2024-01-01' },
+        { when: ['2024-01-01T00:00:00+02:00', 3], list: [{ z: 1 }], '\ud800': 1 },
+      ];
+      await write(
+        id,
+        ...kinds.map((metadata, i) => put(`i${i}`, [1, i, 0, 0], { metadata: JSON.stringify(metadata) })),
+      );
       const paths = ['a', 'x.y', 'x', 'o', 'o.in.er', 'o.er', 'when', 'list.z', '\ud800'];
       const answer = await client.read(id, 'fields', { paths, dates: ['when', 'a', 'none'] }, IN_TIME());
       expect(answer).toMatchObject({ items: 3, present: [true, true, false, true, true, false, true, false, true] });
       expect(answer.forms.map((forms) => forms.toSorted())).toEqual([['+02:00', 'no time'], [], []]);
       expect(answer.names.toSorted()).toEqual(['a', 'list', 'o', 'o.in', 'o.in.er', 'when', 'x.y', '\ud800']);
-      expect(await client.read(id, 'fields', { paths: ['a', 'when'], dates: [] }, IN_TIME())).toEqual({ items: 3, present: [true, true], forms: [], names: [] });
+      expect(await client.read(id, 'fields', { paths: ['a', 'when'], dates: [] }, IN_TIME())).toEqual({
+        items: 3,
+        present: [true, true],
+        forms: [],
+        names: [],
+      });
       await write(id, remove('i0'));
-      expect(await client.read(id, 'fields', { paths: ['a', 'o.in'], dates: [] }, IN_TIME())).toMatchObject({ items: 2, present: [false, false] });
+      expect(await client.read(id, 'fields', { paths: ['a', 'o.in'], dates: [] }, IN_TIME())).toMatchObject({
+        items: 2,
+        present: [false, false],
+      });
     });
 
     test('sample draws the least keys among the matches, and tells how many match', async () => {
       const id = await opened();
-      await write(id, ...Array.from({ length: 300 }, (_, i) => put(i % 7 === 0 ? `ünï-${i}\ud83d` : `item-${i}`, [1, i, 0, 0], { metadata: JSON.stringify({ odd: i % 2 === 1 }) })));
+      await write(
+        id,
+        ...Array.from({ length: 300 }, (_, i) =>
+          put(i % 7 === 0 ? `ünï-${i}\ud83d` : `item-${i}`, [1, i, 0, 0], {
+            metadata: JSON.stringify({ odd: i % 2 === 1 }),
+          }),
+        ),
+      );
       await write(id, ...Array.from({ length: 100 }, (_, i) => remove(`item-${i}`)), put('item-150', [0, 0, 1, 0]));
       const all = await scanned(id);
       for (const { size, odd } of [{ size: 1 }, { size: 40 }, { size: 1000 }, { size: 25, odd: true }]) {
-        const matching = all.filter(({ metadata }) => odd === undefined || (JSON.parse(metadata) as { odd?: boolean }).odd === odd);
+        const matching = all.filter(
+          ({ metadata }) => odd === undefined || (JSON.parse(metadata) as { odd?: boolean }).odd === odd,
+        );
         const filter = odd === undefined ? null : parseFilter({ odd });
         const { population, externalIds, keys } = await client.read(id, 'sample', { size, seed: 3, filter }, IN_TIME());
         const drawn = externalIds.map((externalId, i) => ({ externalId, key: keys[i] }));
         expect(population).toBe(matching.length);
-        const least = matching.map(({ externalId }) => ({ externalId, key: sampleKey(3, externalId) })).sort((a, b) => a.key - b.key);
+        const least = matching
+          .map(({ externalId }) => ({ externalId, key: sampleKey(3, externalId) }))
+          .sort((a, b) => a.key - b.key);
         expect(drawn.sort((a, b) => a.key - b.key)).toEqual(least.slice(0, drawn.length));
         expect(drawn.length).toBeGreaterThanOrEqual(Math.min(size, matching.length));
       }
     });
 
     test('a sample of an empty shard is empty', async () => {
-      expect(await client.read(await opened(), 'sample', { size: 5, seed: 0, filter: null }, IN_TIME())).toEqual({ population: 0, externalIds: [], keys: new Float64Array(0) });
+      expect(await client.read(await opened(), 'sample', { size: 5, seed: 0, filter: null }, IN_TIME())).toEqual({
+        population: 0,
+        externalIds: [],
+        keys: new Float64Array(0),
+      });
     });
 
     test('fetch leaves texts out when they are not asked for', async () => {
       const id = await opened();
       await write(id, put('a', [1, 0, 0, 0], { text: 'words' }));
-      expect((await client.read(id, 'fetch', { externalIds: ['a'], vectors: false, texts: false }, IN_TIME()))[0]?.text).toBeNull();
+      expect(
+        (await client.read(id, 'fetch', { externalIds: ['a'], vectors: false, texts: false }, IN_TIME()))[0]?.text,
+      ).toBeNull();
     });
 
     test('status tells counts and the highest stamp, and count agrees', async () => {
@@ -593,7 +877,18 @@ export function describeShardClient(
           () => client.read(id, 'search', near([1, 0, 0, 0]), IN_TIME()),
           () => client.read(id, 'score', { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['a'] }, IN_TIME()),
           () => client.read(id, 'keywordStatistics', { terms: ['a'] }, IN_TIME()),
-          () => client.read(id, 'keywordSearch', { terms: ['a'], statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] }, k: 1, filter: null }, IN_TIME()),
+          () =>
+            client.read(
+              id,
+              'keywordSearch',
+              {
+                terms: ['a'],
+                statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] },
+                k: 1,
+                filter: null,
+              },
+              IN_TIME(),
+            ),
           () => client.read(id, 'fetch', { externalIds: ['a'], vectors: false }, IN_TIME()),
           () => scanned(id),
           () => client.read(id, 'count', null, IN_TIME()),
@@ -607,14 +902,19 @@ export function describeShardClient(
         const id = await opened();
         const late = { deadlineMs: performance.now() - 1 };
         await expect(client.write(id, [put('a', [1, 0, 0, 0])], late)).rejects.toMatchObject({ kind: 'unavailable' });
-        await expect(client.read(id, 'search', near([1, 0, 0, 0]), late)).rejects.toMatchObject({ kind: 'unavailable' });
+        await expect(client.read(id, 'search', near([1, 0, 0, 0]), late)).rejects.toMatchObject({
+          kind: 'unavailable',
+        });
         await expect(client.read(id, 'count', null, late)).rejects.toMatchObject({ kind: 'unavailable' });
         expect(await client.read(id, 'count', null, IN_TIME())).toBe(0);
       });
 
       test('calls that run while their shard is dropped answer or fail not_found', async () => {
         const id = await opened();
-        await write(id, ...Array.from({ length: 200 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { stamp: i, text: `text ${i}` })));
+        await write(
+          id,
+          ...Array.from({ length: 200 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { stamp: i, text: `text ${i}` })),
+        );
         const running = Array.from({ length: 10 }, (_, i) => [
           client.read(id, 'search', near([1, 0, 0, 0], { texts: true }), IN_TIME()),
           client.read(id, 'fetch', { externalIds: ['v1', 'v2'], vectors: true }, IN_TIME()),

@@ -42,7 +42,9 @@ test.each([
       index.put(Uint32Array.of(slot), vector());
       const before = slot + 1;
       for (const effort of efforts) {
-        searches.push(index.search(vector(), { k: 20, effort, allowed: null }).then(({ slots }) => ({ before, found: [...slots] })));
+        searches.push(
+          index.search(vector(), { k: 20, effort, allowed: null }).then(({ slots }) => ({ before, found: [...slots] })),
+        );
       }
       // Some searches get a head start on the next put, most do not.
       if (slot % 2 === 1) await new Promise((wake) => setImmediate(wake));

@@ -20,11 +20,17 @@ type Open = (options: VectorIndexOptions, save: string | null) => Promise<Vector
 
 const IMPLEMENTATIONS: [string, Open][] = [
   ['plain', PlainVectorIndex.open],
-  ...QUANTIZATIONS.map((quantization): [string, Open] => [`disk, ${quantization}`, (options, save) => DiskVectorIndex.open({ segmentRows: 1000, ...options, quantization }, save)]),
+  ...QUANTIZATIONS.map((quantization): [string, Open] => [
+    `disk, ${quantization}`,
+    (options, save) => DiskVectorIndex.open({ segmentRows: 1000, ...options, quantization }, save),
+  ]),
   ...nativeBinding()
     .kernelNames()
     .flatMap((kernels) =>
-      QUANTIZATIONS.map((quantization): [string, Open] => [`native, ${kernels}, ${quantization}`, (options, save) => NativeVectorIndex.open({ ...options, quantization }, save, kernels)]),
+      QUANTIZATIONS.map((quantization): [string, Open] => [
+        `native, ${kernels}, ${quantization}`,
+        (options, save) => NativeVectorIndex.open({ ...options, quantization }, save, kernels),
+      ]),
     ),
 ];
 
@@ -90,7 +96,9 @@ class Model {
     return scores.sort((a, b) => b - a);
   }
 
-  /** Checks all that holds for any answer, approximate ones too; returns the share of answers that are among the best. */
+  /**
+   * Checks all that holds for any answer, approximate ones too; returns the share of answers that are among the best.
+   */
   recallOf(answer: SlotScores, query: Float32Array, k: number, allowed: ReadonlySet<number> | null = null): number {
     const ranking = this.ranking(query, allowed);
     const wanted = Math.min(k, ranking.length);
@@ -105,7 +113,8 @@ class Model {
       if (vector === undefined) return faults.push(`slot ${slot} is not live`);
       if (allowed !== null && !allowed.has(slot)) faults.push(`slot ${slot} is not allowed`);
       const score = scoreOf(this.metric, query, vector);
-      if (!(Math.abs(scores[i] - score) < 5e-5 * Math.max(1, Math.abs(score)))) faults.push(`${slot}: ${scores[i]}, not ${score}`);
+      if (!(Math.abs(scores[i] - score) < 5e-5 * Math.max(1, Math.abs(score))))
+        faults.push(`${slot}: ${scores[i]}, not ${score}`);
       if (i > 0 && scores[i] > scores[i - 1]) faults.push(`not in order at ${i}`);
       if (i >= k && scores[i] !== scores[k - 1]) faults.push(`more than k at ${i} without a tie`);
     });
@@ -146,7 +155,9 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
       const dim = 12;
       const model = new Model(await open(make, metric, dim), metric, dim);
       for (let step = 0; step < 200; step++) {
-        const slots = [...new Set(Array.from({ length: 1 + Math.floor(random() * 20) }, () => Math.floor(random() * 300)))];
+        const slots = [
+          ...new Set(Array.from({ length: 1 + Math.floor(random() * 20) }, () => Math.floor(random() * 300))),
+        ];
         if (random() < 0.65) {
           model.put(slots, clusteredVectors(random, { rows: slots.length, dim, centres: 3, lengths: 'varied' }));
         } else {
@@ -231,7 +242,9 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
         answer.slots.forEach((slot, i) => {
           // cosine in the plain definition multiplies squares, which under- or overflow doubles only at these ends.
           if (Number.isFinite(expected[slot])) {
-            expect(Math.abs(answer.scores[i] - expected[slot])).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(expected[slot])));
+            expect(Math.abs(answer.scores[i] - expected[slot])).toBeLessThanOrEqual(
+              1e-5 * Math.max(1, Math.abs(expected[slot])),
+            );
           }
         });
       }
@@ -267,8 +280,12 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
     const internal = expect.objectContaining({ kind: 'internal' });
     expect(() => index.put(Uint32Array.of(1, 2), Float32Array.of(9, 9, 9))).toThrow(internal);
     expect(() => index.put(Uint32Array.of(0xffffffff), Float32Array.of(9, 9, 9))).toThrow(internal);
-    await expect(index.search(Float32Array.of(1, 2), { k: 1, effort: CALIBRATED, allowed: null })).rejects.toMatchObject({ kind: 'internal' });
-    await expect(index.search(Float32Array.of(1, 2, 3), { k: 0, effort: CALIBRATED, allowed: null })).rejects.toMatchObject({ kind: 'internal' });
+    await expect(
+      index.search(Float32Array.of(1, 2), { k: 1, effort: CALIBRATED, allowed: null }),
+    ).rejects.toMatchObject({ kind: 'internal' });
+    await expect(
+      index.search(Float32Array.of(1, 2, 3), { k: 0, effort: CALIBRATED, allowed: null }),
+    ).rejects.toMatchObject({ kind: 'internal' });
     await expect(index.score(Float32Array.of(1), Uint32Array.of(1))).rejects.toMatchObject({ kind: 'internal' });
     expect(index.liveCount).toBe(1);
     expect([...index.vectors(Uint32Array.of(1))]).toEqual([1, 2, 3]);
@@ -286,8 +303,12 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
     index.put(Uint32Array.of(1), Float32Array.of(1, 1));
     await index.close();
     await index.close();
-    expect(() => index.put(Uint32Array.of(1), Float32Array.of(1, 1))).toThrow(expect.objectContaining({ kind: 'internal' }));
-    await expect(index.search(Float32Array.of(1, 1), { k: 1, effort: CALIBRATED, allowed: null })).rejects.toMatchObject({ kind: 'internal' });
+    expect(() => index.put(Uint32Array.of(1), Float32Array.of(1, 1))).toThrow(
+      expect.objectContaining({ kind: 'internal' }),
+    );
+    await expect(
+      index.search(Float32Array.of(1, 1), { k: 1, effort: CALIBRATED, allowed: null }),
+    ).rejects.toMatchObject({ kind: 'internal' });
     await expect(index.save()).rejects.toMatchObject({ kind: 'internal' });
   });
 
@@ -311,7 +332,9 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
       expect(again.index.liveCount).toBe(model.vectors.size);
       for (let i = 0; i < 20; i++) {
         const query = clusteredVectors(random, { rows: 1, dim, centres: 1 });
-        expect(again.recallOf(await again.index.search(query, { k: 10, effort: CALIBRATED, allowed: null }), query, 10)).toBe(1);
+        expect(
+          again.recallOf(await again.index.search(query, { k: 10, effort: CALIBRATED, allowed: null }), query, 10),
+        ).toBe(1);
       }
     });
 
@@ -369,7 +392,9 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
       index.put(Uint32Array.from(range(0, rows)), clusteredVectors(seededRandom(9), { rows, dim, centres: 3 }));
       const save = await index.save();
       await index.close();
-      const used = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(folder, name)).isFile());
+      const used = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+        statSync(join(folder, name)).isFile(),
+      );
       const whole = new Map(used.map((name) => [name, readFileSync(join(folder, name))]));
       const random = seededRandom(runSeed('torn saves'));
       for (const name of used) {

@@ -19,7 +19,10 @@ export interface BackupRounds {
   target: 'embedded' | 'cluster';
   rounds: number;
   seed: number;
-  /** The share of rounds in which a process dies; never in the last one, so that there is a backup however slow the machine is. */
+  /**
+   * The share of rounds in which a process dies; never in the last one, so that there is a backup however slow the
+   * machine is.
+   */
   kills?: number;
   onRound?: (line: string) => void;
 }
@@ -45,16 +48,31 @@ interface Service {
  * restored must be what the clients could have read at one moment between the call and the end of the backup. In some
  * rounds a process dies meanwhile: then a backup may fail, and must be told as failed and leave nothing.
  */
-export async function backupRounds({ target, rounds, seed, kills = 0.3, onRound = () => undefined }: BackupRounds): Promise<BackupReport> {
+export async function backupRounds({
+  target,
+  rounds,
+  seed,
+  kills = 0.3,
+  onRound = () => undefined,
+}: BackupRounds): Promise<BackupReport> {
   const random = seededRandom(seed);
   const folder = mkdtempSync(join(tmpdir(), 'quiver-backup-rounds-'));
   const service = await (target === 'embedded' ? startEmbedded : startCluster)(folder, random);
   const { call } = service;
   const report: BackupReport = { backups: 0, failed: 0, kills: 0, acknowledged: 0, violations: [] };
   try {
-    await call('POST', '/v1/collections', { name: COLLECTION, dim: 4, shards: 3, ...(target === 'cluster' && { replicas: 2 }) });
+    await call('POST', '/v1/collections', {
+      name: COLLECTION,
+      dim: 4,
+      shards: 3,
+      ...(target === 'cluster' && { replicas: 2 }),
+    });
     await call('POST', `/v1/collections/${COLLECTION}/bulk_upsert`, {
-      items: Array.from({ length: BALLAST }, (_, n) => ({ external_id: `ballast-${n}`, vector: [1, 2, 3, n], metadata: { n } })),
+      items: Array.from({ length: BALLAST }, (_, n) => ({
+        external_id: `ballast-${n}`,
+        vector: [1, 2, 3, n],
+        metadata: { n },
+      })),
     });
     const workload = new RegisterWorkload({ urls: service.urls, collection: COLLECTION, seed, clients: 4 });
     const seen: RegisterOperation[] = [];
@@ -71,7 +89,14 @@ export async function backupRounds({ target, rounds, seed, kills = 0.3, onRound 
           report.kills += 1;
         }
         let backup: any;
-        await eventually(`backup ${id} is over`, async () => !['running', 'cancelling'].includes((backup = await persistently(call)('GET', `/v1/admin/backups/${id}`)).state), OVER_WITHIN_MS);
+        await eventually(
+          `backup ${id} is over`,
+          async () =>
+            !['running', 'cancelling'].includes(
+              (backup = await persistently(call)('GET', `/v1/admin/backups/${id}`)).state,
+            ),
+          OVER_WITHIN_MS,
+        );
         const returnedMs = performance.now();
         report.backups += 1;
         if (backup.state !== 'done') {
@@ -81,10 +106,18 @@ export async function backupRounds({ target, rounds, seed, kills = 0.3, onRound 
         } else {
           const shards = 1 + Math.floor(random() * 5);
           const name = `round-${round}`;
-          const restore = await restored(persistently(call), { backup: id, rename: { [COLLECTION]: name }, shards, replicas: 1 });
-          if (restore.state !== 'done') report.violations.push(`round ${round}: the restore ${restore.state}: ${restore.error}`);
+          const restore = await restored(persistently(call), {
+            backup: id,
+            rename: { [COLLECTION]: name },
+            shards,
+            replicas: 1,
+          });
+          if (restore.state !== 'done')
+            report.violations.push(`round ${round}: the restore ${restore.state}: ${restore.error}`);
           else {
-            seen.push(...(await readAll(persistently(call), name, { round, invokedMs, returnedMs }, report.violations)));
+            seen.push(
+              ...(await readAll(persistently(call), name, { round, invokedMs, returnedMs }, report.violations)),
+            );
             await persistently(call)('DELETE', `/v1/collections/${name}`);
           }
           told.push(`${backup.copied_bytes} of ${backup.total_bytes} bytes, restored into ${shards} shards`);
@@ -105,8 +138,14 @@ export async function backupRounds({ target, rounds, seed, kills = 0.3, onRound 
       if (state !== 'done') continue;
       await persistently(call)('POST', `/v1/admin/backups/${id}/verify`);
       let verification: any;
-      await eventually('it is verified', async () => (verification = (await persistently(call)('GET', `/v1/admin/backups/${id}`)).verification)?.state === 'done', OVER_WITHIN_MS);
-      if (verification.damaged.length > 0) report.violations.push(`backup ${id} lacks ${verification.damaged.join(', ')}`);
+      await eventually(
+        'it is verified',
+        async () =>
+          (verification = (await persistently(call)('GET', `/v1/admin/backups/${id}`)).verification)?.state === 'done',
+        OVER_WITHIN_MS,
+      );
+      if (verification.damaged.length > 0)
+        report.violations.push(`backup ${id} lacks ${verification.damaged.join(', ')}`);
     }
     return report;
   } finally {
@@ -116,16 +155,25 @@ export async function backupRounds({ target, rounds, seed, kills = 0.3, onRound 
 }
 
 /** What a restored collection holds, as reads that took place at some moment of the backup. */
-async function readAll(call: AdminCall, name: string, { round, invokedMs, returnedMs }: { round: number; invokedMs: number; returnedMs: number }, violations: string[]): Promise<RegisterOperation[]> {
+async function readAll(
+  call: AdminCall,
+  name: string,
+  { round, invokedMs, returnedMs }: { round: number; invokedMs: number; returnedMs: number },
+  violations: string[],
+): Promise<RegisterOperation[]> {
   const { vectors } = await call('GET', `/v1/collections/${name}/export?limit=100000`);
   const values = new Map<string, any>(vectors.map((one: any) => [one.external_id, one]));
   if (values.size !== vectors.length) violations.push(`round ${round}: an item is there twice`);
-  const ballast = vectors.filter((one: any) => one.external_id.startsWith('ballast-')).map((one: any) => one.metadata.n);
-  if (ballast.length !== BALLAST) violations.push(`round ${round}: ${BALLAST - ballast.length} items are lost that nobody changed`);
+  const ballast = vectors
+    .filter((one: any) => one.external_id.startsWith('ballast-'))
+    .map((one: any) => one.metadata.n);
+  if (ballast.length !== BALLAST)
+    violations.push(`round ${round}: ${BALLAST - ballast.length} items are lost that nobody changed`);
   return Array.from({ length: 12 }, (_, i): RegisterOperation => {
     const one = values.get(`id-${i}`);
     const value = one === undefined ? null : (one.metadata.value as number);
-    if (one !== undefined && one.vector[1] !== value! + 1) violations.push(`round ${round}: id-${i} has the vector of another version`);
+    if (one !== undefined && one.vector[1] !== value! + 1)
+      violations.push(`round ${round}: id-${i} has the vector of another version`);
     return { client: -2 - round, id: `id-${i}`, kind: 'read', value, invokedMs, returnedMs, outcome: 'ok' };
   });
 }
@@ -146,7 +194,11 @@ async function startEmbedded(folder: string): Promise<Service> {
 }
 
 async function startCluster(folder: string, random: () => number): Promise<Service> {
-  const cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 2, environment: { BACKUP_TARGET: `file:${folder}` } });
+  const cluster = await ClusterProcesses.start({
+    nodes: 3,
+    coordinators: 2,
+    environment: { BACKUP_TARGET: `file:${folder}` },
+  });
   const running = (): number[] => cluster.coordinators.flatMap(({ isRunning }, i) => (isRunning ? [i] : []));
   return {
     call: (method, path, body) => cluster.data(method, path, body, running()[0]),

@@ -18,9 +18,11 @@ beforeAll(async () => {
 afterAll(() => server.destroy());
 
 /** The vector of an item: its number in one place and noise elsewhere, the same at each run. */
-const vectorOf = (i: number): number[] => Array.from({ length: DIM }, (_, j) => Math.fround(Math.sin(i * 13.7 + j * j * 0.37 + j)));
+const vectorOf = (i: number): number[] =>
+  Array.from({ length: DIM }, (_, j) => Math.fround(Math.sin(i * 13.7 + j * j * 0.37 + j)));
 
-const search = (i: number): Promise<Envelope> => server.call('POST', '/v1/collections/c/search', { vector: vectorOf(i), k: 1 });
+const search = (i: number): Promise<Envelope> =>
+  server.call('POST', '/v1/collections/c/search', { vector: vectorOf(i), k: 1 });
 const idOf = ({ data }: Envelope): string => data.results[0].external_id;
 
 function cutOriginals(bytes: number): void {
@@ -44,14 +46,20 @@ test('searches fail as such or are right, and are right again soon; nothing is l
   const { pid } = server;
   await server.data('POST', '/v1/collections', { name: 'c', dim: DIM });
   for (let first = 0; first < ITEMS; first += 500) {
-    await server.data('POST', '/v1/collections/c/bulk_upsert', { items: Array.from({ length: 500 }, (_, i) => ({ external_id: `i${first + i}`, vector: vectorOf(first + i) })) });
+    await server.data('POST', '/v1/collections/c/bulk_upsert', {
+      items: Array.from({ length: 500 }, (_, i) => ({ external_id: `i${first + i}`, vector: vectorOf(first + i) })),
+    });
   }
   for (const bytes of [0, 100_000, 4 * DIM * (ITEMS - 1)]) {
     cutOriginals(bytes);
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => search(i * 100 + 99)));
     for (const [i, answer] of answers.entries()) {
       if (answer.status === 'success') expect(idOf(answer)).toBe(`i${i * 100 + 99}`);
-      else expect(answer.error).toMatchObject({ code: 500, message: expect.stringMatching(/damaged on the disk; it is made anew|may be retried/) });
+      else
+        expect(answer.error).toMatchObject({
+          code: 500,
+          message: expect.stringMatching(/damaged on the disk; it is made anew|may be retried/),
+        });
     }
     await eventually('searches are right again', async () => {
       const answer = await search(1999);
@@ -62,7 +70,12 @@ test('searches fail as such or are right, and are right again soon; nothing is l
   }
   // A write is what meets it first.
   cutOriginals(0);
-  await eventually('a write goes through', async () => (await server.call('POST', '/v1/collections/c/upsert', { external_id: 'new', vector: vectorOf(5000) })).status === 'success');
+  await eventually(
+    'a write goes through',
+    async () =>
+      (await server.call('POST', '/v1/collections/c/upsert', { external_id: 'new', vector: vectorOf(5000) })).status ===
+      'success',
+  );
   await eventually('it is found', async () => {
     const answer = await search(5000);
     return answer.status === 'success' && idOf(answer) === 'new';

@@ -19,7 +19,9 @@ beforeAll(async () => {
   ] as const) {
     await service.data('POST', '/v1/collections', { name, dim: 2, shards: SHARDS });
     badUid ??= readdirSync(join(service.dataDir, 'node/shards'))[0];
-    await service.data('POST', `/v1/collections/${name}/bulk_upsert`, { items: Array.from({ length: count }, (_, i) => ({ external_id: `x${i}`, vector: [i, 1], text: `word${i}` })) });
+    await service.data('POST', `/v1/collections/${name}/bulk_upsert`, {
+      items: Array.from({ length: count }, (_, i) => ({ external_id: `x${i}`, vector: [i, 1], text: `word${i}` })),
+    });
   }
   await service.kill();
   const records = join(service.dataDir, 'node/shards', badUid!, '1/records');
@@ -44,7 +46,10 @@ test('lists name the shard, and count the others', async () => {
     { name: 'good', vector_count: 5, unavailable_shards: [] },
   ]);
   expect(await service.data('GET', '/v1/collections/bad')).toMatchObject(collections[0]);
-  expect(await service.data('PATCH', '/v1/collections/bad', { description: 'changed' })).toMatchObject({ vector_count: -1, description: 'changed' });
+  expect(await service.data('PATCH', '/v1/collections/bad', { description: 'changed' })).toMatchObject({
+    vector_count: -1,
+    description: 'changed',
+  });
   expect(await service.data('GET', '/v1/health')).toMatchObject({
     status: 'degraded',
     total_vectors: 5,
@@ -58,10 +63,20 @@ test('lists name the shard, and count the others', async () => {
 });
 
 test('a key that may not see the collection hears nothing of it', async () => {
-  const { key } = await service.data('POST', '/v1/admin/keys', { name: 'limited', role: 'readonly', collections: [{ name: 'good' }] });
-  const asked = async (path: string): Promise<any> => ((await (await fetch(service.baseUrl + path, { headers: { 'x-api-key': key } })).json()) as Envelope).data;
+  const { key } = await service.data('POST', '/v1/admin/keys', {
+    name: 'limited',
+    role: 'readonly',
+    collections: [{ name: 'good' }],
+  });
+  const asked = async (path: string): Promise<any> =>
+    ((await (await fetch(service.baseUrl + path, { headers: { 'x-api-key': key } })).json()) as Envelope).data;
   expect((await asked('/v1/collections')).collections).toMatchObject([{ name: 'good', vector_count: 5 }]);
-  expect(await asked('/v1/health')).toMatchObject({ status: 'ok', total_vectors: 5, total_collections: 1, unavailable: [] });
+  expect(await asked('/v1/health')).toMatchObject({
+    status: 'ok',
+    total_vectors: 5,
+    total_collections: 1,
+    unavailable: [],
+  });
 });
 
 test('the state of shards and the metrics say which is down, and nothing else is', async () => {
@@ -82,7 +97,10 @@ test('the state of shards and the metrics say which is down, and nothing else is
 });
 
 test('the command line lists them, and says what is missing', async () => {
-  const { exitCode, output, messages } = await runCommand(['collections'], { QUIVER_URL: service.baseUrl, QUIVER_API_KEY: service.apiKey });
+  const { exitCode, output, messages } = await runCommand(['collections'], {
+    QUIVER_URL: service.baseUrl,
+    QUIVER_API_KEY: service.apiKey,
+  });
   expect(exitCode).toBe(0);
   expect(output).toMatch(/bad +unknown/);
   expect(output).toMatch(/good +5/);
@@ -97,7 +115,9 @@ test('damage that the first write after a start finds is told by the name of the
     await other.data('POST', '/v1/collections/rested/upsert', { external_id: 'a', vector: [1, 2] });
     await other.stop();
     await other.start();
-    expect(await other.data('POST', '/v1/collections/rested/search', { vector: [1, 2], k: 1 })).toMatchObject({ results: [{ external_id: 'a' }] });
+    expect(await other.data('POST', '/v1/collections/rested/search', { vector: [1, 2], k: 1 })).toMatchObject({
+      results: [{ external_id: 'a' }],
+    });
     const shards = join(other.dataDir, 'node/shards');
     const records = join(shards, readdirSync(shards)[0], '0/records');
     const log = join(
@@ -105,11 +125,14 @@ test('damage that the first write after a start finds is told by the name of the
       readdirSync(records).find((name) => name.endsWith('.log'))!,
     );
     truncateSync(log);
-    const told = async (): Promise<Envelope> => other.call('POST', '/v1/collections/rested/upsert', { external_id: 'b', vector: [1, 2] });
+    const told = async (): Promise<Envelope> =>
+      other.call('POST', '/v1/collections/rested/upsert', { external_id: 'b', vector: [1, 2] });
     // Nothing is known of it yet but that the records have changed.
     expect((await told()).error!.message).toContain('"rested" is unavailable');
     await eventually('it was opened anew', async () => !(await told()).error!.message.includes('is unavailable'));
-    expect((await told()).error!.message).toMatch(/^shard 0 of 1 of collection "rested": .*damaged.*quiver repair.*docs\/operations\.md/);
+    expect((await told()).error!.message).toMatch(
+      /^shard 0 of 1 of collection "rested": .*damaged.*quiver repair.*docs\/operations\.md/,
+    );
   } finally {
     await other.destroy();
   }
@@ -122,7 +145,9 @@ test('others are used, made, resharded, optimized, purged and deleted, and then 
   await eventually('it has three shards', async () => (await service.data('GET', '/v1/collections/good')).shards === 3);
   await service.data('POST', '/v1/collections/good/optimize');
   await service.data('POST', '/v1/collections/good/purge');
-  expect(await service.data('POST', '/v1/collections/good/delete_by_filter', { filters: { none: 1 } })).toMatchObject({ deleted_count: 0 });
+  expect(await service.data('POST', '/v1/collections/good/delete_by_filter', { filters: { none: 1 } })).toMatchObject({
+    deleted_count: 0,
+  });
   expect(await service.data('GET', '/v1/collections/good')).toMatchObject({ vector_count: 5 });
   await service.data('DELETE', '/v1/collections/new');
   await service.data('DELETE', '/v1/collections/bad');

@@ -5,7 +5,10 @@ import { join, resolve } from 'node:path';
 import { nativeBinding } from '../../node/engine/vector/native-binding';
 import { tellNativeStory } from '../support/stories/native-story';
 
-/** Files of the vector index that are not what they were. Each story runs in a process of its own: a crash fails the story. */
+/**
+ * Files of the vector index that are not what they were. Each story runs in a process of its own: a crash fails the
+ * story.
+ */
 
 const root = resolve(__dirname, '../..');
 let folder: string;
@@ -147,7 +150,11 @@ describe('originals that are cut short under a loaded index', () => {
 
   test('a signal about other memory goes to the handler that was there before, or ends the process', () => {
     const program = join(folder, 'bus-error-chain');
-    const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/engine/native/files/mapped_files.cc'), join(root, 'node/engine/native/common/errors.cc')];
+    const sources = [
+      join(root, 'test/support/native/bus-error-chain.cc'),
+      join(root, 'node/engine/native/files/mapped_files.cc'),
+      join(root, 'node/engine/native/common/errors.cc'),
+    ];
     execFileSync(process.env.CXX ?? 'g++', [
       '-std=c++17',
       '-O1',
@@ -169,7 +176,12 @@ describe('originals that are cut short under a loaded index', () => {
   });
 
   test('a signal that another process sends ends the process as before', async () => {
-    await expect(tellNativeStory("make(10); process.kill(process.pid, 'SIGBUS'); await new Promise(() => setInterval(() => {}, 1000));", { folder })).rejects.toThrow(/^exit SIGBUS/);
+    await expect(
+      tellNativeStory(
+        "make(10); process.kill(process.pid, 'SIGBUS'); await new Promise(() => setInterval(() => {}, 1000));",
+        { folder },
+      ),
+    ).rejects.toThrow(/^exit SIGBUS/);
   });
 });
 
@@ -204,11 +216,13 @@ describe('originals in which a byte is another one, with their length as it was'
     };
   `;
 
-  test.each(Object.entries(stories).flatMap(([what, change]) => ['compact', 'seal', 'vectors', 'vectors on disk'].map((way) => [what, way, change])))(
-    '%s: %s does not pass it, and the index says that it is damaged',
-    async (_, way, change) => {
-      await tellNativeStory(
-        `${prologue}
+  test.each(
+    Object.entries(stories).flatMap(([what, change]) =>
+      ['compact', 'seal', 'vectors', 'vectors on disk'].map((way) => [what, way, change]),
+    ),
+  )('%s: %s does not pass it, and the index says that it is damaged', async (_, way, change) => {
+    await tellNativeStory(
+      `${prologue}
       const [onDisk, copy] = ways['${way}'];
       const index = made(onDisk);
       ${change}
@@ -220,10 +234,9 @@ describe('originals in which a byte is another one, with their length as it was'
       await index.close();
       clearInterval(alive);
       `,
-        { folder, deadlineMs: 60_000 },
-      );
-    },
-  );
+      { folder, deadlineMs: 60_000 },
+    );
+  });
 
   // The bit turns the upper bit of a number's exponent: the vector is far away then.
   const turnedAfter = (change: string): string => `
@@ -260,7 +273,10 @@ describe('originals in which a byte is another one, with their length as it was'
       'loaded',
       "const saved = made(false); await saved.save(join(folder, 'saved')); await saved.close(); const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') }); await index.load(join(folder, 'saved'), path, 2);",
     ],
-    ['copied', "const index = made(false); index.remove(Uint32Array.of(7)); await index.compact(join(folder, 'copied'), SOME * 2, 2);"],
+    [
+      'copied',
+      "const index = made(false); index.remove(Uint32Array.of(7)); await index.compact(join(folder, 'copied'), SOME * 2, 2);",
+    ],
   ])('of rows that are %s: whatever answers with a vector or its score says so', async (_, index) => {
     await tellNativeStory(
       `${turnedAfter(index)}

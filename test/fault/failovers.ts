@@ -3,10 +3,16 @@ import { eventually } from '../support/eventually';
 import type { MemberProcess } from '../support/processes/member-process';
 
 /** How a primary can fail, and how that ends. */
-export const FAILURES: Record<string, (cluster: ClusterProcesses, node: MemberProcess) => { begin(): Promise<void> | void; end(): Promise<void> | void }> = {
+export const FAILURES: Record<
+  string,
+  (cluster: ClusterProcesses, node: MemberProcess) => { begin(): Promise<void> | void; end(): Promise<void> | void }
+> = {
   kill: (_, node) => ({ begin: () => node.kill(), end: () => node.start() }),
   pause: (_, node) => ({ begin: () => node.pause(), end: () => node.resume() }),
-  'hang-disk': (cluster, node) => ({ begin: () => cluster.diskOf(node.id).hang(), end: () => cluster.diskOf(node.id).restore() }),
+  'hang-disk': (cluster, node) => ({
+    begin: () => cluster.diskOf(node.id).hang(),
+    end: () => cluster.diskOf(node.id).restore(),
+  }),
 };
 
 const COLLECTION = 'ledger';
@@ -16,9 +22,9 @@ const PAUSE_MS = 20;
 const SERVED_AGAIN_MS = 120_000;
 
 /**
- * Lets the primary of a shard of two replicas fail, `rounds` times, in a cluster of three nodes and two coordinators, each
- * time when all is in order. Answers for each the milliseconds from the failure to the acknowledgement of the first write
- * that was sent after it.
+ * Lets the primary of a shard of two replicas fail, `rounds` times, in a cluster of three nodes and two coordinators,
+ * each time when all is in order. Answers for each the milliseconds from the failure to the acknowledgement of the
+ * first write that was sent after it.
  */
 export async function failoverTimes({ failure, rounds }: { failure: string; rounds: number }): Promise<number[]> {
   const cluster = await ClusterProcesses.start({ replicas: 2, shards: 1, disks: failure === 'hang-disk' });
@@ -29,7 +35,9 @@ export async function failoverTimes({ failure, rounds }: { failure: string; roun
     for (let version = 0; !isOver; version += 1) {
       const sentMs = performance.now();
       const item = { external_id: `w${writer}`, vector: [version, 1] };
-      const answer = await cluster.call('POST', `/v1/collections/${COLLECTION}/upsert`, item, writer % cluster.coordinators.length).catch(() => null);
+      const answer = await cluster
+        .call('POST', `/v1/collections/${COLLECTION}/upsert`, item, writer % cluster.coordinators.length)
+        .catch(() => null);
       if (answer?.status === 'success') acknowledged.push({ sentMs, atMs: performance.now() });
       await new Promise((wake) => setTimeout(wake, PAUSE_MS));
     }

@@ -22,7 +22,10 @@ const CALL_MS = 8_000;
 export const TARGETS: Record<'embedded' | 'cluster', { start: StartClusterUnderTest } & OutcomeRule> = {
   embedded: { start: startEmbeddedUnderTest, outcomes: 'exact' },
   // A coordinator repeats a write that was cut off, which may then meet its own effect.
-  cluster: { start: () => startProcessesUnderTest({ environment: { REQUEST_TIMEOUT_MS: String(CALL_MS) } }), outcomes: 'retried' },
+  cluster: {
+    start: () => startProcessesUnderTest({ environment: { REQUEST_TIMEOUT_MS: String(CALL_MS) } }),
+    outcomes: 'retried',
+  },
 };
 
 export type TargetName = keyof typeof TARGETS;
@@ -78,7 +81,8 @@ const ENOUGH_WITHIN_MS = 60_000;
 
 /**
  * One schedule: starts a new service, lets seeded clients use it while seeded faults happen to it, heals
- * everything, waits until it is in order, reads all of it and checks the history. What does not heal is a violation too.
+ * everything, waits until it is in order, reads all of it and checks the history. What does not heal is a violation
+ * too.
  */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleReport> {
   const { target, seed, seconds, operations: operationsMin = 0, least } = options;
@@ -88,7 +92,12 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRep
   const history = new History();
   const nemesis = new Nemesis({ cluster, random });
   // Drawn from a seed of its own: it goes on beside the faults, in no fixed order.
-  const resharding = new Resharding({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), random: seededRandom(seed + 1) });
+  const resharding = new Resharding({
+    history,
+    adminKey: cluster.adminKey,
+    coordinators: () => cluster.coordinators(),
+    random: seededRandom(seed + 1),
+  });
   const violations: string[] = [];
   const startMs = performance.now();
   let endMs = startMs;
@@ -103,17 +112,28 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRep
     await workload.start({ shards: FIRST_SHARDS });
     try {
       await calm(history);
-      violations.push(...checkAnswered(await workload.heat(HOT_READS)).map(({ rule, sentence }) => `${rule}: ${sentence}`));
+      violations.push(
+        ...checkAnswered(await workload.heat(HOT_READS)).map(({ rule, sentence }) => `${rule}: ${sentence}`),
+      );
       resharding.start();
       try {
-        await nemesis.run(seconds * 1000, { faultsMin: least?.faults, goesOn: () => history.operations.length < operationsMin });
-        if (least !== undefined) await eventually('there were enough reshards', () => resharding.counts.ended >= least.reshards, ENOUGH_WITHIN_MS);
+        await nemesis.run(seconds * 1000, {
+          faultsMin: least?.faults,
+          goesOn: () => history.operations.length < operationsMin,
+        });
+        if (least !== undefined)
+          await eventually(
+            'there were enough reshards',
+            () => resharding.counts.ended >= least.reshards,
+            ENOUGH_WITHIN_MS,
+          );
       } finally {
         await resharding.stop();
       }
       await calm(history);
       if (least !== undefined) {
-        const isEnough = () => history.operations.length >= least.operations && acknowledgedWritesOf(history) >= least.acknowledgedWrites;
+        const isEnough = () =>
+          history.operations.length >= least.operations && acknowledgedWritesOf(history) >= least.acknowledgedWrites;
         await eventually('there were enough operations', isEnough, ENOUGH_WITHIN_MS);
       }
     } finally {
@@ -124,14 +144,22 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRep
     await resharding.settle();
     await cluster.settled();
     await workload.settle();
-    await eventually('no shards are placed that nobody has', async () => (await cluster.strays()).length === 0, ENOUGH_WITHIN_MS);
+    await eventually(
+      'no shards are placed that nobody has',
+      async () => (await cluster.strays()).length === 0,
+      ENOUGH_WITHIN_MS,
+    );
     violations.push(...(await cluster.differences()).map((sentence) => `replicas: ${sentence}`));
   } catch (error) {
     violations.push(`recovery: ${(error as Error).message}`);
   }
   try {
     const checkMs = performance.now();
-    violations.push(...checkHistory(history.operations, { metric: 'cosine', outcomes, shards: FIRST_SHARDS }).map(({ rule, sentence }) => `${rule}: ${sentence}`));
+    violations.push(
+      ...checkHistory(history.operations, { metric: 'cosine', outcomes, shards: FIRST_SHARDS }).map(
+        ({ rule, sentence }) => `${rule}: ${sentence}`,
+      ),
+    );
     return {
       seed,
       seconds: { run: (endMs - startMs) / 1000, check: (performance.now() - checkMs) / 1000 },
@@ -141,7 +169,10 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRep
       unknown: history.operations.filter(({ outcome }) => outcome === 'unknown').length,
       reshards: resharding.counts,
       violations,
-      evidence: violations.length === 0 ? null : keep(seed, { history, nemesis, violations, evidence: await cluster.evidence() }),
+      evidence:
+        violations.length === 0
+          ? null
+          : keep(seed, { history, nemesis, violations, evidence: await cluster.evidence() }),
     };
   } finally {
     await cluster.destroy();
@@ -153,15 +184,24 @@ function acknowledgedWritesOf(history: History): number {
 }
 
 /** Writes what a failure left to look at; answers the files' common name. */
-function keep(seed: number, found: { history: History; nemesis: Nemesis; violations: string[]; evidence: string }): string {
+function keep(
+  seed: number,
+  found: { history: History; nemesis: Nemesis; violations: string[]; evidence: string },
+): string {
   const base = join(tmpdir(), `quiver-fault-${seed}-${process.pid}`);
   found.history.save(`${base}.jsonl`);
-  const faults = found.nemesis.faults.map(({ name, fromMs, toMs }) => `${fromMs.toFixed(0)} to ${toMs.toFixed(0)} ms: ${name}`);
+  const faults = found.nemesis.faults.map(
+    ({ name, fromMs, toMs }) => `${fromMs.toFixed(0)} to ${toMs.toFixed(0)} ms: ${name}`,
+  );
   writeFileSync(`${base}.txt`, [...found.violations, '', ...faults, '', found.evidence].join('\n'));
   return base;
 }
 
 async function calm(history: History): Promise<void> {
   const enough = acknowledgedWritesOf(history) + CALM_WRITES;
-  await eventually(`${CALM_WRITES} more writes are acknowledged`, () => acknowledgedWritesOf(history) >= enough, ENOUGH_WITHIN_MS);
+  await eventually(
+    `${CALM_WRITES} more writes are acknowledged`,
+    () => acknowledgedWritesOf(history) >= enough,
+    ENOUGH_WITHIN_MS,
+  );
 }

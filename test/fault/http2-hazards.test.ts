@@ -4,11 +4,15 @@ import { join } from 'node:path';
 import { tellStory } from '../support/stories/hazard-story';
 
 /**
- * What HTTP/2 of some versions of Node takes the whole process down by. Each story runs in a process of its own: a crash fails it
- * alone.
+ * What HTTP/2 of some versions of Node takes the whole process down by. Each story runs in a process of its own: a
+ * crash fails it alone.
  */
 
-const FILES = { register: join(__dirname, '../support/swc-register.js'), http: join(__dirname, '../../coordinator/api/connections'), process: join(__dirname, '../../shared/base/process') };
+const FILES = {
+  register: join(__dirname, '../support/swc-register.js'),
+  http: join(__dirname, '../../coordinator/api/connections'),
+  process: join(__dirname, '../../shared/base/process'),
+};
 
 /** What every story, and each of its threads, starts with: a server of HTTP/2 on a port of its own, and frames. */
 const PROLOGUE = `

@@ -11,8 +11,8 @@ import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support
 
 const SPEC: ShardSpec = { collectionUid: 'large', shard: 0, dim: 2, metric: 'ip' };
 /**
- * Late beyond doubt: a slice is some milliseconds, a large write takes seconds, and the processors may have much else to
- * do.
+ * Late beyond doubt: a slice is some milliseconds, a large write takes seconds, and the processors may have much else
+ * to do.
  */
 const LATE_MS = 1_500;
 
@@ -29,7 +29,8 @@ afterEach(() => node.destroy());
 function newWords(seed: number, units: number): string {
   const random = seededRandom(seed);
   const words: string[] = [];
-  for (let length = 0; length < units; length += words[words.length - 1].length + 1) words.push(Math.floor(random() * 2 ** 40).toString(36));
+  for (let length = 0; length < units; length += words[words.length - 1].length + 1)
+    words.push(Math.floor(random() * 2 ** 40).toString(36));
   return words.join(' ');
 }
 
@@ -47,9 +48,12 @@ function item(externalId: string, version: number, units: number): UpsertOperati
 }
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `item-${i}`);
-const write = (operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY);
+const write = (operations: Parameters<ShardNode['client']['write']>[1]) =>
+  node.client.write(SPEC, operations, NO_HURRY);
 const fetch = (externalIds: string[]) => node.client.read(SPEC, 'fetch', { externalIds, vectors: true }, NO_HURRY);
-/** A request comes from a socket, so the process takes up other work first: a look-up in memory alone would not let it. */
+/**
+ * A request comes from a socket, so the process takes up other work first: a look-up in memory alone would not let it.
+ */
 const nextRequest = () => new Promise((wake) => setImmediate(wake));
 const equals = (version: number) => ({ type: 'equals', path: 'version', value: version }) as const;
 
@@ -57,7 +61,9 @@ function keywordHits(word: string, k: number) {
   const [term] = defaultAnalyser.terms(word);
   return node.client
     .read(SPEC, 'keywordStatistics', { terms: [term] }, NO_HURRY)
-    .then((statistics) => node.client.read(SPEC, 'keywordSearch', { terms: [term], statistics, k, filter: null }, NO_HURRY));
+    .then((statistics) =>
+      node.client.read(SPEC, 'keywordSearch', { terms: [term], statistics, k, filter: null }, NO_HURRY),
+    );
 }
 
 test('a large write holds up neither the process nor a small read', async () => {
@@ -98,13 +104,23 @@ test('a reader sees each item of a large write as it was or as it will be', asyn
       expect(one.text?.slice(0, 8)).toBe(`version${'abcdefgh'[version]}`);
       seen.add(version);
     }
-    const { hits } = await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 200, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY);
+    const { hits } = await node.client.read(
+      SPEC,
+      'search',
+      { vector: Float32Array.of(1, 0), k: 200, filter: null, effort: { type: 'exact' }, texts: true },
+      NO_HURRY,
+    );
     expect(hits.map(({ externalId }) => externalId).sort()).toEqual([...ids].sort());
     for (const hit of hits) {
       expect(JSON.parse(hit.metadata).version).toBe(hit.score);
       expect(hit.text?.slice(0, 8)).toBe(`version${'abcdefgh'[hit.score]}`);
     }
-    const scanned = await node.client.read(SPEC, 'scan', { after: null, limit: 1_000, filter: equals(1), vectors: true }, NO_HURRY);
+    const scanned = await node.client.read(
+      SPEC,
+      'scan',
+      { after: null, limit: 1_000, filter: equals(1), vectors: true },
+      NO_HURRY,
+    );
     for (const one of scanned) expect([one.vector?.[0], JSON.parse(one.metadata).version]).toEqual([1, 1]);
     const byWord = await keywordHits('marka', 200);
     for (const hit of byWord) expect(JSON.parse(hit.metadata).version).toBe(1);
@@ -129,7 +145,12 @@ test('a search for thousands, whose hits are made in slices, sees each item once
   let searches = 0;
   while (!isOver) {
     await nextRequest();
-    const { hits } = await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 3_000, filter: null, effort: { type: 'exact' }, texts: false }, NO_HURRY);
+    const { hits } = await node.client.read(
+      SPEC,
+      'search',
+      { vector: Float32Array.of(1, 0), k: 3_000, filter: null, effort: { type: 'exact' }, texts: false },
+      NO_HURRY,
+    );
     expect(hits.map(({ externalId }) => externalId).sort()).toEqual([...ids].sort());
     expect(hits.filter((hit) => JSON.parse(hit.metadata).version !== hit.score)).toEqual([]);
     searches++;
@@ -143,7 +164,10 @@ test('a checkpoint that is written while a large write is applied leaves nothing
   await write(ids.map((id) => item(id, 1, 1_000)));
   const shard = await node.host.shard(SPEC);
   let isOver = false;
-  const writing = write([...ids.slice(0, 100).map((id) => item(id, 2, 6_000)), ...ids.slice(110).map((externalId) => ({ type: 'delete', externalId }) as const)]).finally(() => (isOver = true));
+  const writing = write([
+    ...ids.slice(0, 100).map((id) => item(id, 2, 6_000)),
+    ...ids.slice(110).map((externalId) => ({ type: 'delete', externalId }) as const),
+  ]).finally(() => (isOver = true));
   let checkpoints = 0;
   while (!isOver) {
     await shard.checkpoint();
@@ -159,9 +183,18 @@ test('a checkpoint that is written while a large write is applied leaves nothing
   try {
     await crashed.client.make(SPEC);
     const versions = await crashed.client.read(SPEC, 'fetch', { externalIds: ids, vectors: true }, NO_HURRY);
-    expect(versions.map((one) => one?.vector?.[0] ?? 0)).toEqual([...Array(100).fill(2), ...Array(10).fill(1), ...Array(10).fill(0)]);
+    expect(versions.map((one) => one?.vector?.[0] ?? 0)).toEqual([
+      ...Array(100).fill(2),
+      ...Array(10).fill(1),
+      ...Array(10).fill(0),
+    ]);
     for (const version of [1, 2]) {
-      const { hits } = await crashed.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 200, filter: equals(version), effort: { type: 'exact' }, texts: false }, NO_HURRY);
+      const { hits } = await crashed.client.read(
+        SPEC,
+        'search',
+        { vector: Float32Array.of(1, 0), k: 200, filter: equals(version), effort: { type: 'exact' }, texts: false },
+        NO_HURRY,
+      );
       expect(hits).toHaveLength(version === 2 ? 100 : 10);
     }
   } finally {
@@ -231,7 +264,9 @@ describe('distinct metadata fields', () => {
   });
 
   test('of writes at the same time are counted together', async () => {
-    const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((prefix) => write([withFields(prefix, prefix, 1_000)])));
+    const outcomes = await Promise.allSettled(
+      ['a', 'b', 'c', 'd', 'e'].map((prefix) => write([withFields(prefix, prefix, 1_000)])),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
     // Those that were refused claim nothing any more.
     await write([{ type: 'delete', externalId: 'a' }]);
@@ -242,18 +277,31 @@ describe('distinct metadata fields', () => {
     await write([withFields('first', 'a', 3_000)]);
     const { folder } = node;
     await node.stop();
-    const strict = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder, fieldsMax: 10 }).start();
+    const strict = await new ShardNode({
+      factories: nativeFactories,
+      openStore: openRocksStore,
+      folder,
+      fieldsMax: 10,
+    }).start();
     try {
       await strict.client.make(SPEC);
       const { hits } = await strict.client.read(
         SPEC,
         'search',
-        { vector: Float32Array.of(1, 0), k: 5, filter: { type: 'equals', path: 'a2999', value: 2999 }, effort: { type: 'exact' }, texts: false },
+        {
+          vector: Float32Array.of(1, 0),
+          k: 5,
+          filter: { type: 'equals', path: 'a2999', value: 2999 },
+          effort: { type: 'exact' },
+          texts: false,
+        },
         NO_HURRY,
       );
       expect(hits).toHaveLength(1);
       await strict.client.write(SPEC, [withFields('second', 'a', 100)], NO_HURRY);
-      await expect(strict.client.write(SPEC, [withFields('third', 'b', 1)], NO_HURRY)).rejects.toMatchObject({ kind: 'limit_exceeded' });
+      await expect(strict.client.write(SPEC, [withFields('third', 'b', 1)], NO_HURRY)).rejects.toMatchObject({
+        kind: 'limit_exceeded',
+      });
     } finally {
       await strict.stop();
       await node.start();

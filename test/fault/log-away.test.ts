@@ -34,7 +34,10 @@ async function loseLines(server: EmbeddedProcess, count: number): Promise<void> 
     'lines are lost',
     async () => {
       const searches = async (): Promise<void> => {
-        for (let i = 0; i < IN_TURN; i += 1) dataOf(await api.post('/v1/collections/c/search', { vector: [1, 2] }, { headers: { 'x-request-id': REQUEST_ID } }));
+        for (let i = 0; i < IN_TURN; i += 1)
+          dataOf(
+            await api.post('/v1/collections/c/search', { vector: [1, 2] }, { headers: { 'x-request-id': REQUEST_ID } }),
+          );
       };
       await Promise.all(Array.from({ length: AT_ONCE }, searches));
       return (await sample(server.opsPort, 'quiver_log_lost_lines_total')) > count;
@@ -53,54 +56,62 @@ async function startOn(file: number, threads: string): Promise<EmbeddedProcess> 
   return server;
 }
 
-(disk === null ? test.skip : test)('a log on a full disk: all is answered, it is told, and lines come again when there is room, behind one that says how many are missing', async () => {
-  const { folder } = disk as SmallDisk;
-  const path = join(folder, 'quiver.log');
-  const file = openSync(path, 'a');
-  const server = await startOn(file, '1');
-  try {
-    (disk as SmallDisk).fill();
-    await loseLines(server, 100);
-    await server.data('POST', '/v1/collections/c/upsert', { external_id: 'meanwhile', vector: [1, 2] });
-    expect((await fetch(`http://127.0.0.1:${server.opsPort}/livez`)).status).toBe(200);
-    expect(await sample(server.opsPort, 'quiver_log_failing')).toBe(1);
-    (disk as SmallDisk).free();
-    await eventually('the log says what is missing', () => readFileSync(path, 'utf8').includes('lines of the log were lost here'));
-    await eventually('it is told', async () => (await sample(server.opsPort, 'quiver_log_failing')) === 0);
-    const lines = readFileSync(path, 'utf8')
-      .trimEnd()
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as { msg: string; lines: number; reason: string });
-    const lost = lines.find(({ msg }) => msg.startsWith('lines of the log were lost here'));
-    expect(lost).toMatchObject({ lines: expect.any(Number), reason: expect.stringContaining('ENOSPC') });
-    (disk as SmallDisk).fill();
-    await server.data('POST', '/v1/collections/c/upsert', { external_id: 'again', vector: [1, 2] });
-    expect(await server.stop()).toBe(0);
-  } finally {
-    closeSync(file);
-    await server.destroy();
-  }
-});
+(disk === null ? test.skip : test)(
+  'a log on a full disk: all is answered, it is told, and lines come again when there is room, behind one that says how many are missing',
+  async () => {
+    const { folder } = disk as SmallDisk;
+    const path = join(folder, 'quiver.log');
+    const file = openSync(path, 'a');
+    const server = await startOn(file, '1');
+    try {
+      (disk as SmallDisk).fill();
+      await loseLines(server, 100);
+      await server.data('POST', '/v1/collections/c/upsert', { external_id: 'meanwhile', vector: [1, 2] });
+      expect((await fetch(`http://127.0.0.1:${server.opsPort}/livez`)).status).toBe(200);
+      expect(await sample(server.opsPort, 'quiver_log_failing')).toBe(1);
+      (disk as SmallDisk).free();
+      await eventually('the log says what is missing', () =>
+        readFileSync(path, 'utf8').includes('lines of the log were lost here'),
+      );
+      await eventually('it is told', async () => (await sample(server.opsPort, 'quiver_log_failing')) === 0);
+      const lines = readFileSync(path, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as { msg: string; lines: number; reason: string });
+      const lost = lines.find(({ msg }) => msg.startsWith('lines of the log were lost here'));
+      expect(lost).toMatchObject({ lines: expect.any(Number), reason: expect.stringContaining('ENOSPC') });
+      (disk as SmallDisk).fill();
+      await server.data('POST', '/v1/collections/c/upsert', { external_id: 'again', vector: [1, 2] });
+      expect(await server.stop()).toBe(0);
+    } finally {
+      closeSync(file);
+      await server.destroy();
+    }
+  },
+);
 
-test.each(['1', '2'])('a log that nobody reads, by %s threads: all is answered, memory stays, a stop is in order', async (threads) => {
-  const pipe = new StalledPipe();
-  const server = await startOn(pipe.writer, threads);
-  try {
-    await loseLines(server, 1_000);
-    const waiting = await sample(server.opsPort, 'quiver_log_waiting_bytes');
-    expect(waiting).toBeGreaterThan(1_000_000);
-    expect(waiting).toBeLessThanOrEqual(4 * 1024 * 1024);
-    expect(await sample(server.opsPort, 'quiver_log_failing')).toBe(1);
-    await server.data('POST', '/v1/collections/c/upsert', { external_id: 'meanwhile', vector: [1, 2] });
-    await pipe.readUntil('lines of the log were lost here');
-    await loseLines(server, await sample(server.opsPort, 'quiver_log_lost_lines_total'));
-    expect(await server.stop()).toBe(0);
-  } finally {
-    pipe.close();
-    await server.destroy();
-  }
-});
+test.each(['1', '2'])(
+  'a log that nobody reads, by %s threads: all is answered, memory stays, a stop is in order',
+  async (threads) => {
+    const pipe = new StalledPipe();
+    const server = await startOn(pipe.writer, threads);
+    try {
+      await loseLines(server, 1_000);
+      const waiting = await sample(server.opsPort, 'quiver_log_waiting_bytes');
+      expect(waiting).toBeGreaterThan(1_000_000);
+      expect(waiting).toBeLessThanOrEqual(4 * 1024 * 1024);
+      expect(await sample(server.opsPort, 'quiver_log_failing')).toBe(1);
+      await server.data('POST', '/v1/collections/c/upsert', { external_id: 'meanwhile', vector: [1, 2] });
+      await pipe.readUntil('lines of the log were lost here');
+      await loseLines(server, await sample(server.opsPort, 'quiver_log_lost_lines_total'));
+      expect(await server.stop()).toBe(0);
+    } finally {
+      pipe.close();
+      await server.destroy();
+    }
+  },
+);
 
 test('a log whose reader has gone: all is answered, and a stop is in order', async () => {
   const pipe = new StalledPipe();
@@ -132,7 +143,8 @@ test.each([
     }
     await cluster.settled();
     await cluster.makeCollection('c');
-    for (let i = 0; i < 300; i += 1) await cluster.data('POST', '/v1/collections/c/upsert', { external_id: `x${i}`, vector: [1, i] });
+    for (let i = 0; i < 300; i += 1)
+      await cluster.data('POST', '/v1/collections/c/upsert', { external_id: `x${i}`, vector: [1, i] });
     for (const { opsPort } of [...cluster.nodes, ...cluster.coordinators]) {
       expect((await fetch(`http://127.0.0.1:${opsPort}/livez`)).status).toBe(200);
       // What a pipe holds may not be full yet.
@@ -150,24 +162,40 @@ test.each<[string, (pipe: StalledPipe) => string]>([
   ['standard output that nobody reads', () => 'stdout'],
   ['a FIFO that nobody reads', (pipe) => pipe.path],
   ...(existsSync('/dev/full') ? [['a device without room', () => '/dev/full'] as [string, () => string]] : []),
-])('an audit log on %s: with AUDIT_LOG_FAILURE=refuse nothing is changed meanwhile, all is read, and a stop is in order', async (_title, place) => {
-  const pipe = new StalledPipe();
-  const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', AUDIT_LOG_FAILURE: 'refuse', AUDIT_LOG: place(pipe) } });
-  server.outputFile = pipe.writer;
-  try {
-    await server.start();
-    const upsert = () => server.call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2] });
-    await server.data('POST', '/v1/collections', { name: 'c', dim: 2 });
-    const refusal = 'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)';
-    await eventually('changes are refused', async () => (await Promise.all(Array.from({ length: AT_ONCE }, upsert))).some(({ error }) => error?.code === 500 && error.message === refusal), 60_000);
-    await eventually('no thread takes any', async () => (await Promise.all(Array.from({ length: AT_ONCE }, upsert))).every(({ error }) => error?.message === refusal));
-    // Where the first line failed at once, no item was taken.
-    const { results } = await server.data('POST', '/v1/collections/c/search', { vector: [1, 2] });
-    expect(results.map(({ external_id: id }: { external_id: string }) => id).filter((id: string) => id !== 'a')).toEqual([]);
-    expect(await sample(server.opsPort, 'quiver_audit_failing')).toBe(1);
-    expect(await server.stop()).toBe(0);
-  } finally {
-    pipe.close();
-    await server.destroy();
-  }
-});
+])(
+  'an audit log on %s: with AUDIT_LOG_FAILURE=refuse nothing is changed meanwhile, all is read, and a stop is in order',
+  async (_title, place) => {
+    const pipe = new StalledPipe();
+    const server = new EmbeddedProcess({
+      environment: { HTTP_THREADS: '2', AUDIT_LOG_FAILURE: 'refuse', AUDIT_LOG: place(pipe) },
+    });
+    server.outputFile = pipe.writer;
+    try {
+      await server.start();
+      const upsert = () => server.call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2] });
+      await server.data('POST', '/v1/collections', { name: 'c', dim: 2 });
+      const refusal = 'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)';
+      await eventually(
+        'changes are refused',
+        async () =>
+          (await Promise.all(Array.from({ length: AT_ONCE }, upsert))).some(
+            ({ error }) => error?.code === 500 && error.message === refusal,
+          ),
+        60_000,
+      );
+      await eventually('no thread takes any', async () =>
+        (await Promise.all(Array.from({ length: AT_ONCE }, upsert))).every(({ error }) => error?.message === refusal),
+      );
+      // Where the first line failed at once, no item was taken.
+      const { results } = await server.data('POST', '/v1/collections/c/search', { vector: [1, 2] });
+      expect(
+        results.map(({ external_id: id }: { external_id: string }) => id).filter((id: string) => id !== 'a'),
+      ).toEqual([]);
+      expect(await sample(server.opsPort, 'quiver_audit_failing')).toBe(1);
+      expect(await server.stop()).toBe(0);
+    } finally {
+      pipe.close();
+      await server.destroy();
+    }
+  },
+);

@@ -8,9 +8,10 @@ import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /**
- * What is gone of a data folder of the embedded form when the service starts, and what becomes of it: a loss is told by name
- * and with the ways out, nothing is made in its place, and what is not lost is served. Losses of the only replica of a shard
- * on a node are in test/unit/node/hosting/replicas/replica-opening.test.ts and test/fault/cluster/lose-data.test.ts.
+ * What is gone of a data folder of the embedded form when the service starts, and what becomes of it: a loss is told by
+ * name and with the ways out, nothing is made in its place, and what is not lost is served. Losses of the only replica
+ * of a shard on a node are in test/unit/node/hosting/replicas/replica-opening.test.ts and
+ * test/fault/cluster/lose-data.test.ts.
  */
 
 const SHARDS = 3;
@@ -18,7 +19,12 @@ const ITEMS = 60;
 /** The shard that is lost. */
 const LOST = 1;
 const ids = Array.from({ length: ITEMS }, (_, i) => `id-${i}`);
-const itemOf = (externalId: string, i: number) => ({ external_id: externalId, vector: [i % 7, i % 5, 1, i], metadata: { i }, text: `word${i % 6} of a text` });
+const itemOf = (externalId: string, i: number) => ({
+  external_id: externalId,
+  vector: [i % 7, i % 5, 1, i],
+  metadata: { i },
+  text: `word${i % 6} of a text`,
+});
 
 let folder: string;
 /** The data folder of a stopped service. `earlier`: the same before the last writes. */
@@ -40,8 +46,16 @@ function serviceIn(dataDir: string): EmbeddedProcess {
 
 /** What searches, hybrid searches and exports of a collection answer. */
 async function answersOf(service: EmbeddedProcess, name: string): Promise<unknown> {
-  const search = await service.data('POST', `/v1/collections/${name}/search`, { vector: [1, 2, 1, 30], k: ITEMS, exact: true });
-  const hybrid = await service.data('POST', `/v1/collections/${name}/hybrid_search`, { vector: [1, 2, 1, 30], query_text: 'word3', k: 10 });
+  const search = await service.data('POST', `/v1/collections/${name}/search`, {
+    vector: [1, 2, 1, 30],
+    k: ITEMS,
+    exact: true,
+  });
+  const hybrid = await service.data('POST', `/v1/collections/${name}/hybrid_search`, {
+    vector: [1, 2, 1, 30],
+    query_text: 'word3',
+    k: 10,
+  });
   const items = await service.data('POST', `/v1/collections/${name}/scroll`, { limit: ITEMS, include_vectors: true });
   return { search: search.results, hybrid: hybrid.results, items: items.vectors };
 }
@@ -83,7 +97,12 @@ beforeAll(async () => {
   // What is in the log becomes a table by the next start.
   await service.start();
   await service.stop();
-  const byShards = new Map(readdirSync(join(sound, 'node', 'shards')).map((one) => [readdirSync(shardsOf(sound, one)).filter((name) => /^\d+$/.test(name)).length, one]));
+  const byShards = new Map(
+    readdirSync(join(sound, 'node', 'shards')).map((one) => [
+      readdirSync(shardsOf(sound, one)).filter((name) => /^\d+$/.test(name)).length,
+      one,
+    ]),
+  );
   [uid, otherUid] = [byShards.get(SHARDS)!, byShards.get(2)!];
 }, 120_000);
 
@@ -97,7 +116,9 @@ function copyOf(from: string): string {
 }
 
 function filesBelow(place: string): string[] {
-  return existsSync(place) ? (readdirSync(place, { recursive: true }) as string[]).filter((path) => !path.endsWith('LOCK')).sort() : [];
+  return existsSync(place)
+    ? (readdirSync(place, { recursive: true }) as string[]).filter((path) => !path.endsWith('LOCK')).sort()
+    : [];
 }
 
 /** `quiver repair`; answers what it printed. Throws when it ends with another code than 0. */
@@ -146,10 +167,22 @@ const LOSSES: [string, (dataDir: string) => void | Promise<void>][] = [
       await (await RocksKeyValueStore.open(recordsIn(dataDir))).close();
     },
   ],
-  ['the data of a shard, with those of another one in their place', (dataDir) => replace(shardIn(dataDir), shardIn(dataDir, 2))],
-  ['the data of a shard, with those of another collection in their place', (dataDir) => replace(shardIn(dataDir), join(shardsOf(dataDir, otherUid), '1'))],
-  ['the last writes of a shard: an earlier copy is in its place', (dataDir) => replace(shardIn(dataDir), shardIn(earlier))],
-  ['the last writes of the records of a shard: an earlier copy is in their place', (dataDir) => replace(recordsIn(dataDir), recordsIn(earlier))],
+  [
+    'the data of a shard, with those of another one in their place',
+    (dataDir) => replace(shardIn(dataDir), shardIn(dataDir, 2)),
+  ],
+  [
+    'the data of a shard, with those of another collection in their place',
+    (dataDir) => replace(shardIn(dataDir), join(shardsOf(dataDir, otherUid), '1')),
+  ],
+  [
+    'the last writes of a shard: an earlier copy is in its place',
+    (dataDir) => replace(shardIn(dataDir), shardIn(earlier)),
+  ],
+  [
+    'the last writes of the records of a shard: an earlier copy is in their place',
+    (dataDir) => replace(recordsIn(dataDir), recordsIn(earlier)),
+  ],
   [
     'the last writes of the records of a shard and the notes: a checkpoint tells what lacks',
     (dataDir) => {
@@ -169,7 +202,10 @@ test.each(LOSSES)('without %s, it is told, and everything else is served', async
   const starts = /in (?:its|their) place/.test(what) ? 2 : 1;
   for (let start = 0; start < starts; start += 1) {
     await service.start();
-    const told = expect.objectContaining({ code: 500, message: expect.stringMatching(/^shard \d of 3 of collection "things": .*(?:backup|repair)/) });
+    const told = expect.objectContaining({
+      code: 500,
+      message: expect.stringMatching(/^shard \d of 3 of collection "things": .*(?:backup|repair)/),
+    });
     const inLost = ids.find((id) => shardOf(id, SHARDS) === LOST)!;
     const calls: [string, string, unknown?][] = [
       ['POST', '/v1/collections/things/search', { vector: [1, 2, 3, 4], k: 5 }],
@@ -180,15 +216,21 @@ test.each(LOSSES)('without %s, it is told, and everything else is served', async
       ['DELETE', `/v1/collections/things/delete/${inLost}`],
       ['GET', '/v1/collections/things/stats'],
     ];
-    for (const [method, path, body] of calls) expect([path, (await service.call(method, path, body)).error]).toEqual([path, told]);
+    for (const [method, path, body] of calls)
+      expect([path, (await service.call(method, path, body)).error]).toEqual([path, told]);
     expect(service.output).toMatch(new RegExp(`"shard":${LOST}.*nothing is made in their place`));
     expect(await answersOf(service, 'others')).toEqual(wholeOthers);
     const { shards } = await service.data('GET', '/v1/cluster');
-    expect(shards.find(({ collection, shard }: any) => collection === 'things' && shard === LOST).state).toBe('unavailable');
+    expect(shards.find(({ collection, shard }: any) => collection === 'things' && shard === LOST).state).toBe(
+      'unavailable',
+    );
     // No backup of it becomes the newest.
     const { id } = await service.data('POST', '/v1/admin/backups', { collections: ['things'] });
     let ended: any = null;
-    await eventually('the backup is over', async () => (ended = await service.data('GET', `/v1/admin/backups/${id}`)).state !== 'running');
+    await eventually(
+      'the backup is over',
+      async () => (ended = await service.data('GET', `/v1/admin/backups/${id}`)).state !== 'running',
+    );
     expect(ended.state === 'done' && ended.collections.some(({ name }: any) => name === 'things')).toBe(false);
     await (start === 0 ? service.kill() : service.stop());
   }
@@ -210,7 +252,10 @@ test('an earlier copy is told also where a kill kept the service from noting how
   await service.kill();
   replace(shardIn(dataDir), shardIn(sound));
   await service.start();
-  expect((await service.call('GET', `/v1/collections/things/vectors/${inLost}`)).error).toMatchObject({ code: 500, message: expect.stringContaining('its data are an earlier copy') });
+  expect((await service.call('GET', `/v1/collections/things/vectors/${inLost}`)).error).toMatchObject({
+    code: 500,
+    message: expect.stringContaining('its data are an earlier copy'),
+  });
   await service.stop();
   // The folder as a whole may be put back: nothing in it is of another time.
   replace(dataDir, sound);
@@ -219,13 +264,25 @@ test('an earlier copy is told also where a kill kept the service from noting how
 });
 
 test.each<[string, (dataDir: string) => void]>([
-  ['the whole checkpoint of a shard', (dataDir) => removeFrom(shardIn(dataDir), /^(?:checkpoint-\d+|MANIFEST\.json|vectors)$/)],
+  [
+    'the whole checkpoint of a shard',
+    (dataDir) => removeFrom(shardIn(dataDir), /^(?:checkpoint-\d+|MANIFEST\.json|vectors)$/),
+  ],
   ['the vectors of a shard', (dataDir) => rmSync(join(shardIn(dataDir), 'vectors'), { recursive: true })],
   ['the name of the store of a shard', (dataDir) => rmSync(join(recordsIn(dataDir), 'IDENTITY'))],
   ['the format of the folder', (dataDir) => rmSync(join(dataDir, 'format.json'))],
-  ['the notes, as in the folder of an earlier version', (dataDir) => rmSync(join(dataDir, 'notes'), { recursive: true })],
-  ['a note, whose content a loss of power took', (dataDir) => writeFileSync(join(dataDir, 'notes', `${uid}.${LOST}`), '')],
-  ['the notes beside the shards', (dataDir) => [uid, otherUid].forEach((one) => rmSync(join(shardsOf(dataDir, one), 'collection.json')))],
+  [
+    'the notes, as in the folder of an earlier version',
+    (dataDir) => rmSync(join(dataDir, 'notes'), { recursive: true }),
+  ],
+  [
+    'a note, whose content a loss of power took',
+    (dataDir) => writeFileSync(join(dataDir, 'notes', `${uid}.${LOST}`), ''),
+  ],
+  [
+    'the notes beside the shards',
+    (dataDir) => [uid, otherUid].forEach((one) => rmSync(join(shardsOf(dataDir, one), 'collection.json'))),
+  ],
 ])('without %s, nothing is lost', async (_what, lose) => {
   const dataDir = copyOf(sound);
   lose(dataDir);
@@ -246,7 +303,9 @@ test('without all shards of all collections, none is served empty', async () => 
     const service = serviceIn(dataDir);
     await service.start();
     for (const name of ['things', 'others'])
-      expect((await service.call('POST', `/v1/collections/${name}/search`, { vector: [1, 2, 3, 4], k: 5 })).error).toMatchObject({
+      expect(
+        (await service.call('POST', `/v1/collections/${name}/search`, { vector: [1, 2, 3, 4], k: 5 })).error,
+      ).toMatchObject({
         code: 500,
         message: expect.stringContaining(`of collection "${name}": its data are gone`),
       });
@@ -260,7 +319,10 @@ test('without all shards of all collections, none is served empty', async () => 
 
 const CLUSTER_LOSSES: [string, (dataDir: string) => void][] = [
   ['gone', (dataDir) => rmSync(join(dataDir, 'cluster'), { recursive: true })],
-  ['gone, and so are the notes', (dataDir) => ['cluster', 'notes'].forEach((name) => rmSync(join(dataDir, name), { recursive: true }))],
+  [
+    'gone, and so are the notes',
+    (dataDir) => ['cluster', 'notes'].forEach((name) => rmSync(join(dataDir, name), { recursive: true })),
+  ],
   [
     'empty',
     (dataDir) => {
@@ -277,32 +339,53 @@ const CLUSTER_LOSSES: [string, (dataDir: string) => void][] = [
   ],
 ];
 
-test.each(CLUSTER_LOSSES)('where the store of collections and keys is %s, no start makes a new one, and the collections can be listed again', async (what, lose) => {
-  const dataDir = copyOf(sound);
-  lose(dataDir);
-  const before = filesBelow(join(dataDir, 'cluster'));
-  const refused = serviceIn(dataDir);
-  await expect(refused.start()).rejects.toThrow(/collections and keys in .*cluster are gone, damaged or an earlier copy .*quiver repair --rebuild-cluster/);
-  expect(refusedRepair(dataDir)).toMatchObject({ status: 1, stderr: expect.stringContaining('--rebuild-cluster') });
-  if (!what.includes('earlier copy')) expect(filesBelow(join(dataDir, 'cluster'))).toEqual(before);
-  expect(repair(dataDir, '--rebuild-cluster')).toMatch(/collection "others": 2 shards\ncollection "things": 3 shards\nnot kept, so gone: API keys/);
-  const service = serviceIn(dataDir);
-  await service.start();
-  expect(await answersOf(service, 'things')).toEqual(whole);
-  expect(await service.data('GET', '/v1/collections/things')).toMatchObject({ description: 'all things', language: 'en', shards: SHARDS, vector_count: ITEMS });
-  await service.data('POST', '/v1/collections/things/upsert', itemOf('new', 1));
-  await service.data('POST', '/v1/collections/things/reshard', { shards: 2 });
-  await eventually('it has two shards', async () => (await service.data('GET', '/v1/collections/things')).shards === 2);
-  await service.stop();
-  expect(repair(dataDir)).toMatch(/nothing is missing of 2 collections/);
-  expect(refusedRepair(dataDir, '--rebuild-cluster')).toMatchObject({ status: 1, stderr: expect.stringContaining('nothing to make anew') });
-});
+test.each(CLUSTER_LOSSES)(
+  'where the store of collections and keys is %s, no start makes a new one, and the collections can be listed again',
+  async (what, lose) => {
+    const dataDir = copyOf(sound);
+    lose(dataDir);
+    const before = filesBelow(join(dataDir, 'cluster'));
+    const refused = serviceIn(dataDir);
+    await expect(refused.start()).rejects.toThrow(
+      /collections and keys in .*cluster are gone, damaged or an earlier copy .*quiver repair --rebuild-cluster/,
+    );
+    expect(refusedRepair(dataDir)).toMatchObject({ status: 1, stderr: expect.stringContaining('--rebuild-cluster') });
+    if (!what.includes('earlier copy')) expect(filesBelow(join(dataDir, 'cluster'))).toEqual(before);
+    expect(repair(dataDir, '--rebuild-cluster')).toMatch(
+      /collection "others": 2 shards\ncollection "things": 3 shards\nnot kept, so gone: API keys/,
+    );
+    const service = serviceIn(dataDir);
+    await service.start();
+    expect(await answersOf(service, 'things')).toEqual(whole);
+    expect(await service.data('GET', '/v1/collections/things')).toMatchObject({
+      description: 'all things',
+      language: 'en',
+      shards: SHARDS,
+      vector_count: ITEMS,
+    });
+    await service.data('POST', '/v1/collections/things/upsert', itemOf('new', 1));
+    await service.data('POST', '/v1/collections/things/reshard', { shards: 2 });
+    await eventually(
+      'it has two shards',
+      async () => (await service.data('GET', '/v1/collections/things')).shards === 2,
+    );
+    await service.stop();
+    expect(repair(dataDir)).toMatch(/nothing is missing of 2 collections/);
+    expect(refusedRepair(dataDir, '--rebuild-cluster')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('nothing to make anew'),
+    });
+  },
+);
 
 test('collections of which an earlier version noted nothing are listed by what their shards say', async () => {
   const dataDir = copyOf(sound);
-  for (const name of ['cluster', 'notes', join('node', 'shards', uid, 'collection.json')]) rmSync(join(dataDir, name), { recursive: true });
+  for (const name of ['cluster', 'notes', join('node', 'shards', uid, 'collection.json')])
+    rmSync(join(dataDir, name), { recursive: true });
   const name = `recovered-${uid.slice(0, 12)}`;
-  expect(repair(dataDir, '--rebuild-cluster')).toContain(`collection "${name}": 3 shards (no note lies beside its shards`);
+  expect(repair(dataDir, '--rebuild-cluster')).toContain(
+    `collection "${name}": 3 shards (no note lies beside its shards`,
+  );
   const service = serviceIn(dataDir);
   await service.start();
   expect(await answersOf(service, name)).toEqual(whole);
@@ -315,7 +398,11 @@ test('a deleted collection is not listed again, and a reshard leaves the note of
   await service.data('POST', '/v1/collections/things/reshard', { shards: 1 });
   await eventually('it has one shard', async () => (await service.data('GET', '/v1/collections/things')).shards === 1);
   await service.data('DELETE', '/v1/collections/others');
-  await eventually('one note is left', async () => filesBelow(join(dataDir, 'node', 'shards')).filter((path) => path.endsWith('collection.json')).length === 1);
+  await eventually(
+    'one note is left',
+    async () =>
+      filesBelow(join(dataDir, 'node', 'shards')).filter((path) => path.endsWith('collection.json')).length === 1,
+  );
   await service.kill();
   rmSync(join(dataDir, 'cluster'), { recursive: true });
   expect(repair(dataDir, '--rebuild-cluster')).toMatch(/^collection "things": 1 shard\n/);
@@ -338,14 +425,19 @@ test('keys and collections that are left of a damaged store are served when some
 test('a loss that somebody accepts begins the shard empty, or serves what is left; the rest of the collection is whole', async () => {
   const dataDir = copyOf(sound);
   rmSync(recordsIn(dataDir), { recursive: true });
-  expect(refusedRepair(dataDir)).toMatchObject({ status: 1, stdout: expect.stringMatching(/^shard 1 of 3 of collection "things" \(.*\): its data are gone\n/) });
+  expect(refusedRepair(dataDir)).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^shard 1 of 3 of collection "things" \(.*\): its data are gone\n/),
+  });
   expect(repair(dataDir, '--accept-loss', `things/${LOST}`)).toContain('the loss is accepted');
   const service = serviceIn(dataDir);
   await service.start();
   expect(service.output).toContain('the loss of a shard was accepted');
   const left = ids.filter((id) => shardOf(id, SHARDS) !== LOST);
   const found = async (): Promise<string[]> =>
-    (await service.data('POST', '/v1/collections/things/search', { vector: [1, 2, 3, 4], k: ITEMS })).results.map(({ external_id }: any) => external_id).sort();
+    (await service.data('POST', '/v1/collections/things/search', { vector: [1, 2, 3, 4], k: ITEMS })).results
+      .map(({ external_id }: any) => external_id)
+      .sort();
   expect(await found()).toEqual([...left].sort());
   const inLost = ids.find((id) => shardOf(id, SHARDS) === LOST)!;
   await service.data('POST', '/v1/collections/things/upsert', itemOf(inLost, 1));
@@ -356,7 +448,9 @@ test('a loss that somebody accepts begins the shard empty, or serves what is lef
   await service.stop();
   rmSync(shardIn(dataDir), { recursive: true });
   await service.start();
-  expect((await service.call('POST', '/v1/collections/things/search', { vector: [1, 2, 3, 4], k: 5 })).error).toMatchObject({ code: 500 });
+  expect(
+    (await service.call('POST', '/v1/collections/things/search', { vector: [1, 2, 3, 4], k: 5 })).error,
+  ).toMatchObject({ code: 500 });
   await service.stop();
 
   replace(shardsOf(dataDir), shardsOf(earlier));
@@ -365,7 +459,9 @@ test('a loss that somebody accepts begins the shard empty, or serves what is lef
   expect(service.output).toContain('what is left is served');
   expect(await found()).toEqual([...ids].sort());
   // Those of before the last writes.
-  expect((await service.data('GET', `/v1/collections/things/vectors/${inLost}`)).metadata).toEqual({ i: ids.indexOf(inLost) });
+  expect((await service.data('GET', `/v1/collections/things/vectors/${inLost}`)).metadata).toEqual({
+    i: ids.indexOf(inLost),
+  });
 });
 
 test('quiver repair says what it can not do', async () => {
@@ -377,7 +473,10 @@ test('quiver repair says what it can not do', async () => {
   await service.stop();
   expect(refusedRepair(dataDir, '--accept-loss', 'nobody').stderr).toContain('there is no collection "nobody"');
   expect(refusedRepair(dataDir, '--accept-loss', 'things/3').stderr).toContain('has the shards 0 to 2');
-  expect(refusedRepair(dataDir, '--else')).toMatchObject({ status: 2, stderr: expect.stringContaining('usage: quiver repair') });
+  expect(refusedRepair(dataDir, '--else')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('usage: quiver repair'),
+  });
   mkdirSync(join(folder, 'else'));
   expect(refusedRepair(join(folder, 'else')).stderr).toContain('is no data folder of a service');
   expect(readdirSync(join(folder, 'else'))).toEqual([]);

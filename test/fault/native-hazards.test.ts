@@ -19,7 +19,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const tell = (story: string, flags: string[] = [], before = ''): Promise<void> => tellNativeStory(story, { folder, flags, before });
+const tell = (story: string, flags: string[] = [], before = ''): Promise<void> =>
+  tellNativeStory(story, { folder, flags, before });
 
 test('close while searches run: each is answered or fails as closed', async () => {
   await tell(`

@@ -8,9 +8,9 @@ import { join, resolve } from 'node:path';
 const root = resolve(__dirname, '../..');
 
 /**
- * Compiles the addon's sources without what speaks to Node into FOLDER, and links them with each of the stories. Most of
- * them as one source, because the headers of FAISS take longer than all that follows them; not what has local names that
- * others have, too.
+ * Compiles the addon's sources without what speaks to Node into FOLDER, and links them with each of the stories. Most
+ * of them as one source, because the headers of FAISS take longer than all that follows them; not what has local names
+ * that others have, too.
  */
 const BUILD = `
   import { spawnSync } from 'node:child_process';
@@ -38,8 +38,14 @@ const BUILD = `
 `;
 
 const STORIES = [
-  ['threads search an index inline while its owner puts, removes, builds, calibrates, compacts and closes', 'inline-search-race'],
-  ['threads search a store on the disk while its codes go into a file, its rows are removed, and it is sealed and closed', 'segment-race'],
+  [
+    'threads search an index inline while its owner puts, removes, builds, calibrates, compacts and closes',
+    'inline-search-race',
+  ],
+  [
+    'threads search a store on the disk while its codes go into a file, its rows are removed, and it is sealed and closed',
+    'segment-race',
+  ],
   ['threads evaluate filters while the owner of the index puts, removes and replaces slots', 'filter-race'],
 ];
 

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { ClusterUnderTest, FailingDisk, LinkUnderTest, ProcessUnderTest } from '../support/processes/cluster-under-test';
+import type {
+  ClusterUnderTest,
+  FailingDisk,
+  LinkUnderTest,
+  ProcessUnderTest,
+} from '../support/processes/cluster-under-test';
 import { eventually } from '../support/eventually';
 
 /** A fault that begins, is known to have happened, lasts and ends. */
@@ -49,15 +54,23 @@ export class Nemesis {
   }
 
   /**
-   * Lets faults happen for about this long, for as long as `goesOn`, and for longer until there were so many; resolves when all
-   * of them are healed.
+   * Lets faults happen for about this long, for as long as `goesOn`, and for longer until there were so many; resolves
+   * when all of them are healed.
    */
-  async run(milliseconds: number, { faultsMin = 0, goesOn = () => false }: { faultsMin?: number | undefined; goesOn?: () => boolean } = {}): Promise<void> {
+  async run(
+    milliseconds: number,
+    { faultsMin = 0, goesOn = () => false }: { faultsMin?: number | undefined; goesOn?: () => boolean } = {},
+  ): Promise<void> {
     const busy = new Set<string>();
     const open = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
-    while ((performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin || goesOn()) && failure === null) {
-      const free = faultsOf(this.cluster, this.random).filter(({ target, apart = [] }) => !busy.has(target) && !apart.some((one) => busy.has(one)));
+    while (
+      (performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin || goesOn()) &&
+      failure === null
+    ) {
+      const free = faultsOf(this.cluster, this.random).filter(
+        ({ target, apart = [] }) => !busy.has(target) && !apart.some((one) => busy.has(one)),
+      );
       if (open.size < TOGETHER_MAX && free.length > 0) {
         // What fails is drawn before how: a link can fail in more ways than a process.
         const target = this.oneOf([...new Set(free.map((fault) => fault.target))]);
@@ -111,13 +124,24 @@ export function faultsOf(cluster: ClusterUnderTest, random: () => number): Fault
   const ofProcesses = running.flatMap((process) => [killing(process), stopping(process), pausing(process)]);
   const ofData = running.filter(({ role }) => role === 'node').flatMap((process) => losing(process, cluster, random));
   const coordinators = cluster.processes().filter(({ role }) => role === 'coordinator');
-  const ofStarts = coordinators.length === 0 ? [] : running.filter(({ role }) => role === 'node').map((node) => losingWhileOthersStart(node, coordinators, cluster.coordinators()));
-  return [...ofProcesses, ...ofStarts, ...ofData, ...cluster.links().flatMap(linkFaults), ...cluster.disks().flatMap(diskFaults)];
+  const ofStarts =
+    coordinators.length === 0
+      ? []
+      : running
+          .filter(({ role }) => role === 'node')
+          .map((node) => losingWhileOthersStart(node, coordinators, cluster.coordinators()));
+  return [
+    ...ofProcesses,
+    ...ofStarts,
+    ...ofData,
+    ...cluster.links().flatMap(linkFaults),
+    ...cluster.disks().flatMap(diskFaults),
+  ];
 }
 
 /**
- * A node is dead, and all coordinators that run are started anew meanwhile: what they have to know of it, they have to know from
- * elsewhere.
+ * A node is dead, and all coordinators that run are started anew meanwhile: what they have to know of it, they have to
+ * know from elsewhere.
  */
 function losingWhileOthersStart(node: ProcessUnderTest, coordinators: ProcessUnderTest[], addresses: string[]): Fault {
   return {
@@ -131,7 +155,12 @@ function losingWhileOthersStart(node: ProcessUnderTest, coordinators: ProcessUnd
       for (const coordinator of others) await coordinator.start();
     },
     // The cluster store may be away meanwhile, for as long as a fault lasts.
-    waitPropagated: () => eventually('the coordinators serve', async () => (await Promise.all(addresses.map(serves))).every(Boolean), SERVES_WITHIN_MS),
+    waitPropagated: () =>
+      eventually(
+        'the coordinators serve',
+        async () => (await Promise.all(addresses.map(serves))).every(Boolean),
+        SERVES_WITHIN_MS,
+      ),
   };
 }
 
@@ -187,7 +216,8 @@ function pausing(member: ProcessUnderTest): Fault {
     target: member.id,
     inject: async () => void process.kill(pid, 'SIGSTOP'),
     // The third field of stat, after the name in brackets; T is stopped.
-    waitPropagated: () => eventually(`${member.id} is paused`, () => /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))),
+    waitPropagated: () =>
+      eventually(`${member.id} is paused`, () => /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))),
     heal: async () => void process.kill(pid, 'SIGCONT'),
     lastsMaxMs: PAUSE_MAX_MS,
   };
@@ -204,7 +234,11 @@ function linkFaults(link: LinkUnderTest): Fault[] {
 }
 
 /** The faults of a thing that fails in several ways, by what is done to it, until it is restored. */
-function waysToFail(thing: { name: string; restore(): Promise<void> | void }, lastsMaxMs: number, ways: Record<string, () => Promise<void> | void>): Fault[] {
+function waysToFail(
+  thing: { name: string; restore(): Promise<void> | void },
+  lastsMaxMs: number,
+  ways: Record<string, () => Promise<void> | void>,
+): Fault[] {
   return Object.entries(ways).map(([way, begin]) => ({
     name: `${way} ${thing.name}`,
     target: thing.name,

@@ -45,7 +45,8 @@ test('collections are created as long as there are files for them, then refused 
   const outcomes = await Promise.all(Array.from({ length: 20 }, (_, i) => create(`c${i}`)));
   const refused = outcomes.filter(({ status }) => status === 'error');
   expect(refused).toHaveLength(20 - SHARDS);
-  for (const { error } of refused) expect(error).toMatchObject({ code: 400, message: expect.stringContaining('files that may be open (ulimit -n)') });
+  for (const { error } of refused)
+    expect(error).toMatchObject({ code: 400, message: expect.stringContaining('files that may be open (ulimit -n)') });
   expect(await livez()).toBe(200);
   expect((await server.data('GET', '/v1/collections')).collections).toHaveLength(SHARDS);
   const [{ name }] = (await server.data('GET', '/v1/collections')).collections;
@@ -77,7 +78,9 @@ test('beyond the connections there is room for, clients are told so, and others 
   expect(answer.headers.get('connection')).toBe('close');
   expect(((await answer.json()) as { error: unknown }).error).toEqual({
     code: 429,
-    message: expect.stringMatching(/^server busy: more connections than it can hold \(42, by its limit of open files\)/),
+    message: expect.stringMatching(
+      /^server busy: more connections than it can hold \(42, by its limit of open files\)/,
+    ),
   });
   expect(await livez()).toBe(200);
   // Far more than there are files for: the process is reached all the same, and goes on when they have gone.
@@ -105,16 +108,26 @@ test('a service that has more shards than its files allow starts, serves some an
   server.openFilesMax = FILES;
   await server.start();
   expect(await livez()).toBe(200);
-  await eventually('it has told so', () => /there are more shards than the limit of open files/.test(server.output) && /notOpen.*6/.test(server.output));
+  await eventually(
+    'it has told so',
+    () => /there are more shards than the limit of open files/.test(server.output) && /notOpen.*6/.test(server.output),
+  );
   const search = (name: string) => server.call('POST', `/v1/collections/${name}/search`, { vector: [1, 2], k: 1 });
   const answers = await Promise.all(names.map(search));
   expect(answers.filter(({ status }) => status === 'success')).toHaveLength(SHARDS);
   for (const { error } of answers.filter(({ status }) => status === 'error'))
-    expect(error).toMatchObject({ code: 500, message: expect.stringMatching(/not open: this process holds 3 shards.*ulimit -n/) });
-  expect((await create('one-more')).error).toMatchObject({ code: 400, message: expect.stringContaining('9 of at most 3 are taken') });
+    expect(error).toMatchObject({
+      code: 500,
+      message: expect.stringMatching(/not open: this process holds 3 shards.*ulimit -n/),
+    });
+  expect((await create('one-more')).error).toMatchObject({
+    code: 400,
+    message: expect.stringContaining('9 of at most 3 are taken'),
+  });
   // What is deleted makes room, also for shards that could not be opened at the start.
   for (const name of names.slice(0, 6)) await server.data('DELETE', `/v1/collections/${name}`);
-  for (const name of names.slice(6)) expect((await search(name)).data.results).toEqual([expect.objectContaining({ external_id: name })]);
+  for (const name of names.slice(6))
+    expect((await search(name)).data.results).toEqual([expect.objectContaining({ external_id: name })]);
   expect((await create('still-none')).error).toMatchObject({ code: 400 });
 });
 
@@ -123,7 +136,10 @@ test('where shards are closed that nobody uses, there are more of them than file
   server = new EmbeddedProcess();
   server.openFilesMax = FILES;
   await server.start();
-  expect((await create('many', { shards: 256 })).error).toMatchObject({ code: 400, message: expect.stringMatching(/needs 256 shards, and at most 3 can be open at once.*ulimit -n/) });
+  expect((await create('many', { shards: 256 })).error).toMatchObject({
+    code: 400,
+    message: expect.stringMatching(/needs 256 shards, and at most 3 can be open at once.*ulimit -n/),
+  });
   const names = Array.from({ length: 12 }, (_, i) => `c${i}`);
   for (const name of names) {
     expect((await create(name)).status).toBe('success');
@@ -133,9 +149,15 @@ test('where shards are closed that nobody uses, there are more of them than file
     if (crash) await server.kill();
     else await server.stop();
     await server.start();
-    expect((await server.data('GET', '/v1/collections')).collections.map(({ vector_count }: any) => vector_count)).toEqual(names.map(() => 1));
-    const found = await Promise.all(names.map((name) => server.data('POST', `/v1/collections/${name}/search`, { vector: [1, 2], k: 2 })));
-    expect(found.map(({ results }: any) => results.map((hit: any) => hit.external_id))).toEqual(names.map((name) => [name]));
+    expect(
+      (await server.data('GET', '/v1/collections')).collections.map(({ vector_count }: any) => vector_count),
+    ).toEqual(names.map(() => 1));
+    const found = await Promise.all(
+      names.map((name) => server.data('POST', `/v1/collections/${name}/search`, { vector: [1, 2], k: 2 })),
+    );
+    expect(found.map(({ results }: any) => results.map((hit: any) => hit.external_id))).toEqual(
+      names.map((name) => [name]),
+    );
     expect(await livez()).toBe(200);
   }
 });

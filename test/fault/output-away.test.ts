@@ -8,7 +8,10 @@ import { eventually } from '../support/eventually';
 import { freePorts } from '../support/servers/free-ports';
 import { StalledPipe } from '../support/values/output-places';
 
-/** Commands whose output has nowhere to go, and a cluster whose terminal goes away: they end when they are asked to, and leave nobody behind. */
+/**
+ * Commands whose output has nowhere to go, and a cluster whose terminal goes away: they end when they are asked to, and
+ * leave nobody behind.
+ */
 
 const scripts = resolve(__dirname, '../../scripts');
 const folder = mkdtempSync(join(tmpdir(), 'quiver-output-'));
@@ -19,13 +22,21 @@ let service: Server;
 let pages = 0;
 
 beforeAll(async () => {
-  const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `i${i}`, vector: [1, 2], metadata: { pad: 'x'.repeat(100) } }));
+  const items = Array.from({ length: 1000 }, (_, i) => ({
+    external_id: `i${i}`,
+    vector: [1, 2],
+    metadata: { pad: 'x'.repeat(100) },
+  }));
   service = createServer((request, response) => {
     request.resume();
     const isPage = request.url?.endsWith('/scroll') ?? false;
     pages += isPage ? 1 : 0;
-    const data = isPage ? { vectors: items, next_cursor: 'more', count: items.length } : { name: 'c', dim: 2, vector_count: 1e9, collections: [{ name: 'c', dim: 2, vector_count: 1e9 }] };
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'success', data, error: null, warnings: [] }));
+    const data = isPage
+      ? { vectors: items, next_cursor: 'more', count: items.length }
+      : { name: 'c', dim: 2, vector_count: 1e9, collections: [{ name: 'c', dim: 2, vector_count: 1e9 }] };
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ status: 'success', data, error: null, warnings: [] }));
   }).listen(0, '127.0.0.1');
   await new Promise((done) => service.once('listening', done));
 });
@@ -46,26 +57,31 @@ function start(words: string[], output: number | 'pipe', messages: number | 'pip
   });
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const ended = new Promise<number | string | null>((done) => child.once('close', (code, signal) => done(code ?? signal)));
+  const ended = new Promise<number | string | null>((done) =>
+    child.once('close', (code, signal) => done(code ?? signal)),
+  );
   return { child, ended, said: () => said };
 }
 
 const EXPORT = ['export', 'c', '--to', '-', '--quiet'];
 
-test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('an export to a reader that stands still is interrupted by %s', async (signal) => {
-  const pipe = new StalledPipe();
-  const before = pages;
-  const command = start(EXPORT, pipe.writer, pipe.writer);
-  try {
-    // One page is read ahead of that which is written.
-    await eventually('it waits for its reader', () => pages >= before + 2);
-    command.child.kill(signal);
-    expect(await command.ended).toBe(130);
-  } finally {
-    command.child.kill('SIGKILL');
-    pipe.close();
-  }
-});
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'an export to a reader that stands still is interrupted by %s',
+  async (signal) => {
+    const pipe = new StalledPipe();
+    const before = pages;
+    const command = start(EXPORT, pipe.writer, pipe.writer);
+    try {
+      // One page is read ahead of that which is written.
+      await eventually('it waits for its reader', () => pages >= before + 2);
+      command.child.kill(signal);
+      expect(await command.ended).toBe(130);
+    } finally {
+      command.child.kill('SIGKILL');
+      pipe.close();
+    }
+  },
+);
 
 (hasFullDisk ? test : test.skip).each([
   ['an export', EXPORT],
@@ -74,7 +90,10 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('an export to a reader that 
 ])('%s to a full disk fails in one line', async (_title, words) => {
   const full = openSync('/dev/full', 'a');
   const command = start(words, full, 'pipe');
-  expect([await command.ended, command.said()]).toEqual([1, 'standard output: ENOSPC: no space left on device, write\n']);
+  expect([await command.ended, command.said()]).toEqual([
+    1,
+    'standard output: ENOSPC: no space left on device, write\n',
+  ]);
   // Nowhere to say it.
   expect(await start(words, full, full).ended).toBe(1);
   closeSync(full);
@@ -111,31 +130,46 @@ describe('npm run cluster', () => {
     }
   };
 
-  (process.platform === 'linux' ? test : test.skip)('goes on when nobody reads what it says, and leaves no process behind when its terminal goes away', async () => {
-    const [port] = await freePorts(1);
-    const data = join(folder, 'cluster');
-    const child = spawn(process.execPath, [join(scripts, 'cluster.mjs'), '--nodes', '1', '--coordinators', '1', '--port', String(port), '--dir', data], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    const ended = new Promise<number | null>((done) => child.once('exit', done));
-    const members = (): { id: string; pid: number }[] => (JSON.parse(readFileSync(join(data, 'cluster.json'), 'utf8')) as { processes: { id: string; pid: number }[] }).processes;
-    try {
-      await eventually('it serves', () => (child.exitCode === null ? said.includes('It serves on') : Promise.reject(new Error(said))), 90_000);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      // It says so of each that ends.
-      const [{ pid: first }] = members().filter(({ id }) => id === 'node-0');
-      process.kill(first, 'SIGKILL');
-      await eventually('the node is started again', () => members().some(({ id, pid }) => id === 'node-0' && pid !== null && pid !== first));
-      const pids = members().map(({ pid }) => pid);
-      expect(pids.filter(isThere)).toEqual(pids);
-      child.kill('SIGHUP');
-      expect(await ended).toBe(0);
-      expect(pids.filter(isThere)).toEqual([]);
-    } finally {
-      child.kill('SIGTERM');
-      await ended;
-    }
-  });
+  (process.platform === 'linux' ? test : test.skip)(
+    'goes on when nobody reads what it says, and leaves no process behind when its terminal goes away',
+    async () => {
+      const [port] = await freePorts(1);
+      const data = join(folder, 'cluster');
+      const child = spawn(
+        process.execPath,
+        [join(scripts, 'cluster.mjs'), '--nodes', '1', '--coordinators', '1', '--port', String(port), '--dir', data],
+        { stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+      let said = '';
+      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const ended = new Promise<number | null>((done) => child.once('exit', done));
+      const members = (): { id: string; pid: number }[] =>
+        (JSON.parse(readFileSync(join(data, 'cluster.json'), 'utf8')) as { processes: { id: string; pid: number }[] })
+          .processes;
+      try {
+        await eventually(
+          'it serves',
+          () => (child.exitCode === null ? said.includes('It serves on') : Promise.reject(new Error(said))),
+          90_000,
+        );
+        child.stdout.destroy();
+        child.stderr.destroy();
+        // It says so of each that ends.
+        const [{ pid: first }] = members().filter(({ id }) => id === 'node-0');
+        process.kill(first, 'SIGKILL');
+        await eventually('the node is started again', () =>
+          members().some(({ id, pid }) => id === 'node-0' && pid !== null && pid !== first),
+        );
+        const pids = members().map(({ pid }) => pid);
+        expect(pids.filter(isThere)).toEqual(pids);
+        child.kill('SIGHUP');
+        expect(await ended).toBe(0);
+        expect(pids.filter(isThere)).toEqual([]);
+      } finally {
+        child.kill('SIGTERM');
+        await ended;
+      }
+    },
+  );
 });

@@ -27,7 +27,11 @@ test('kill -9 of the embedded process at any moment of a reshard: the next start
   const path = `/v1/collections/${COLLECTION}`;
   dataOf(await api.post('/v1/collections', { name: COLLECTION, dim: 4, shards: 1 }));
   for (let from = 0; from < BALLAST; from += 500) {
-    const items = Array.from({ length: 500 }, (_, i) => ({ external_id: `ballast-${from + i}`, vector: [1, 2, 3, from + i], metadata: { n: from + i } }));
+    const items = Array.from({ length: 500 }, (_, i) => ({
+      external_id: `ballast-${from + i}`,
+      vector: [1, 2, 3, from + i],
+      metadata: { n: from + i },
+    }));
     dataOf(await api.post(`${path}/bulk_upsert`, { items }));
   }
   const workload = new RegisterWorkload({ urls: () => [quiver.baseUrl], collection: COLLECTION, seed, clients: 4 });
@@ -47,7 +51,9 @@ test('kill -9 of the embedded process at any moment of a reshard: the next start
   expect(contradictionsOf(workload.history)).toEqual([]);
   expect([...workload.errors.keys()].filter((message) => !message.startsWith('broken connection'))).toEqual([]);
   const { vectors, count } = dataOf(await api.get(`${path}/export?limit=100000`));
-  const ballast = vectors.map((one: { external_id: string }) => one.external_id).filter((id: string) => id.startsWith('ballast-'));
+  const ballast = vectors
+    .map((one: { external_id: string }) => one.external_id)
+    .filter((id: string) => id.startsWith('ballast-'));
   expect(ballast).toEqual(Array.from({ length: BALLAST }, (_, i) => `ballast-${i}`));
   expect(dataOf(await api.get(path)).vector_count).toBe(count);
 });

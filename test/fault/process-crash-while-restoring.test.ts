@@ -7,7 +7,10 @@ import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/values/random';
 
 const ITEMS = 3000;
-/** The numbers of shards that each collection is restored into, and most milliseconds from when it is asked for to the kill. */
+/**
+ * The numbers of shards that each collection is restored into, and most milliseconds from when it is asked for to the
+ * kill.
+ */
 const KILLS: [number, number][] = [
   [2, 100],
   [3, 500],
@@ -30,7 +33,11 @@ async function writeUntilKilled(name: string, everyMs: number): Promise<Set<stri
   for (let n = 0; ; n += 1) {
     await new Promise((wake) => setTimeout(wake, everyMs));
     try {
-      await call('POST', `/v1/collections/${name}/upsert`, { external_id: `own-${n}`, vector: [1, 2, 3, n], metadata: { n } });
+      await call('POST', `/v1/collections/${name}/upsert`, {
+        external_id: `own-${n}`,
+        vector: [1, 2, 3, n],
+        metadata: { n },
+      });
       acknowledged.add(`own-${n}`);
     } catch {
       return acknowledged;
@@ -44,7 +51,9 @@ test('kill -9 of the embedded process at any moment of a restore into an empty c
   await call('POST', '/v1/collections', { name: 'saved', dim: 4, shards: 2 });
   const saved = Array.from({ length: ITEMS }, (_, i) => `saved-${i}`);
   for (let from = 0; from < ITEMS; from += 500) {
-    const items = saved.slice(from, from + 500).map((id, i) => ({ external_id: id, vector: [1, 2, 3, from + i], metadata: { n: from + i } }));
+    const items = saved
+      .slice(from, from + 500)
+      .map((id, i) => ({ external_id: id, vector: [1, 2, 3, from + i], metadata: { n: from + i } }));
     await call('POST', '/v1/collections/saved/bulk_upsert', { items });
   }
   const { id: backup } = await takeBackup(call, { collections: ['saved'] });
@@ -60,15 +69,33 @@ test('kill -9 of the embedded process at any moment of a restore into an empty c
     const acknowledged = await writing;
     await quiver.start();
     let restore: any;
-    await eventually('the restore is over', async () => !['running', 'cancelling'].includes((restore = await call('GET', `/v1/admin/restores/${id}`)).state), 60_000);
-    const found = new Set((await call('GET', `/v1/collections/${name}/export?limit=100000`)).vectors.map((one: any) => one.external_id));
+    await eventually(
+      'the restore is over',
+      async () => !['running', 'cancelling'].includes((restore = await call('GET', `/v1/admin/restores/${id}`)).state),
+      60_000,
+    );
+    const found = new Set(
+      (await call('GET', `/v1/collections/${name}/export?limit=100000`)).vectors.map((one: any) => one.external_id),
+    );
     outcomes.push(restore.state);
-    expect({ state: restore.state, lost: [...acknowledged].filter((one) => !found.has(one)) }).toEqual({ state: restore.state, lost: [] });
+    expect({ state: restore.state, lost: [...acknowledged].filter((one) => !found.has(one)) }).toEqual({
+      state: restore.state,
+      lost: [],
+    });
     const view = await call('GET', `/v1/collections/${name}`);
-    if (restore.state === 'done') expect({ saved: saved.every((one) => found.has(one)), ...view }).toMatchObject({ saved: true, shards, description: name });
+    if (restore.state === 'done')
+      expect({ saved: saved.every((one) => found.has(one)), ...view }).toMatchObject({
+        saved: true,
+        shards,
+        description: name,
+      });
     else {
       expect(restore.error).toContain('not empty any more');
-      expect({ saved: saved.filter((one) => found.has(one)), ...view }).toMatchObject({ saved: [], shards: 2, description: name });
+      expect({ saved: saved.filter((one) => found.has(one)), ...view }).toMatchObject({
+        saved: [],
+        shards: 2,
+        description: name,
+      });
     }
   }
   console.log(`it was ${outcomes.join(', ')}`);

@@ -41,7 +41,11 @@ test(
       const write = async (writer: number, stopped: () => boolean): Promise<void> => {
         while (!stopped()) {
           const count = 1 + Math.floor(random() * 20);
-          const ids = [...new Set(Array.from({ length: count }, () => `id-${Math.floor((random() * IDS) / WRITERS) * WRITERS + writer}`))];
+          const ids = [
+            ...new Set(
+              Array.from({ length: count }, () => `id-${Math.floor((random() * IDS) / WRITERS) * WRITERS + writer}`),
+            ),
+          ];
           const isDelete = random() < 0.3;
           const written = ids.map((id) => ({ id, state: isDelete ? null : ++version }));
           for (const { id, state } of written) known.get(id)?.possible.push(state);
@@ -49,7 +53,11 @@ test(
             isDelete
               ? server.call('POST', '/v1/collections/crash/delete_batch', { external_ids: ids })
               : server.call('POST', '/v1/collections/crash/bulk_upsert', {
-                  items: written.map(({ id, state }) => ({ external_id: id, vector: vectorOf(state as number), metadata: { version: state } })),
+                  items: written.map(({ id, state }) => ({
+                    external_id: id,
+                    vector: vectorOf(state as number),
+                    metadata: { version: state },
+                  })),
                 })
           ).catch(() => null);
           if (answer === null) return;
@@ -73,7 +81,9 @@ test(
         const held = new Map<string, { vector: number[]; metadata: { version: number } }>();
         const all = [...known.keys()];
         for (let from = 0; from < IDS; from += FETCHED_MAX) {
-          const { vectors } = await server.data('POST', '/v1/collections/crash/vectors/fetch', { ids: all.slice(from, from + FETCHED_MAX) });
+          const { vectors } = await server.data('POST', '/v1/collections/crash/vectors/fetch', {
+            ids: all.slice(from, from + FETCHED_MAX),
+          });
           for (const item of vectors) held.set(item.external_id, item);
         }
         for (const [id, knowledge] of known) {
@@ -93,7 +103,11 @@ test(
         expect(collection.vector_count).toBe(live);
         const exported = await server.data('GET', '/v1/collections/crash/export');
         expect(exported.count).toBe(live);
-        const scanned = await server.data('POST', '/v1/collections/crash/search', { vector: vectorOf(1), k: IDS, exact: true });
+        const scanned = await server.data('POST', '/v1/collections/crash/search', {
+          vector: vectorOf(1),
+          k: IDS,
+          exact: true,
+        });
         const liveIds = [...known].filter(([, knowledge]) => knowledge.acknowledged !== null).map(([id]) => id);
         expect(scanned.results.map((hit: { external_id: string }) => hit.external_id).sort()).toEqual(liveIds.sort());
       }

@@ -1,7 +1,14 @@
 import { ApiClient, type ApiAnswer, type ApiRequest } from '../support/targets/api-client';
 import { outcomeOf } from './history/classify-answer';
 import type { History, OperationEnd } from './history/history';
-import type { Operation, OperationArguments, OperationKind, OperationResult, SeenHit, SeenItem } from './history/operation';
+import type {
+  Operation,
+  OperationArguments,
+  OperationKind,
+  OperationResult,
+  SeenHit,
+  SeenItem,
+} from './history/operation';
 import { isVectorOf, metadataOf, textOf, vectorOf } from './history/written-value';
 
 /** Longer than a coordinator takes to give up on its own: its word is worth more than a client's impatience. */
@@ -59,14 +66,19 @@ export class RecordingClient {
   }
 
   upsert(id: string, value: string, { expects, expiresAt, key }: UpsertManner = {}): Promise<Operation> {
-    const condition = expects === undefined ? {} : expects === null ? { only_if: 'absent' } : { if_version: expects.version };
+    const condition =
+      expects === undefined ? {} : expects === null ? { only_if: 'absent' } : { if_version: expects.version };
     return this.record({
       kind: 'upsert',
       ids: [id],
       args: { values: [value], ...(expects === undefined ? {} : { expects: expects?.value ?? null }) },
       method: 'POST',
       path: '/upsert',
-      body: { ...(itemOf(id, value) as object), ...condition, ...(expiresAt === undefined ? {} : { expires_at: expiresAt }) },
+      body: {
+        ...(itemOf(id, value) as object),
+        ...condition,
+        ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+      },
       ...(key === undefined ? {} : { key }),
       resultOf: (data) => ({ statuses: [data.status] }),
     });
@@ -94,11 +106,25 @@ export class RecordingClient {
   }
 
   delete(id: string): Promise<Operation> {
-    return this.record({ kind: 'delete', ids: [id], method: 'DELETE', path: `/delete/${encodeURIComponent(id)}`, resultOf: () => ({ deleted: [id] }), absent: { deleted: [] } });
+    return this.record({
+      kind: 'delete',
+      ids: [id],
+      method: 'DELETE',
+      path: `/delete/${encodeURIComponent(id)}`,
+      resultOf: () => ({ deleted: [id] }),
+      absent: { deleted: [] },
+    });
   }
 
   deleteBatch(ids: string[]): Promise<Operation> {
-    return this.record({ kind: 'delete_batch', ids, method: 'POST', path: '/delete_batch', body: { external_ids: ids }, resultOf: (data) => ({ deleted: data.deleted_ids }) });
+    return this.record({
+      kind: 'delete_batch',
+      ids,
+      method: 'POST',
+      path: '/delete_batch',
+      body: { external_ids: ids },
+      resultOf: (data) => ({ deleted: data.deleted_ids }),
+    });
   }
 
   /** `onVersion` is told that of the item, if it is there. */
@@ -107,18 +133,33 @@ export class RecordingClient {
       onVersion(data.version);
       return { items: [itemSeen(data)] };
     };
-    return this.record({ kind: 'get', ids: [id], method: 'GET', path: `/vectors/${encodeURIComponent(id)}`, resultOf, absent: { items: [] } });
+    return this.record({
+      kind: 'get',
+      ids: [id],
+      method: 'GET',
+      path: `/vectors/${encodeURIComponent(id)}`,
+      resultOf,
+      absent: { items: [] },
+    });
   }
 
   /** At most 100 ids. */
   fetch(ids: string[]): Promise<Operation> {
-    return this.record({ kind: 'fetch', ids, method: 'POST', path: '/vectors/fetch', body: { ids }, resultOf: (data) => ({ items: data.vectors.map(itemSeen) }) });
+    return this.record({
+      kind: 'fetch',
+      ids,
+      method: 'POST',
+      path: '/vectors/fetch',
+      body: { ids },
+      resultOf: (data) => ({ items: data.vectors.map(itemSeen) }),
+    });
   }
 
   /** All of the ids, as many operations as it takes. */
   async fetchAll(ids: string[]): Promise<Operation[]> {
     const operations: Operation[] = [];
-    for (let from = 0; from < ids.length; from += FETCH_IDS_MAX) operations.push(await this.fetch(ids.slice(from, from + FETCH_IDS_MAX)));
+    for (let from = 0; from < ids.length; from += FETCH_IDS_MAX)
+      operations.push(await this.fetch(ids.slice(from, from + FETCH_IDS_MAX)));
     return operations;
   }
 
@@ -141,17 +182,34 @@ export class RecordingClient {
       args,
       method: 'POST',
       path: '/hybrid_search',
-      body: { query_text: words, vector: vectorOf(query), k, ...(group === undefined ? {} : { filters: { group: { $in: [group] } } }) },
+      body: {
+        query_text: words,
+        vector: vectorOf(query),
+        k,
+        ...(group === undefined ? {} : { filters: { group: { $in: [group] } } }),
+      },
       resultOf: (data) => ({ hits: data.results.map(hitSeen) }),
     });
   }
 
   count(): Promise<Operation> {
-    return this.record({ kind: 'count', method: 'GET', path: '', resultOf: (data) => (data.vector_count < 0 ? null : { count: data.vector_count, shards: data.shards }) });
+    return this.record({
+      kind: 'count',
+      method: 'GET',
+      path: '',
+      resultOf: (data) => (data.vector_count < 0 ? null : { count: data.vector_count, shards: data.shards }),
+    });
   }
 
   reshard(shards: number): Promise<Operation> {
-    return this.record({ kind: 'reshard', args: { shards }, method: 'POST', path: '/reshard', body: { shards }, resultOf: (data) => ({ shards: data.from }) });
+    return this.record({
+      kind: 'reshard',
+      args: { shards },
+      method: 'POST',
+      path: '/reshard',
+      body: { shards },
+      resultOf: (data) => ({ shards: data.from }),
+    });
   }
 
   /** Refused when there is nothing to give up, or it is too late. */
@@ -160,22 +218,46 @@ export class RecordingClient {
   }
 
   export(): Promise<Operation> {
-    return this.record({ kind: 'export', method: 'GET', path: '/export?limit=100000', resultOf: (data) => ({ items: data.vectors.map(itemSeen) }) });
+    return this.record({
+      kind: 'export',
+      method: 'GET',
+      path: '/export?limit=100000',
+      resultOf: (data) => ({ items: data.vectors.map(itemSeen) }),
+    });
   }
 
   /** Page by page to the end. */
   async scroll(group?: number): Promise<Operation> {
     const coordinator = this.choose();
-    const end = this.history.begin({ client: this.client, kind: 'scroll', args: group === undefined ? {} : { group }, coordinator, final: this.isFinal });
+    const end = this.history.begin({
+      client: this.client,
+      kind: 'scroll',
+      args: group === undefined ? {} : { group },
+      coordinator,
+      final: this.isFinal,
+    });
     const items: SeenItem[] = [];
     let cursor: string | null = null;
     do {
       let answer: ApiAnswer | null = null;
       for (let left = PAGE_TRIES; left > 0 && answer?.json?.status !== 'success'; left -= 1) {
-        const body: Record<string, unknown> = { cursor, limit: SCROLL_PAGE, ...(group === undefined ? {} : { filters: { group } }) };
-        answer = await this.ask(left === PAGE_TRIES ? coordinator : this.choose(), { method: 'POST', path: '/scroll', body }).catch(() => null);
+        const body: Record<string, unknown> = {
+          cursor,
+          limit: SCROLL_PAGE,
+          ...(group === undefined ? {} : { filters: { group } }),
+        };
+        answer = await this.ask(left === PAGE_TRIES ? coordinator : this.choose(), {
+          method: 'POST',
+          path: '/scroll',
+          body,
+        }).catch(() => null);
       }
-      if (answer?.json?.status !== 'success') return end({ outcome: 'fail', code: answer?.json?.error?.code, message: answer?.json?.error?.message ?? 'no answer' });
+      if (answer?.json?.status !== 'success')
+        return end({
+          outcome: 'fail',
+          code: answer?.json?.error?.code,
+          message: answer?.json?.error?.message ?? 'no answer',
+        });
       items.push(...answer.json.data.vectors.map(itemSeen));
       cursor = answer.json.data.next_cursor;
     } while (cursor !== null);
@@ -208,16 +290,26 @@ export class RecordingClient {
       return { outcome: code === 'ECONNREFUSED' ? 'fail' : outcomeOf(kind, ids.length, null), message };
     }
     const { code = null, message = null } = answer.json?.error ?? {};
-    if (code === 404 && absent !== undefined && message?.startsWith('vector ') === true) return { outcome: 'ok', code, message, result: absent };
+    if (code === 404 && absent !== undefined && message?.startsWith('vector ') === true)
+      return { outcome: 'ok', code, message, result: absent };
     const outcome = outcomeOf(kind, ids.length, answer);
     const result = outcome === 'ok' ? resultOf(answer.json?.data) : {};
     return result === null ? { outcome: 'fail', message: 'it can not be told' } : { outcome, code, message, result };
   }
 
-  private ask(baseUrl: string, { method, path, body, key }: Pick<RecordedCall, 'method' | 'path' | 'body' | 'key'>): Promise<ApiAnswer> {
+  private ask(
+    baseUrl: string,
+    { method, path, body, key }: Pick<RecordedCall, 'method' | 'path' | 'body' | 'key'>,
+  ): Promise<ApiAnswer> {
     const client = new ApiClient({ baseUrl, adminKey: this.adminKey });
     const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
-    return client.call({ method, path: `/v1/collections/${this.collection}${path}`, body, headers, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
+    return client.call({
+      method,
+      path: `/v1/collections/${this.collection}${path}`,
+      body,
+      headers,
+      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    });
   }
 }
 
@@ -232,7 +324,8 @@ function valueOf(metadata: any): string | null {
 
 function itemSeen(view: any): SeenItem {
   const value = valueOf(view.metadata);
-  const isTorn = value !== null && (!isVectorOf(value, view.vector) || (view.text !== undefined && view.text !== textOf(value)));
+  const isTorn =
+    value !== null && (!isVectorOf(value, view.vector) || (view.text !== undefined && view.text !== textOf(value)));
   return { id: view.external_id, value, ...(isTorn ? { torn: true as const } : {}) };
 }
 

@@ -35,7 +35,11 @@ test.each<[string, () => { dataDir: string; environment?: Record<string, string>
   ['a data folder that is a file', () => ({ dataDir: join(folder, 'file') }), /data folder .*file/],
   ['a data folder below a file', () => ({ dataDir: join(folder, 'file', 'data') }), /data folder .*file/],
   ['the data folder of a running process', () => ({ dataDir: running.dataDir }), /in use by another process/],
-  ['a port in use', () => ({ dataDir: join(folder, 'a'), environment: { PORT: String(running.port) } }), /\(PORT\).*EADDRINUSE/],
+  [
+    'a port in use',
+    () => ({ dataDir: join(folder, 'a'), environment: { PORT: String(running.port) } }),
+    /\(PORT\).*EADDRINUSE/,
+  ],
 ])('%s stops the start with one line', async (_title, options, line) => {
   const { dataDir, environment } = options();
   if (environment !== undefined) mkdirSync(dataDir, { mode: 0o700 });
@@ -45,8 +49,20 @@ test.each<[string, () => { dataDir: string; environment?: Record<string, string>
 
 test('an operations port that was asked for and is in use stops the start with one line', async () => {
   const output = await new Promise<string>((done, fail) => {
-    const env = { ...process.env, PORT: '0', HOST: '127.0.0.1', OPS_PORT: String(running.opsPort), DATA_DIR: join(folder, 'b'), EMBEDDING_MODEL: 'builtin' };
-    execFile(process.execPath, [join(__dirname, '../../scripts/quiver.cjs'), 'embedded'], { env }, (error, _stdout, stderr) => (error === null ? fail(new Error('it started')) : done(stderr)));
+    const env = {
+      ...process.env,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      OPS_PORT: String(running.opsPort),
+      DATA_DIR: join(folder, 'b'),
+      EMBEDDING_MODEL: 'builtin',
+    };
+    execFile(
+      process.execPath,
+      [join(__dirname, '../../scripts/quiver.cjs'), 'embedded'],
+      { env },
+      (error, _stdout, stderr) => (error === null ? fail(new Error('it started')) : done(stderr)),
+    );
   });
   expect(output.trimEnd()).toMatch(/^[^\n]*\(OPS_PORT\)[^\n]*EADDRINUSE[^\n]*$/);
 });

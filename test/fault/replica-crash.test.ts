@@ -16,13 +16,24 @@ interface Promised {
 }
 
 /** Runs a writer on the folder and kills it. */
-async function writeUntilKilled(folder: string, seed: number, before: Promised, random: () => number): Promise<Promised> {
+async function writeUntilKilled(
+  folder: string,
+  seed: number,
+  before: Promised,
+  random: () => number,
+): Promise<Promised> {
   let promised = before;
   let output = '';
   let errors = '';
   let count = 0;
   const enough = 1 + Math.floor(random() * 200);
-  const child = spawn(process.execPath, ['-r', resolve(__dirname, '../support/swc-register.js'), resolve(__dirname, '../support/processes/replica-crash-writer.ts'), folder, String(seed)]);
+  const child = spawn(process.execPath, [
+    '-r',
+    resolve(__dirname, '../support/swc-register.js'),
+    resolve(__dirname, '../support/processes/replica-crash-writer.ts'),
+    folder,
+    String(seed),
+  ]);
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
@@ -31,7 +42,8 @@ async function writeUntilKilled(folder: string, seed: number, before: Promised, 
     for (const line of lines) {
       const [what, sequence, epoch] = line.split(' ');
       if (what === 'stored') promised = { sequence: Number(sequence), epoch: Number(epoch) };
-      if (what === 'cut' && Number(sequence) < promised.sequence) promised = { sequence: Number(sequence), epoch: null };
+      if (what === 'cut' && Number(sequence) < promised.sequence)
+        promised = { sequence: Number(sequence), epoch: null };
       if (++count === enough) setTimeout(() => child.kill('SIGKILL'), random() * 15);
     }
   });
@@ -61,7 +73,9 @@ test('a replica killed at any moment keeps every stored entry, and records that 
       for (const entry of entries) expect(entry).toEqual(entryAt(seed, entry));
       const applied = await replay(CRASH_SPEC, entries.slice(0, state.appliedSequence));
       expect(await replica.items()).toEqual(applied.items);
-      expect([...state.settled].sort((a, b) => a.sequence - b.sequence)).toEqual(applied.settled.sort((a, b) => a.sequence - b.sequence));
+      expect([...state.settled].sort((a, b) => a.sequence - b.sequence)).toEqual(
+        applied.settled.sort((a, b) => a.sequence - b.sequence),
+      );
       // The rest is applied as if nothing had happened.
       unapplied += state.lastSequence - state.appliedSequence;
       const from = state.appliedSequence;

@@ -21,7 +21,16 @@ afterEach(async () => {
 });
 
 function entry(sequence: number, epoch = 1) {
-  return writeEntry({ epoch, sequence }, [{ type: 'upsert', externalId: `id${sequence}`, vector: Float32Array.of(sequence, 1), stamp: sequence, metadata: undefined, text: undefined }]);
+  return writeEntry({ epoch, sequence }, [
+    {
+      type: 'upsert',
+      externalId: `id${sequence}`,
+      vector: Float32Array.of(sequence, 1),
+      stamp: sequence,
+      metadata: undefined,
+      text: undefined,
+    },
+  ]);
 }
 
 async function append(from: number, to: number): Promise<void> {
@@ -30,7 +39,8 @@ async function append(from: number, to: number): Promise<void> {
 
 async function reopenAfter(damage: () => void | Promise<void>): Promise<string | undefined> {
   await replica.close('crashed');
-  // The store's own mark would tell of most of it first (test/fault/store-damage); here it is as if that were lost, too.
+  // The store's own mark would tell of most of it first (test/fault/store-damage); here it is as if that were lost,
+  // too.
   rmSync(join(folder, 'records', 'SYNCED'));
   await damage();
   await replica.open();

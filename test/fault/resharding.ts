@@ -36,9 +36,21 @@ export class Resharding {
   private running: Promise<void> | null = null;
   private isStopped = false;
 
-  constructor(private readonly options: { history: History; adminKey: string; coordinators: () => string[]; random: () => number }) {
+  constructor(
+    private readonly options: {
+      history: History;
+      adminKey: string;
+      coordinators: () => string[];
+      random: () => number;
+    },
+  ) {
     const { history, adminKey } = options;
-    this.client = new RecordingClient('resharder', { history, adminKey, collection: COLLECTION, choose: () => this.anywhere() });
+    this.client = new RecordingClient('resharder', {
+      history,
+      adminKey,
+      collection: COLLECTION,
+      choose: () => this.anywhere(),
+    });
   }
 
   start(): void {
@@ -51,7 +63,9 @@ export class Resharding {
     await this.running;
   }
 
-  /** Resolves when none is under way: all have taken over or were given up. Rejects when one failed, or does not end. */
+  /**
+   * Resolves when none is under way: all have taken over or were given up. Rejects when one failed, or does not end.
+   */
   async settle(): Promise<void> {
     let last: ReshardSeen[] = [];
     const isSettled = async (): Promise<boolean> => {
@@ -97,7 +111,9 @@ export class Resharding {
   /** null: nobody answered. */
   private async look(): Promise<ReshardSeen[] | null> {
     const client = new ApiClient({ baseUrl: this.anywhere(), adminKey: this.options.adminKey });
-    const answer = await client.call({ method: 'GET', path: '/v1/cluster', signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) }).catch(() => null);
+    const answer = await client
+      .call({ method: 'GET', path: '/v1/cluster', signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) })
+      .catch(() => null);
     const reshards = answer?.json?.data?.reshards as ReshardSeen[] | undefined;
     return reshards?.filter(({ collection }) => collection === COLLECTION) ?? null;
   }
@@ -110,7 +126,9 @@ export class Resharding {
 
 /** The old shards of one that has taken over stay for a while. */
 function isOver(reshards: ReshardSeen[] | null): boolean {
-  return reshards !== null && reshards.every(({ state }) => state === 'retiring' || state === 'failed' || state === 'stuck');
+  return (
+    reshards !== null && reshards.every(({ state }) => state === 'retiring' || state === 'failed' || state === 'stuck')
+  );
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -2,8 +2,8 @@ import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { runSeed, seededRandom } from '../support/values/random';
 
 /**
- * Shards that nobody uses are closed, and opened by their next use: a process with more collections than may be open is killed at any
- * moment of that, and has every acknowledged write when it is started again.
+ * Shards that nobody uses are closed, and opened by their next use: a process with more collections than may be open is
+ * killed at any moment of that, and has every acknowledged write when it is started again.
  */
 
 /** Room for three open shards. */
@@ -33,7 +33,9 @@ test('kill -9 while shards are closed and opened loses no acknowledged write, an
           const collection = `c${writer + WRITERS * Math.floor(random() * (COLLECTIONS / WRITERS))}`;
           const id = `${cycle}-${writer}-${n}`;
           possible.get(collection)!.add(id);
-          const answer = await server.call('POST', `/v1/collections/${collection}/upsert`, { external_id: id, vector: [n, 1] }).catch(() => null);
+          const answer = await server
+            .call('POST', `/v1/collections/${collection}/upsert`, { external_id: id, vector: [n, 1] })
+            .catch(() => null);
           if (answer === null) return;
           expect(answer.error).toBeNull();
           acknowledged.get(collection)!.add(id);
@@ -57,7 +59,8 @@ test('kill -9 while shards are closed and opened loses no acknowledged write, an
     await server.stop();
     await server.start();
     const { collections } = await server.data('GET', '/v1/collections');
-    for (const [name, ids] of acknowledged) expect(collections.find((one: any) => one.name === name).vector_count).toBe(ids.size);
+    for (const [name, ids] of acknowledged)
+      expect(collections.find((one: any) => one.name === name).vector_count).toBe(ids.size);
     const metrics = await fetch(`http://127.0.0.1:${server.opsPort}/metrics`).then((answer) => answer.text());
     expect(metrics).toMatch(new RegExp(`^quiver_shards_resting(?:{[^}]*})? ${COLLECTIONS}$`, 'm'));
   } finally {

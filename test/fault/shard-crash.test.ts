@@ -10,10 +10,17 @@ import { runSeed, seededRandom } from '../support/values/random';
 import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shards/shard-node';
 
 const CYCLES = Number(process.env.CYCLES ?? 15);
-const IDS = Array.from({ length: WORKLOAD.writers }, (_, writer) => Array.from({ length: WORKLOAD.idsPerWriter }, (_, i) => `w${writer}-${i}`));
+const IDS = Array.from({ length: WORKLOAD.writers }, (_, writer) =>
+  Array.from({ length: WORKLOAD.idsPerWriter }, (_, i) => `w${writer}-${i}`),
+);
 
 /** Runs a writer on the folder and kills it; answers the last batch that each writer saw acknowledged. */
-async function writeUntilKilled(folder: string, seed: number, starts: number[], random: () => number): Promise<number[]> {
+async function writeUntilKilled(
+  folder: string,
+  seed: number,
+  starts: number[],
+  random: () => number,
+): Promise<number[]> {
   const acknowledged = [...starts];
   const killWhileOpening = random() < 0.2;
   const enough = 1 + Math.floor(random() * 150);
@@ -76,16 +83,36 @@ async function verify(folder: string, seed: number, acknowledged: number[]): Pro
     }
     const ids = live.map((item) => item.externalId).sort();
     expect(await client.read(SHARD, 'count', null, NO_HURRY)).toBe(ids.length);
-    const scanned = await client.read(SHARD, 'scan', { after: null, limit: 10_000, filter: null, vectors: false }, NO_HURRY);
+    const scanned = await client.read(
+      SHARD,
+      'scan',
+      { after: null, limit: 10_000, filter: null, vectors: false },
+      NO_HURRY,
+    );
     expect(scanned.map((item) => item.externalId).sort()).toEqual(ids);
-    const query = { vector: new Float32Array(WORKLOAD.dim).fill(1), k: 10_000, effort: { type: 'exact' }, texts: false } as const;
+    const query = {
+      vector: new Float32Array(WORKLOAD.dim).fill(1),
+      k: 10_000,
+      effort: { type: 'exact' },
+      texts: false,
+    } as const;
     const { hits } = await client.read(SHARD, 'search', { ...query, filter: null }, NO_HURRY);
     expect(hits.map((hit) => hit.externalId).sort()).toEqual(ids);
-    const { hits: filtered } = await client.read(SHARD, 'search', { ...query, filter: parseFilter({ writer: 1 }) }, NO_HURRY);
+    const { hits: filtered } = await client.read(
+      SHARD,
+      'search',
+      { ...query, filter: parseFilter({ writer: 1 }) },
+      NO_HURRY,
+    );
     const ofWriter1 = live.filter((item) => JSON.parse(item.metadata).writer === 1).map((item) => item.externalId);
     expect(filtered.map((hit) => hit.externalId).sort()).toEqual(ofWriter1.sort());
     const statistics = await client.read(SHARD, 'keywordStatistics', { terms: ['writer2'] }, NO_HURRY);
-    const keyword = await client.read(SHARD, 'keywordSearch', { terms: ['writer2'], statistics, k: 10_000, filter: null }, NO_HURRY);
+    const keyword = await client.read(
+      SHARD,
+      'keywordSearch',
+      { terms: ['writer2'], statistics, k: 10_000, filter: null },
+      NO_HURRY,
+    );
     const ofWriter2 = live.filter((item) => item.text?.includes('writer2')).map((item) => item.externalId);
     expect(keyword.map((hit) => hit.externalId).sort()).toEqual(ofWriter2.sort());
     expect(node.log.messages('error')).toEqual([]);

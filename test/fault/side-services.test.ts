@@ -4,8 +4,9 @@ import { EmbeddedProcess, type Envelope } from '../support/processes/embedded-pr
 import { eventually } from '../support/eventually';
 
 /**
- * Services beside the data, all of them at once: who takes traces, who has the keys of tokens, the hub of models and the store
- * of backups. However they answer, the process starts, serves, holds no more than it should, and stops in order.
+ * Services beside the data, all of them at once: who takes traces, who has the keys of tokens, the hub of models and
+ * the store of backups. However they answer, the process starts, serves, holds no more than it should, and stops in
+ * order.
  */
 
 const MANNERS: Record<string, (response: ServerResponse) => void> = {
@@ -80,15 +81,20 @@ test.each(Object.keys(MANNERS))('services beside the data that %s', async (manne
   await served.start();
   await served.data('POST', '/v1/collections', { name: 'c', dim: 2 });
   await served.data('POST', '/v1/admin/backups', {});
-  for (let i = 0; i < 50; i += 1) await served.data('POST', '/v1/collections/c/upsert', { external_id: `i${i}`, vector: [1, i] });
+  for (let i = 0; i < 50; i += 1)
+    await served.data('POST', '/v1/collections/c/upsert', { external_id: `i${i}`, vector: [1, i] });
   const token = [
     { alg: 'RS256', kid: 'k' },
     { iss: 'https://issuer.example', aud: 'quiver', sub: 's', exp: 4e9 },
   ]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.');
-  const refused = await fetch(`${served.baseUrl}/v1/collections`, { headers: { authorization: `Bearer ${token}.AAAA` } });
-  expect(((await refused.json()) as Envelope).error?.message).toContain('the keys of their issuer could not be read yet');
+  const refused = await fetch(`${served.baseUrl}/v1/collections`, {
+    headers: { authorization: `Bearer ${token}.AAAA` },
+  });
+  expect(((await refused.json()) as Envelope).error?.message).toContain(
+    'the keys of their issuer could not be read yet',
+  );
   await eventually('all of them are asked', () => ['traces', 'keys', 'store'].every((place) => asked.has(place)));
   expect((await served.data('POST', '/v1/collections/c/search', { vector: [1, 2], k: 50 })).results).toHaveLength(50);
   expect((await fetch(`http://127.0.0.1:${served.opsPort}/livez`)).status).toBe(200);

@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
@@ -42,7 +52,9 @@ beforeAll(async () => {
         for (let i = ${from}; i < ${from + ENTRIES / 2}; i++) await store.write([{ type: 'put', key: keyOf(i), value: valueOf(i) }], { sync: true });
         process.kill(process.pid, 'SIGKILL');
       });`;
-    expect(spawnSync(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'inherit'] }).signal).toBe('SIGKILL');
+    expect(spawnSync(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'inherit'] }).signal).toBe(
+      'SIGKILL',
+    );
   }
 });
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -96,7 +108,10 @@ async function verdictOf(folder: string): Promise<Verdict> {
 }
 
 /** Copies the sound store, harms one file of it, and says what became of it. */
-async function harmed(ending: string, harm: (path: string) => void): Promise<{ verdict: Verdict; folder: string; file: string }> {
+async function harmed(
+  ending: string,
+  harm: (path: string) => void,
+): Promise<{ verdict: Verdict; folder: string; file: string }> {
   const folder = newFolder();
   cpSync(sound, folder, { recursive: true });
   const files = filesOf(folder, ending);
@@ -171,7 +186,8 @@ test('a manifest that is cut anywhere, or has zeros from there on, is told: tabl
     expect(cut.verdict).toMatchObject({ told: 'open', place: expect.stringContaining('MANIFEST') });
     // As who has it open makes it, and goes on behind the cut.
     const zeros = await harmed(basename(manifest), (path) => writeFileSync(path, Buffer.from(whole).fill(0, size)));
-    if (!whole.subarray(size).every((byte) => byte === 0)) expect(zeros.verdict).toMatchObject({ told: 'open', place: expect.stringContaining('MANIFEST') });
+    if (!whole.subarray(size).every((byte) => byte === 0))
+      expect(zeros.verdict).toMatchObject({ told: 'open', place: expect.stringContaining('MANIFEST') });
   }
 });
 
@@ -236,10 +252,12 @@ test('a log that ends where a synced write ended is accepted only without the ma
   expect(entries).toBe(ENTRIES / 2);
 });
 
-test.each([2, 3, 10])('tables that are cut to a part of %i while they are open: what reads ahead is told that they are damaged, and the process goes on', (part) => {
-  const folder = newFolder();
-  cpSync(sound, folder, { recursive: true });
-  const program = `
+test.each([2, 3, 10])(
+  'tables that are cut to a part of %i while they are open: what reads ahead is told that they are damaged, and the process goes on',
+  (part) => {
+    const folder = newFolder();
+    cpSync(sound, folder, { recursive: true });
+    const program = `
     require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
     const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/engine/kv/rocks-key-value-store.ts'))});
     const { statSync, truncateSync } = require('node:fs');
@@ -251,6 +269,10 @@ test.each([2, 3, 10])('tables that are cut to a part of %i while they are open: 
       process.stdout.write(await told(scan(store)) + ' ' + await told(store.verify({ bytesPerSecond: Infinity, stop: new AbortController().signal })));
       await store.close();
     })();`;
-  const { signal, stdout } = spawnSync(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
-  expect({ signal, stdout }).toEqual({ signal: null, stdout: 'storage_damaged storage_damaged' });
-});
+    const { signal, stdout } = spawnSync(process.execPath, ['-e', program], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      encoding: 'utf8',
+    });
+    expect({ signal, stdout }).toEqual({ signal: null, stdout: 'storage_damaged storage_damaged' });
+  },
+);

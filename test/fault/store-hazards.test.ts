@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { tellStory } from '../support/stories/hazard-story';
 import { runSeed } from '../support/values/random';
 
-/** What the storage addon may not take the process down by. Each story runs in a process of its own: a crash fails it alone. */
+/**
+ * What the storage addon may not take the process down by. Each story runs in a process of its own: a crash fails it
+ * alone.
+ */
 
 const ADDON = join(__dirname, '../../node/engine/kv/native/build/store.node');
 
@@ -26,7 +29,8 @@ let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'store-hazards-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const tell = (story: string, flags: string[] = []): Promise<void> => tellStory(`${PROLOGUE}\n(async () => {${story}})()`, { folder, flags });
+const tell = (story: string, flags: string[] = []): Promise<void> =>
+  tellStory(`${PROLOGUE}\n(async () => {${story}})()`, { folder, flags });
 
 test('close while reads, writes and cursors run: each is answered or fails as closed', async () => {
   await tell(`
@@ -58,12 +62,18 @@ test('close while reads, writes and cursors run: each is answered or fails as cl
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux('a snapshot that ends while its database is opened for changes ends in the one that takes changes', async () => {
-  const library = join(folder, 'slow-switch.so');
-  const { status, stderr } = spawnSync(process.env.CC ?? 'cc', ['-shared', '-fPIC', '-O1', join(__dirname, '../support/native/slow-switch.c'), '-o', library, '-ldl'], { encoding: 'utf8' });
-  expect([status, stderr]).toEqual([0, '']);
-  await tellStory(
-    `${PROLOGUE}
+onLinux(
+  'a snapshot that ends while its database is opened for changes ends in the one that takes changes',
+  async () => {
+    const library = join(folder, 'slow-switch.so');
+    const { status, stderr } = spawnSync(
+      process.env.CC ?? 'cc',
+      ['-shared', '-fPIC', '-O1', join(__dirname, '../support/native/slow-switch.c'), '-o', library, '-ldl'],
+      { encoding: 'utf8' },
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    await tellStory(
+      `${PROLOGUE}
     (async () => {
       const made = await open('a');
       await fill(made, 10);
@@ -85,9 +95,10 @@ onLinux('a snapshot that ends while its database is opened for changes ends in t
       assert.equal(store.property(database, 'rocksdb.num-snapshots'), 0);
       await store.close(database);
     })()`,
-    { folder, before: `export LD_PRELOAD='${library}'; ` },
-  );
-});
+      { folder, before: `export LD_PRELOAD='${library}'; ` },
+    );
+  },
+);
 
 test('use after close fails as closed, whatever is called', async () => {
   await tell(`

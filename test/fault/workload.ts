@@ -29,8 +29,9 @@ export interface WorkloadOptions {
 }
 
 /**
- * Clients that write (also under conditions, under keys, and what expires), delete, read, search, count and export one small collection through coordinators chosen at random,
- * for as long as they run, with everything recorded. Writers share all ids; every value is new.
+ * Clients that write (also under conditions, under keys, and what expires), delete, read, search, count and export one
+ * small collection through coordinators chosen at random, for as long as they run, with everything recorded. Writers
+ * share all ids; every value is new.
  */
 export class Workload {
   private readonly options: WorkloadOptions;
@@ -49,14 +50,20 @@ export class Workload {
   /** Makes the collection and starts the clients. */
   async start(collection: { shards?: number; replicas?: number } = {}): Promise<void> {
     const { coordinators, adminKey, clients = 6 } = this.options;
-    const answer = await new ApiClient({ baseUrl: coordinators()[0], adminKey }).post('/v1/collections', { name: COLLECTION, dim: VALUE_DIM, ...collection });
+    const answer = await new ApiClient({ baseUrl: coordinators()[0], adminKey }).post('/v1/collections', {
+      name: COLLECTION,
+      dim: VALUE_DIM,
+      ...collection,
+    });
     if (answer.json?.status !== 'success') throw new Error(`the collection could not be made: ${answer.text}`);
-    this.running = Array.from({ length: clients }, (_, i) => this.run(`c${i}`, seededRandom(Math.floor(this.random() * 2 ** 31))));
+    this.running = Array.from({ length: clients }, (_, i) =>
+      this.run(`c${i}`, seededRandom(Math.floor(this.random() * 2 ** 31))),
+    );
   }
 
   /**
-   * Writes and reads a few items without a pause until there were so many reads, beside the clients that run. Answers what was
-   * done.
+   * Writes and reads a few items without a pause until there were so many reads, beside the clients that run. Answers
+   * what was done.
    */
   async heat(reads: number): Promise<Operation[]> {
     const done: Operation[] = [];
@@ -98,7 +105,11 @@ export class Workload {
    */
   async settle(): Promise<void> {
     for (const coordinator of this.options.coordinators()) {
-      await eventually(`${coordinator} answers every read`, async () => (await this.readAll(coordinator, false)).every(({ outcome }) => outcome === 'ok'), SETTLE_DEADLINE_MS);
+      await eventually(
+        `${coordinator} answers every read`,
+        async () => (await this.readAll(coordinator, false)).every(({ outcome }) => outcome === 'ok'),
+        SETTLE_DEADLINE_MS,
+      );
     }
     for (const coordinator of this.options.coordinators()) await this.readAll(coordinator, true);
   }
@@ -106,10 +117,19 @@ export class Workload {
   private async readAll(coordinator: string, final: boolean): Promise<Operation[]> {
     const client = this.client(`last-${coordinator.slice(-5)}`, () => coordinator, final);
     const { ids } = this;
-    const operations = [...(await client.fetchAll(ids)), await client.count(), await client.export(), await client.scroll(), await client.search({ query: 'last', k: ids.length, exact: true })];
+    const operations = [
+      ...(await client.fetchAll(ids)),
+      await client.count(),
+      await client.export(),
+      await client.scroll(),
+      await client.search({ query: 'last', k: ids.length, exact: true }),
+    ];
     // The groups are a partition of everything, so what a filter finds is known from the reads without one.
     for (let group = 0; group < GROUPS; group += 1) {
-      operations.push(await client.scroll(group), await client.search({ query: 'last', k: ids.length, exact: true, group }));
+      operations.push(
+        await client.scroll(group),
+        await client.search({ query: 'last', k: ids.length, exact: true, group }),
+      );
     }
     return operations;
   }
@@ -134,7 +154,8 @@ export class Workload {
     const draw = random();
     const one = this.ids[Math.floor(random() * this.ids.length)];
     if (draw < 0.13) return client.upsert(one, this.newValue());
-    if (draw < 0.16) return client.upsert(one, this.newValue(), { expiresAt: new Date(Date.now() + EXPIRES_AFTER_MS).toISOString() });
+    if (draw < 0.16)
+      return client.upsert(one, this.newValue(), { expiresAt: new Date(Date.now() + EXPIRES_AFTER_MS).toISOString() });
     if (draw < 0.19) {
       const value = this.newValue();
       return client.upsert(one, value, { key: value });
@@ -154,14 +175,24 @@ export class Workload {
     if (draw < 0.78) return client.count();
     if (draw < 0.82) return client.export();
     if (draw < 0.85) return client.scroll(random() < 0.5 ? undefined : Math.floor(random() * GROUPS));
-    const args = { query: `q${Math.floor(random() * 1000)}`, k: 1 + Math.floor(random() * 12), ...(random() < 0.3 ? { group: Math.floor(random() * GROUPS) } : {}) };
+    const args = {
+      query: `q${Math.floor(random() * 1000)}`,
+      k: 1 + Math.floor(random() * 12),
+      ...(random() < 0.3 ? { group: Math.floor(random() * GROUPS) } : {}),
+    };
     if (draw < 0.95) return client.search({ ...args, exact: random() < 0.5 });
-    return client.hybrid(`${WORDS[Math.floor(random() * WORDS.length)]} ${WORDS[Math.floor(random() * WORDS.length)]}`, args);
+    return client.hybrid(
+      `${WORDS[Math.floor(random() * WORDS.length)]} ${WORDS[Math.floor(random() * WORDS.length)]}`,
+      args,
+    );
   }
 
   private someIds(random: () => number): string[] {
     const rest = [...this.ids];
-    return Array.from({ length: 1 + Math.floor(random() * BATCH_MAX) }, () => rest.splice(Math.floor(random() * rest.length), 1)[0]);
+    return Array.from(
+      { length: 1 + Math.floor(random() * BATCH_MAX) },
+      () => rest.splice(Math.floor(random() * rest.length), 1)[0],
+    );
   }
 
   private newValue(): string {

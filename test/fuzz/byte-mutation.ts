@@ -1,9 +1,30 @@
 import { below, pick } from './fuzz-target';
 
 /** Bytes that parsers take for something. */
-const TELLING = ['"', '\\', '{', '}', '[', ']', ',', ':', '\r\n', '\n', '\0', '\u2028', '-', '1e999', '--', ';', '%00', '\xff', '\ud7ff', 'Content-Length: 0\r\n', '{"', '\u0001'].map((text) =>
-  Buffer.from(text),
-);
+const TELLING = [
+  '"',
+  '\\',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '\r\n',
+  '\n',
+  '\0',
+  '\u2028',
+  '-',
+  '1e999',
+  '--',
+  ';',
+  '%00',
+  '\xff',
+  '\ud7ff',
+  'Content-Length: 0\r\n',
+  '{"',
+  '\u0001',
+].map((text) => Buffer.from(text));
 const ROUNDS_MAX = 4;
 const PIECE_MAX = 64;
 /** How often a piece is repeated at most: enough to find what grows faster than its input, not enough to be a flood. */
@@ -46,7 +67,8 @@ function mutateOnce(random: () => number, bytes: Buffer): Buffer {
 export function smallerBytes(bytes: Buffer): Buffer[] {
   const smaller: Buffer[] = [];
   for (let size = Math.ceil(bytes.length / 2); size >= Math.max(1, bytes.length / 16); size = Math.floor(size / 2)) {
-    for (let at = 0; at < bytes.length; at += size) smaller.push(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + size)]));
+    for (let at = 0; at < bytes.length; at += size)
+      smaller.push(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + size)]));
   }
   return smaller;
 }

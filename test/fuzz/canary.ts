@@ -18,7 +18,12 @@ export class Canary {
   /** `options` go into the collection. */
   static async store(call: Call, options: object = {}): Promise<void> {
     succeeded(await call('POST', '/v1/collections', { name: COLLECTION, dim: DIM, ...options }));
-    const items = Array.from({ length: ITEMS }, (_, i) => ({ external_id: `bird-${i}`, vector: vectorOf(i), text: textOf(i), metadata: { n: i, tree: i % 7 } }));
+    const items = Array.from({ length: ITEMS }, (_, i) => ({
+      external_id: `bird-${i}`,
+      vector: vectorOf(i),
+      text: textOf(i),
+      metadata: { n: i, tree: i % 7 },
+    }));
     succeeded(await call('POST', `/v1/collections/${COLLECTION}/bulk_upsert`, { items }));
   }
 
@@ -29,11 +34,23 @@ export class Canary {
     const ask = async (what: string, verb: string, body: object, isRight: (data: any) => boolean): Promise<void> => {
       const envelope = await call('POST', `/v1/collections/${COLLECTION}/${verb}`, body);
       if (envelope.status !== 'success') refused.push(`${what}: ${envelope.error?.code} ${envelope.error?.message}`);
-      else if (!isRight(envelope.data)) wrong.push(`canary: ${what} answered ${JSON.stringify(envelope.data).slice(0, 300)}`);
+      else if (!isRight(envelope.data))
+        wrong.push(`canary: ${what} answered ${JSON.stringify(envelope.data).slice(0, 300)}`);
     };
     for (const i of [0, 17, ITEMS - 1]) {
-      await ask('search', 'search', { vector: vectorOf(i), k: 1 }, ({ results, total_count: total }) => total === ITEMS && results[0]?.external_id === `bird-${i}` && results[0].metadata.n === i);
-      await ask('hybrid search', 'hybrid_search', { query_text: `number${i}`, alpha: 0, k: 5 }, ({ results }) => results.length === 1 && results[0].external_id === `bird-${i}`);
+      await ask(
+        'search',
+        'search',
+        { vector: vectorOf(i), k: 1 },
+        ({ results, total_count: total }) =>
+          total === ITEMS && results[0]?.external_id === `bird-${i}` && results[0].metadata.n === i,
+      );
+      await ask(
+        'hybrid search',
+        'hybrid_search',
+        { query_text: `number${i}`, alpha: 0, k: 5 },
+        ({ results }) => results.length === 1 && results[0].external_id === `bird-${i}`,
+      );
     }
     const ids = Array.from({ length: ITEMS }, (_, i) => `bird-${i}`);
     await ask(
@@ -43,7 +60,10 @@ export class Canary {
       ({ vectors }) =>
         vectors.length === ITEMS &&
         vectors.every(
-          (found: any, i: number) => found.text === textOf(i) && found.metadata.tree === i % 7 && found.vector.every((value: number, axis: number) => Math.abs(value - vectorOf(i)[axis]) < 1e-5),
+          (found: any, i: number) =>
+            found.text === textOf(i) &&
+            found.metadata.tree === i % 7 &&
+            found.vector.every((value: number, axis: number) => Math.abs(value - vectorOf(i)[axis]) < 1e-5),
         ),
     );
     await ask(
@@ -58,5 +78,6 @@ export class Canary {
 }
 
 function succeeded(envelope: any): void {
-  if (envelope.status !== 'success') throw new Error(`the canary could not be stored: ${JSON.stringify(envelope.error)}`);
+  if (envelope.status !== 'success')
+    throw new Error(`the canary could not be stored: ${JSON.stringify(envelope.error)}`);
 }

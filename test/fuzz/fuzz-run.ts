@@ -16,8 +16,14 @@ export interface FuzzReport {
   findings: { file: string; faults: string[] }[];
 }
 
-/** Fuzzes a target until `untilMs` (monotonic) or for `casesMax` cases. What it finds is written into `folder`, as small as it gets. */
-export async function fuzz(target: FuzzTarget, options: { seed: number; untilMs: number; casesMax?: number; folder: string; log: (line: string) => void }): Promise<FuzzReport> {
+/**
+ * Fuzzes a target until `untilMs` (monotonic) or for `casesMax` cases. What it finds is written into `folder`, as small
+ * as it gets.
+ */
+export async function fuzz(
+  target: FuzzTarget,
+  options: { seed: number; untilMs: number; casesMax?: number; folder: string; log: (line: string) => void },
+): Promise<FuzzReport> {
   const { seed, untilMs, casesMax = Infinity, folder, log } = options;
   const report: FuzzReport = { target: target.name, cases: 0, findings: [] };
   const random = seededRandom(seed);

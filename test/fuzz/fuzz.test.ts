@@ -10,7 +10,15 @@ import { openTarget } from './targets';
 
 const REGRESSIONS = join(__dirname, 'regressions');
 /** Cases of each target, by what one costs; the whole takes less than a minute. */
-const CASES: Partial<Record<TargetName, number>> = { bodies: 150, uploads: 60, http: 100, http2: 100, rpc: 10, files: 2, imports: 600 };
+const CASES: Partial<Record<TargetName, number>> = {
+  bodies: 150,
+  uploads: 60,
+  http: 100,
+  http2: 100,
+  rpc: 10,
+  files: 2,
+  imports: 600,
+};
 const SEED = 20;
 
 let target: FuzzTarget | null = null;
@@ -31,7 +39,13 @@ test.each(Object.entries(CASES) as [TargetName, number][])('%s: %d cases and not
   const folder = mkdtempSync(join(tmpdir(), 'quiver-findings-'));
   try {
     target = openTarget(name);
-    const report = await fuzz(target, { seed: SEED, untilMs: Infinity, casesMax, folder, log: (line) => console.log(line) });
+    const report = await fuzz(target, {
+      seed: SEED,
+      untilMs: Infinity,
+      casesMax,
+      folder,
+      log: (line) => console.log(line),
+    });
     expect(report.findings.flatMap(({ faults }) => faults)).toEqual([]);
     expect(report.cases).toBe(casesMax);
   } finally {

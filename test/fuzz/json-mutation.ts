@@ -44,7 +44,23 @@ const HOSTILE: readonly unknown[] = [
   'a'.repeat(5_000),
   'é'.repeat(600),
 ];
-const KEYS = ['__proto__', 'constructor', 'toString', '', 'a.b', '$gt', '$or', 'vector', 'text', 'external_id', 'items', 'filters', 'k', '\u0000', 'x'.repeat(300)];
+const KEYS = [
+  '__proto__',
+  'constructor',
+  'toString',
+  '',
+  'a.b',
+  '$gt',
+  '$or',
+  'vector',
+  'text',
+  'external_id',
+  'items',
+  'filters',
+  'k',
+  '\u0000',
+  'x'.repeat(300),
+];
 const NESTED_MAX = 200;
 const REPEATED_MAX = 3_000;
 
@@ -53,7 +69,8 @@ type Path = (string | number)[];
 /** The value with one or two hostile changes at places of its own structure. */
 export function mutateJson(random: () => number, value: unknown): unknown {
   let changed = value;
-  for (let rounds = 1 + below(random, 2); rounds > 0; rounds -= 1) changed = mutateAt(random, changed, pick(random, placesIn(changed)));
+  for (let rounds = 1 + below(random, 2); rounds > 0; rounds -= 1)
+    changed = mutateAt(random, changed, pick(random, placesIn(changed)));
   return changed;
 }
 
@@ -72,7 +89,9 @@ function replacement(random: () => number, value: unknown): unknown {
     case 1:
       return Array.from({ length: below(random, REPEATED_MAX) }, () => value);
     case 2:
-      return typeof value === 'object' && value !== null ? withMember(value, pick(random, KEYS), pick(random, HOSTILE)) : pick(random, HOSTILE);
+      return typeof value === 'object' && value !== null
+        ? withMember(value, pick(random, KEYS), pick(random, HOSTILE))
+        : pick(random, HOSTILE);
     case 3:
       return typeof value === 'object' && value !== null ? withoutMember(random, value) : String(value);
     case 4:
@@ -84,7 +103,12 @@ function replacement(random: () => number, value: unknown): unknown {
 
 function nested(random: () => number, value: unknown): unknown {
   let outer = value;
-  const wrap = pick<(inner: unknown) => unknown>(random, [(inner) => [inner], (inner) => ({ a: inner }), (inner) => ({ $not: inner }), (inner) => ({ $and: [inner] })]);
+  const wrap = pick<(inner: unknown) => unknown>(random, [
+    (inner) => [inner],
+    (inner) => ({ a: inner }),
+    (inner) => ({ $not: inner }),
+    (inner) => ({ $and: [inner] }),
+  ]);
   for (let depth = below(random, NESTED_MAX); depth > 0; depth -= 1) outer = wrap(outer);
   return outer;
 }
@@ -92,7 +116,12 @@ function nested(random: () => number, value: unknown): unknown {
 function withMember(value: object, key: string, member: unknown): unknown {
   if (Array.isArray(value)) return [...value, member];
   // JSON can have a member of that name; assigning it would set the prototype instead.
-  return Object.defineProperty({ ...value }, key, { value: member, enumerable: true, configurable: true, writable: true });
+  return Object.defineProperty({ ...value }, key, {
+    value: member,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
 }
 
 function withoutMember(random: () => number, value: object): unknown {
@@ -102,12 +131,17 @@ function withoutMember(random: () => number, value: object): unknown {
   return Object.fromEntries(Object.entries(value).filter(([key]) => key !== gone));
 }
 
-/** Only to one level of nesting beyond what any request has: what is nested by hundreds is walked once, not at each place. */
+/**
+ * Only to one level of nesting beyond what any request has: what is nested by hundreds is walked once, not at each
+ * place.
+ */
 const DEPTH_MAX = 12;
 
 function placesIn(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null || path.length > DEPTH_MAX) return [path];
-  const entries = Array.isArray(value) ? value.slice(0, 20).map((inner, i) => [i, inner] as const) : Object.entries(value);
+  const entries = Array.isArray(value)
+    ? value.slice(0, 20).map((inner, i) => [i, inner] as const)
+    : Object.entries(value);
   return [path, ...entries.flatMap(([key, inner]) => placesIn(inner, [...path, key]))];
 }
 

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 
 /** Lines of a log that no client may cause: errors, crashes, and what runtime and sanitizers say of themselves. */
-const COMPLAINT = /"level":(?:50|60)|unhandled|uncaught|FATAL ERROR|AddressSanitizer|runtime error:|MaxListenersExceeded/;
-/** Far above what a process holds that has been fed small cases for hours, far below what a leak of each case reaches. */
+const COMPLAINT =
+  /"level":(?:50|60)|unhandled|uncaught|FATAL ERROR|AddressSanitizer|runtime error:|MaxListenersExceeded/;
+/**
+ * Far above what a process holds that has been fed small cases for hours, far below what a leak of each case reaches.
+ */
 const RESIDENT_MAX_MIB = 1_536;
 
 /** What a process's own record says against it. `output` is all that it has printed. */
@@ -31,6 +34,10 @@ const LIVEZ_WITHIN_MS = 5_000;
 
 /** Whether `/livez` of an operations port answers. */
 export async function faultsOfProbe(name: string, opsPort: number): Promise<string[]> {
-  const answer = await fetch(`http://127.0.0.1:${opsPort}/livez`, { signal: AbortSignal.timeout(LIVEZ_WITHIN_MS) }).catch((error: Error) => error);
-  return answer instanceof Error || answer.status !== 200 ? [`livez: ${name} answered ${answer instanceof Error ? answer.message : answer.status}`] : [];
+  const answer = await fetch(`http://127.0.0.1:${opsPort}/livez`, {
+    signal: AbortSignal.timeout(LIVEZ_WITHIN_MS),
+  }).catch((error: Error) => error);
+  return answer instanceof Error || answer.status !== 200
+    ? [`livez: ${name} answered ${answer instanceof Error ? answer.message : answer.status}`]
+    : [];
 }

@@ -8,12 +8,19 @@ const threads = require('node:worker_threads');
 
 const { NODE_OPTIONS, QUIVER_SANITIZED, QUIVER_ENDED_THREADS } = process.env;
 /** What is not set is left out: a thread would get it as the text "undefined". */
-const OWN = Object.fromEntries(Object.entries({ NODE_OPTIONS, QUIVER_SANITIZED, QUIVER_ENDED_THREADS }).filter(([, value]) => value !== undefined));
+const OWN = Object.fromEntries(
+  Object.entries({ NODE_OPTIONS, QUIVER_SANITIZED, QUIVER_ENDED_THREADS }).filter(([, value]) => value !== undefined),
+);
 
 const { dlopen } = process;
 process.dlopen = function (module, filename, ...rest) {
   const sanitized = join(QUIVER_SANITIZED ?? '', basename(filename));
-  return dlopen.call(process, module, QUIVER_SANITIZED !== undefined && existsSync(sanitized) ? sanitized : filename, ...rest);
+  return dlopen.call(
+    process,
+    module,
+    QUIVER_SANITIZED !== undefined && existsSync(sanitized) ? sanitized : filename,
+    ...rest,
+  );
 };
 
 /** A thread with an environment of its own would not load this, nor the same addons. */

@@ -18,7 +18,11 @@ export class AttackParty {
   /** Resolves when every client has its shots ready; nothing has been sent yet. */
   static async prepare(orders: Order[]): Promise<AttackParty> {
     const children = orders.map((order) => {
-      const child = spawn(process.execPath, ['-r', join(__dirname, '../support/swc-register.js'), join(__dirname, 'attacker.ts')], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      const child = spawn(
+        process.execPath,
+        ['-r', join(__dirname, '../support/swc-register.js'), join(__dirname, 'attacker.ts')],
+        { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
+      );
       child.send(order);
       return child;
     });
@@ -56,7 +60,8 @@ export class AttackParty {
       }),
     );
     const sum: Tally = {};
-    for (const tally of this.tallies) for (const [code, count] of Object.entries(tally)) sum[Number(code)] = (sum[Number(code)] ?? 0) + count;
+    for (const tally of this.tallies)
+      for (const [code, count] of Object.entries(tally)) sum[Number(code)] = (sum[Number(code)] ?? 0) + count;
     return sum;
   }
 }

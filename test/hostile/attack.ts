@@ -73,7 +73,17 @@ export function isByHttp2(manner: Attack['manner']): manner is Http2Manner {
 
 export function attack(given: Pick<Attack, 'name' | 'shots'> & Partial<Attack>): Attack {
   const isSecured = given.manner !== undefined && isByHttp2(given.manner);
-  return { role: 'readonly', manner: 'shoot', lanes: 1, holdsAnswers: false, isSecured, door: null, bySecured: false, volleys: () => [], ...given };
+  return {
+    role: 'readonly',
+    manner: 'shoot',
+    lanes: 1,
+    holdsAnswers: false,
+    isSecured,
+    door: null,
+    bySecured: false,
+    volleys: () => [],
+    ...given,
+  };
 }
 
 export function post(path: string, body: object | string | Buffer, headers: Record<string, string> = {}): Shot {

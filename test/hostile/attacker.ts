@@ -25,7 +25,11 @@ process.once('message', ({ attacks, address, seed, nice }: Order) => {
   setPriority(nice);
   const random = seededRandom(seed);
   const lanesMax = attacks.length === 1 ? Infinity : LANES_EACH_MAX;
-  const prepared = ATTACKS.filter(({ name }) => attacks.includes(name)).map((attack) => ({ attack, shots: attack.shots(random), volleys: attack.volleys(random) }));
+  const prepared = ATTACKS.filter(({ name }) => attacks.includes(name)).map((attack) => ({
+    attack,
+    shots: attack.shots(random),
+    volleys: attack.volleys(random),
+  }));
   process.once('message', () => {
     const tally: Tally = {};
     for (const { attack, shots, volleys } of prepared) {

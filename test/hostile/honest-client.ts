@@ -43,7 +43,8 @@ export class HonestClient {
     private readonly asked: Asked,
     private readonly everyMs: number,
   ) {
-    this.agent = asked.ca === null ? new Agent({ keepAlive: true }) : new SecuredAgent({ keepAlive: true, ca: asked.ca });
+    this.agent =
+      asked.ca === null ? new Agent({ keepAlive: true }) : new SecuredAgent({ keepAlive: true, ca: asked.ca });
   }
 
   begin(): void {
@@ -59,11 +60,17 @@ export class HonestClient {
     );
   }
 
-  /** Asks nothing more and waits for what is open, for at most `patienceMs`; what has not come by then waited as long as until then. */
+  /**
+   * Asks nothing more and waits for what is open, for at most `patienceMs`; what has not come by then waited as long as
+   * until then.
+   */
   async end(patienceMs: number): Promise<Waits> {
     if (this.timer !== null) clearInterval(this.timer);
     let timer: NodeJS.Timeout | undefined;
-    await Promise.race([Promise.allSettled([...this.open]), new Promise((over) => (timer = setTimeout(over, patienceMs)))]);
+    await Promise.race([
+      Promise.allSettled([...this.open]),
+      new Promise((over) => (timer = setTimeout(over, patienceMs))),
+    ]);
     clearTimeout(timer);
     this.isOver = true;
     const unanswered = [...this.open];

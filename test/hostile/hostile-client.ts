@@ -5,7 +5,10 @@ import { connect as connectSecured } from 'node:tls';
 import { type Attack, type Door, type Http2Manner, isByHttp2, type Shot } from './attack';
 import { streamsOn } from './http2-client';
 
-/** What became of the shots of one attack, by the envelope's code: 0 is success, -1 a broken connection, -2 an answer that is still due. */
+/**
+ * What became of the shots of one attack, by the envelope's code: 0 is success, -1 a broken connection, -2 an answer
+ * that is still due.
+ */
 export type Tally = Record<number, number>;
 
 export interface Address {
@@ -33,7 +36,12 @@ const READING = { sip: { bytes: 1, everyMs: 500 }, pace: { bytes: 4096, everyMs:
 export const RECONNECT_MS = 20;
 
 /** Attacks until the process ends. Counts into `tally`. */
-export function attackWith(address: Address, attack: Pick<Attack, 'lanes' | 'manner'>, shots: Shot[], tally: Tally): void {
+export function attackWith(
+  address: Address,
+  attack: Pick<Attack, 'lanes' | 'manner'>,
+  shots: Shot[],
+  tally: Tally,
+): void {
   for (let lane = 0; lane < attack.lanes; lane += 1) {
     if (attack.manner === 'shoot') void shootOn(address, shots, tally);
     else if (isByHttp2(attack.manner)) streamsOn(address, attack.manner, shots[lane % shots.length], tally);
@@ -56,8 +64,19 @@ async function shootOn(address: Address, shots: Shot[], tally: Tally): Promise<n
 
 function shoot({ host, port, apiKey, ca }: Address, agent: Agent, shot: Shot): Promise<number> {
   return new Promise((done) => {
-    const headers = { 'x-api-key': apiKey, ...shot.headers, ...(shot.body === null ? {} : { 'content-length': shot.body.length }) };
-    const sent = (ca === null ? request : requestSecured)({ host, port, agent, method: shot.method, path: shot.path, headers });
+    const headers = {
+      'x-api-key': apiKey,
+      ...shot.headers,
+      ...(shot.body === null ? {} : { 'content-length': shot.body.length }),
+    };
+    const sent = (ca === null ? request : requestSecured)({
+      host,
+      port,
+      agent,
+      method: shot.method,
+      path: shot.path,
+      headers,
+    });
     sent.on('response', (answer: IncomingMessage) => {
       let start = '';
       answer.on('data', (piece: Buffer) => {
@@ -76,9 +95,13 @@ type HoldManner = Exclude<Attack['manner'], 'shoot' | Http2Manner | 'volley' | '
 /** A connection that is not used as intended; made again when the server ends it. */
 function holdOn(address: Address, manner: HoldManner, shot: Shot, tally: Tally): void {
   // What is read at once is what the buffer takes; then nothing is, until it goes on.
-  const onread = manner === 'sip' || manner === 'pace' ? { buffer: Buffer.alloc(READING[manner].bytes), callback: () => false } : undefined;
+  const onread =
+    manner === 'sip' || manner === 'pace'
+      ? { buffer: Buffer.alloc(READING[manner].bytes), callback: () => false }
+      : undefined;
   const { host, port, ca } = address;
-  const socket: Socket = ca === null ? connect({ port, host, onread }) : connectSecured({ port, host, ca, ALPNProtocols: ['http/1.1'] });
+  const socket: Socket =
+    ca === null ? connect({ port, host, onread }) : connectSecured({ port, host, ca, ALPNProtocols: ['http/1.1'] });
   const bytes = asBytes(shot, address.apiKey);
   let timer: NodeJS.Timeout | undefined;
   socket.on('error', () => undefined);
@@ -120,6 +143,14 @@ function pipelineOn(socket: Socket, bytes: Buffer): void {
 }
 
 function asBytes({ method, path, headers, body }: Shot, apiKey: string): Buffer {
-  const lines = Object.entries({ host: 'quiver', 'x-api-key': apiKey, ...headers, ...(body === null ? {} : { 'content-length': body.length }) });
-  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`), body ?? Buffer.alloc(0)]);
+  const lines = Object.entries({
+    host: 'quiver',
+    'x-api-key': apiKey,
+    ...headers,
+    ...(body === null ? {} : { 'content-length': body.length }),
+  });
+  return Buffer.concat([
+    Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`),
+    body ?? Buffer.alloc(0),
+  ]);
 }

@@ -47,8 +47,14 @@ export interface Summary {
   refused: number;
 }
 
-/** One round: honest clients ask all the time, hostile ones attack for `seconds`; then up to `patienceMs` for answers that are due. */
-export async function runRound(stage: Stage, round: { name: string; attacks: string[]; seconds: number; seed: number; patienceMs: number; nice: number }): Promise<RoundReport> {
+/**
+ * One round: honest clients ask all the time, hostile ones attack for `seconds`; then up to `patienceMs` for answers
+ * that are due.
+ */
+export async function runRound(
+  stage: Stage,
+  round: { name: string; attacks: string[]; seconds: number; seed: number; patienceMs: number; nice: number },
+): Promise<RoundReport> {
   const party = round.attacks.length === 0 ? null : await AttackParty.prepare(ordersFor(stage, round));
   const lateness = monitorEventLoopDelay({ resolution: 5 });
   const watch = new ProcessWatch(stage.members);
@@ -70,7 +76,10 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   );
   const probes = stage.members.map(({ name, opsPort }) => ({
     name,
-    client: new HonestClient({ host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok', ca: null }, LIVEZ_EVERY_MS),
+    client: new HonestClient(
+      { host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok', ca: null },
+      LIVEZ_EVERY_MS,
+    ),
   }));
   const epochs = await stage.epochs();
   for (const client of [search, ...probes.map(({ client }) => client)]) client.begin();
@@ -99,7 +108,8 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   ];
   const hasBound = all(round.attacks, ({ holdsAnswers, door }) => holdsAnswers || door !== null);
   if (searchWaits.refused > 0 && hasBound) failures.push(`${searchWaits.refused} honest searches were refused`);
-  if (party !== null && Object.keys(tally).length === 0) failures.push('nothing of the attack came about: the machine had no turn for it');
+  if (party !== null && Object.keys(tally).length === 0)
+    failures.push('nothing of the attack came about: the machine had no turn for it');
   if ((tally[500] ?? 0) > 0) failures.push(`${tally[500]} answers with code 500`);
   const after =
     gone.length > 0
@@ -124,7 +134,10 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   };
 }
 
-/** What memory grows by for other reasons: heaps and caches of a process that begins to work, in mebibytes; and for each connection, in kibibytes. */
+/**
+ * What memory grows by for other reasons: heaps and caches of a process that begins to work, in mebibytes; and for each
+ * connection, in kibibytes.
+ */
 const WORK_MIB = 128;
 const CONNECTION_KIB = 64;
 
@@ -136,10 +149,15 @@ function all(names: readonly string[], is: (attack: Attack) => boolean): boolean
 function memoryExcesses(names: readonly string[], grownMiB: Record<string, number>): string[] {
   const isByStrangers = all(names, ({ door }) => door !== null);
   if (!isByStrangers && !all(names, ({ holdsAnswers, door }) => holdsAnswers || door !== null)) return [];
-  const connections = ATTACKS.filter(({ name }) => names.includes(name)).reduce((sum, { lanes, role }) => sum + lanes * HOSTILE[role], 0);
+  const connections = ATTACKS.filter(({ name }) => names.includes(name)).reduce(
+    (sum, { lanes, role }) => sum + lanes * HOSTILE[role],
+    0,
+  );
   const answersMiB = isByStrangers ? 0 : ANSWER_BYTES_MAX / 1024 / 1024;
   const most = Math.ceil(answersMiB + (connections * CONNECTION_KIB) / 1024 + WORK_MIB);
-  return Object.entries(grownMiB).flatMap(([name, grown]) => (grown > most ? [`the memory of ${name} grew by ${grown} MiB, more than ${most}`] : []));
+  return Object.entries(grownMiB).flatMap(([name, grown]) =>
+    grown > most ? [`the memory of ${name} grew by ${grown} MiB, more than ${most}`] : [],
+  );
 }
 
 /** Every hostile client of the roles that the attacks need; of several attacks each client takes its share. */
@@ -148,7 +166,13 @@ function ordersFor(stage: Stage, round: { attacks: string[]; seed: number; nice:
   return (['readonly', 'readwrite'] as const).flatMap((role) => {
     const names = attacks.filter((attack) => attack.role === role).map(({ name }) => name);
     if (names.length === 0) return [];
-    const address = { host: '127.0.0.1', port: stage.apiPort, apiKey: stage.keys[role], ca: stage.ca, doors: stage.doors };
+    const address = {
+      host: '127.0.0.1',
+      port: stage.apiPort,
+      apiKey: stage.keys[role],
+      ca: stage.ca,
+      doors: stage.doors,
+    };
     return Array.from({ length: HOSTILE[role] }, (_, i) => ({
       attacks: names.length <= 1 ? names : names.filter((_name, place) => place % HOSTILE[role] === i),
       // Members are at 127.0.0.1 as well, and what they may have of connections is counted by address.
@@ -160,7 +184,12 @@ function ordersFor(stage: Stage, round: { attacks: string[]; seed: number; nice:
 }
 
 function summaryOf({ waitsMs, refused }: Waits): Summary {
-  return { longestMs: Math.round(Math.max(0, ...waitsMs)), p99Ms: Math.round(quantile(waitsMs, 0.99)), count: waitsMs.length, refused };
+  return {
+    longestMs: Math.round(Math.max(0, ...waitsMs)),
+    p99Ms: Math.round(quantile(waitsMs, 0.99)),
+    count: waitsMs.length,
+    refused,
+  };
 }
 
 function pause(milliseconds: number): Promise<void> {
@@ -171,15 +200,34 @@ function pause(milliseconds: number): Promise<void> {
  * The rounds of a run: nobody hostile, each attack by itself or `together` those named in one round, then `mixes`
  * rounds in which each hostile client does something else, and at last everything at once.
  */
-export function roundsOf(beginnings: readonly string[], { together = false, mixes = 0, seed = 1, isCluster = false } = {}): Round[] {
+export function roundsOf(
+  beginnings: readonly string[],
+  { together = false, mixes = 0, seed = 1, isCluster = false } = {},
+): Round[] {
   const wanted = beginnings.filter((beginning) => beginning !== 'all' && beginning !== 'nobody');
   const isOnlyMixes = mixes > 0 && beginnings.length === 0;
-  const named = isOnlyMixes || (beginnings.length > 0 && wanted.length === 0) ? [] : attacksNamed(wanted, attacksOn(isCluster)).map(({ name }) => name);
-  const single = together ? [{ name: beginnings.join(' + '), attacks: named }] : named.map((name) => ({ name, attacks: [name] }));
+  const named =
+    isOnlyMixes || (beginnings.length > 0 && wanted.length === 0)
+      ? []
+      : attacksNamed(wanted, attacksOn(isCluster)).map(({ name }) => name);
+  const single = together
+    ? [{ name: beginnings.join(' + '), attacks: named }]
+    : named.map((name) => ({ name, attacks: [name] }));
   const everything = attacksOn(isCluster).map(({ name }) => name);
-  const whole = !together && !isOnlyMixes && (beginnings.length === 0 || beginnings.includes('all')) ? [{ name: 'all', attacks: everything }] : [];
-  const rounds = [{ name: 'nobody', attacks: [] }, ...single, ...Array.from({ length: mixes }, (_, i) => mixOf(seed + i, isCluster)), ...whole];
-  return rounds.map((round) => ({ ...round, isSecured: ATTACKS.some(({ name, isSecured }) => isSecured && round.attacks.includes(name)) }));
+  const whole =
+    !together && !isOnlyMixes && (beginnings.length === 0 || beginnings.includes('all'))
+      ? [{ name: 'all', attacks: everything }]
+      : [];
+  const rounds = [
+    { name: 'nobody', attacks: [] },
+    ...single,
+    ...Array.from({ length: mixes }, (_, i) => mixOf(seed + i, isCluster)),
+    ...whole,
+  ];
+  return rounds.map((round) => ({
+    ...round,
+    isSecured: ATTACKS.some(({ name, isSecured }) => isSecured && round.attacks.includes(name)),
+  }));
 }
 
 /** As many attacks of each role as it has hostile clients, so that each of them does one. */

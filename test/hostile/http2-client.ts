@@ -12,14 +12,18 @@ const NUMBERS_MAX = 100_000;
 
 /** A connection of HTTP/2 over TLS that is used in that manner; made again when it ends. */
 export function streamsOn(address: Address, manner: Http2Manner, shot: Shot, tally: Tally): void {
-  if (manner === 'streams' || manner === 'cancel' || manner === 'windowless') return byLibrary(address, manner, shot, tally);
+  if (manner === 'streams' || manner === 'cancel' || manner === 'windowless')
+    return byLibrary(address, manner, shot, tally);
   return byFrames(address, manner, shot, tally);
 }
 
 function byLibrary(address: Address, manner: 'streams' | 'cancel' | 'windowless', shot: Shot, tally: Tally): void {
   const { method, path, headers, body } = shot;
   const { host, port, ca, apiKey } = address;
-  const session = connect(`https://${host}:${port}`, { ca: ca ?? undefined, settings: manner === 'windowless' ? { initialWindowSize: 0 } : {} });
+  const session = connect(`https://${host}:${port}`, {
+    ca: ca ?? undefined,
+    settings: manner === 'windowless' ? { initialWindowSize: 0 } : {},
+  });
   const count = (code: number): void => void (tally[code] = (tally[code] ?? 0) + 1);
   const begin = (): void => {
     if (session.closed || session.destroyed) return;
@@ -47,11 +51,24 @@ function byLibrary(address: Address, manner: 'streams' | 'cancel' | 'windowless'
 function byFrames(address: Address, manner: 'resets' | 'pieces', shot: Shot, tally: Tally): void {
   const { host, port, ca, apiKey } = address;
   const socket = connectSecured({ host, port, ca: ca ?? undefined, ALPNProtocols: ['h2'] });
-  const fields: (readonly [string, string])[] = [[':method', shot.method], [':path', shot.path], [':scheme', 'https'], [':authority', 'a'], ['x-api-key', apiKey], ...Object.entries(shot.headers)];
+  const fields: (readonly [string, string])[] = [
+    [':method', shot.method],
+    [':path', shot.path],
+    [':scheme', 'https'],
+    [':authority', 'a'],
+    ['x-api-key', apiKey],
+    ...Object.entries(shot.headers),
+  ];
   const requests = (from: number): Buffer => {
     const ids = Array.from({ length: manner === 'resets' ? RESETS : STREAMS }, (_, i) => from + 2 * i);
     if (manner === 'resets') return Buffer.concat(ids.flatMap((id) => [headersOf(id, fields), resetOf(id)]));
-    return Buffer.concat(ids.flatMap((id) => [headersOf(id, fields), frameOf(TYPES.data, { flags: FLAGS.endStream, stream: id, content: shot.body ?? Buffer.alloc(0) }), resetOf(id)]));
+    return Buffer.concat(
+      ids.flatMap((id) => [
+        headersOf(id, fields),
+        frameOf(TYPES.data, { flags: FLAGS.endStream, stream: id, content: shot.body ?? Buffer.alloc(0) }),
+        resetOf(id),
+      ]),
+    );
   };
   let next = 1;
   const fire = (): void => {

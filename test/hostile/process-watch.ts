@@ -13,11 +13,16 @@ export class ProcessWatch {
     this.sample();
   }
 
-  /** Highest resident memory of each process in mebibytes, by how much that is more than at first, and the names of those that are gone. */
+  /**
+   * Highest resident memory of each process in mebibytes, by how much that is more than at first, and the names of
+   * those that are gone.
+   */
   end(): { peakMiB: Record<string, number>; grownMiB: Record<string, number>; gone: string[] } {
     clearInterval(this.timer);
     const gone = this.sample();
-    const grownMiB = Object.fromEntries([...this.peaks].map(([name, peak]) => [name, peak - (this.first.get(name) ?? peak)]));
+    const grownMiB = Object.fromEntries(
+      [...this.peaks].map(([name, peak]) => [name, peak - (this.first.get(name) ?? peak)]),
+    );
     return { peakMiB: Object.fromEntries(this.peaks), grownMiB, gone };
   }
 

@@ -1,4 +1,7 @@
-/** Loaded into an attacked process by NODE_OPTIONS: a profile of its main thread, written to QUIVER_PROFILE when it ends. */
+/**
+ * Loaded into an attacked process by NODE_OPTIONS: a profile of its main thread, written to QUIVER_PROFILE when it
+ * ends.
+ */
 const { writeFileSync } = require('node:fs');
 const { Session } = require('node:inspector');
 const { isMainThread } = require('node:worker_threads');
@@ -10,5 +13,9 @@ if (isMainThread && process.env.QUIVER_PROFILE !== undefined) {
   session.post('Profiler.setSamplingInterval', { interval: 1000 });
   // After the modules are loaded, which is a second of work that no client asks for.
   setImmediate(() => session.post('Profiler.start'));
-  process.once('exit', () => session.post('Profiler.stop', (_error, found) => writeFileSync(process.env.QUIVER_PROFILE, JSON.stringify(found.profile))));
+  process.once('exit', () =>
+    session.post('Profiler.stop', (_error, found) =>
+      writeFileSync(process.env.QUIVER_PROFILE, JSON.stringify(found.profile)),
+    ),
+  );
 }

@@ -35,14 +35,18 @@ export function longestStretch(file: string): { milliseconds: number; functions:
   const spent = new Map<string, number>();
   for (let i = longest.from; i <= longest.to; i += 1) {
     const seen = new Set<string>();
-    for (let id: number | undefined = samples[i]; id !== undefined; id = parents.get(id)) seen.add(nameOf(byId.get(id) as ProfileNode));
+    for (let id: number | undefined = samples[i]; id !== undefined; id = parents.get(id))
+      seen.add(nameOf(byId.get(id) as ProfileNode));
     for (const name of seen) spent.set(name, (spent.get(name) ?? 0) + timeDeltas[i]);
   }
   const functions = [...spent]
     .filter(([name]) => !name.startsWith('(root)'))
     .sort((a, b) => b[1] - a[1])
     .slice(0, FUNCTIONS_SHOWN);
-  return { milliseconds: Math.round(longest.micros / 1000), functions: functions.map(([name, time]) => `${Math.round(time / 1000)} ms ${name}`) };
+  return {
+    milliseconds: Math.round(longest.micros / 1000),
+    functions: functions.map(([name, time]) => `${Math.round(time / 1000)} ms ${name}`),
+  };
 }
 
 function nameOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {

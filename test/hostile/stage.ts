@@ -7,7 +7,20 @@ import { seededRandom } from '../support/values/random';
 import { SecuredClient } from '../support/http/secured-client';
 import { ApiCertificate } from '../support/processes/secured-process';
 import { TurnNotes } from './turn-notes';
-import { BOOKS, DIM, type Door, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, GIANTS, LIBRARY, randomVector, SCRATCH, words } from './attack';
+import {
+  BOOKS,
+  DIM,
+  type Door,
+  GIANT_ITEMS,
+  GIANT_METADATA_BYTES,
+  GIANT_TEXT_BYTES,
+  GIANT_TEXTS,
+  GIANTS,
+  LIBRARY,
+  randomVector,
+  SCRATCH,
+  words,
+} from './attack';
 
 /** What is attacked: one process, or a cluster's; with its collections and a key of each role. */
 export interface Stage {
@@ -21,7 +34,9 @@ export interface Stage {
   keys: { honest: string; readonly: string; readwrite: string };
   /** Every process by name: its operations port and process id. */
   members: { name: string; opsPort: number; pid: number }[];
-  /** The longest stretch of work of a process since a time, by the processor time of the thread; null: none was noted. */
+  /**
+   * The longest stretch of work of a process since a time, by the processor time of the thread; null: none was noted.
+   */
   longestTurn(pid: number, sinceMs: number): { ms: number; thread: string } | null;
   /** What the processes have logged of failures. */
   complaints(): string[];
@@ -61,7 +76,12 @@ async function furnish(call: Call, collection: object): Promise<Stage['keys']> {
       external_id: `book-${from + i}`,
       vector: randomVector(random),
       text: words(random, 30),
-      metadata: { year: from + i, code: random().toString(36).slice(2), tag: `tag-${(from + i) % TAGS}`, deep: { a: { b: i } } },
+      metadata: {
+        year: from + i,
+        code: random().toString(36).slice(2),
+        tag: `tag-${(from + i) % TAGS}`,
+        deep: { a: { b: i } },
+      },
     }));
     await call('POST', `/v1/collections/${LIBRARY}/bulk_upsert`, { items });
   }
@@ -74,10 +94,17 @@ async function furnish(call: Call, collection: object): Promise<Stage['keys']> {
       metadata: { long: String.fromCharCode(97 + (i % 26)).repeat(GIANT_METADATA_BYTES - 100) },
     }));
     await call('POST', `/v1/collections/${GIANT_TEXTS}/bulk_upsert`, { items });
-    await call('POST', `/v1/collections/${GIANTS}/bulk_upsert`, { items: items.map((item) => ({ ...item, vector: randomVector(random) })) });
+    await call('POST', `/v1/collections/${GIANTS}/bulk_upsert`, {
+      items: items.map((item) => ({ ...item, vector: randomVector(random) })),
+    });
   }
-  const keyOf = async (name: string, role: string): Promise<string> => (await call('POST', '/v1/admin/keys', { name, role })).key;
-  return { honest: await keyOf('honest', 'readonly'), readonly: await keyOf('readonly', 'readonly'), readwrite: await keyOf('readwrite', 'readwrite') };
+  const keyOf = async (name: string, role: string): Promise<string> =>
+    (await call('POST', '/v1/admin/keys', { name, role })).key;
+  return {
+    honest: await keyOf('honest', 'readonly'),
+    readonly: await keyOf('readonly', 'readonly'),
+    readwrite: await keyOf('readwrite', 'readwrite'),
+  };
 }
 
 /** Embedded processes that all begin with the same data. */
@@ -109,7 +136,10 @@ export class EmbeddedStages {
     }
     const dataDir = join(this.folder, String(++this.opened));
     cpSync(join(this.folder, 'first'), dataDir, { recursive: true });
-    const embedded = new EmbeddedProcess({ dataDir, environment: { ...this.environment, ...(isSecured ? this.certificate.environment : {}) } });
+    const embedded = new EmbeddedProcess({
+      dataDir,
+      environment: { ...this.environment, ...(isSecured ? this.certificate.environment : {}) },
+    });
     await embedded.start();
     return {
       apiPort: embedded.port,
@@ -141,7 +171,11 @@ export class EmbeddedStages {
 const STOP_PATIENCE_MS = 15_000;
 
 const MEMBER_CERTIFICATES = join(__dirname, '..', 'support', 'certificates');
-const MEMBER_TLS = { TLS_CA_FILE: join(MEMBER_CERTIFICATES, 'ca.pem'), TLS_CERT_FILE: join(MEMBER_CERTIFICATES, 'server.pem'), TLS_KEY_FILE: join(MEMBER_CERTIFICATES, 'server.key.pem') };
+const MEMBER_TLS = {
+  TLS_CA_FILE: join(MEMBER_CERTIFICATES, 'ca.pem'),
+  TLS_CERT_FILE: join(MEMBER_CERTIFICATES, 'server.pem'),
+  TLS_KEY_FILE: join(MEMBER_CERTIFICATES, 'server.key.pem'),
+};
 
 /** Clusters of one coordinator and two nodes, each with every shard. */
 export class ClusterStages {
@@ -155,7 +189,14 @@ export class ClusterStages {
   }
 
   async open(isSecured: boolean): Promise<Stage> {
-    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, threads: 2, environment: this.environment });
+    const cluster = await ClusterProcesses.start({
+      nodes: 2,
+      coordinators: 1,
+      replicas: 2,
+      shards: 2,
+      threads: 2,
+      environment: this.environment,
+    });
     const [coordinator] = cluster.coordinators;
     let client: SecuredClient | null = null;
     try {
@@ -170,7 +211,11 @@ export class ClusterStages {
       return {
         apiPort: coordinator.port,
         ca: isSecured ? this.certificate.ca : null,
-        doors: { api: [coordinator.port], ops: members.map(({ opsPort }) => opsPort), rpc: members.map(({ rpcPort }) => rpcPort) },
+        doors: {
+          api: [coordinator.port],
+          ops: members.map(({ opsPort }) => opsPort),
+          rpc: members.map(({ rpcPort }) => rpcPort),
+        },
         adminKey: API_KEY,
         keys,
         members: members.map((member) => ({ name: member.id, opsPort: member.opsPort, pid: member.pid })),
@@ -183,8 +228,16 @@ export class ClusterStages {
               .map((line) => `${member.id}: ${line}`),
           ),
         epochs: async () => {
-          const data = client === null ? await cluster.data('GET', '/v1/cluster') : (await client.call('GET', '/v1/cluster')).json.data;
-          return Object.fromEntries(data.shards.map((one: { collection: string; shard: number; epoch: number }) => [`${one.collection}/${one.shard}`, one.epoch]));
+          const data =
+            client === null
+              ? await cluster.data('GET', '/v1/cluster')
+              : (await client.call('GET', '/v1/cluster')).json.data;
+          return Object.fromEntries(
+            data.shards.map((one: { collection: string; shard: number; epoch: number }) => [
+              `${one.collection}/${one.shard}`,
+              one.epoch,
+            ]),
+          );
         },
         close: async () => {
           client?.close();

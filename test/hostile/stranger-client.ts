@@ -14,10 +14,18 @@ type StrangerAttack = Pick<Attack, 'lanes' | 'manner' | 'door' | 'bySecured'>;
 export function strangersOn(address: Address, attack: StrangerAttack, volleys: readonly Buffer[], tally: Tally): void {
   const ports = address.doors[attack.door ?? 'api'];
   if (ports.length === 0) return;
-  for (let lane = 0; lane < attack.lanes; lane += 1) strangerOn(address, ports[lane % ports.length], attack, volleys, lane, tally);
+  for (let lane = 0; lane < attack.lanes; lane += 1)
+    strangerOn(address, ports[lane % ports.length], attack, volleys, lane, tally);
 }
 
-function strangerOn(address: Address, port: number, attack: StrangerAttack, volleys: readonly Buffer[], turn: number, tally: Tally): void {
+function strangerOn(
+  address: Address,
+  port: number,
+  attack: StrangerAttack,
+  volleys: readonly Buffer[],
+  turn: number,
+  tally: Tally,
+): void {
   const volley = volleys[turn % volleys.length];
   const socket = dial(address, port, attack.bySecured);
   let timer: NodeJS.Timeout | undefined;

@@ -22,7 +22,8 @@ export class TurnNotes {
     for (const name of readdirSync(this.folder)) {
       if (!name.startsWith(`${pid}-`)) continue;
       const told = toldIn(join(this.folder, name));
-      for (const { ms, atMs } of told?.turns ?? []) if (atMs >= sinceMs && ms > (found?.ms ?? 0)) found = { ms, thread: told!.thread };
+      for (const { ms, atMs } of told?.turns ?? [])
+        if (atMs >= sinceMs && ms > (found?.ms ?? 0)) found = { ms, thread: told!.thread };
     }
     return found;
   }

@@ -1,5 +1,6 @@
-// Preloaded by NODE_OPTIONS into an attacked process and its threads: notes how much processor time a thread took between two looks, which
-// is its longest stretch of work without a rest, however busy the machine is with other things. Linux only; elsewhere it does nothing.
+// Preloaded by NODE_OPTIONS into an attacked process and its threads: notes how much processor time a thread took
+// between two looks, which is its longest stretch of work without a rest, however busy the machine is with other
+// things. Linux only; elsewhere it does nothing.
 const { openSync, readlinkSync, readSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const workers = require('node:worker_threads');
@@ -32,7 +33,12 @@ if (isMainThread && folder !== undefined) {
      * @param {import('node:worker_threads').WorkerOptions} [options]
      */
     constructor(file, options = {}) {
-      super(file, typeof options.env === 'object' ? { ...options, env: { ...options.env, QUIVER_TURNS: folder, NODE_OPTIONS: process.env.NODE_OPTIONS } } : options);
+      super(
+        file,
+        typeof options.env === 'object'
+          ? { ...options, env: { ...options.env, QUIVER_TURNS: folder, NODE_OPTIONS: process.env.NODE_OPTIONS } }
+          : options,
+      );
     }
   };
 }

@@ -5,7 +5,10 @@ import { eventually } from '../support/eventually';
 import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 import { RawConnection } from '../support/http/raw-connection';
 
-/** Answers with hits as bytes, which are given to the system past the stream of their connection: also where it does not take them. */
+/**
+ * Answers with hits as bytes, which are given to the system past the stream of their connection: also where it does not
+ * take them.
+ */
 
 const FIRST = 'GET /v1/me HTTP/1.1\r\n\r\n';
 /** Together more than the system takes of a client that reads nothing; but fewer than may wait on one connection. */
@@ -29,7 +32,11 @@ function answerPacked(metadataOf: (i: number) => string): void {
     const [id, metadata] = [`hit "${i}"\n`, metadataOf(i)];
     i += 1;
     const both = Buffer.from(id + metadata);
-    const items = { textBytesOf: () => both.length, idBytesOf: () => Buffer.byteLength(id), copyText: (_: number, into: Buffer, at: number) => both.copy(into, at) };
+    const items = {
+      textBytesOf: () => both.length,
+      idBytesOf: () => Buffer.byteLength(id),
+      copyText: (_: number, into: Buffer, at: number) => both.copy(into, at),
+    };
     const packedHits = packedHitsOf(items, { slots: [0], scores: [0.5], count: 1 }, 1)!;
     return { hits: [], packedHits, totalCount: 7, timing: { embeddingMs: 0, searchMs: 0, totalMs: 0 } };
   };
@@ -54,7 +61,11 @@ function bodiesOf(text: string): unknown[] {
 
 function answerOf(i: number, metadata: object): unknown {
   const results = [{ external_id: `hit "${i}"\n`, score: 0.5, metadata }];
-  return expect.objectContaining({ status: 'success', data: { results, total_count: 7, k: 1, offset: 0 }, error: null });
+  return expect.objectContaining({
+    status: 'success',
+    data: { results, total_count: 7, k: 1, offset: 0 },
+    error: null,
+  });
 }
 
 test('answers are whole and in their order when the client does not read for a while', async () => {
@@ -75,7 +86,12 @@ test('answers are whole and in their order when the client does not read for a w
   target.server.closeIdleConnections();
   connection.socket.resume();
   const last = `hit \\"${ASKED - 1}\\"`;
-  await eventually('all answers are there', () => connection.text.endsWith('"error":null}') && connection.text.lastIndexOf(last) > connection.text.length - 2 * METADATA_CHARACTERS);
+  await eventually(
+    'all answers are there',
+    () =>
+      connection.text.endsWith('"error":null}') &&
+      connection.text.lastIndexOf(last) > connection.text.length - 2 * METADATA_CHARACTERS,
+  );
   const bodies = bodiesOf(connection.text.slice(before));
   expect(bodies).toHaveLength(ASKED);
   bodies.forEach((body, i) => expect(body).toEqual(answerOf(i, { i, text: 'x'.repeat(METADATA_CHARACTERS) })));
@@ -95,13 +111,18 @@ test('texts of all kinds arrive, also over connections that Node’s server read
     expect(JSON.parse(body)).toEqual(answerOf(i, metadata));
     expect(JSON.parse(body).warnings !== undefined).toBe(i === 2);
   }
-  expect(target.answered.slice(-3).map(({ code, endpoint }) => ({ code, endpoint }))).toEqual(Array(3).fill({ code: 200, endpoint: '/v1/collections/{name}/search' }));
+  expect(target.answered.slice(-3).map(({ code, endpoint }) => ({ code, endpoint }))).toEqual(
+    Array(3).fill({ code: 200, endpoint: '/v1/collections/{name}/search' }),
+  );
 });
 
 test('an answer that has no room there is made in the usual way', async () => {
   answerPacked((i) => JSON.stringify({ i, text: 'x'.repeat(100_000) }));
   const client = new ApiClient(target);
-  for (let i = 0; i < 2; i++) expect((await client.post('/v1/collections/c/search', { vector: [1, 2], k: 1 })).json).toEqual(answerOf(i, { i, text: 'x'.repeat(100_000) }));
+  for (let i = 0; i < 2; i++)
+    expect((await client.post('/v1/collections/c/search', { vector: [1, 2], k: 1 })).json).toEqual(
+      answerOf(i, { i, text: 'x'.repeat(100_000) }),
+    );
 });
 
 test('a client that is gone costs nothing but its answer', async () => {

@@ -16,7 +16,10 @@ import { openPlainCodec } from '../support/http/scanned-body';
 let server: PlainServer;
 let api: ApiClient;
 
-async function start(environment: Record<string, string> = {}, replace: Parameters<typeof startPlainServer>[1] = {}): Promise<void> {
+async function start(
+  environment: Record<string, string> = {},
+  replace: Parameters<typeof startPlainServer>[1] = {},
+): Promise<void> {
   server = await startPlainServer(environment, replace);
   api = new ApiClient(server);
 }
@@ -39,8 +42,12 @@ describe.each([
     dataOf(await api.post('/v1/collections', { name: 'c', dim: 3 }));
   }
 
-  /** The longest that another client waited for its small search while `request` was at work; and what that was told. */
-  async function beside(request: () => ReturnType<ApiClient['post']>): Promise<{ message: string; code: number | undefined; longestMs: number }> {
+  /**
+   * The longest that another client waited for its small search while `request` was at work; and what that was told.
+   */
+  async function beside(
+    request: () => ReturnType<ApiClient['post']>,
+  ): Promise<{ message: string; code: number | undefined; longestMs: number }> {
     let isOver = false;
     let longestMs = 0;
     const honest = (async () => {
@@ -58,17 +65,66 @@ describe.each([
 
   /** Two fifths of what an unbounded parse takes at the least; forty times what is measured. */
   const WAIT_MS = 2000;
-  const filled = (start: string, piece: string, end: string, bytes: number): string => start + piece.repeat(Math.floor(bytes / piece.length)) + end;
+  const filled = (start: string, piece: string, end: string, bytes: number): string =>
+    start + piece.repeat(Math.floor(bytes / piece.length)) + end;
 
   test.each([
-    ['brackets without end', 'bulk_search', () => filled('{"queries":[{"x":', '[', '', 30 * MIB), 400, 'MAX_JSON_DEPTH'],
-    ['small objects without end', 'bulk_search', () => filled('{"queries":[', '{},', '{}]}', 30 * MIB), 422, 'maximum of 20'],
-    ['small objects in another member', 'bulk_search', () => filled('{"queries":[],"x":[', '{},', '{}]}', 30 * MIB), 400, 'MAX_JSON_VALUES'],
-    ['small objects in one element', 'rerank', () => filled('{"vector":[1,2,3],"candidates":[[', '{},', '{}]]}', 30 * MIB), 400, 'candidates[0] has more than 100000 values (MAX_JSON_VALUES)'],
-    ['a list that breaks off', 'bulk_upsert', () => filled('{"items":[', '{"external_id":"a","vector":[1,2,3]},', '', 30 * MIB), 422, 'unexpected end'],
-    ['one string of escapes', 'bulk_search', () => filled('{"queries":[],"x":"', '\\n', '"}', 30 * MIB), 400, 'outside of queries (MAX_REQUEST_BYTES)'],
-    ['keys without end', 'search', () => filled('{"filters":{"a":1', ',"b":1', '}}', 1.5 * MIB), 400, 'body has more than 16384 keys (MAX_JSON_KEYS)'],
-    ['more than a search may have', 'search', () => filled('{"x":"', 'y', '"}', 3 * MIB), 400, '2097152 bytes (MAX_REQUEST_BYTES)'],
+    [
+      'brackets without end',
+      'bulk_search',
+      () => filled('{"queries":[{"x":', '[', '', 30 * MIB),
+      400,
+      'MAX_JSON_DEPTH',
+    ],
+    [
+      'small objects without end',
+      'bulk_search',
+      () => filled('{"queries":[', '{},', '{}]}', 30 * MIB),
+      422,
+      'maximum of 20',
+    ],
+    [
+      'small objects in another member',
+      'bulk_search',
+      () => filled('{"queries":[],"x":[', '{},', '{}]}', 30 * MIB),
+      400,
+      'MAX_JSON_VALUES',
+    ],
+    [
+      'small objects in one element',
+      'rerank',
+      () => filled('{"vector":[1,2,3],"candidates":[[', '{},', '{}]]}', 30 * MIB),
+      400,
+      'candidates[0] has more than 100000 values (MAX_JSON_VALUES)',
+    ],
+    [
+      'a list that breaks off',
+      'bulk_upsert',
+      () => filled('{"items":[', '{"external_id":"a","vector":[1,2,3]},', '', 30 * MIB),
+      422,
+      'unexpected end',
+    ],
+    [
+      'one string of escapes',
+      'bulk_search',
+      () => filled('{"queries":[],"x":"', '\\n', '"}', 30 * MIB),
+      400,
+      'outside of queries (MAX_REQUEST_BYTES)',
+    ],
+    [
+      'keys without end',
+      'search',
+      () => filled('{"filters":{"a":1', ',"b":1', '}}', 1.5 * MIB),
+      400,
+      'body has more than 16384 keys (MAX_JSON_KEYS)',
+    ],
+    [
+      'more than a search may have',
+      'search',
+      () => filled('{"x":"', 'y', '"}', 3 * MIB),
+      400,
+      '2097152 bytes (MAX_REQUEST_BYTES)',
+    ],
   ])('%s: refused by name, and nobody waits', async (_title, endpoint, body, code, message) => {
     await startFor();
     const bytes = Buffer.from(body());
@@ -87,7 +143,10 @@ describe.each([
     const kinds = [fullOf('1'), fullOf('{}'), fullOf('"word and word"'), `{"a":"${'x'.repeat(65_536 - 8)}"}`];
     // All that the contract allows; a fifth of it where the scanner shares the thread.
     const count = kind === 'native' ? 1000 : 200;
-    const items = Array.from({ length: count }, (_, i) => `{"external_id":"${i}","vector":[${i},0.5,1],"metadata":${kinds[i % kinds.length]}}`);
+    const items = Array.from(
+      { length: count },
+      (_, i) => `{"external_id":"${i}","vector":[${i},0.5,1],"metadata":${kinds[i % kinds.length]}}`,
+    );
     const body = Buffer.from(`{"items":[${items.join()}]}`);
     expect(body.length).toBeGreaterThan((62 * MIB * count) / 1000);
     const outcome = await beside(() => api.post('/v1/collections/c/bulk_upsert', body));
@@ -104,7 +163,11 @@ describe.each([
 
   test('one bad item far inside a large bulk is named, and nothing is stored', async () => {
     await startFor();
-    const items: object[] = Array.from({ length: 900 }, (_, i) => ({ external_id: `item-${i}`, vector: [1, 2, 3], metadata: { text: 'x'.repeat(1000) } }));
+    const items: object[] = Array.from({ length: 900 }, (_, i) => ({
+      external_id: `item-${i}`,
+      vector: [1, 2, 3],
+      metadata: { text: 'x'.repeat(1000) },
+    }));
     items[777] = { external_id: 'bad one', vector: [1, 'x', 3] };
     const answer = await api.post('/v1/collections/c/bulk_upsert', { items, include_timing: true });
     expect(errorOf(answer, 422)).toBe('items[777].vector[1] (external_id "bad one") must be a number');
@@ -113,17 +176,39 @@ describe.each([
 
   test('a list under an escaped name is a list all the same', async () => {
     await startFor();
-    dataOf(await api.post('/v1/collections/c/bulk_upsert', '{"it\\u0065ms":[{"external_id":"a","v\\u0065ctor":[1,2,3]}]}'));
-    dataOf(await api.post('/v1/collections/c/bulk_upsert', '{"items":[{"external_id":"lost","vector":[1,2,3]}],"it\\u0065ms":[{"external_id":"b","vector":[1,2,3]}]}'));
-    dataOf(await api.post('/v1/collections/c/bulk_upsert', '{"items":[{"external_id":"lost","vector":[1,2,3]}],"items":[{"external_id":"c","vector":[1,2,3]}]}'));
+    dataOf(
+      await api.post('/v1/collections/c/bulk_upsert', '{"it\\u0065ms":[{"external_id":"a","v\\u0065ctor":[1,2,3]}]}'),
+    );
+    dataOf(
+      await api.post(
+        '/v1/collections/c/bulk_upsert',
+        '{"items":[{"external_id":"lost","vector":[1,2,3]}],"it\\u0065ms":[{"external_id":"b","vector":[1,2,3]}]}',
+      ),
+    );
+    dataOf(
+      await api.post(
+        '/v1/collections/c/bulk_upsert',
+        '{"items":[{"external_id":"lost","vector":[1,2,3]}],"items":[{"external_id":"c","vector":[1,2,3]}]}',
+      ),
+    );
     const { vectors } = dataOf(await api.get('/v1/collections/c/export'));
     expect(vectors.map(({ external_id }: any) => external_id)).toEqual(['a', 'b', 'c']);
-    errorOf(await api.post('/v1/collections/c/bulk_upsert', '{"items":[{"external_id":"lost","vector":[1,2,3]}],"items":5}'), 422);
+    errorOf(
+      await api.post('/v1/collections/c/bulk_upsert', '{"items":[{"external_id":"lost","vector":[1,2,3]}],"items":5}'),
+      422,
+    );
   });
 
   test('work for a client that has gone ends', async () => {
     await startFor();
-    const body = Buffer.from(filled('{"items":[', '{"external_id":"a","vector":[1,2,3],"metadata":{"a":[1,2,3,4,5,6,7,8,9,10]}},', '{}]}', 20 * MIB));
+    const body = Buffer.from(
+      filled(
+        '{"items":[',
+        '{"external_id":"a","vector":[1,2,3],"metadata":{"a":[1,2,3,4,5,6,7,8,9,10]}},',
+        '{}]}',
+        20 * MIB,
+      ),
+    );
     const connection = await RawConnection.open(server);
     await connection.send(head('POST /v1/collections/c/bulk_upsert', { 'content-length': body.length }));
     await connection.send(body);
@@ -142,10 +227,22 @@ describe('a connection whose request was refused before its body was read', () =
 
   const refusals: [string, string, Record<string, string | number>, () => Buffer | string, number][] = [
     ['broken gzip', '/v1/collections/c/upsert', gzip, () => KB300, 400],
-    ['gzip cut short by garbage', '/v1/collections/c/upsert', gzip, () => Buffer.concat([gzipSync(KB300).subarray(0, 60), Buffer.from(KB300)]), 400],
+    [
+      'gzip cut short by garbage',
+      '/v1/collections/c/upsert',
+      gzip,
+      () => Buffer.concat([gzipSync(KB300).subarray(0, 60), Buffer.from(KB300)]),
+      400,
+    ],
     ['gzip that unpacks to too much', '/v1/collections/c/upsert', gzip, () => gzipSync(Buffer.alloc(50_000_000)), 400],
     ['an encoding that nobody knows', '/v1/collections/c/upsert', { 'content-encoding': 'br' }, () => KB300, 400],
-    ['an upload to a collection that is not there', '/v1/documents/upload', formType, () => form('none', 'a.txt', KB300), 404],
+    [
+      'an upload to a collection that is not there',
+      '/v1/documents/upload',
+      formType,
+      () => form('none', 'a.txt', KB300),
+      404,
+    ],
     ['an upload of another type', '/v1/documents/upload', formType, () => form('c', 'a.pdf', KB300), 400],
     ['an upload that is no form', '/v1/documents/upload', { 'content-type': 'text/plain' }, () => KB300, 422],
     ['an upload of a broken form', '/v1/documents/upload', formType, () => `--x\r\n${KB300}`, 422],
@@ -173,24 +270,27 @@ describe('a connection whose request was refused before its body was read', () =
     }
   });
 
-  test.each(refusals)('%s, its length not announced: the answer says that it closes, and does', async (_title, path, headers, body, code) => {
-    await start({ MAX_REQUEST_BYTES: '800000', MAX_UPLOAD_BYTES: '20000000' });
-    dataOf(await api.post('/v1/collections', { name: 'c', dim: 3 }));
-    const bytes = Buffer.from(body());
-    const connection = await RawConnection.open(server);
-    await connection.send(head(`POST ${path}`, { ...headers, 'transfer-encoding': 'chunked' }));
-    await connection.send(`${bytes.length.toString(16)}\r\n`);
-    await connection.send(bytes);
-    await connection.send('\r\n0\r\n\r\n');
-    await connection.until(new RegExp(`"code":${code}`));
-    if (/connection: close/i.test(connection.text)) {
-      await connection.closed();
-    } else {
-      await connection.send(head('GET /v1/collections/c', {}));
-      await connection.until(/"status":"success"/);
-      connection.socket.destroy();
-    }
-  });
+  test.each(refusals)(
+    '%s, its length not announced: the answer says that it closes, and does',
+    async (_title, path, headers, body, code) => {
+      await start({ MAX_REQUEST_BYTES: '800000', MAX_UPLOAD_BYTES: '20000000' });
+      dataOf(await api.post('/v1/collections', { name: 'c', dim: 3 }));
+      const bytes = Buffer.from(body());
+      const connection = await RawConnection.open(server);
+      await connection.send(head(`POST ${path}`, { ...headers, 'transfer-encoding': 'chunked' }));
+      await connection.send(`${bytes.length.toString(16)}\r\n`);
+      await connection.send(bytes);
+      await connection.send('\r\n0\r\n\r\n');
+      await connection.until(new RegExp(`"code":${code}`));
+      if (/connection: close/i.test(connection.text)) {
+        await connection.closed();
+      } else {
+        await connection.send(head('GET /v1/collections/c', {}));
+        await connection.until(/"status":"success"/);
+        connection.socket.destroy();
+      }
+    },
+  );
 
   test('and is still being sent: the connection stays until all of it is there, or a reset would take the answer away', async () => {
     await start();
@@ -212,7 +312,9 @@ describe('a connection whose request was refused before its body was read', () =
   test('and was never invited to send it: the answer says that it closes', async () => {
     await start();
     const connection = await RawConnection.open(server);
-    await connection.send(head('POST /v1/collections', { expect: '100-continue', 'content-length': 100, 'x-api-key': 'wrong' }));
+    await connection.send(
+      head('POST /v1/collections', { expect: '100-continue', 'content-length': 100, 'x-api-key': 'wrong' }),
+    );
     expect(await connection.closed()).toMatch(/connection: close[^]*"code":401/i);
   });
 });
@@ -224,10 +326,19 @@ test('a packed body is bounded as sent, too', async () => {
   const members = Buffer.concat(new Array(5000).fill(empty));
   const body = gzipSync('{"external_id":"a","vector":[1,2,3]}');
   const connection = await RawConnection.open(server);
-  await connection.send(head('POST /v1/collections/c/upsert', { 'transfer-encoding': 'chunked', 'content-encoding': 'gzip' }));
-  for (let i = 0; i < 2; i++) await connection.send(Buffer.concat([Buffer.from(`${members.length.toString(16)}\r\n`), members, Buffer.from('\r\n')]));
-  await connection.send(Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]));
-  expect(await connection.closed()).toMatch(/"code":400,"message":"body exceeds the maximum of 100000 bytes \(MAX_REQUEST_BYTES\)/);
+  await connection.send(
+    head('POST /v1/collections/c/upsert', { 'transfer-encoding': 'chunked', 'content-encoding': 'gzip' }),
+  );
+  for (let i = 0; i < 2; i++)
+    await connection.send(
+      Buffer.concat([Buffer.from(`${members.length.toString(16)}\r\n`), members, Buffer.from('\r\n')]),
+    );
+  await connection.send(
+    Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]),
+  );
+  expect(await connection.closed()).toMatch(
+    /"code":400,"message":"body exceeds the maximum of 100000 bytes \(MAX_REQUEST_BYTES\)/,
+  );
 });
 
 describe('clients that stand still', () => {
@@ -236,7 +347,10 @@ describe('clients that stand still', () => {
   test('an answer that nobody takes ends, what makes it stops, and its place is free', async () => {
     // All of them wait before the first is cut off, however slow the machine is.
     const stallMs = 5_000;
-    await start({ STALL_TIMEOUT_MS: String(stallMs) }, { overload: { requestsMax: 20, bodyBytesMax: 1000, smallBodyBytes: 10_000, delayMsMax: 1e9 } });
+    await start(
+      { STALL_TIMEOUT_MS: String(stallMs) },
+      { overload: { requestsMax: 20, bodyBytesMax: 1000, smallBodyBytes: 10_000, delayMsMax: 1e9 } },
+    );
     let ended = 0;
     async function* pages() {
       try {
@@ -261,8 +375,16 @@ describe('clients that stand still', () => {
     const stallMs = 1000;
     await start({ STALL_TIMEOUT_MS: String(stallMs) });
     const text = 'x'.repeat(1000);
-    const hits = Array.from({ length: 20_000 }, (_, i) => ({ externalId: `hit-${i}`, score: 1, metadata: JSON.stringify({ text }) }));
-    server.service.search.search = async () => ({ hits, totalCount: hits.length, timing: { embeddingMs: 0, searchMs: 0, totalMs: 0 } });
+    const hits = Array.from({ length: 20_000 }, (_, i) => ({
+      externalId: `hit-${i}`,
+      score: 1,
+      metadata: JSON.stringify({ text }),
+    }));
+    server.service.search.search = async () => ({
+      hits,
+      totalCount: hits.length,
+      timing: { embeddingMs: 0, searchMs: 0, totalMs: 0 },
+    });
     const connection = await RawConnection.open(server);
     const body = JSON.stringify({ vector: [1, 2, 3] });
     let taken = 0;
@@ -273,7 +395,9 @@ describe('clients that stand still', () => {
       connection.socket.pause();
       setTimeout(() => connection.socket.resume(), 10);
     });
-    await connection.send(head('POST /v1/collections/c/search', { 'content-length': body.length, connection: 'close' }) + body);
+    await connection.send(
+      head('POST /v1/collections/c/search', { 'content-length': body.length, connection: 'close' }) + body,
+    );
     const startMs = performance.now();
     const received = await connection.closed();
     expect(performance.now() - startMs).toBeGreaterThan(stallMs);
@@ -296,7 +420,11 @@ describe('clients that stand still', () => {
     }
     server.service.vectors.export = async () => ({ collection: view, pages: pages() });
     const { hostname, port } = new URL(server.baseUrl);
-    const socket = connect({ host: hostname, port: Number(port), onread: { buffer: Buffer.alloc(bytes), callback: () => false } });
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      onread: { buffer: Buffer.alloc(bytes), callback: () => false },
+    });
     socket.on('error', () => undefined);
     socket.write(head('GET /v1/collections/c/export', {}));
     const reads = setInterval(() => socket.resume(), 20);
@@ -306,17 +434,25 @@ describe('clients that stand still', () => {
   });
 
   test('a body that stops coming is refused, and its place is free', async () => {
-    await start({ STALL_TIMEOUT_MS: '1000' }, { overload: { requestsMax: 10, bodyBytesMax: 200_000, smallBodyBytes: 10_000, delayMsMax: 1e9 } });
+    await start(
+      { STALL_TIMEOUT_MS: '1000' },
+      { overload: { requestsMax: 10, bodyBytesMax: 200_000, smallBodyBytes: 10_000, delayMsMax: 1e9 } },
+    );
     const connection = await RawConnection.open(server);
     await connection.send(`${head('POST /v1/collections', { 'content-length': 190_000 })}{`);
-    await connection.until(/"code":400,"message":"the body stopped coming: nothing of it arrived for 1000 ms \(STALL_TIMEOUT_MS\)"/);
+    await connection.until(
+      /"code":400,"message":"the body stopped coming: nothing of it arrived for 1000 ms \(STALL_TIMEOUT_MS\)"/,
+    );
     dataOf(await api.post('/v1/collections', { name: 'a', dim: 3, description: 'x'.repeat(9000) }));
     connection.socket.destroy();
   });
 
   test('bodies that are only announced keep no small request out', async () => {
     const load = new HttpLoad();
-    await start({}, { load, overload: { requestsMax: 100, bodyBytesMax: 200_000, smallBodyBytes: 10_000, delayMsMax: 1e9 } });
+    await start(
+      {},
+      { load, overload: { requestsMax: 100, bodyBytesMax: 200_000, smallBodyBytes: 10_000, delayMsMax: 1e9 } },
+    );
     dataOf(await api.post('/v1/collections', { name: 'c', dim: 3 }));
     const holder = await RawConnection.open(server);
     await holder.send(`${head('POST /v1/collections/c/bulk_upsert', { 'content-length': 199_000 })}{`);
@@ -331,9 +467,14 @@ describe('clients that stand still', () => {
 describe('what the public port shows', () => {
   test('no path of the machine is in an answer; the log has it', async () => {
     await start();
-    const failure = new QuiverError('storage_failed', 'the store in /var/lib/quiver/shards/7 cannot be opened: IO error: /var/lib/quiver/shards/7/LOCK');
+    const failure = new QuiverError(
+      'storage_failed',
+      'the store in /var/lib/quiver/shards/7 cannot be opened: IO error: /var/lib/quiver/shards/7/LOCK',
+    );
     server.service.collections.list = () => Promise.reject(failure);
-    expect(errorOf(await api.get('/v1/collections'), 500)).toBe('the store in (a file) cannot be opened: IO error: (a file)');
+    expect(errorOf(await api.get('/v1/collections'), 500)).toBe(
+      'the store in (a file) cannot be opened: IO error: (a file)',
+    );
     expect(server.answered[server.answered.length - 1].error).toBe(failure);
   });
 
@@ -345,7 +486,10 @@ describe('what the public port shows', () => {
   });
 
   test.each([
-    ['/v1/collections/c/recommend/a?k=9007199254740991', 'k is 9007199254740991, more than the maximum of 10000 (MAX_K)'],
+    [
+      '/v1/collections/c/recommend/a?k=9007199254740991',
+      'k is 9007199254740991, more than the maximum of 10000 (MAX_K)',
+    ],
     ['/v1/collections/c/recommend/a?k=99999999999999999999999', 'more than the maximum of 10000 (MAX_K)'],
     ['/v1/collections/c/recommend/a?k=1.5', 'k must be an integer, not "1.5"'],
     ['/v1/collections/c/recommend/a?k=', 'k must be an integer, not ""'],
@@ -370,8 +514,12 @@ describe('what the public port shows', () => {
   test('a number beyond what is exact in a body, likewise', async () => {
     await start();
     dataOf(await api.post('/v1/collections', { name: 'c', dim: 3 }));
-    expect(errorOf(await api.post('/v1/collections/c/search', '{"vector":[1,2,3],"k":9007199254740993}'), 422)).toBe('k must be at most 9007199254740991');
-    expect(errorOf(await api.post('/v1/collections/c/search', '{"vector":[1,2,3],"k":1e400}'), 422)).toBe('k is out of range');
+    expect(errorOf(await api.post('/v1/collections/c/search', '{"vector":[1,2,3],"k":9007199254740993}'), 422)).toBe(
+      'k must be at most 9007199254740991',
+    );
+    expect(errorOf(await api.post('/v1/collections/c/search', '{"vector":[1,2,3],"k":1e400}'), 422)).toBe(
+      'k is out of range',
+    );
   });
 
   test('metrics and documentation can be left out', async () => {
@@ -404,7 +552,9 @@ describe('what the public port shows', () => {
       if (!path.startsWith('/docs')) continue;
       expect({ path, frame: headers['x-frame-options'] }).toEqual({ path, frame: 'DENY' });
       // A redirect's own page has nothing at all.
-      expect(headers['content-security-policy']).toMatch(/^default-src 'none'(; script-src 'self'; style-src 'self';.*frame-ancestors 'none')?$/);
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'(; script-src 'self'; style-src 'self';.*frame-ancestors 'none')?$/,
+      );
     }
     expect((await api.get('/docs/')).text).not.toMatch(/<style|style=|<script>|javascript:/);
     const broken = await RawConnection.open(server);

@@ -13,7 +13,10 @@ import { collectionViewOf } from '../support/targets/collection-view';
 let server: PlainServer;
 let api: ApiClient;
 
-async function start(environment: Record<string, string> = {}, replace: Parameters<typeof startPlainServer>[1] = {}): Promise<void> {
+async function start(
+  environment: Record<string, string> = {},
+  replace: Parameters<typeof startPlainServer>[1] = {},
+): Promise<void> {
   server = await startPlainServer(environment, replace);
   api = new ApiClient(server);
 }
@@ -34,16 +37,20 @@ describe('bodies that are too large', () => {
     dataOf(await api.post('/v1/collections', { name: 'c', dim: 3 }));
   });
 
-  test.each(['/v1/collections/c/upsert', '/v1/collections'])('are a 400 that a client reads although it sends all of it first: POST %s', async (path) => {
-    for (const size of [MAX + 1, 30 * MAX]) {
-      const connection = await RawConnection.open(server);
-      await connection.send(head(`POST ${path}`, { 'content-length': size }));
-      for (let sent = 0; sent < size; sent += MAX) await connection.send(Buffer.alloc(Math.min(MAX, size - sent), ' '));
-      const text = await connection.until(/"message":"[^"]+"}}/);
-      expect(envelopeIn(text).error).toEqual({ code: 400, message: expect.stringContaining(String(MAX)) });
-      connection.socket.destroy();
-    }
-  });
+  test.each(['/v1/collections/c/upsert', '/v1/collections'])(
+    'are a 400 that a client reads although it sends all of it first: POST %s',
+    async (path) => {
+      for (const size of [MAX + 1, 30 * MAX]) {
+        const connection = await RawConnection.open(server);
+        await connection.send(head(`POST ${path}`, { 'content-length': size }));
+        for (let sent = 0; sent < size; sent += MAX)
+          await connection.send(Buffer.alloc(Math.min(MAX, size - sent), ' '));
+        const text = await connection.until(/"message":"[^"]+"}}/);
+        expect(envelopeIn(text).error).toEqual({ code: 400, message: expect.stringContaining(String(MAX)) });
+        connection.socket.destroy();
+      }
+    },
+  );
 
   test('are a 400 when their length is not announced', async () => {
     const connection = await RawConnection.open(server);
@@ -92,7 +99,9 @@ describe('connections', () => {
     invited.socket.destroy();
 
     const refused = await RawConnection.open(server);
-    await refused.send(head('POST /v1/collections', { expect: '100-continue', 'content-length': 50_000_000, 'x-api-key': 'wrong' }));
+    await refused.send(
+      head('POST /v1/collections', { expect: '100-continue', 'content-length': 50_000_000, 'x-api-key': 'wrong' }),
+    );
     const text = await refused.closed();
     expect(text).not.toContain('100 Continue');
     expect(envelopeIn(text).error.code).toBe(401);
@@ -100,21 +109,30 @@ describe('connections', () => {
 
   test('an expectation that nobody knows is no reason to refuse', async () => {
     await start();
-    expect(dataOf(await api.get('/v1/collections', { headers: { expect: 'the-unexpected' } }))).toEqual({ collections: [] });
+    expect(dataOf(await api.get('/v1/collections', { headers: { expect: 'the-unexpected' } }))).toEqual({
+      collections: [],
+    });
   });
 
   test.each([
     ['bytes that are no HTTP', 'what is this\r\n\r\n'],
     ['a header too large', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`],
     ['two lengths', 'POST /v1/query HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello'],
-    ['a broken chunk', 'POST /v1/query HTTP/1.1\r\nhost: a\r\nx-api-key: admin-secret\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
+    [
+      'a broken chunk',
+      'POST /v1/query HTTP/1.1\r\nhost: a\r\nx-api-key: admin-secret\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+    ],
   ])('%s: a 400 in the envelope, then the end', async (_title, bytes) => {
     await start();
     const connection = await RawConnection.open(server);
     await connection.send(bytes);
     const text = await connection.closed();
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-    expect(envelopeIn(text)).toEqual({ status: 'error', data: null, error: { code: 400, message: expect.any(String) } });
+    expect(envelopeIn(text)).toEqual({
+      status: 'error',
+      data: null,
+      error: { code: 400, message: expect.any(String) },
+    });
     dataOf(await api.get('/v1/health'));
   });
 
@@ -130,14 +148,17 @@ describe('connections', () => {
     expect(envelopeIn(text).error).toEqual({ code: 404, message: expect.stringContaining('CONNECT') });
   });
 
-  test.each(['http://[a', 'http://[a%C3%28', 'http://', '//', '*'])('a target that is hardly one (%s) is answered in the envelope', async (target) => {
-    await start();
-    const connection = await RawConnection.open(server);
-    await connection.send(`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
-    const text = await connection.closed();
-    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-    expect(envelopeIn(text)).toMatchObject({ status: expect.stringMatching(/^(success|error)$/) });
-  });
+  test.each(['http://[a', 'http://[a%C3%28', 'http://', '//', '*'])(
+    'a target that is hardly one (%s) is answered in the envelope',
+    async (target) => {
+      await start();
+      const connection = await RawConnection.open(server);
+      await connection.send(`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+      const text = await connection.closed();
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(envelopeIn(text)).toMatchObject({ status: expect.stringMatching(/^(success|error)$/) });
+    },
+  );
 
   test('more bytes than announced are no second request', async () => {
     await start();
@@ -155,10 +176,15 @@ describe('connections', () => {
     const lines = ['/v1/collections', '/v1/collections/c/upsert', '/v1/documents/upload'];
     for (const path of lines) {
       const connection = await RawConnection.open(server);
-      await connection.send(`${head(`POST ${path}`, { 'content-length': 1000, 'content-type': 'multipart/form-data; boundary=x' })}--x\r\n`);
+      await connection.send(
+        `${head(`POST ${path}`, { 'content-length': 1000, 'content-type': 'multipart/form-data; boundary=x' })}--x\r\n`,
+      );
       connection.socket.destroy();
     }
-    await eventually('all three are over', () => server.answered.filter(({ code }) => code === 400).length === lines.length);
+    await eventually(
+      'all three are over',
+      () => server.answered.filter(({ code }) => code === 400).length === lines.length,
+    );
     expect(dataOf(await api.get('/v1/collections/c')).vector_count).toBe(0);
   });
 
@@ -212,12 +238,19 @@ describe('failing services', () => {
     const failures: [Error, string][] = [
       [new TypeError('secret path /var/lib'), 'internal server error'],
       [new QuiverError('internal', 'secret detail'), 'internal server error'],
-      [new QuiverError('unavailable', 'shard 3 cannot be reached; the call may be retried'), 'shard 3 cannot be reached; the call may be retried'],
+      [
+        new QuiverError('unavailable', 'shard 3 cannot be reached; the call may be retried'),
+        'shard 3 cannot be reached; the call may be retried',
+      ],
     ];
     for (const [failure, message] of failures) {
       server.service.collections.list = () => Promise.reject(failure);
       expect(errorOf(await api.get('/v1/collections'), 500)).toBe(message);
-      expect(server.answered[server.answered.length - 1]).toMatchObject({ code: 500, error: failure, endpoint: '/v1/collections' });
+      expect(server.answered[server.answered.length - 1]).toMatchObject({
+        code: 500,
+        error: failure,
+        endpoint: '/v1/collections',
+      });
     }
     server.service.collections.list = () => {
       throw new Error('at once');
@@ -240,7 +273,8 @@ describe('failing services', () => {
     await start();
     const view = collectionViewOf({ dim: 1 });
     async function* pages() {
-      for (let i = 0; i < 5000; i++) yield [{ externalId: `v${i}`, vector: Float32Array.of(i), metadata: '{}', text: null }];
+      for (let i = 0; i < 5000; i++)
+        yield [{ externalId: `v${i}`, vector: Float32Array.of(i), metadata: '{}', text: null }];
       throw new Error('the disk is gone');
     }
     server.service.vectors.export = async () => ({ collection: view, pages: pages() });
@@ -250,7 +284,10 @@ describe('failing services', () => {
     expect(text).toContain('"external_id":"v100"');
     expect(text).not.toContain('"error":null');
     expect(text.endsWith('0\r\n\r\n')).toBe(false);
-    expect(server.answered[server.answered.length - 1]).toMatchObject({ code: 500, error: expect.objectContaining({ message: 'the disk is gone' }) });
+    expect(server.answered[server.answered.length - 1]).toMatchObject({
+      code: 500,
+      error: expect.objectContaining({ message: 'the disk is gone' }),
+    });
   });
 
   test('an export is made no faster than its client reads, and stops with its client', async () => {
@@ -343,7 +380,9 @@ test('the observer hears of every answer once', async () => {
   await api.get('/v1/nothing', { headers: { 'x-request-id': 'two' } });
   await api.get('/', { key: null, headers: { 'x-request-id': 'three' } });
   await api.get('/v1/health', { key: 'wrong', headers: { 'x-request-id': 'four' } });
-  expect(server.answered.map(({ requestId, endpoint, code, keyId, method }) => [requestId, method, endpoint, code, keyId])).toEqual([
+  expect(
+    server.answered.map(({ requestId, endpoint, code, keyId, method }) => [requestId, method, endpoint, code, keyId]),
+  ).toEqual([
     ['one', 'GET', '/v1/collections/{name}', 404, 1],
     ['two', 'GET', 'unmatched', 404, 1],
     ['three', 'GET', '/', 200, null],

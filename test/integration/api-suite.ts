@@ -21,11 +21,15 @@ import { vectorsSuite } from './api-suite/vectors';
 export interface SuiteContext {
   readonly api: ApiClient;
   readonly target: ApiTarget;
-  /** A fresh collection's name, already created with these fields (dim 3 unless given). One that a test makes is gone after it. */
+  /**
+   * A fresh collection's name, already created with these fields (dim 3 unless given). One that a test makes is gone
+   * after it.
+   */
   collection(fields?: Record<string, unknown>): Promise<string>;
   /**
-   * An empty collection's name, for a test that leaves it empty, too: one is made for all such tests, because to make and
-   * drop one takes a cluster a tenth of a second of a processor. The next test after one that stored something gets another.
+   * An empty collection's name, for a test that leaves it empty, too: one is made for all such tests, because to make
+   * and drop one takes a cluster a tenth of a second of a processor. The next test after one that stored something gets
+   * another.
    */
   empty(dim?: number): Promise<string>;
 }
@@ -60,7 +64,8 @@ export function describeApi(name: string, startTarget: StartTarget): void {
       },
       async empty(dim = 3) {
         const known = empty.get(dim);
-        if (known !== undefined && (await context.api.get(`/v1/collections/${known}`)).json?.data?.vector_count === 0) return known;
+        if (known !== undefined && (await context.api.get(`/v1/collections/${known}`)).json?.data?.vector_count === 0)
+          return known;
         const collectionName = await make({ dim });
         empty.set(dim, collectionName);
         return collectionName;
@@ -75,7 +80,9 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     });
     afterEach(async () => {
       isInTest = false;
-      await Promise.all(made.splice(0).map((collectionName) => context.api.delete(`/v1/collections/${collectionName}`)));
+      await Promise.all(
+        made.splice(0).map((collectionName) => context.api.delete(`/v1/collections/${collectionName}`)),
+      );
     });
 
     protocolSuite(context);

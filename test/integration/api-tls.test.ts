@@ -16,7 +16,14 @@ describe.each(['1', '2'])('an embedded process with TLS that serves on %s thread
   const file = (name: string): string => join(folder, name);
   const authority = new CertificateAuthority('first authority');
   const server = new EmbeddedProcess({
-    environment: { HTTP_THREADS: threads, API_TLS_CERT_FILE: file('api.pem'), API_TLS_KEY_FILE: file('api.key'), API_KEY: '', API_KEY_FILE: file('api-key'), LOG_LEVEL: 'info' },
+    environment: {
+      HTTP_THREADS: threads,
+      API_TLS_CERT_FILE: file('api.pem'),
+      API_TLS_KEY_FILE: file('api.key'),
+      API_KEY: '',
+      API_KEY_FILE: file('api-key'),
+      LOG_LEVEL: 'info',
+    },
   });
   const clients: SecuredClient[] = [];
   const client = (key = SECRET): SecuredClient => {
@@ -45,15 +52,29 @@ describe.each(['1', '2'])('an embedded process with TLS that serves on %s thread
   test('answers over HTTP/1.1 and HTTP/2, small and large, and nobody who speaks no TLS', async () => {
     const calls = Array.from({ length: 4 }, () => client());
     expect((await calls[0].call('POST', '/v1/collections', { name: 'c', dim: 64 })).json.status).toBe('success');
-    const items = Array.from({ length: 500 }, (_, i) => ({ external_id: `id-${i}`, vector: Array.from({ length: 64 }, (_value, at) => Math.sin(i * at + at)), metadata: { i } }));
-    expect((await calls[1].call('POST', '/v1/collections/c/bulk_upsert', { items })).json.data.results).toHaveLength(500);
+    const items = Array.from({ length: 500 }, (_, i) => ({
+      external_id: `id-${i}`,
+      vector: Array.from({ length: 64 }, (_value, at) => Math.sin(i * at + at)),
+      metadata: { i },
+    }));
+    expect((await calls[1].call('POST', '/v1/collections/c/bulk_upsert', { items })).json.data.results).toHaveLength(
+      500,
+    );
     const search = { vector: items[3].vector, k: 1 };
-    for (const each of calls) expect((await each.call('POST', '/v1/collections/c/search', search)).json.data.results).toMatchObject([{ external_id: 'id-3' }]);
+    for (const each of calls)
+      expect((await each.call('POST', '/v1/collections/c/search', search)).json.data.results).toMatchObject([
+        { external_id: 'id-3' },
+      ]);
     const exported = (await calls[2].call('GET', '/v1/collections/c/export')).json.data;
     expect(exported.count).toBe(500);
     const about = { port: server.port, ca: authority.pem, key: SECRET };
-    expect(JSON.parse(await callByHttp2({ ...about, method: 'POST', path: '/v1/collections/c/search', body: search })).data.results).toMatchObject([{ external_id: 'id-3' }]);
-    expect(JSON.parse(await callByHttp2({ ...about, method: 'GET', path: '/v1/collections/c/export' })).data).toEqual(exported);
+    expect(
+      JSON.parse(await callByHttp2({ ...about, method: 'POST', path: '/v1/collections/c/search', body: search })).data
+        .results,
+    ).toMatchObject([{ external_id: 'id-3' }]);
+    expect(JSON.parse(await callByHttp2({ ...about, method: 'GET', path: '/v1/collections/c/export' })).data).toEqual(
+      exported,
+    );
     // Browsers choose HTTP/2, which the explorer does not know; this makes them ask again.
     await expect(callByHttp2({ ...about, method: 'GET', path: '/docs/' })).rejects.toThrow('NGHTTP2_HTTP_1_1_REQUIRED');
     expect((await calls[0].call('GET', '/docs/')).text).toContain('swagger-ui');
@@ -84,7 +105,9 @@ describe.each(['1', '2'])('an embedded process with TLS that serves on %s thread
     give(authority.issue('second'));
     look();
     await eventually('every thread shows it', async () => {
-      const seen = await Promise.all(Array.from({ length: 4 }, () => handshake({ port: server.port, ca: authority.pem })));
+      const seen = await Promise.all(
+        Array.from({ length: 4 }, () => handshake({ port: server.port, ca: authority.pem })),
+      );
       return seen.every(({ subject }) => subject === 'second');
     });
     // The connection of before goes on.

@@ -3,7 +3,9 @@ import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 import { TinyS3 } from '../support/servers/tiny-s3';
 
-/** A process as it is run, which has no key for its backup target and finds a role: as of a pod with EKS Pod Identity. */
+/**
+ * A process as it is run, which has no key for its backup target and finds a role: as of a pod with EKS Pod Identity.
+ */
 
 let tiny: TinyS3;
 let credentials: CredentialServer;
@@ -33,9 +35,15 @@ test('backs up and restores, with credentials that it got and kept', async () =>
   await server.data('POST', '/v1/collections', { name: 'notes', dim: 2 });
   await server.data('POST', '/v1/collections/notes/upsert', { external_id: 'a', vector: [1, 2], metadata: { n: 1 } });
   const { id } = await server.data('POST', '/v1/admin/backups', {});
-  await eventually('it is backed up', async () => (await server.data('GET', `/v1/admin/backups/${id}`)).state === 'done');
+  await eventually(
+    'it is backed up',
+    async () => (await server.data('GET', `/v1/admin/backups/${id}`)).state === 'done',
+  );
   await server.data('POST', '/v1/admin/restore', { backup: id, rename: { notes: 'again' } });
-  await eventually('it is there again', async () => (await server.call('GET', '/v1/collections/again/vectors/a')).status === 'success');
+  await eventually(
+    'it is there again',
+    async () => (await server.call('GET', '/v1/collections/again/vectors/a')).status === 'success',
+  );
   expect((await server.data('GET', '/v1/collections/again/vectors/a')).metadata).toEqual({ n: 1 });
   // The part that drives backups and the shards ask each for itself, and then keep what they got.
   expect(tiny.requests.length).toBeGreaterThan(10);

@@ -9,15 +9,18 @@ import { SmallDisk } from '../support/machines/small-disk';
 import { TcpProxy } from '../support/servers/tcp-proxy';
 
 /**
- * Backups in a real S3 server that fails, is slow and is full half-way. QUIVER_VERSITYGW is the program of VersityGW (`go install
- * github.com/versity/versitygw/cmd/versitygw@latest`); without it, and where no disk of its own can be mounted for it, this is
- * left out, and test/contract/backup-target has the same with a server of its own.
+ * Backups in a real S3 server that fails, is slow and is full half-way. QUIVER_VERSITYGW is the program of VersityGW
+ * (`go install github.com/versity/versitygw/cmd/versitygw@latest`); without it, and where no disk of its own can be
+ * mounted for it, this is left out, and test/contract/backup-target has the same with a server of its own.
  */
 
 const program = process.env.QUIVER_VERSITYGW ?? '';
 const disk = program === '' ? null : SmallDisk.mount(64);
 const inReality = disk === null ? describe.skip : describe;
-if (disk === null) process.stderr.write('skipped: test/integration/backup-s3-server needs QUIVER_VERSITYGW and the right to mount a disk\n');
+if (disk === null)
+  process.stderr.write(
+    'skipped: test/integration/backup-s3-server needs QUIVER_VERSITYGW and the right to mount a disk\n',
+  );
 
 const KEY = { id: 'quiver', secret: 'the-secret-of-a-test' };
 const COUNT = 6000;
@@ -29,11 +32,16 @@ const call: AdminCall = (method, path, body) => service.data(method, path, body)
 async function write(from: number, count: number): Promise<void> {
   for (let at = from; at < from + count; at += 500)
     await call('POST', '/v1/collections/things/bulk_upsert', {
-      items: Array.from({ length: 500 }, (_, i) => ({ external_id: `id-${at + i}`, vector: Array.from({ length: 64 }, (_, n) => Math.sin((at + i) * 64 + n)), metadata: { n: at + i } })),
+      items: Array.from({ length: 500 }, (_, i) => ({
+        external_id: `id-${at + i}`,
+        vector: Array.from({ length: 64 }, (_, n) => Math.sin((at + i) * 64 + n)),
+        metadata: { n: at + i },
+      })),
     });
 }
 
-const contentOf = async (collection: string): Promise<unknown> => (await call('GET', `/v1/collections/${collection}/export?limit=100000`)).vectors;
+const contentOf = async (collection: string): Promise<unknown> =>
+  (await call('GET', `/v1/collections/${collection}/export?limit=100000`)).vectors;
 
 async function isWholeAgain(backup: string, name: string): Promise<void> {
   expect((await restored(call, { backup, rename: { things: name }, shards: 3 })).state).toBe('done');
@@ -46,7 +54,10 @@ inReality('backups in a real S3 server', () => {
     const [port] = await freePorts(1);
     const [data, sidecar] = ['data', 'sidecar'].map((name) => join(disk!.folder, name));
     for (const folder of [data, join(data, 'backups'), sidecar]) mkdirSync(folder);
-    server = spawn(program, ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', sidecar, data], { env: { ROOT_ACCESS_KEY: KEY.id, ROOT_SECRET_KEY: KEY.secret }, stdio: 'ignore' });
+    server = spawn(program, ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', sidecar, data], {
+      env: { ROOT_ACCESS_KEY: KEY.id, ROOT_SECRET_KEY: KEY.secret },
+      stdio: 'ignore',
+    });
     way = await TcpProxy.start(port);
     await eventually(
       'the server answers',
@@ -82,18 +93,28 @@ inReality('backups in a real S3 server', () => {
   test('a backup is taken, checked, restored and deleted', async () => {
     const { id } = await takeBackup(call);
     await call('POST', `/v1/admin/backups/${id}/verify`);
-    await eventually('it is checked', async () => (await call('GET', `/v1/admin/backups/${id}`)).verification?.state === 'done');
+    await eventually(
+      'it is checked',
+      async () => (await call('GET', `/v1/admin/backups/${id}`)).verification?.state === 'done',
+    );
     expect((await call('GET', `/v1/admin/backups/${id}`)).verification.damaged).toEqual([]);
     await isWholeAgain(id, 'first');
     await call('DELETE', `/v1/admin/backups/${id}`);
-    await eventually('it is gone', async () => (await service.call('GET', `/v1/admin/backups/${id}`)).error?.code === 404);
+    await eventually(
+      'it is gone',
+      async () => (await service.call('GET', `/v1/admin/backups/${id}`)).error?.code === 404,
+    );
   });
 
   test('one that finds it full fails, says so and leaves room; the next one succeeds', async () => {
     disk!.fill();
     const { id } = await call('POST', '/v1/admin/backups', {});
     let last: any;
-    await eventually('it is over', async () => !['running', 'cancelling'].includes((last = await call('GET', `/v1/admin/backups/${id}`)).state), 120_000);
+    await eventually(
+      'it is over',
+      async () => !['running', 'cancelling'].includes((last = await call('GET', `/v1/admin/backups/${id}`)).state),
+      120_000,
+    );
     process.stderr.write(`a full server: ${last.error}\n`);
     expect(last).toMatchObject({ state: 'failed', error: expect.stringContaining('backup target') });
     disk!.free();
@@ -106,7 +127,11 @@ inReality('backups in a real S3 server', () => {
     await way.cut();
     await eventually('it is under way', async () => (await service.call('GET', '/v1/collections')).error === null);
     await way.restore();
-    await eventually('it is over', async () => (await call('GET', `/v1/admin/backups/${begun.id}`)).state === 'done', 120_000);
+    await eventually(
+      'it is over',
+      async () => (await call('GET', `/v1/admin/backups/${begun.id}`)).state === 'done',
+      120_000,
+    );
     await write(COUNT + 2000, 500);
     // It stands still most of the time.
     const pulses = setInterval(() => {

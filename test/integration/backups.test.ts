@@ -15,10 +15,18 @@ const call: AdminCall = (method, path, body) => embedded.data(method, path, body
 let first: any;
 
 const vectorOf = (n: number): number[] => [Math.cos(n), Math.sin(n), n / 1000, 1];
-const itemOf = (n: number, version = 0) => ({ external_id: `id-${n}`, vector: vectorOf(n + version), metadata: { n, version }, content: `text number ${n}` });
+const itemOf = (n: number, version = 0) => ({
+  external_id: `id-${n}`,
+  vector: vectorOf(n + version),
+  metadata: { n, version },
+  content: `text number ${n}`,
+});
 
 async function store(to: AdminCall, collection: string, numbers: number[], version = 0): Promise<void> {
-  for (let at = 0; at < numbers.length; at += 500) await to('POST', `/v1/collections/${collection}/bulk_upsert`, { items: numbers.slice(at, at + 500).map((n) => itemOf(n, version)) });
+  for (let at = 0; at < numbers.length; at += 500)
+    await to('POST', `/v1/collections/${collection}/bulk_upsert`, {
+      items: numbers.slice(at, at + 500).map((n) => itemOf(n, version)),
+    });
 }
 
 /** What a collection holds, in its order. */
@@ -31,7 +39,13 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) =
 
 beforeAll(async () => {
   await embedded.start();
-  await call('POST', '/v1/collections', { name: 'things', dim: 4, shards: 3, description: 'of all kinds', language: 'en' });
+  await call('POST', '/v1/collections', {
+    name: 'things',
+    dim: 4,
+    shards: 3,
+    description: 'of all kinds',
+    language: 'en',
+  });
   await store(call, 'things', upTo(3000));
 });
 
@@ -43,9 +57,15 @@ afterAll(async () => {
 test('a backup has everything, says how far it is, and is restored under another name with all of it', async () => {
   first = await takeBackup(call);
   expect(first).toMatchObject({ state: 'done', items: 3000, progress: 1, error: null, target: `file:${folder}` });
-  expect(first.collections).toMatchObject([{ name: 'things', shards: [{ state: 'done' }, { state: 'done' }, { state: 'done' }] }]);
+  expect(first.collections).toMatchObject([
+    { name: 'things', shards: [{ state: 'done' }, { state: 'done' }, { state: 'done' }] },
+  ]);
   const restore = await restored(call, { backup: first.id, rename: { things: 'again' } });
-  expect(restore).toMatchObject({ state: 'done', progress: 1, collections: [{ from: 'things', name: 'again', shards: 3, shards_ready: 3 }] });
+  expect(restore).toMatchObject({
+    state: 'done',
+    progress: 1,
+    collections: [{ from: 'things', name: 'again', shards: 3, shards_ready: 3 }],
+  });
   expect(await contentOf(call, 'again')).toEqual(await contentOf(call, 'things'));
   const { data } = await embedded.call('GET', '/v1/collections/again');
   expect(data).toMatchObject({ dim: 4, shards: 3, description: 'of all kinds', language: 'en', vector_count: 3000 });
@@ -66,14 +86,34 @@ test('into another number of shards every item is there once', async () => {
 });
 
 test('into a collection that is there and empty: it keeps its settings, and keys that are limited to it go on', async () => {
-  await call('POST', '/v1/collections', { name: 'hollow', dim: 4, shards: 2, description: 'mine', language: 'en', ttl_seconds: 3600 });
-  const { key, id } = await call('POST', '/v1/admin/keys', { name: 'limited', role: 'readonly', collections: [{ name: 'hollow', role: 'readonly' }] });
+  await call('POST', '/v1/collections', {
+    name: 'hollow',
+    dim: 4,
+    shards: 2,
+    description: 'mine',
+    language: 'en',
+    ttl_seconds: 3600,
+  });
+  const { key, id } = await call('POST', '/v1/admin/keys', {
+    name: 'limited',
+    role: 'readonly',
+    collections: [{ name: 'hollow', role: 'readonly' }],
+  });
   const before = await call('GET', '/v1/collections/hollow');
   const restore = await restored(call, { backup: first.id, rename: { things: 'hollow' } });
-  expect(restore).toMatchObject({ state: 'done', progress: 1, collections: [{ from: 'things', name: 'hollow', shards: 2, shards_ready: 2 }] });
+  expect(restore).toMatchObject({
+    state: 'done',
+    progress: 1,
+    collections: [{ from: 'things', name: 'hollow', shards: 2, shards_ready: 2 }],
+  });
   expect(await contentOf(call, 'hollow')).toEqual(await contentOf(call, 'things'));
   expect(await call('GET', '/v1/collections/hollow')).toEqual({ ...before, vector_count: 3000 });
-  const found = await embedded.call('POST', '/v1/collections/hollow/search', { vector: vectorOf(7), k: 1 }, { 'x-api-key': key });
+  const found = await embedded.call(
+    'POST',
+    '/v1/collections/hollow/search',
+    { vector: vectorOf(7), k: 1 },
+    { 'x-api-key': key },
+  );
   expect(found.data.results[0].external_id).toBe('id-7');
   await call('DELETE', `/v1/admin/keys/${id}`);
 
@@ -84,10 +124,14 @@ test('into a collection that is there and empty: it keeps its settings, and keys
   expect((await call('GET', '/v1/collections/hollow')).shards).toBe(5);
 
   // What is not empty, or not alike, is refused before anything is begun.
-  const refusal = async (name: string) => (await embedded.call('POST', '/v1/admin/restore', { backup: first.id, rename: { things: name } })).error;
+  const refusal = async (name: string) =>
+    (await embedded.call('POST', '/v1/admin/restore', { backup: first.id, rename: { things: name } })).error;
   expect(await refusal('hollow')).toMatchObject({ code: 409, message: expect.stringContaining('not empty') });
   await call('POST', '/v1/collections', { name: 'unlike', dim: 3, distance_metric: 'l2' });
-  expect(await refusal('unlike')).toMatchObject({ code: 400, message: expect.stringMatching(/dim 3 and not 4, distance_metric l2 and not cosine, language none and not en/) });
+  expect(await refusal('unlike')).toMatchObject({
+    code: 400,
+    message: expect.stringMatching(/dim 3 and not 4, distance_metric l2 and not cosine, language none and not en/),
+  });
   for (const name of ['hollow', 'unlike']) await call('DELETE', `/v1/collections/${name}`);
 });
 
@@ -99,11 +143,17 @@ test('the next backup writes what changed, and stays whole when the first is del
   expect(second.copied_bytes).toBeLessThan(first.copied_bytes / 10);
   expect(second.items).toBe(3000);
   await call('DELETE', `/v1/admin/backups/${first.id}`);
-  await eventually('the first is gone', async () => (await embedded.call('GET', `/v1/admin/backups/${first.id}`)).error?.code === 404);
+  await eventually(
+    'the first is gone',
+    async () => (await embedded.call('GET', `/v1/admin/backups/${first.id}`)).error?.code === 404,
+  );
   expect((await call('GET', '/v1/admin/backups')).backups.map(({ id }: any) => id)).toEqual([second.id]);
   await call('POST', `/v1/admin/backups/${second.id}/verify`);
   let checked: any;
-  await eventually('it is verified', async () => (checked = await call('GET', `/v1/admin/backups/${second.id}`)).verification?.state === 'done');
+  await eventually(
+    'it is verified',
+    async () => (checked = await call('GET', `/v1/admin/backups/${second.id}`)).verification?.state === 'done',
+  );
   expect(checked.verification).toMatchObject({ damaged: [] });
   await store(call, 'things', [4, 5], 2);
   expect((await restored(call, { backup: second.id, rename: { things: 'second' } })).state).toBe('done');
@@ -117,7 +167,10 @@ test('a backup of one item is small, also after a restart', async () => {
   try {
     await other.start();
     await there('POST', '/v1/collections', { name: 'one', dim: 768 });
-    await there('POST', '/v1/collections/one/upsert', { external_id: 'only', vector: Array.from({ length: 768 }, (_, i) => Math.sin(i)) });
+    await there('POST', '/v1/collections/one/upsert', {
+      external_id: 'only',
+      vector: Array.from({ length: 768 }, (_, i) => Math.sin(i)),
+    });
     await other.stop();
     await other.start();
     const backup = await takeBackup(there);
@@ -132,11 +185,17 @@ test('a backup of one item is small, also after a restart', async () => {
 });
 
 /** The objects of the records of a collection in a backup. */
-function objectsOf(id: string, collection: string, part: 'records' | 'index' = 'records'): { path: string; content: Buffer }[] {
+function objectsOf(
+  id: string,
+  collection: string,
+  part: 'records' | 'index' = 'records',
+): { path: string; content: Buffer }[] {
   const read = (path: string): any => JSON.parse(JSON.parse(readFileSync(join(folder, path), 'utf8')).content);
   const { shards } = read(`backups/${id}.json`).collections.find(({ name }: any) => name === collection);
   const manifests = shards.map(({ manifest }: any) => read(manifest.key));
-  const objects = manifests.flatMap(({ segments, index }: any) => (part === 'records' ? segments : (index?.files ?? []).flatMap(({ parts }: any) => parts)));
+  const objects = manifests.flatMap(({ segments, index }: any) =>
+    part === 'records' ? segments : (index?.files ?? []).flatMap(({ parts }: any) => parts),
+  );
   return objects.map(({ key }: any) => ({ path: join(folder, key), content: readFileSync(join(folder, key)) }));
 }
 
@@ -148,7 +207,10 @@ test('a damaged backup is told by its verification, and a restore of it leaves n
   writeFileSync(damaged, broken);
   await call('POST', `/v1/admin/backups/${id}/verify`);
   let checked: any;
-  await eventually('it is verified', async () => ((checked = await call('GET', `/v1/admin/backups/${id}`)).verification?.damaged ?? []).length > 0);
+  await eventually(
+    'it is verified',
+    async () => ((checked = await call('GET', `/v1/admin/backups/${id}`)).verification?.damaged ?? []).length > 0,
+  );
   expect(checked.verification.damaged).toHaveLength(1);
   const restore = await restored(call, { backup: id, rename: { things: 'broken' } });
   expect(restore).toMatchObject({ state: 'failed' });
@@ -172,14 +234,25 @@ test('indexes that are damaged in a backup are made anew', async () => {
 });
 
 test('what can not be done is refused with a reason, and nothing is begun', async () => {
-  const refusal = async (method: string, path: string, body?: unknown) => (await embedded.call(method, path, body)).error;
+  const refusal = async (method: string, path: string, body?: unknown) =>
+    (await embedded.call(method, path, body)).error;
   const [{ id }] = (await call('GET', '/v1/admin/backups')).backups;
   expect(await refusal('POST', '/v1/admin/backups', { collections: ['none'] })).toMatchObject({ code: 404 });
-  expect(await refusal('POST', '/v1/admin/backups', { target: 'file:/etc' })).toMatchObject({ code: 400, message: expect.stringContaining('BACKUP_TARGET') });
-  expect(await refusal('POST', '/v1/admin/backups', { target: `file:${folder}/../other` })).toMatchObject({ code: 400 });
-  expect(await refusal('POST', '/v1/admin/restore', { backup: id })).toMatchObject({ code: 409, message: expect.stringContaining('rename') });
+  expect(await refusal('POST', '/v1/admin/backups', { target: 'file:/etc' })).toMatchObject({
+    code: 400,
+    message: expect.stringContaining('BACKUP_TARGET'),
+  });
+  expect(await refusal('POST', '/v1/admin/backups', { target: `file:${folder}/../other` })).toMatchObject({
+    code: 400,
+  });
+  expect(await refusal('POST', '/v1/admin/restore', { backup: id })).toMatchObject({
+    code: 409,
+    message: expect.stringContaining('rename'),
+  });
   expect(await refusal('POST', '/v1/admin/restore', { backup: 'none' })).toMatchObject({ code: 404 });
-  expect(await refusal('POST', '/v1/admin/restore', { backup: id, collections: ['none'] })).toMatchObject({ code: 404 });
+  expect(await refusal('POST', '/v1/admin/restore', { backup: id, collections: ['none'] })).toMatchObject({
+    code: 404,
+  });
   expect(await refusal('DELETE', '/v1/admin/backups/20200101T000000Z-00000000')).toMatchObject({ code: 404 });
 });
 
@@ -195,10 +268,19 @@ test('keys come back only when asked for, and a restored key works', async () =>
     expect((await there('GET', '/v1/admin/keys')).keys).toHaveLength(1);
     // Another service has another secret: anybody could have written these keys.
     const withKeys = { ...from, rename: { things: 'b' }, keys: true };
-    expect((await other.call('POST', '/v1/admin/restore', withKeys)).error).toMatchObject({ code: 400, message: expect.stringMatching(/\d+ "reader" \(readonly\).*"unsealed": true/) });
+    expect((await other.call('POST', '/v1/admin/restore', withKeys)).error).toMatchObject({
+      code: 400,
+      message: expect.stringMatching(/\d+ "reader" \(readonly\).*"unsealed": true/),
+    });
     expect((await there('GET', '/v1/admin/keys')).keys).toHaveLength(1);
     const taken = await restored(there, { ...withKeys, unsealed: true });
-    expect(taken).toMatchObject({ state: 'done', warnings: expect.arrayContaining([expect.stringContaining('taken on trust'), expect.stringContaining('not sealed by this service')]) });
+    expect(taken).toMatchObject({
+      state: 'done',
+      warnings: expect.arrayContaining([
+        expect.stringContaining('taken on trust'),
+        expect.stringContaining('not sealed by this service'),
+      ]),
+    });
     expect((await there('GET', '/v1/admin/keys')).keys.map(({ name }: any) => name)).toEqual(['default', 'reader']);
     expect((await other.call('GET', '/v1/collections', undefined, { 'x-api-key': key })).status).toBe('success');
   } finally {
@@ -212,7 +294,9 @@ test('whoever has the secret of before takes keys as its own', async () => {
   const backup = await takeBackup(call, { collections: ['things'], target });
   expect(backup).toMatchObject({ sealed: true, warnings: [], left_out: [] });
   const BACKUP_SECRET_OTHER = readFileSync(join(embedded.dataDir, 'backup-secret'), 'utf8').trim();
-  const other = new EmbeddedProcess({ environment: { ...environment, BACKUP_SECRET: 'a new secret of this service', BACKUP_SECRET_OTHER } });
+  const other = new EmbeddedProcess({
+    environment: { ...environment, BACKUP_SECRET: 'a new secret of this service', BACKUP_SECRET_OTHER },
+  });
   try {
     await other.start();
     const there: AdminCall = (method, path, body) => other.data(method, path, body);
@@ -234,23 +318,43 @@ test('from embedded to a cluster and back, with replicas', async () => {
       ['same', 3],
       ['five', 5],
     ] as const) {
-      expect((await restored(there, { backup: backup.id, rename: { things: name }, shards, replicas: 2 })).state).toBe('done');
+      expect((await restored(there, { backup: backup.id, rename: { things: name }, shards, replicas: 2 })).state).toBe(
+        'done',
+      );
       expect(await contentOf(there, name)).toEqual(before);
     }
-    await there('POST', '/v1/collections', { name: 'hollow', dim: 4, shards: 2, replicas: 3, min_in_sync: 2, language: 'en' });
+    await there('POST', '/v1/collections', {
+      name: 'hollow',
+      dim: 4,
+      shards: 2,
+      replicas: 3,
+      min_in_sync: 2,
+      language: 'en',
+    });
     expect((await restored(there, { backup: backup.id, rename: { things: 'hollow' } })).state).toBe('done');
-    expect(await there('GET', '/v1/collections/hollow')).toMatchObject({ shards: 2, replicas: 3, min_in_sync: 2, vector_count: before.length });
+    expect(await there('GET', '/v1/collections/hollow')).toMatchObject({
+      shards: 2,
+      replicas: 3,
+      min_in_sync: 2,
+      vector_count: before.length,
+    });
     expect(await contentOf(there, 'hollow')).toEqual(before);
     await there('POST', '/v1/collections', { name: 'other-shape', dim: 4, shards: 1, replicas: 1, language: 'en' });
-    expect((await restored(there, { backup: backup.id, rename: { things: 'other-shape' }, shards: 3, replicas: 2 })).state).toBe('done');
+    expect(
+      (await restored(there, { backup: backup.id, rename: { things: 'other-shape' }, shards: 3, replicas: 2 })).state,
+    ).toBe('done');
     expect(await there('GET', '/v1/collections/other-shape')).toMatchObject({ shards: 3, replicas: 2 });
     expect(await contentOf(there, 'other-shape')).toEqual(before);
-    expect((await cluster.call('POST', '/v1/admin/restore', { backup: backup.id, rename: { things: 'hollow' } })).error).toMatchObject({ code: 409 });
+    expect(
+      (await cluster.call('POST', '/v1/admin/restore', { backup: backup.id, rename: { things: 'hollow' } })).error,
+    ).toMatchObject({ code: 409 });
     await cluster.settled();
     expect(await cluster.differences()).toEqual([]);
     await store(there, 'five', [7], 3);
     const after = await contentOf(there, 'five');
-    const second = await takeBackup((method, path, body) => cluster.data(method, path, body, 1), { collections: ['five'] });
+    const second = await takeBackup((method, path, body) => cluster.data(method, path, body, 1), {
+      collections: ['five'],
+    });
     // Its graphs are built by and by, and a backup takes new ones: once all is built, one changed item is little.
     let changes = 0;
     const isLittle = async (): Promise<boolean> => {
@@ -266,17 +370,26 @@ test('from embedded to a cluster and back, with replicas', async () => {
     expect(await contentOf(call, 'back-into')).toEqual(after);
 
     // A disk that is put back to before the restore has lost what was acknowledged since: it must not be filled again.
-    expect((await restored(there, { backup: backup.id, rename: { things: 'alone' }, shards: 1, replicas: 1 })).state).toBe('done');
+    expect(
+      (await restored(there, { backup: backup.id, rename: { things: 'alone' }, shards: 1, replicas: 1 })).state,
+    ).toBe('done');
     await store(there, 'alone', [9000], 5);
     const node = await cluster.primaryOf('alone');
     const clusterStore = cluster.openStore();
     const { uid } = JSON.parse((await clusterStore.get('/q/collections/alone'))!.value);
     await clusterStore.close();
     await node.stop();
-    for (const path of [`shards/${uid}`, `stores/${uid}.0`]) rmSync(join(node.dataDir, 'node', path), { recursive: true });
+    for (const path of [`shards/${uid}`, `stores/${uid}.0`])
+      rmSync(join(node.dataDir, 'node', path), { recursive: true });
     node.spawn();
-    await eventually('the node misses what it held', () => node.output.includes('the data of a replica are gone'), 60_000);
-    expect((await cluster.call('GET', '/v1/collections/alone/vectors/id-9000', undefined)).error).toMatchObject({ code: 500 });
+    await eventually(
+      'the node misses what it held',
+      () => node.output.includes('the data of a replica are gone'),
+      60_000,
+    );
+    expect((await cluster.call('GET', '/v1/collections/alone/vectors/id-9000', undefined)).error).toMatchObject({
+      code: 500,
+    });
   } finally {
     await cluster.destroy();
   }

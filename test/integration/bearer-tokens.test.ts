@@ -31,7 +31,9 @@ beforeAll(async () => {
       JWT_QUOTA_PERIOD: 'total',
     },
   });
-  Object.assign((server as unknown as { environment: Record<string, string> }).environment, { AUDIT_LOG: join(server.dataDir, 'audit.jsonl') });
+  Object.assign((server as unknown as { environment: Record<string, string> }).environment, {
+    AUDIT_LOG: join(server.dataDir, 'audit.jsonl'),
+  });
   await server.start();
   api = new ApiClient({ baseUrl: server.baseUrl, adminKey: server.apiKey });
 });
@@ -41,9 +43,16 @@ afterAll(async () => {
   await issuer.stop();
 });
 
-/** What a request sends with a token in the place of a key. Each is a connection of its own, and so are dealt to both threads. */
-const by = (token: string): { key: null; headers: Record<string, string> } => ({ key: null, headers: { authorization: `Bearer ${token}` } });
-const tokenOf = (sub: string, role: string, collections: string[] = ['*'], more: object = {}): string => issuer.token({ sub, role: undefined, realm_access: { roles: [role] }, collections, ...more });
+/**
+ * What a request sends with a token in the place of a key. Each is a connection of its own, and so are dealt to both
+ * threads.
+ */
+const by = (token: string): { key: null; headers: Record<string, string> } => ({
+  key: null,
+  headers: { authorization: `Bearer ${token}` },
+});
+const tokenOf = (sub: string, role: string, collections: string[] = ['*'], more: object = {}): string =>
+  issuer.token({ sub, role: undefined, realm_access: { roles: [role] }, collections, ...more });
 
 test('a token may do what its claims say, on every thread, and is told who it is', async () => {
   const operator = by(tokenOf('olga', 'operators'));
@@ -69,8 +78,16 @@ test('a token may do what its claims say, on every thread, and is told who it is
     ],
   });
   expect(dataOf(await api.get('/v1/me'))).toMatchObject({ key_id: 1, subject: null, name: 'default' });
-  const tools = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'search', arguments: { collection: 'team-a-1', vector: [1, 2] } } };
-  const answer = await api.post('/mcp', tools, { ...app, headers: { ...app.headers, accept: 'application/json, text/event-stream' } });
+  const tools = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'search', arguments: { collection: 'team-a-1', vector: [1, 2] } },
+  };
+  const answer = await api.post('/mcp', tools, {
+    ...app,
+    headers: { ...app.headers, accept: 'application/json, text/event-stream' },
+  });
   expect(answer.text).toContain('external_id');
   errorOf(await api.get('/v1/collections', by(tokenOf('nobody', 'guests'))), 403);
 });
@@ -78,7 +95,9 @@ test('a token may do what its claims say, on every thread, and is told who it is
 test('what is refused says why, in the answer and its header; a key that is given counts', async () => {
   const expired = await api.get('/v1/collections', by(tokenOf('app', 'people', ['*'], { exp: 1_000 })));
   expect(errorOf(expired, 401)).toBe('invalid bearer token: it has expired');
-  expect(expired.headers['www-authenticate']).toBe('Bearer realm="quiver", error="invalid_token", error_description="invalid bearer token: it has expired"');
+  expect(expired.headers['www-authenticate']).toBe(
+    'Bearer realm="quiver", error="invalid_token", error_description="invalid bearer token: it has expired"',
+  );
   const none = await api.get('/v1/collections', { key: null });
   expect(errorOf(none, 401)).toMatch(/missing API key or bearer token/);
   expect(none.headers['www-authenticate']).toBe('Bearer realm="quiver"');
@@ -107,22 +126,42 @@ test('a subject has its requests per minute through all threads and whatever its
 
 test('a subject writes as much as its quota has, through all threads and whatever its tokens, and may have limits of its own', async () => {
   dataOf(await api.post('/v1/collections', { name: 'bounded', dim: 2 }));
-  const wanda = (items: number, more: object = {}) => by(tokenOf('wanda', 'apps', ['*'], { limits: { quota: { items } }, ...more }));
-  const write = (id: string, caller: ReturnType<typeof by>) => api.post('/v1/collections/bounded/upsert', { external_id: id, vector: [1, 2] }, caller);
-  const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => write(`w-${i}`, wanda(3, { jti: String(i % 2) }))));
+  const wanda = (items: number, more: object = {}) =>
+    by(tokenOf('wanda', 'apps', ['*'], { limits: { quota: { items } }, ...more }));
+  const write = (id: string, caller: ReturnType<typeof by>) =>
+    api.post('/v1/collections/bounded/upsert', { external_id: id, vector: [1, 2] }, caller);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => write(`w-${i}`, wanda(3, { jti: String(i % 2) }))),
+  );
   const refused = answers.flatMap(({ json }) => (json?.error ? [json.error] : []));
   expect(refused).toHaveLength(5);
   for (const { code, message } of refused)
-    expect([code, message]).toEqual([400, expect.stringMatching(/^the subject of this token has stored 3 items, and 1 more are beyond its quota of 3 \(JWT_QUOTA_ITEMS or JWT_LIMITS_CLAIM\)/)]);
-  expect(dataOf(await api.get('/v1/me', wanda(3)))).toMatchObject({ quota: { items: 3, bytes: null, period: 'total' }, quota_used: { items: 3, bytes: null, period: 'total', resets_at: null } });
+    expect([code, message]).toEqual([
+      400,
+      expect.stringMatching(
+        /^the subject of this token has stored 3 items, and 1 more are beyond its quota of 3 \(JWT_QUOTA_ITEMS or JWT_LIMITS_CLAIM\)/,
+      ),
+    ]);
+  expect(dataOf(await api.get('/v1/me', wanda(3)))).toMatchObject({
+    quota: { items: 3, bytes: null, period: 'total' },
+    quota_used: { items: 3, bytes: null, period: 'total', resets_at: null },
+  });
   // Raised by its issuer, it goes on from there.
   dataOf(await write('more', wanda(4)));
   errorOf(await write('too-much', wanda(4)), 400);
   const other = by(tokenOf('walter', 'apps'));
   dataOf(await write('other', other));
-  expect(dataOf(await api.get('/v1/me', other))).toMatchObject({ quota: { items: 1000, bytes: null, period: 'total' }, quota_used: { items: 1 } });
-  expect((await api.get('/v1/me', by(tokenOf('rapid', 'people', ['*'], { limits: '{"rate_limit_per_minute": 5}' })))).headers['ratelimit-limit']).toBe('5');
-  expect(errorOf(await api.get('/v1/me', by(tokenOf('odd', 'people', ['*'], { limits: { rate: 5 } }))), 403)).toContain('claim limits has "rate"');
+  expect(dataOf(await api.get('/v1/me', other))).toMatchObject({
+    quota: { items: 1000, bytes: null, period: 'total' },
+    quota_used: { items: 1 },
+  });
+  expect(
+    (await api.get('/v1/me', by(tokenOf('rapid', 'people', ['*'], { limits: '{"rate_limit_per_minute": 5}' }))))
+      .headers['ratelimit-limit'],
+  ).toBe('5');
+  expect(errorOf(await api.get('/v1/me', by(tokenOf('odd', 'people', ['*'], { limits: { rate: 5 } }))), 403)).toContain(
+    'claim limits has "rate"',
+  );
 });
 
 test('an Idempotency-Key counts for a subject, whatever its tokens and the thread that serves it, and for no other', async () => {
@@ -130,13 +169,16 @@ test('an Idempotency-Key counts for a subject, whatever its tokens and the threa
   const other = by(tokenOf('twice', 'operators'));
   dataOf(await api.post('/v1/collections', { name: 'once', dim: 2, quota: { items: 1 } }, one));
   const under = ({ key, headers }: typeof one) => ({ key, headers: { ...headers, 'idempotency-key': 'the same' } });
-  const upsert = (caller: typeof one) => api.post('/v1/collections/once/upsert', { external_id: 'a', vector: [1, 2] }, under(caller));
+  const upsert = (caller: typeof one) =>
+    api.post('/v1/collections/once/upsert', { external_id: 'a', vector: [1, 2] }, under(caller));
   const answers = await Promise.all([one, two, one, two, one, two].map((caller) => upsert(caller)));
-  for (const answer of answers) expect(dataOf(answer)).toEqual({ external_id: 'a', status: 'inserted', version: dataOf(answers[0]).version });
+  for (const answer of answers)
+    expect(dataOf(answer)).toEqual({ external_id: 'a', status: 'inserted', version: dataOf(answers[0]).version });
   expect(answers.filter(({ headers }) => headers['idempotency-replayed'] !== 'true')).toHaveLength(1);
   expect(dataOf(await upsert(other)).status).toBe('updated');
   // A secret is sealed for the token that it was made with.
-  const create = (caller: typeof one) => api.post('/v1/admin/keys', { name: 'made once', role: 'readonly' }, under(caller));
+  const create = (caller: typeof one) =>
+    api.post('/v1/admin/keys', { name: 'made once', role: 'readonly' }, under(caller));
   const made = dataOf(await create(one));
   expect(dataOf(await create(one))).toEqual(made);
   expect(errorOf(await create(two), 409)).toContain('rotate the key');
@@ -149,13 +191,21 @@ test('the audit log has the subject, and no token', async () => {
   const line = readFileSync(path, 'utf8')
     .split('\n')
     .find((one) => one.includes('"subject":"olga"'));
-  expect(JSON.parse(line ?? '')).toMatchObject({ key_id: null, key_name: null, subject: 'olga', endpoint: '/v1/collections', collection: 'team-a-1', outcome: 'done' });
+  expect(JSON.parse(line ?? '')).toMatchObject({
+    key_id: null,
+    key_name: null,
+    subject: 'olga',
+    endpoint: '/v1/collections',
+    collection: 'team-a-1',
+    outcome: 'done',
+  });
   expect(readFileSync(path, 'utf8') + server.output).not.toContain('eyJ');
 });
 
 test('threads are told new keys; an issuer that is away stops neither keys nor known tokens', async () => {
   const before = issuer.asked.length;
-  for (let i = 0; i < 6; i++) errorOf(await api.get('/v1/me', by(issuer.token({}, { header: { kid: `invented-${i}` } }))), 401);
+  for (let i = 0; i < 6; i++)
+    errorOf(await api.get('/v1/me', by(issuer.token({}, { header: { kid: `invented-${i}` } }))), 401);
   expect(issuer.asked.length - before).toBeLessThanOrEqual(2);
   await issuer.stop();
   for (let i = 0; i < 4; i++) dataOf(await api.get('/v1/me', by(tokenOf(`late-${i}`, 'people'))));

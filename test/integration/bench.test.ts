@@ -20,13 +20,28 @@ function runScript(text: string): Promise<string> {
   const script = join(folder, 'bench.mjs');
   writeFileSync(script, text);
   return new Promise((done, fail) => {
-    execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
+    execFile(process.execPath, [script], (error, stdout, stderr) =>
+      error === null ? done(stdout) : fail(new Error(stderr)),
+    );
   });
 }
 
 test('measures loading, searches, filters, space and restarts of a real process', async () => {
   const json = join(folder, 'report.json');
-  const words = ['--dataset', 'clusters-2k-16', '--queries', '50', '--seconds', '0.4', '--rounds', '2', '--connections', '2', '--json', json];
+  const words = [
+    '--dataset',
+    'clusters-2k-16',
+    '--queries',
+    '50',
+    '--seconds',
+    '0.4',
+    '--rounds',
+    '2',
+    '--connections',
+    '2',
+    '--json',
+    json,
+  ];
   const printed = await run(bench, `bench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^clusters-2k-16: 2000 × 16, cosine, 50 queries/m);
 
@@ -46,9 +61,15 @@ test('measures loading, searches, filters, space and restarts of a real process'
 test('measures the embedder beside the bare pipeline, on the same texts', async () => {
   const [model, text] = [join(folder, 'model'), join(folder, 'text.txt')];
   writeTinyModel(model, { files: ['model_quantized'] });
-  writeFileSync(text, Array.from({ length: 40 }, (_, i) => `The cat number ${i} sits on a red stone beside the slow river.`).join('\n'));
+  writeFileSync(
+    text,
+    Array.from({ length: 40 }, (_, i) => `The cat number ${i} sits on a red stone beside the slow river.`).join('\n'),
+  );
   const words = ['--model', model, '--text', text, '--texts', '40', '--batch', '8', '--rounds', '1', '--threads', '1'];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/embed-speed.mjs')).href, `benchEmbed(${JSON.stringify(words)})`);
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/embed-speed.mjs')).href,
+    `benchEmbed(${JSON.stringify(words)})`,
+  );
   expect(printed).toMatch(/q8, 40 sentences/);
   expect(printed).toMatch(/the service's embedder +\d+ texts\/s +least cosine to the text alone 1\.00000/);
   expect(printed).toMatch(/the bare pipeline, batches of 8 +\d+ texts\/s +least cosine to the text alone 0\.99/);
@@ -63,7 +84,8 @@ test('measures keyword search in process and over HTTP, with answers that exhaus
   expect(printed).toMatch(/^3,000 documents of \d+\.\d words, 40 queries of 2 to 4 words, language en/m);
   const { index, service } = JSON.parse(readFileSync(json, 'utf8'));
   expect(index.searches.map(({ k }: { k: number }) => k)).toEqual([10, 200]);
-  for (const { pruned, exhaustive } of index.searches) expect(Math.min(pruned.p50Ms, exhaustive.p50Ms)).toBeGreaterThan(0);
+  for (const { pruned, exhaustive } of index.searches)
+    expect(Math.min(pruned.p50Ms, exhaustive.p50Ms)).toBeGreaterThan(0);
   expect(index.memoryBytes).toBeGreaterThan(index.savedBytes);
   expect(service.speeds.map(({ connections }: { connections: number }) => connections)).toEqual([1, 8]);
   expect(service.speeds[0].p50Ms).toBeLessThanOrEqual(service.speeds[0].p99Ms);
@@ -73,7 +95,10 @@ test('measures keyword search in process and over HTTP, with answers that exhaus
 test('measures vectors as arrays and as base64', async () => {
   const json = join(folder, 'formats.json');
   const words = ['--rows', '300', '--dim', '16', '--rounds', '1', '--repeat', '1', '--json', json];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/formats-bench.mjs')).href, `formatsBench(${JSON.stringify(words)})`);
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/formats-bench.mjs')).href,
+    `formatsBench(${JSON.stringify(words)})`,
+  );
   expect(printed).toMatch(/^300 × 16, for a vector/m);
   const { steps } = JSON.parse(readFileSync(json, 'utf8'));
   expect(Object.keys(steps)).toEqual(['bulk_upsert', 'search', 'fetch', 'scroll', 'export']);
@@ -82,7 +107,10 @@ test('measures vectors as arrays and as base64', async () => {
 
 test('measures what collections take, when they are loaded and after a restart', async () => {
   const json = join(folder, 'sizing.json');
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/sizing-bench.mjs')).href, `sizingBench(${JSON.stringify(['--dims', '16', '--rows', '1500', '--json', json])})`);
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/sizing-bench.mjs')).href,
+    `sizingBench(${JSON.stringify(['--dims', '16', '--rows', '1500', '--json', json])})`,
+  );
   expect(printed).toMatch(/^\| 16 \| 1,500 \|/m);
   const [figures] = JSON.parse(readFileSync(json, 'utf8')).figures;
   expect(figures).toMatchObject({ dim: 16, rows: 1500, rawBytes: 96_000 });
@@ -92,8 +120,22 @@ test('measures what collections take, when they are loaded and after a restart',
 
 test('measures filters that agree with the query, go against it, or have nothing to do with it', async () => {
   const json = join(folder, 'filters.json');
-  const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--shares', '0.1,0.01', '--seconds', '0.2', '--json', json];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/filters-bench.mjs')).href, `filtersBench(${JSON.stringify(words)})`);
+  const words = [
+    '--dataset',
+    'clusters-2k-16',
+    '--queries',
+    '40',
+    '--shares',
+    '0.1,0.01',
+    '--seconds',
+    '0.2',
+    '--json',
+    json,
+  ];
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/filters-bench.mjs')).href,
+    `filtersBench(${JSON.stringify(words)})`,
+  );
   expect(printed).toMatch(/^\| kept \| random \| agree \| against \| conjunction \|\n.*\n\| 10 % \|.*\n\| 1 % \|/m);
   const { plain, filtered } = JSON.parse(readFileSync(json, 'utf8'));
   expect(filtered).toHaveLength(8);
@@ -105,8 +147,24 @@ test('measures filters that agree with the query, go against it, or have nothing
 
 test('measures what a process takes that may have little memory, and how it answers', async () => {
   const json = join(folder, 'small-node.json');
-  const words = ['--rows', '1500', '--dim', '16', '--metadata', 'disk', '--metadata-bytes', '100', '--queries', '20', '--json', json];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/small-node-bench.mjs')).href, `smallNodeBench(${JSON.stringify(words)})`);
+  const words = [
+    '--rows',
+    '1500',
+    '--dim',
+    '16',
+    '--metadata',
+    'disk',
+    '--metadata-bytes',
+    '100',
+    '--queries',
+    '20',
+    '--json',
+    json,
+  ];
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/small-node-bench.mjs')).href,
+    `smallNodeBench(${JSON.stringify(words)})`,
+  );
   expect(printed).toMatch(/^recall at 10: [01][\d.]*; p50 [\d.]+ ms, p99 [\d.]+ ms/m);
   const figures = JSON.parse(readFileSync(json, 'utf8'));
   expect(figures).toMatchObject({ rows: 1500, metadata: 'disk', recall: expect.closeTo(1, 1) });
@@ -117,8 +175,13 @@ test('measures what a process takes that may have little memory, and how it answ
 test('measures many collections of which few are used', async () => {
   const json = join(folder, 'collections.json');
   const words = ['--collections', '30', '--opened', '10', '--dim', '8', '--memory', '0', '--json', json];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/collections-bench.mjs')).href, `collectionsBench(${JSON.stringify(words)})`);
-  expect(printed).toMatch(/^\| made \| 30 \|[^]*^\| behind a restart \| 30 \|[^]*^first search of 10 closed ones: p50 [\d.]+ ms, p99 [\d.]+;/m);
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/collections-bench.mjs')).href,
+    `collectionsBench(${JSON.stringify(words)})`,
+  );
+  expect(printed).toMatch(
+    /^\| made \| 30 \|[^]*^\| behind a restart \| 30 \|[^]*^first search of 10 closed ones: p50 [\d.]+ ms, p99 [\d.]+;/m,
+  );
   const { steps, first, open, list } = JSON.parse(readFileSync(json, 'utf8'));
   expect(steps).toHaveLength(13);
   for (const { ownBytes, files } of steps) expect(Math.min(ownBytes, files)).toBeGreaterThan(0);
@@ -127,23 +190,43 @@ test('measures many collections of which few are used', async () => {
 });
 
 test('measures what a search costs as a collection grows, in memory and on the disk, and draws it', async () => {
-  const [json, all, picture] = [join(folder, 'growth.json'), join(folder, 'growth-all.json'), join(folder, 'growth.svg')];
-  const growth = (words: string[]): Promise<string> => run(pathToFileURL(resolve(__dirname, '../bench/growth-bench.mjs')).href, `growthBench(${JSON.stringify(words)})`);
+  const [json, all, picture] = [
+    join(folder, 'growth.json'),
+    join(folder, 'growth-all.json'),
+    join(folder, 'growth.svg'),
+  ];
+  const growth = (words: string[]): Promise<string> =>
+    run(pathToFileURL(resolve(__dirname, '../bench/growth-bench.mjs')).href, `growthBench(${JSON.stringify(words)})`);
   const small = ['--dim', '16', '--queries', '40', '--exact', '40', '--passes', '1'];
-  expect(await growth([...small, '--sizes', '500,1k', '--json', json])).toMatch(/^\| memory \| 500 \|.*\n\| memory \| 1,000 \|/m);
-  expect(await growth([...small, '--vectors', 'disk', '--sizes', '1k', '--with', json, '--json', all, '--picture', picture])).toMatch(/^\| memory \| 500 \|.*\n.*\n\| disk \| 1,000 \|/m);
+  expect(await growth([...small, '--sizes', '500,1k', '--json', json])).toMatch(
+    /^\| memory \| 500 \|.*\n\| memory \| 1,000 \|/m,
+  );
+  expect(
+    await growth([...small, '--vectors', 'disk', '--sizes', '1k', '--with', json, '--json', all, '--picture', picture]),
+  ).toMatch(/^\| memory \| 500 \|.*\n.*\n\| disk \| 1,000 \|/m);
   const { figures } = JSON.parse(readFileSync(all, 'utf8'));
   expect(figures).toHaveLength(3);
   // All are scanned.
-  for (const one of figures) expect(one).toMatchObject({ scored: one.rows, recall: expect.closeTo(1, 1), searchMicros: expect.any(Number), buildMicros: expect.any(Number) });
+  for (const one of figures)
+    expect(one).toMatchObject({
+      scored: one.rows,
+      recall: expect.closeTo(1, 1),
+      searchMicros: expect.any(Number),
+      buildMicros: expect.any(Number),
+    });
   expect(readFileSync(picture, 'utf8')).toContain('log of the rows');
 });
 
 test('measures searches while a collection is loaded and built, and loads of two checkouts in turns', async () => {
   const json = join(folder, 'loading.json');
   const loading = (words: string[]): Promise<string> =>
-    run(pathToFileURL(resolve(__dirname, '../bench/loading-bench.mjs')).href, `loadingBench(${JSON.stringify(['--dataset', 'clusters-5k-16', '--queries', '40', '--json', json, ...words])})`);
-  expect(await loading([])).toMatch(/^\| while \| seconds \| searches \| p50 \| p99 \| longest \|\n.*\n\| loading \|[^]*^\| ready \|/m);
+    run(
+      pathToFileURL(resolve(__dirname, '../bench/loading-bench.mjs')).href,
+      `loadingBench(${JSON.stringify(['--dataset', 'clusters-5k-16', '--queries', '40', '--json', json, ...words])})`,
+    );
+  expect(await loading([])).toMatch(
+    /^\| while \| seconds \| searches \| p50 \| p99 \| longest \|\n.*\n\| loading \|[^]*^\| ready \|/m,
+  );
   const { phases, loadSeconds, indexedSeconds, readySeconds } = JSON.parse(readFileSync(json, 'utf8'));
   expect(Math.min(indexedSeconds, readySeconds)).toBeGreaterThanOrEqual(loadSeconds);
   for (const { searches, p50Ms, p99Ms, mostMs } of [phases.loading, phases.ready]) {
@@ -151,32 +234,84 @@ test('measures searches while a collection is loaded and built, and loads of two
     expect(p50Ms).toBeLessThanOrEqual(p99Ms);
     expect(p99Ms).toBeLessThanOrEqual(mostMs);
   }
-  expect(await loading(['--beside', resolve(__dirname, '../..'), '--rounds', '2'])).toMatch(/^in the same round [\d.]+ × \([\d.]+ to [\d.]+\)$/m);
+  expect(await loading(['--beside', resolve(__dirname, '../..'), '--rounds', '2'])).toMatch(
+    /^in the same round [\d.]+ × \([\d.]+ to [\d.]+\)$/m,
+  );
   const { rounds } = JSON.parse(readFileSync(json, 'utf8'));
   expect(rounds).toHaveLength(2);
-  for (const one of rounds.flat()) expect(one).toMatchObject({ rowsPerSecond: expect.any(Number), processorMicros: expect.any(Number) });
+  for (const one of rounds.flat())
+    expect(one).toMatchObject({ rowsPerSecond: expect.any(Number), processorMicros: expect.any(Number) });
 });
 
 test('measures half load, bulk searches and many collections of a real process', async () => {
   const json = join(folder, 'serving.json');
-  const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/serving-bench.mjs')).href, `servingBench(${JSON.stringify(words)})`);
+  const words = [
+    '--dataset',
+    'clusters-2k-16',
+    '--queries',
+    '40',
+    '--seconds',
+    '0.2',
+    '--rounds',
+    '1',
+    '--connections',
+    '2',
+    '--collections',
+    '3',
+    '--rows-each',
+    '500',
+    '--json',
+    json,
+  ];
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/serving-bench.mjs')).href,
+    `servingBench(${JSON.stringify(words)})`,
+  );
   expect(printed).toMatch(/^p99 at half load is [\d.]+ × its p50$/m);
   expect(printed).toMatch(/^p99 in equal steps is [\d.]+ × its p50$/m);
   const { one, many } = JSON.parse(readFileSync(json, 'utf8'));
-  expect(printed).toMatch(/^an empty node:http server at that load .*\n99 of 100 requests were sent at most [\d.]+ ms late/m);
-  expect(printed).toMatch(/with a queue each, busy for [\d.]+ of the time, .*: p99 [\d.]+ × p50; with one queue for all [\d.]+ ×$/m);
+  expect(printed).toMatch(
+    /^an empty node:http server at that load .*\n99 of 100 requests were sent at most [\d.]+ ms late/m,
+  );
+  expect(printed).toMatch(
+    /with a queue each, busy for [\d.]+ of the time, .*: p99 [\d.]+ × p50; with one queue for all [\d.]+ ×$/m,
+  );
   for (const load of [one.saturated, one.half, one.even, one.stub, one.single, one.bulk, many.searches]) {
     expect(load.queriesPerSecond).toBeGreaterThan(0);
     expect(load.p50Ms).toBeLessThanOrEqual(load.p99Ms);
   }
-  expect(many).toMatchObject({ collections: 3, rowsEach: 500, restartMs: { SIGTERM: expect.any(Number), SIGKILL: expect.any(Number) } });
+  expect(many).toMatchObject({
+    collections: 3,
+    rowsEach: 500,
+    restartMs: { SIGTERM: expect.any(Number), SIGKILL: expect.any(Number) },
+  });
 });
 
 test('measures how throughput follows the number of front threads, and draws it', async () => {
   const [json, picture] = [join(folder, 'threads.json'), join(folder, 'threads.svg')];
-  const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--threads', '1,2', '--connections', '2', '--seconds', '0.2', '--rounds', '1', '--no-pin', '--picture', picture, '--json', json];
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/threads-bench.mjs')).href, `threadsBench(${JSON.stringify(words)})`);
+  const words = [
+    '--dataset',
+    'clusters-2k-16',
+    '--queries',
+    '40',
+    '--threads',
+    '1,2',
+    '--connections',
+    '2',
+    '--seconds',
+    '0.2',
+    '--rounds',
+    '1',
+    '--no-pin',
+    '--picture',
+    picture,
+    '--json',
+    json,
+  ];
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/threads-bench.mjs')).href,
+    `threadsBench(${JSON.stringify(words)})`,
+  );
   expect(printed).toMatch(/^\| 1 \|.*\n\| 2 \|/m);
   expect(printed).toMatch(/^From the processor times with 2 threads follow at most, .*; 16: [\d,]+ searches\/s\.$/m);
   const { measured, following } = JSON.parse(readFileSync(json, 'utf8'));
@@ -191,6 +326,11 @@ test('measures how throughput follows the number of front threads, and draws it'
 
 test('a queue for each server makes more of the same load wait than one queue for all', async () => {
   const module = pathToFileURL(resolve(__dirname, '../bench/ideal-queue.mjs')).href;
-  const printed = await runScript(`import { idealQueue } from ${JSON.stringify(module)}; console.log(JSON.stringify(idealQueue({ servers: 2, utilisation: 0.5 })));`);
-  expect(JSON.parse(printed)).toEqual({ shared: { p50: expect.closeTo(1, 1), p99: expect.closeTo(2.56, 1) }, own: { p50: expect.closeTo(1, 1), p99: expect.closeTo(4.35, 0) } });
+  const printed = await runScript(
+    `import { idealQueue } from ${JSON.stringify(module)}; console.log(JSON.stringify(idealQueue({ servers: 2, utilisation: 0.5 })));`,
+  );
+  expect(JSON.parse(printed)).toEqual({
+    shared: { p50: expect.closeTo(1, 1), p99: expect.closeTo(2.56, 1) },
+    own: { p50: expect.closeTo(1, 1), p99: expect.closeTo(4.35, 0) },
+  });
 });

@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, promises, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  promises,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BackupRepository } from '../../coordinator/jobs/backup/backup-repository';
@@ -12,7 +22,9 @@ import { eventually } from '../support/eventually';
 import { MemoryTarget } from '../support/targets/memory-target';
 import { diskFactories, NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shards/shard-node';
 
-/** Shards that nobody has written to are a folder with a note; those with few changes are closed without a checkpoint. */
+/**
+ * Shards that nobody has written to are a folder with a note; those with few changes are closed without a checkpoint.
+ */
 
 let folder: string;
 let nodes: ShardNode[];
@@ -27,17 +39,34 @@ afterEach(async () => {
 });
 
 const specOf = (n: number): ShardSpec => ({ collectionUid: `c${n}`, shard: 0, dim: 2, metric: 'l2' });
-const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined });
+const upsert = (externalId: string): UpsertOperation => ({
+  type: 'upsert',
+  externalId,
+  vector: Float32Array.of(1, 2),
+  stamp: 5,
+  metadata: '{}',
+  text: undefined,
+});
 
-async function started(place = 'node', factories: IndexFactories = nativeFactories, afterMs = 3_600_000): Promise<ShardNode> {
-  const node = new ShardNode({ factories, openStore: openRocksStore, folder: join(folder, place), rests: { afterMs, openMax: 4 } });
+async function started(
+  place = 'node',
+  factories: IndexFactories = nativeFactories,
+  afterMs = 3_600_000,
+): Promise<ShardNode> {
+  const node = new ShardNode({
+    factories,
+    openStore: openRocksStore,
+    folder: join(folder, place),
+    rests: { afterMs, openMax: 4 },
+  });
   nodes.push(await node.start());
   return node;
 }
 
 const pathOf = (n: number, place = 'node'): string => join(folder, place, 'shards', `c${n}`, '0');
 const countIn = (node: ShardNode, n: number): Promise<number> => node.client.read(specOf(n), 'count', null, NO_HURRY);
-const statusIn = (node: ShardNode, n: number): Promise<ShardStatus> => node.client.read(specOf(n), 'status', null, NO_HURRY);
+const statusIn = (node: ShardNode, n: number): Promise<ShardStatus> =>
+  node.client.read(specOf(n), 'status', null, NO_HURRY);
 
 test('a shard is a folder with a note until its first use, also behind a restart, and can be dropped', async () => {
   const node = await started();
@@ -105,7 +134,10 @@ test('one whose folder or note is gone is told, and nothing is made in its place
   rmSync(join(pathOf(1), 'rest.json'));
   await node.start();
   for (const n of [0, 1]) {
-    await expect(node.client.open(specOf(n))).rejects.toMatchObject({ kind: 'storage_damaged', message: expect.stringContaining('its data are gone') });
+    await expect(node.client.open(specOf(n))).rejects.toMatchObject({
+      kind: 'storage_damaged',
+      message: expect.stringContaining('its data are gone'),
+    });
     await expect(countIn(node, n)).rejects.toMatchObject({ kind: 'storage_damaged' });
   }
 });
@@ -118,7 +150,10 @@ test('a crash at any moment of its first use leaves a shard that has what was ac
   cpSync(join(folder, 'node'), join(folder, 'begun'), { recursive: true });
   cpSync(join(folder, 'node'), join(folder, 'written'), { recursive: true });
   await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
-  cpSync(join(pathOf(0), 'records'), join(pathOf(1, 'begun'), 'records'), { recursive: true, filter: (path) => !/(?:CURRENT|\.log|SYNCED)$/.test(path) });
+  cpSync(join(pathOf(0), 'records'), join(pathOf(1, 'begun'), 'records'), {
+    recursive: true,
+    filter: (path) => !/(?:CURRENT|\.log|SYNCED)$/.test(path),
+  });
   const begun = await started('begun');
   await begun.client.open(specOf(1));
   expect(await countIn(begun, 1)).toBe(0);
@@ -139,44 +174,65 @@ test('a crash at any moment of its first use leaves a shard that has what was ac
   }
 });
 
-test.each(['its indexes can not be opened at first', 'its records can not be made at first'])('one that a crash left with records begun stays blank, though %s', async (what) => {
-  let fails = 0;
-  const failing = async <Done>(act: () => Promise<Done>): Promise<Done> => {
-    if (fails-- > 0) throw new QuiverError('storage_failed', 'the disk is full');
-    return act();
-  };
-  const isIndexes = what.startsWith('its indexes');
-  const factories = isIndexes
-    ? { ...nativeFactories, openVectorIndex: (...call: Parameters<typeof nativeFactories.openVectorIndex>) => failing(() => nativeFactories.openVectorIndex(...call)) }
-    : nativeFactories;
-  const openStore: typeof openRocksStore = isIndexes ? openRocksStore : (...call) => failing(() => openRocksStore(...call));
-  const node = new ShardNode({ factories, openStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 } });
-  nodes.push(await node.start());
-  await node.client.make(specOf(0));
-  mkdirSync(join(pathOf(0), 'records'));
-  writeFileSync(join(pathOf(0), 'records', 'IDENTITY'), 'begun');
-  fails = 1;
-  if (isIndexes) await expect(countIn(node, 0)).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('the disk is full') });
-  else await expect(node.client.write(specOf(0), [upsert('a')], NO_HURRY)).rejects.toMatchObject({ kind: 'commit_unknown' });
-  // Closed after a write that failed: what was known of it before still holds.
-  await node.host.restUnused(0);
-  await eventually('it is read', () =>
-    countIn(node, 0).then(
-      (count) => count === 0,
-      () => false,
-    ),
-  );
-  await node.host.restUnused(0);
-  expect(node.host.restingShards).toBe(1);
-  await node.restart();
-  await node.client.open(specOf(0));
-  expect(await countIn(node, 0)).toBe(0);
-  await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
-  await node.host.restUnused(0);
-  await node.restart();
-  await node.client.open(specOf(0));
-  expect(await countIn(node, 0)).toBe(1);
-});
+test.each(['its indexes can not be opened at first', 'its records can not be made at first'])(
+  'one that a crash left with records begun stays blank, though %s',
+  async (what) => {
+    let fails = 0;
+    const failing = async <Done>(act: () => Promise<Done>): Promise<Done> => {
+      if (fails-- > 0) throw new QuiverError('storage_failed', 'the disk is full');
+      return act();
+    };
+    const isIndexes = what.startsWith('its indexes');
+    const factories = isIndexes
+      ? {
+          ...nativeFactories,
+          openVectorIndex: (...call: Parameters<typeof nativeFactories.openVectorIndex>) =>
+            failing(() => nativeFactories.openVectorIndex(...call)),
+        }
+      : nativeFactories;
+    const openStore: typeof openRocksStore = isIndexes
+      ? openRocksStore
+      : (...call) => failing(() => openRocksStore(...call));
+    const node = new ShardNode({
+      factories,
+      openStore,
+      folder: join(folder, 'node'),
+      rests: { afterMs: 3_600_000, openMax: 4 },
+    });
+    nodes.push(await node.start());
+    await node.client.make(specOf(0));
+    mkdirSync(join(pathOf(0), 'records'));
+    writeFileSync(join(pathOf(0), 'records', 'IDENTITY'), 'begun');
+    fails = 1;
+    if (isIndexes)
+      await expect(countIn(node, 0)).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringContaining('the disk is full'),
+      });
+    else
+      await expect(node.client.write(specOf(0), [upsert('a')], NO_HURRY)).rejects.toMatchObject({
+        kind: 'commit_unknown',
+      });
+    // Closed after a write that failed: what was known of it before still holds.
+    await node.host.restUnused(0);
+    await eventually('it is read', () =>
+      countIn(node, 0).then(
+        (count) => count === 0,
+        () => false,
+      ),
+    );
+    await node.host.restUnused(0);
+    expect(node.host.restingShards).toBe(1);
+    await node.restart();
+    await node.client.open(specOf(0));
+    expect(await countIn(node, 0)).toBe(0);
+    await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+    await node.host.restUnused(0);
+    await node.restart();
+    await node.client.open(specOf(0));
+    expect(await countIn(node, 0)).toBe(1);
+  },
+);
 
 test('a note of a blank one that can not be removed, where the store is noted, keeps it closed in plain words until it can', async () => {
   const node = await started();
@@ -188,12 +244,16 @@ test('a note of a blank one that can not be removed, where the store is noted, k
   const { rm } = promises;
   let fails = 1;
   const remove = jest.spyOn(promises, 'rm').mockImplementation(async (path, options) => {
-    if (String(path).endsWith('rest.json') && fails-- > 0) throw Object.assign(new Error('EIO: i/o error, unlink'), { code: 'EIO' });
+    if (String(path).endsWith('rest.json') && fails-- > 0)
+      throw Object.assign(new Error('EIO: i/o error, unlink'), { code: 'EIO' });
     return rm(path, options);
   });
   try {
     await node.start();
-    await expect(node.client.open(specOf(0))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringMatching(/rest\.json can't be removed: EIO/) });
+    await expect(node.client.open(specOf(0))).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringMatching(/rest\.json can't be removed: EIO/),
+    });
   } finally {
     remove.mockRestore();
   }
@@ -229,7 +289,11 @@ test('uses that come at once make one store, and find it', async () => {
   const made = Promise.all([node.client.make(specOf(0)), node.client.make(specOf(0))]);
   await made;
   const ids = Array.from({ length: 8 }, (_, i) => `i${i}`);
-  await Promise.all([...ids.map((id) => node.client.write(specOf(0), [upsert(id)], NO_HURRY)), countIn(node, 0), node.host.restUnused(0)]);
+  await Promise.all([
+    ...ids.map((id) => node.client.write(specOf(0), [upsert(id)], NO_HURRY)),
+    countIn(node, 0),
+    node.host.restUnused(0),
+  ]);
   expect(await countIn(node, 0)).toBe(ids.length);
   expect(node.log.messages('error')).toEqual([]);
 });
@@ -239,7 +303,14 @@ test('one of few changes is closed without a checkpoint and has all of them, unt
   await node.client.make(specOf(0));
   const hasCheckpoint = (place = 'node'): boolean => existsSync(join(pathOf(0, place), 'MANIFEST.json'));
   const found = async (in_: ShardNode): Promise<string[]> =>
-    (await in_.client.read(specOf(0), 'search', { vector: Float32Array.of(1, 2), k: 100, effort: { type: 'exact' }, filter: null, texts: false }, NO_HURRY)).hits
+    (
+      await in_.client.read(
+        specOf(0),
+        'search',
+        { vector: Float32Array.of(1, 2), k: 100, effort: { type: 'exact' }, filter: null, texts: false },
+        NO_HURRY,
+      )
+    ).hits
       .map(({ externalId }) => externalId)
       .sort();
   await node.client.write(specOf(0), [upsert('a'), upsert('b')], NO_HURRY);
@@ -268,19 +339,38 @@ test('one of few changes is closed without a checkpoint and has all of them, unt
 test('a backup of one makes no records, and is restored, also into another number of shards', async () => {
   const target = new MemoryTarget();
   const backups = { open: () => target, pace: new Pace(Infinity) };
-  const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 }, backups });
+  const node = new ShardNode({
+    factories: nativeFactories,
+    openStore: openRocksStore,
+    folder: join(folder, 'node'),
+    rests: { afterMs: 3_600_000, openMax: 4 },
+    backups,
+  });
   nodes.push(await node.start());
   await node.client.make(specOf(0));
   const id = '20260101T000000Z-00000000';
   const order = { backup: id, target: target.name, base: null };
   let state = await node.client.read(specOf(0), 'backup', order, NO_HURRY);
-  await eventually('it is backed up', async () => (state = await node.client.read(specOf(0), 'backup', order, NO_HURRY)).state !== 'running');
+  await eventually(
+    'it is backed up',
+    async () => (state = await node.client.read(specOf(0), 'backup', order, NO_HURRY)).state !== 'running',
+  );
   expect(state).toMatchObject({ state: 'done', items: 0 });
   expect(existsSync(join(pathOf(0), 'records'))).toBe(false);
   const time = new Date(0).toISOString();
   const shards = [{ manifest: state.manifest!, items: 0, totalBytes: state.totalBytes, needs: state.needs }];
   const collections = [{ name: 'c', uid: 'c0', record: JSON.stringify({ name: 'c' }), shards }];
-  await new BackupRepository(target, () => 0).publish({ id, startedAt: time, finishedAt: time, version: '', scheduled: false, collections, keys: [], copiedBytes: 0, totalBytes: 0 });
+  await new BackupRepository(target, () => 0).publish({
+    id,
+    startedAt: time,
+    finishedAt: time,
+    version: '',
+    scheduled: false,
+    collections,
+    keys: [],
+    copiedBytes: 0,
+    totalBytes: 0,
+  });
   for (const count of [1, 2]) {
     const spec = { ...specOf(count), seed: { target: target.name, backup: id, collectionUid: 'c0', shards: count } };
     await node.client.make(spec);
@@ -297,7 +387,11 @@ test('where one can not be made, everybody who waits for it is told so', async (
   const node = await started();
   writeFileSync(join(folder, 'node', 'shards', 'c0'), 'a file in the way');
   const made = await Promise.allSettled([0, 1, 2].map(() => node.client.make(specOf(0))));
-  for (const one of made) expect(one).toMatchObject({ status: 'rejected', reason: { kind: 'storage_failed', message: expect.stringContaining("can't be made") } });
+  for (const one of made)
+    expect(one).toMatchObject({
+      status: 'rejected',
+      reason: { kind: 'storage_failed', message: expect.stringContaining("can't be made") },
+    });
   rmSync(join(folder, 'node', 'shards', 'c0'));
   await node.client.make(specOf(0));
   expect(await countIn(node, 0)).toBe(0);

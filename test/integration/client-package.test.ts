@@ -5,7 +5,9 @@ import { join, resolve } from 'node:path';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { findChromium, HeadlessBrowser } from '../support/machines/headless-browser';
 
-/** The package of the TypeScript client as its users get it: packed, installed where nothing else is, without a network. */
+/**
+ * The package of the TypeScript client as its users get it: packed, installed where nothing else is, without a network.
+ */
 
 const root = resolve(__dirname, '../..');
 const CLIENT = join(root, 'clients/typescript');
@@ -19,14 +21,21 @@ let tarball: string;
 /** What a command says; throws with all of it when it fails. */
 function run(command: string, words: string[], cwd: string, environment: Record<string, string> = {}): string {
   try {
-    return execFileSync(command, words, { cwd, encoding: 'utf8', timeout: COMMAND_MS, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+    return execFileSync(command, words, {
+      cwd,
+      encoding: 'utf8',
+      timeout: COMMAND_MS,
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
     throw new Error(`${command} ${words.join(' ')}: ${stdout}${stderr}`, { cause: error });
   }
 }
 
-const node = (words: string[]): string => run(process.execPath, words, project, { QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey });
+const node = (words: string[]): string =>
+  run(process.execPath, words, project, { QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey });
 const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
 
 beforeAll(async () => {
@@ -35,10 +44,14 @@ beforeAll(async () => {
   mkdirSync(project);
   const starting = server.start();
   // Packing builds it; the root's .npmrc, which npm hands on to what it starts, is for what is installed there.
-  const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder], CLIENT, { npm_config_ignore_scripts: 'false' })) as { filename: string }[];
+  const [{ filename }] = JSON.parse(
+    run('npm', ['pack', '--json', '--pack-destination', folder], CLIENT, { npm_config_ignore_scripts: 'false' }),
+  ) as { filename: string }[];
   tarball = join(folder, filename);
   write('package.json', '{ "name": "consumer", "private": true }');
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], project, { npm_config_cache: join(folder, 'cache') });
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], project, {
+    npm_config_cache: join(folder, 'cache'),
+  });
   await starting;
 });
 afterAll(async () => {
@@ -49,16 +62,32 @@ afterAll(async () => {
 test('it brings nothing along, and no sources or tests', () => {
   expect(readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['quiver-client']);
   const files = readdirSync(join(project, 'node_modules/quiver-client'), { recursive: true }).map(String);
-  expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist/esm/index.js', 'dist/esm/index.d.ts', 'dist/cjs/index.js', 'dist/cjs/index.d.ts', 'dist/quiver-client.mjs']));
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'LICENSE',
+      'README.md',
+      'dist/esm/index.js',
+      'dist/esm/index.d.ts',
+      'dist/cjs/index.js',
+      'dist/cjs/index.d.ts',
+      'dist/quiver-client.mjs',
+    ]),
+  );
   expect(files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))).toEqual([]);
 });
 
 test('import and require give the same', () => {
   const names = 'Object.keys(client).sort().join(" ")';
-  const imported = node(['--input-type=module', '-e', `import * as client from 'quiver-client'; console.log(${names})`]);
+  const imported = node([
+    '--input-type=module',
+    '-e',
+    `import * as client from 'quiver-client'; console.log(${names})`,
+  ]);
   const required = node(['-e', `const client = require('quiver-client'); console.log(${names})`]);
   expect(required).toBe(imported);
-  expect(imported.trim().split(' ')).toEqual(expect.arrayContaining(['NotFoundError', 'QuiverClient', 'base64FromVector']));
+  expect(imported.trim().split(' ')).toEqual(
+    expect.arrayContaining(['NotFoundError', 'QuiverClient', 'base64FromVector']),
+  );
 });
 
 test('publint finds nothing to say', () => {
@@ -101,7 +130,15 @@ test('its types hold in strict programs of both kinds', () => {
   const imports = "import { QuiverClient, NotFoundError, type Filters, type SearchAnswer } from 'quiver-client';";
   write('program.mts', imports + body);
   write('program.cts', imports + body);
-  const options = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false, target: 'es2022', lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] };
+  const options = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    skipLibCheck: false,
+    target: 'es2022',
+    lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: [],
+  };
   const kinds = [
     ['node16', { module: 'node16', moduleResolution: 'node16' }, ['program.mts', 'program.cts']],
     ['bundler', { module: 'esnext', moduleResolution: 'bundler' }, ['program.mts']],
@@ -113,8 +150,10 @@ test('its types hold in strict programs of both kinds', () => {
 });
 
 test('the part for LangChain is there for who has LangChain, as a module of both kinds and with types', () => {
-  const imported = "import { QuiverVectorStore } from 'quiver-client/langchain'; import { VectorStore } from '@langchain/core/vectorstores';";
-  const required = "const { QuiverVectorStore } = require('quiver-client/langchain'); const { VectorStore } = require('@langchain/core/vectorstores');";
+  const imported =
+    "import { QuiverVectorStore } from 'quiver-client/langchain'; import { VectorStore } from '@langchain/core/vectorstores';";
+  const required =
+    "const { QuiverVectorStore } = require('quiver-client/langchain'); const { VectorStore } = require('@langchain/core/vectorstores');";
   const isStore = 'console.log(QuiverVectorStore.prototype instanceof VectorStore)';
   expect(() => node(['-e', required])).toThrow("Cannot find module '@langchain/core");
   mkdirSync(join(project, 'node_modules/@langchain'));
@@ -125,7 +164,20 @@ test('the part for LangChain is there for who has LangChain, as a module of both
     'store.mts',
     `${imported}\nexport const find = async (store: QuiverVectorStore): Promise<string[]> => (await store.similaritySearch('x', 2, { year: { $gt: 1 } })).map(({ pageContent }) => pageContent);\nexport const isKind = (store: QuiverVectorStore): VectorStore => store;\n`,
   );
-  write('tsconfig.store.json', JSON.stringify({ compilerOptions: { strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', module: 'node16', types: [] }, files: ['store.mts'] }));
+  write(
+    'tsconfig.store.json',
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noEmit: true,
+        skipLibCheck: true,
+        target: 'es2022',
+        module: 'node16',
+        types: [],
+      },
+      files: ['store.mts'],
+    }),
+  );
   expect(node([join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.store.json'])).toBe('');
 });
 

@@ -10,13 +10,24 @@ const EXACT = 3;
 describe('two coordinators', () => {
   let cluster: ClusterProcesses;
   beforeAll(async () => {
-    cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, threads: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT), AUDIT_LOG: 'stdout' } });
+    cluster = await ClusterProcesses.start({
+      nodes: 2,
+      replicas: 2,
+      threads: 2,
+      environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT), AUDIT_LOG: 'stdout' },
+    });
     // However often the tests have to try: only the keys that they make have a limit.
     await cluster.data('PATCH', '/v1/admin/keys/1', { rate_limit_per_minute: 0 });
   });
   afterAll(() => cluster?.destroy());
 
-  async function withKey(key: string, coordinator: number, method: string, path: string, body?: unknown): Promise<{ code: number; data: any }> {
+  async function withKey(
+    key: string,
+    coordinator: number,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ code: number; data: any }> {
     const answer = await fetch(cluster.baseUrl(coordinator) + path, {
       method,
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
@@ -34,8 +45,14 @@ describe('two coordinators', () => {
     expect((await withKey(key, 0, 'GET', '/v1/collections')).code).toBe(401);
     // Each has said what it was asked.
     const told = (i: number): string => cluster.coordinators[i].output;
-    await eventually('the audit log has it', () => told(0).includes(`"method":"DELETE","endpoint":"/v1/admin/keys/{id}","collection":null,"target":"key:${id}","outcome":"done"`));
-    await eventually('the refusal, too', () => /"event":"request".*"key_id":null.*"endpoint":"\/v1\/collections".*"code":401/.test(told(1)));
+    await eventually('the audit log has it', () =>
+      told(0).includes(
+        `"method":"DELETE","endpoint":"/v1/admin/keys/{id}","collection":null,"target":"key:${id}","outcome":"done"`,
+      ),
+    );
+    await eventually('the refusal, too', () =>
+      /"event":"request".*"key_id":null.*"endpoint":"\/v1\/collections".*"code":401/.test(told(1)),
+    );
   });
 
   test('a key has its requests per minute through all of them together', async () => {
@@ -44,7 +61,8 @@ describe('two coordinators', () => {
       const { key } = await cluster.data('POST', '/v1/admin/keys', { name: `key-${++keys}`, role: 'readonly' }, 1);
       await eventually('the key is known', async () => (await withKey(key, 0, 'GET', '/v1/health')).code !== 401);
       let admitted = 1;
-      for (let i = 0; i < 2 * LIMIT; i += 1) if ((await withKey(key, i % 2, 'GET', '/v1/health')).code === 200) admitted += 1;
+      for (let i = 0; i < 2 * LIMIT; i += 1)
+        if ((await withKey(key, i % 2, 'GET', '/v1/health')).code === 200) admitted += 1;
       return admitted;
     };
     // A coordinator that does not answer the other in a quarter of a second is done without, so that each counts alone.
@@ -62,7 +80,12 @@ describe('two coordinators', () => {
   test('a key stores what its quota has through all of them together, and what it did not use up at one is had at the other', async () => {
     const quota = { items: 400, period: 'total' };
     await cluster.data('POST', '/v1/collections', { name: 'shared', dim: 2 });
-    const { id, key } = await cluster.data('POST', '/v1/admin/keys', { name: 'writer', role: 'readwrite', rate_limit_per_minute: 0, quota }, 0);
+    const { id, key } = await cluster.data(
+      'POST',
+      '/v1/admin/keys',
+      { name: 'writer', role: 'readwrite', rate_limit_per_minute: 0, quota },
+      0,
+    );
     await eventually('the key is known', async () => (await withKey(key, 1, 'GET', '/v1/health')).code === 200);
     let next = 0;
     const write = async (coordinator: number, count: number): Promise<number> => {
@@ -78,7 +101,10 @@ describe('two coordinators', () => {
     await eventually('all of it is used', async () => (stored += await write(1, 1)) === quota.items, 60_000);
     for (const coordinator of [0, 1]) expect(await write(coordinator, 1)).toBe(0);
     expect((await cluster.data('GET', '/v1/collections/shared')).vector_count).toBe(quota.items);
-    for (const coordinator of [0, 1]) expect((await cluster.data('GET', `/v1/admin/keys/${id}/usage`, undefined, coordinator)).quota_used).toMatchObject({ items: quota.items, bytes: null });
+    for (const coordinator of [0, 1])
+      expect(
+        (await cluster.data('GET', `/v1/admin/keys/${id}/usage`, undefined, coordinator)).quota_used,
+      ).toMatchObject({ items: quota.items, bytes: null });
   });
 });
 

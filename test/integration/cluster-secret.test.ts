@@ -38,7 +38,15 @@ describe('a cluster whose etcd others can write to', () => {
     const store = cluster.openBareStore();
     try {
       const { key: guestKey } = await cluster.data('POST', '/v1/admin/keys', { name: 'guest', role: 'readonly' });
-      const record = { id: 99, name: 'mine', role: 'admin', digest: createHash('sha256').update('forged-key').digest('hex'), createdAt: new Date().toISOString(), isActive: true, expiresAt: null };
+      const record = {
+        id: 99,
+        name: 'mine',
+        role: 'admin',
+        digest: createHash('sha256').update('forged-key').digest('hex'),
+        createdAt: new Date().toISOString(),
+        isActive: true,
+        expiresAt: null,
+      };
       const guest = (await store.list('/q/keys/')).entries.find(({ value }) => value.includes('"guest"'))!;
       const before = await refusedEntries(cluster.coordinators[0]);
       await store.transact(
@@ -66,8 +74,14 @@ describe('a cluster whose etcd others can write to', () => {
     const key = `${NODES_PREFIX}node-0`;
     try {
       const { value } = (await store.get(key))!;
-      await store.transact([], [{ type: 'put', key, value: value.replace(/"address":"[^"]*"/, '"address":"127.0.0.1:1"') }]);
-      await eventually('its own entry is there', async () => (await store.get(key))?.value.includes(`127.0.0.1:${cluster.nodes[0].port}`) === true);
+      await store.transact(
+        [],
+        [{ type: 'put', key, value: value.replace(/"address":"[^"]*"/, '"address":"127.0.0.1:1"') }],
+      );
+      await eventually(
+        'its own entry is there',
+        async () => (await store.get(key))?.value.includes(`127.0.0.1:${cluster.nodes[0].port}`) === true,
+      );
       await cluster.settled();
       await answersAsEver();
     } finally {
@@ -80,14 +94,24 @@ describe('a cluster whose etcd others can write to', () => {
     const store = cluster.openStore();
     const keys = impostors.map((_, i) => `${NODES_PREFIX}impostor-${i}`);
     try {
-      const common = { store: 's', incarnation: 'i', zone: '', pid: 0, startedAt: new Date().toISOString(), diskBytes: 1e12, freeBytes: 1e12 };
+      const common = {
+        store: 's',
+        incarnation: 'i',
+        zone: '',
+        pid: 0,
+        startedAt: new Date().toISOString(),
+        diskBytes: 1e12,
+        freeBytes: 1e12,
+      };
       const member = (i: number) => JSON.stringify({ id: `impostor-${i}`, address: impostors[i].address, ...common });
       await store.transact(
         [],
         keys.map((key, i) => ({ type: 'put' as const, key, value: member(i) })),
       );
       // Coordinators look after every node twice a second.
-      await eventually('members have tried each of them again and again', () => impostors.every(({ received }) => received.length >= 6));
+      await eventually('members have tried each of them again and again', () =>
+        impostors.every(({ received }) => received.length >= 6),
+      );
     } finally {
       await store.transact(
         [],
@@ -99,7 +123,14 @@ describe('a cluster whose etcd others can write to', () => {
 
   /** Nothing that a member sent is the secret, or made with it. */
   function expectHarmless(impostor: ImpostorNode): void {
-    const allowed: string[] = [FIELDS.version, FIELDS.name, FIELDS.address, FIELDS.nonce, FIELDS.program, FIELDS.objection];
+    const allowed: string[] = [
+      FIELDS.version,
+      FIELDS.name,
+      FIELDS.address,
+      FIELDS.nonce,
+      FIELDS.program,
+      FIELDS.objection,
+    ];
     for (const call of impostor.received) {
       expect(call.path).toBe(membersDefinition.Hello.path);
       const fields = ImpostorNode.fieldsOf(call);
@@ -113,7 +144,11 @@ describe('a cluster whose etcd others can write to', () => {
 
   test('impostors are sent nothing of use, whatever they say of themselves', async () => {
     const real = `127.0.0.1:${cluster.nodes[1].port}`;
-    const madeUp = { [FIELDS.name]: 'impostor', [FIELDS.nonce]: randomBytes(40).toString('base64'), [FIELDS.proof]: randomBytes(32).toString('base64') };
+    const madeUp = {
+      [FIELDS.name]: 'impostor',
+      [FIELDS.nonce]: randomBytes(40).toString('base64'),
+      [FIELDS.proof]: randomBytes(32).toString('base64'),
+    };
     const answers: Parameters<typeof ImpostorNode.start>[0][] = [
       async () => madeUp,
       async () => ({}),
@@ -136,7 +171,10 @@ describe('a cluster whose etcd others can write to', () => {
     try {
       const entriesOf = async (): Promise<string[]> => (await store.list('/q/keys/')).entries.map(({ value }) => value);
       const before = await entriesOf();
-      const strangers = [await cluster.addCoordinator({ CLUSTER_SECRET: NEW_SECRET }), await cluster.addNode({ CLUSTER_SECRET: NEW_SECRET })];
+      const strangers = [
+        await cluster.addCoordinator({ CLUSTER_SECRET: NEW_SECRET }),
+        await cluster.addNode({ CLUSTER_SECRET: NEW_SECRET }),
+      ];
       for (const stranger of strangers) stranger.spawn();
       for (const stranger of strangers) {
         expect(await stranger.ended()).not.toBe(0);
@@ -162,7 +200,13 @@ describe('a cluster that is brought forward', () => {
 
   const members = (): MemberProcess[] => [...cluster.nodes, ...cluster.coordinators];
   const answers = (): Promise<void> =>
-    eventually('it answers', async () => (await cluster.call('POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 })).data?.results[0]?.external_id === 'x', 30_000);
+    eventually(
+      'it answers',
+      async () =>
+        (await cluster.call('POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 })).data?.results[0]
+          ?.external_id === 'x',
+      30_000,
+    );
 
   test('from an earlier version: only when an operator says so, with all that it held', async () => {
     const { key } = await cluster.data('POST', '/v1/admin/keys', { name: 'guest', role: 'readonly' });
@@ -170,9 +214,13 @@ describe('a cluster that is brought forward', () => {
     const store = cluster.openBareStore();
     try {
       const { entries } = await store.list(STATE_PREFIX);
-      const plain = entries.filter((entry) => !isOfSession(entry.key)).map((entry) => ({ type: 'put' as const, key: entry.key, value: entry.value.replace(/^s1\..{43}\./, '') }));
+      const plain = entries
+        .filter((entry) => !isOfSession(entry.key))
+        .map((entry) => ({ type: 'put' as const, key: entry.key, value: entry.value.replace(/^s1\..{43}\./, '') }));
       await store.transact([], plain);
-      await eventually('the sessions are over', async () => (await store.list(STATE_PREFIX)).entries.every((entry) => !isOfSession(entry.key)));
+      await eventually('the sessions are over', async () =>
+        (await store.list(STATE_PREFIX)).entries.every((entry) => !isOfSession(entry.key)),
+      );
 
       const unasked = [cluster.nodes[0], cluster.coordinators[0]];
       for (const member of unasked) member.spawn();
@@ -184,7 +232,9 @@ describe('a cluster that is brought forward', () => {
       await Promise.all(members().map((member) => member.start({ CLUSTER_SEALS: 'adopt' })));
       await answers();
       expect(await codeWith(cluster, key)).toBe(200);
-      await eventually('every entry has a seal', async () => (await store.list(STATE_PREFIX)).entries.every(({ value }) => value.startsWith('s1.')));
+      await eventually('every entry has a seal', async () =>
+        (await store.list(STATE_PREFIX)).entries.every(({ value }) => value.startsWith('s1.')),
+      );
       expect(await store.get(CONTROLLER_PATH)).not.toBeNull();
 
       for (const member of members()) {
@@ -220,7 +270,12 @@ describe('a cluster that is brought forward', () => {
         await answers();
         await cluster.settled();
       }
-      if (environment.CLUSTER_SECRET === NEW_SECRET) await eventually('no entry is of the old secret', async () => (await oldEntries()).every((key) => isOfSession(key)), 30_000);
+      if (environment.CLUSTER_SECRET === NEW_SECRET)
+        await eventually(
+          'no entry is of the old secret',
+          async () => (await oldEntries()).every((key) => isOfSession(key)),
+          30_000,
+        );
     }
     expect(await oldEntries()).toEqual([]);
   });

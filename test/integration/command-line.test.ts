@@ -33,44 +33,91 @@ afterAll(async () => {
   rmSync(backups, { recursive: true, force: true });
 });
 
-const ids = (output: string): string[] => (JSON.parse(output) as { results: { external_id: string }[] }).results.map(({ external_id }) => external_id);
+const ids = (output: string): string[] =>
+  (JSON.parse(output) as { results: { external_id: string }[] }).results.map(({ external_id }) => external_id);
 
 describe('quiver', () => {
   test('shows collections, as a table and as JSON', async () => {
     const { output } = await cli.succeed(['collections']);
     expect(output).toMatch(/^name +vectors +dim +metric.*\nthings +3 +2 +ip /);
-    expect(JSON.parse((await cli.succeed(['collections', 'things', '--json'])).output)).toMatchObject({ name: 'things', description: 'some things' });
+    expect(JSON.parse((await cli.succeed(['collections', 'things', '--json'])).output)).toMatchObject({
+      name: 'things',
+      description: 'some things',
+    });
     await cli.succeed(['create', 'things', '--dim', '2', '--if-missing']);
-    expect(await cli.run(['create', 'things', '--dim', '2'])).toMatchObject({ code: 1, messages: expect.stringContaining('exists') });
+    expect(await cli.run(['create', 'things', '--dim', '2'])).toMatchObject({
+      code: 1,
+      messages: expect.stringContaining('exists'),
+    });
   });
 
   test('searches by vector, text, item, words and filter', async () => {
-    expect(ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '-k', '2', '--json'])).output)).toEqual(['a', 'c']);
+    expect(ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '-k', '2', '--json'])).output)).toEqual([
+      'a',
+      'c',
+    ]);
     writeFileSync(cli.path('v.txt'), Buffer.from(Float32Array.of(0, 1).buffer).toString('base64'));
-    expect(ids((await cli.succeed(['search', 'things', '--vector', '@v.txt', '--filter', '{"year": {"$gt": 2}}', '--json'])).output)).toEqual(['c']);
+    expect(
+      ids(
+        (await cli.succeed(['search', 'things', '--vector', '@v.txt', '--filter', '{"year": {"$gt": 2}}', '--json']))
+          .output,
+      ),
+    ).toEqual(['c']);
     expect(ids((await cli.succeed(['search', 'things', '--item', 'a', '-k', '1', '--json'])).output)).toEqual(['c']);
-    expect(ids((await cli.succeed(['search', 'things', '--text', 'pear', '--hybrid', '0', '--json'])).output)).toEqual(['b']);
-    const { output } = await cli.succeed(['search', 'things', '--vector', '[1, 0]', '-k', '1', '--fields', 'year', '--show-text']);
+    expect(ids((await cli.succeed(['search', 'things', '--text', 'pear', '--hybrid', '0', '--json'])).output)).toEqual([
+      'b',
+    ]);
+    const { output } = await cli.succeed([
+      'search',
+      'things',
+      '--vector',
+      '[1, 0]',
+      '-k',
+      '1',
+      '--fields',
+      'year',
+      '--show-text',
+    ]);
     expect(output).toBe('#  score  id  year  text\n1      1  a   1     red apple\n');
-    expect(await cli.run(['search', 'things'])).toMatchObject({ code: 2, messages: expect.stringContaining('a text, --vector or --item') });
-    expect(await cli.run(['search', 'nothing', '--text', 'x'])).toMatchObject({ code: 5, messages: expect.stringContaining('nothing') });
+    expect(await cli.run(['search', 'things'])).toMatchObject({
+      code: 2,
+      messages: expect.stringContaining('a text, --vector or --item'),
+    });
+    expect(await cli.run(['search', 'nothing', '--text', 'x'])).toMatchObject({
+      code: 5,
+      messages: expect.stringContaining('nothing'),
+    });
   });
 
   test('takes the text behind the collection, and filters as people write them', async () => {
-    expect(ids((await cli.succeed(['search', 'things', 'green', 'pear', '--hybrid', '0', '--json'])).output)).toEqual(['b']);
-    const where = async (...words: string[]): Promise<string[]> => ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '--json', ...words])).output);
+    expect(ids((await cli.succeed(['search', 'things', 'green', 'pear', '--hybrid', '0', '--json'])).output)).toEqual([
+      'b',
+    ]);
+    const where = async (...words: string[]): Promise<string[]> =>
+      ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '--json', ...words])).output);
     expect(await where('--where', 'year >= 2')).toEqual(['c', 'b']);
     expect(await where('--where', 'year in (1, 3)', '--filter', '{"year": {"$gt": 1}}')).toEqual(['c']);
     const exported = await cli.succeed(['export', 'things', '--to', '-', '--no-vectors', '--where', 'not year < 3']);
     expect(exported.output).toBe('{"external_id":"c","metadata":{"year":3}}\n');
-    expect(await cli.run(['search', 'things', 'x', '--where', 'year >='])).toMatchObject({ code: 2, messages: expect.stringContaining('expected a value, at character 8:') });
-    expect(await cli.run(['search', 'things', 'x', '--text', 'y'])).toMatchObject({ code: 2, messages: expect.stringContaining('say the text once') });
-    expect(await cli.run(['search', 'things', 'x', '--where', 'year = 99'])).toMatchObject({ code: 0, messages: 'nothing was found\n' });
+    expect(await cli.run(['search', 'things', 'x', '--where', 'year >='])).toMatchObject({
+      code: 2,
+      messages: expect.stringContaining('expected a value, at character 8:'),
+    });
+    expect(await cli.run(['search', 'things', 'x', '--text', 'y'])).toMatchObject({
+      code: 2,
+      messages: expect.stringContaining('say the text once'),
+    });
+    expect(await cli.run(['search', 'things', 'x', '--where', 'year = 99'])).toMatchObject({
+      code: 0,
+      messages: 'nothing was found\n',
+    });
   });
 
   test('finds items like one whose id no address can hold', async () => {
     await server.data('POST', '/v1/collections', { name: 'dots', dim: 2 });
-    await server.data('POST', '/v1/collections/dots/bulk_upsert', { items: ['.', 'x', 'y'].map((id, i) => ({ external_id: id, vector: [1, i] })) });
+    await server.data('POST', '/v1/collections/dots/bulk_upsert', {
+      items: ['.', 'x', 'y'].map((id, i) => ({ external_id: id, vector: [1, i] })),
+    });
     expect(ids((await cli.succeed(['search', 'dots', '--item', '.', '--json'])).output)).toEqual(['x', 'y']);
   });
 
@@ -88,7 +135,8 @@ describe('quiver', () => {
   });
 
   test('says its version, and that it waits for a rate limit', async () => {
-    const version = (JSON.parse(readFileSync(resolve(__dirname, '../../package.json'), 'utf8')) as { version: string }).version;
+    const version = (JSON.parse(readFileSync(resolve(__dirname, '../../package.json'), 'utf8')) as { version: string })
+      .version;
     for (const word of ['version', '--version']) expect((await cli.succeed([word])).output).toBe(`${version}\n`);
     const answers = [
       { status: 'error', data: null, error: { code: 429, message: 'too many requests' } },
@@ -100,7 +148,11 @@ describe('quiver', () => {
       response.end(JSON.stringify(answers.shift()));
     });
     await new Promise<void>((done) => busy.listen(0, '127.0.0.1', done));
-    const { messages } = await cli.succeed(['collections', '--url', `http://127.0.0.1:${(busy.address() as AddressInfo).port}`]);
+    const { messages } = await cli.succeed([
+      'collections',
+      '--url',
+      `http://127.0.0.1:${(busy.address() as AddressInfo).port}`,
+    ]);
     expect(messages).toContain('waiting 1 s: too many requests\n');
     busy.closeAllConnections();
     await new Promise((done) => busy.close(done));
@@ -108,29 +160,45 @@ describe('quiver', () => {
 
   test('makes a collection whose items expire, and purges it', async () => {
     await cli.succeed(['create', 'passing', '--dim', '2', '--ttl-seconds', '3600']);
-    expect(JSON.parse((await cli.succeed(['collections', 'passing', '--json'])).output)).toMatchObject({ ttl_seconds: 3600 });
+    expect(JSON.parse((await cli.succeed(['collections', 'passing', '--json'])).output)).toMatchObject({
+      ttl_seconds: 3600,
+    });
     expect((await cli.succeed(['purge', 'passing', '--state'])).output).toMatch(/^shard +node +state.*\n *0 +none/);
     expect((await cli.succeed(['purge', 'passing'])).messages).toMatch(/^purged "passing": \d+ bytes less\n$/);
-    expect(JSON.parse((await cli.succeed(['purge', 'passing', '--state', '--json'])).output)).toMatchObject({ state: 'done' });
+    expect(JSON.parse((await cli.succeed(['purge', 'passing', '--state', '--json'])).output)).toMatchObject({
+      state: 'done',
+    });
     expect(await cli.run(['purge', 'nothing'])).toMatchObject({ code: 5 });
     await cli.succeed(['delete', 'passing', '--yes']);
   });
 
   test('deletes items, what a filter finds, and a collection only when it is sure', async () => {
     await server.data('POST', '/v1/collections', { name: 'doomed', dim: 1 });
-    await server.data('POST', '/v1/collections/doomed/bulk_upsert', { items: ['..', 'x', 'y'].map((id, n) => ({ external_id: id, vector: [1], metadata: { n } })) });
-    expect(await cli.run(['delete', 'doomed', '..', 'z'])).toMatchObject({ code: 5, messages: 'deleted 1 of 2\nnot there: z\n' });
+    await server.data('POST', '/v1/collections/doomed/bulk_upsert', {
+      items: ['..', 'x', 'y'].map((id, n) => ({ external_id: id, vector: [1], metadata: { n } })),
+    });
+    expect(await cli.run(['delete', 'doomed', '..', 'z'])).toMatchObject({
+      code: 5,
+      messages: 'deleted 1 of 2\nnot there: z\n',
+    });
     expect((await cli.succeed(['delete', 'doomed', '--filter', '{"n": 1}'])).messages).toBe('deleted 1\n');
-    expect(await cli.run(['delete', 'doomed'])).toMatchObject({ code: 2, messages: expect.stringContaining('with its 1 vectors') });
+    expect(await cli.run(['delete', 'doomed'])).toMatchObject({
+      code: 2,
+      messages: expect.stringContaining('with its 1 vectors'),
+    });
     await cli.succeed(['delete', 'doomed', '--yes']);
     expect(await cli.run(['delete', 'doomed', '--yes'])).toMatchObject({ code: 5 });
   });
 
   test('makes keys that a script can take, and shows what is used', async () => {
     const secret = (await cli.succeed(['keys', 'create', 'reader'])).output.trim();
-    expect(await cli.run(['delete', 'things', '--yes'], { environment: { QUIVER_API_KEY: secret } })).toMatchObject({ code: 6 });
+    expect(await cli.run(['delete', 'things', '--yes'], { environment: { QUIVER_API_KEY: secret } })).toMatchObject({
+      code: 6,
+    });
     await cli.succeed(['collections'], { environment: { QUIVER_API_KEY: secret } });
-    const { id } = (JSON.parse((await cli.succeed(['keys', '--json'])).output) as { id: number; name: string }[]).find(({ name }) => name === 'reader')!;
+    const { id } = (JSON.parse((await cli.succeed(['keys', '--json'])).output) as { id: number; name: string }[]).find(
+      ({ name }) => name === 'reader',
+    )!;
     expect((await cli.succeed(['keys', 'usage'])).output).toMatch(/^key +total.*\n[^]*reader +\d[^]*\nall +\d/);
     await cli.succeed(['keys', 'disable', String(id)]);
     expect(await cli.run(['collections'], { environment: { QUIVER_API_KEY: secret } })).toMatchObject({ code: 6 });
@@ -140,9 +208,25 @@ describe('quiver', () => {
 
   test('limits keys, shows their limits, and changes a part of them', async () => {
     await server.data('POST', '/v1/collections', { name: 'team-a-1', dim: 1 });
-    const limits = ['--role', 'readonly', '--collections', 'team-a-*:readwrite,things', '--networks', '127.0.0.0/8,::1', '--rate', '50', '--quota-items', '3', '--quota-period', 'day', '--days', '7'];
+    const limits = [
+      '--role',
+      'readonly',
+      '--collections',
+      'team-a-*:readwrite,things',
+      '--networks',
+      '127.0.0.0/8,::1',
+      '--rate',
+      '50',
+      '--quota-items',
+      '3',
+      '--quota-period',
+      'day',
+      '--days',
+      '7',
+    ];
     const environment = { QUIVER_API_KEY: (await cli.succeed(['keys', 'create', 'bounded', ...limits])).output.trim() };
-    const keys = async () => JSON.parse((await cli.succeed(['keys', 'list', '--json'])).output) as { id: number; name: string }[];
+    const keys = async () =>
+      JSON.parse((await cli.succeed(['keys', 'list', '--json'])).output) as { id: number; name: string }[];
     const bounded = async () => (await keys()).find(({ name }) => name === 'bounded')!;
     const { id } = await bounded();
     expect(await bounded()).toMatchObject({
@@ -156,25 +240,75 @@ describe('quiver', () => {
       quota: { items: 3, bytes: null, period: 'day' },
       expires_at: expect.any(String),
     });
-    expect((await cli.succeed(['keys'])).output).toMatch(/bounded .* team-a-\*:readwrite,things; from 127\.0\.0\.0\/8,::1; 50 a minute; 3 items a day\n/);
+    expect((await cli.succeed(['keys'])).output).toMatch(
+      /bounded .* team-a-\*:readwrite,things; from 127\.0\.0\.0\/8,::1; 50 a minute; 3 items a day\n/,
+    );
     const writer = new ApiClient({ baseUrl: server.baseUrl, adminKey: environment.QUIVER_API_KEY });
     dataOf(await writer.post('/v1/collections/team-a-1/upsert', { external_id: 'a', vector: [1] }));
-    expect((await cli.succeed(['keys', 'usage', String(id)])).messages).toMatch(/\nstored of its quota: 1 item, which counts anew at \d{4}-\d\d-\d\dT00:00:00\.000Z\n$/);
+    expect((await cli.succeed(['keys', 'usage', String(id)])).messages).toMatch(
+      /\nstored of its quota: 1 item, which counts anew at \d{4}-\d\d-\d\dT00:00:00\.000Z\n$/,
+    );
     expect((await cli.run(['delete', 'things', 'x'], { environment })).code).toBe(6);
     // What is left out stays.
-    expect((await cli.succeed(['keys', 'set', String(id), '--quota-bytes', '1000000', '--rate', 'default', '--networks', 'all', '--name', 'limited'])).messages).toBe(
-      `key ${id} "limited" (readonly): team-a-*:readwrite,things; 3 items and 977 KiB a day\n`,
+    expect(
+      (
+        await cli.succeed([
+          'keys',
+          'set',
+          String(id),
+          '--quota-bytes',
+          '1000000',
+          '--rate',
+          'default',
+          '--networks',
+          'all',
+          '--name',
+          'limited',
+        ])
+      ).messages,
+    ).toBe(`key ${id} "limited" (readonly): team-a-*:readwrite,things; 3 items and 977 KiB a day\n`);
+    expect(
+      (
+        await cli.succeed([
+          'keys',
+          'set',
+          String(id),
+          '--quota-items',
+          'any',
+          '--collections',
+          '*',
+          '--role',
+          'readwrite',
+          '--days',
+          'never',
+        ])
+      ).messages,
+    ).toBe(`key ${id} "limited" (readwrite): 977 KiB a day\n`);
+    expect((await cli.succeed(['keys', 'set', String(id), '--no-quota'])).messages).toBe(
+      `key ${id} "limited" (readwrite): no limits\n`,
     );
-    expect((await cli.succeed(['keys', 'set', String(id), '--quota-items', 'any', '--collections', '*', '--role', 'readwrite', '--days', 'never'])).messages).toBe(
-      `key ${id} "limited" (readwrite): 977 KiB a day\n`,
-    );
-    expect((await cli.succeed(['keys', 'set', String(id), '--no-quota'])).messages).toBe(`key ${id} "limited" (readwrite): no limits\n`);
-    expect((await keys()).find((one) => one.id === id)).toMatchObject({ collections: null, allowed_networks: null, rate_limit_per_minute: null, quota: null, expires_at: null });
-    for (const wrong of [[], ['--rate', 'x'], ['--collections', 'a:owner'], ['--collections', ','], ['--quota-items', '0'], ['--quota-period', 'week']]) {
+    expect((await keys()).find((one) => one.id === id)).toMatchObject({
+      collections: null,
+      allowed_networks: null,
+      rate_limit_per_minute: null,
+      quota: null,
+      expires_at: null,
+    });
+    for (const wrong of [
+      [],
+      ['--rate', 'x'],
+      ['--collections', 'a:owner'],
+      ['--collections', ','],
+      ['--quota-items', '0'],
+      ['--quota-period', 'week'],
+    ]) {
       expect(await cli.run(['keys', 'set', String(id), ...wrong])).toMatchObject({ code: 2 });
     }
     expect(await cli.run(['keys', 'set', String(id), '--networks', 'nowhere'])).toMatchObject({ code: 1 });
-    expect(await cli.run(['keys', 'set', '1', '--quota-items', '5'])).toMatchObject({ code: 1, messages: expect.stringContaining('cannot have a quota') });
+    expect(await cli.run(['keys', 'set', '1', '--quota-items', '5'])).toMatchObject({
+      code: 1,
+      messages: expect.stringContaining('cannot have a quota'),
+    });
     await cli.succeed(['keys', 'delete', String(id)]);
     await cli.succeed(['delete', 'team-a-1', '--yes']);
   });
@@ -189,31 +323,67 @@ describe('quiver', () => {
     const id = made.output.trim();
     expect(id).toMatch(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/);
     expect(made.messages).toContain('3 items');
-    expect((await cli.succeed(['backup', 'list'])).output).toMatch(new RegExp(`^id +state.*\n${id} +done +.* things\n$`));
+    expect((await cli.succeed(['backup', 'list'])).output).toMatch(
+      new RegExp(`^id +state.*\n${id} +done +.* things\n$`),
+    );
     expect((await cli.succeed(['backup', 'verify', id])).messages).toContain(`backup ${id} is whole`);
-    expect(await cli.run(['restore', id])).toMatchObject({ code: 1, messages: expect.stringContaining('already exists') });
-    expect((await cli.succeed(['restore', id, 'things', '--rename', 'things=before', '--shards', '2'])).messages).toContain('restored: before');
-    expect(JSON.parse((await cli.succeed(['collections', 'before', '--json'])).output)).toMatchObject({ shards: 2, vector_count: 3, description: 'some things' });
-    const [there, here] = await Promise.all(['before', 'things'].map(async (name) => cli.succeed(['export', name, '--to', '-'])));
+    expect(await cli.run(['restore', id])).toMatchObject({
+      code: 1,
+      messages: expect.stringContaining('already exists'),
+    });
+    expect(
+      (await cli.succeed(['restore', id, 'things', '--rename', 'things=before', '--shards', '2'])).messages,
+    ).toContain('restored: before');
+    expect(JSON.parse((await cli.succeed(['collections', 'before', '--json'])).output)).toMatchObject({
+      shards: 2,
+      vector_count: 3,
+      description: 'some things',
+    });
+    const [there, here] = await Promise.all(
+      ['before', 'things'].map(async (name) => cli.succeed(['export', name, '--to', '-'])),
+    );
     expect(there.output).toBe(here.output);
     expect(here.output.trim().split('\n')).toHaveLength(3);
     await cli.succeed(['delete', 'before', '--yes']);
     await cli.succeed(['backup', 'delete', id]);
-    await eventually('the backup is gone', async () => (await server.data('GET', '/v1/admin/backups')).backups.length === 0);
+    await eventually(
+      'the backup is gone',
+      async () => (await server.data('GET', '/v1/admin/backups')).backups.length === 0,
+    );
     expect(await cli.run(['backup', 'verify', id])).toMatchObject({ code: 5, messages: expect.stringContaining(id) });
     expect(await cli.run(['restore', id])).toMatchObject({ code: 5 });
   });
 
   test('measures searches', async () => {
-    const { output } = await cli.succeed(['bench', 'things', '--seconds', '0.2', '--connections', '2', '-k', '2', '--json']);
-    expect(JSON.parse(output)).toMatchObject({ collection: 'things', recall: 1, searches: expect.any(Number), p99_ms: expect.any(Number) });
+    const { output } = await cli.succeed([
+      'bench',
+      'things',
+      '--seconds',
+      '0.2',
+      '--connections',
+      '2',
+      '-k',
+      '2',
+      '--json',
+    ]);
+    expect(JSON.parse(output)).toMatchObject({
+      collection: 'things',
+      recall: 1,
+      searches: expect.any(Number),
+      p99_ms: expect.any(Number),
+    });
   });
 
   test('keeps profiles that only their owner can read, with a key from standard input', async () => {
     const environment = { QUIVER_URL: '', QUIVER_API_KEY: '' };
-    await cli.succeed(['profile', 'set', 'here', '--url', server.baseUrl, '--key'], { input: `${server.apiKey}\n`, environment });
+    await cli.succeed(['profile', 'set', 'here', '--url', server.baseUrl, '--key'], {
+      input: `${server.apiKey}\n`,
+      environment,
+    });
     expect(statSync(cli.path('.config/quiver/profiles.json')).mode & 0o777).toBe(0o600);
-    expect((await cli.succeed(['profile', 'list'], { environment })).output).toContain(`*  here  ${server.baseUrl}  yes`);
+    expect((await cli.succeed(['profile', 'list'], { environment })).output).toContain(
+      `*  here  ${server.baseUrl}  yes`,
+    );
     await cli.succeed(['collections'], { environment });
     expect(await cli.run(['collections', '--url', server.baseUrl], { environment })).toMatchObject({ code: 6 });
   });

@@ -6,13 +6,20 @@ import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
 import { storeBinding } from '../../node/engine/kv/store-binding';
 import { StoreBudget } from '../../node/engine/kv/store-budget';
 
-/** What RocksDB has in its own files of keys that were removed, once all files were rewritten; and how a rewrite ends early. */
+/**
+ * What RocksDB has in its own files of keys that were removed, once all files were rewritten; and how a rewrite ends
+ * early.
+ */
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'quiver-compacted-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const put = (key: string, value: string): KeyValueChange => ({ type: 'put', key: Buffer.from(key), value: Buffer.from(value) });
+const put = (key: string, value: string): KeyValueChange => ({
+  type: 'put',
+  key: Buffer.from(key),
+  value: Buffer.from(value),
+});
 const remove = (key: string): KeyValueChange => ({ type: 'delete', key: Buffer.from(key) });
 
 function filesWith(needle: string): string[] {
@@ -59,7 +66,8 @@ test('a store that is closed does not wait for the end of a rewrite', async () =
 test('no rewrite begins once they were ended, and everything else goes on', async () => {
   const binding = storeBinding();
   const database = await binding.open(new StoreBudget().handle, folder, false, false);
-  const values = async (): Promise<string> => Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')], null)).bytes).toString();
+  const values = async (): Promise<string> =>
+    Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')], null)).bytes).toString();
   await binding.write(database, [Buffer.from('a'), Buffer.from('1')], true);
   await binding.compact(database);
   binding.endRewrites(database);
@@ -73,8 +81,11 @@ test('rewrites that keep every thread of the pool are ended, too', async () => {
   const binding = storeBinding();
   const budget = new StoreBudget().handle;
   const value = Buffer.alloc(1 << 20, 'x');
-  const databases = await Promise.all(Array.from({ length: REWRITES }, (_, i) => binding.open(budget, join(folder, String(i)), false, false)));
-  for (const database of databases) for (let i = 0; i < 8; i += 1) await binding.write(database, [Buffer.from(String(i)), value], true);
+  const databases = await Promise.all(
+    Array.from({ length: REWRITES }, (_, i) => binding.open(budget, join(folder, String(i)), false, false)),
+  );
+  for (const database of databases)
+    for (let i = 0; i < 8; i += 1) await binding.write(database, [Buffer.from(String(i)), value], true);
   const ends = databases.map((database) =>
     binding.compact(database).then(
       () => 'whole',

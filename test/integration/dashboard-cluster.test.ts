@@ -9,11 +9,15 @@ const SEEN_WITHIN_MS = 5000;
 const BUSY_MACHINE_MS = 10_000;
 
 test('through a coordinator: nodes, shards and a drain as they are, and a node that is killed within seconds', async () => {
-  const [cluster, browser] = await Promise.all([ClusterProcesses.start({ nodes: 3, coordinators: 1 }), DashboardBrowser.launch()]);
+  const [cluster, browser] = await Promise.all([
+    ClusterProcesses.start({ nodes: 3, coordinators: 1 }),
+    DashboardBrowser.launch(),
+  ]);
   try {
     await cluster.data('POST', '/v1/collections', { name: 'spread', dim: 8, shards: 2, replicas: 2 });
     const { page, misdeeds } = await browser.signedIn(cluster.baseUrl(), API_KEY);
-    const node = (id: string) => page.getByRole('region', { name: 'Cluster' }).getByRole('listitem').filter({ hasText: id });
+    const node = (id: string) =>
+      page.getByRole('region', { name: 'Cluster' }).getByRole('listitem').filter({ hasText: id });
     await page.getByText('3 nodes · 1 coordinator · 2 shards').waitFor();
     await page.getByRole('row').filter({ hasText: 'spread' }).nth(1).getByText('leads').waitFor();
     await page.getByRole('button', { name: 'Drain node-0' }).click();
@@ -32,7 +36,9 @@ test('through a coordinator: nodes, shards and a drain as they are, and a node t
     const from = performance.now();
     await node('node-2').getByText('down', { exact: true }).waitFor();
     const seenAfterMs = performance.now() - from;
-    process.stderr.write(`a killed node was seen after ${Math.round(seenAfterMs)} ms (promised on an idle machine: ${SEEN_WITHIN_MS})\n`);
+    process.stderr.write(
+      `a killed node was seen after ${Math.round(seenAfterMs)} ms (promised on an idle machine: ${SEEN_WITHIN_MS})\n`,
+    );
     expect(seenAfterMs).toBeLessThan(SEEN_WITHIN_MS + BUSY_MACHINE_MS);
     expect(misdeeds).toMatchObject({ violations: [], errors: [], strangers: [] });
   } finally {

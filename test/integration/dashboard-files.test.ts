@@ -41,7 +41,11 @@ describe('the files of the dashboard', () => {
   test.each(['/ui', '/ui/', '/ui?a=1'])('%s is the page, asked for anew each time', async (path) => {
     const answer = await get(path);
     expect(answer).toMatchObject({ httpStatus: 200, text: PAGE });
-    expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', 'content-length': String(PAGE.length) });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-length': String(PAGE.length),
+    });
     const again = await get(path, { 'if-none-match': `"other", ${answer.headers.etag}` });
     expect(again).toMatchObject({ httpStatus: 304, text: '' });
     expect(again.headers.etag).toBe(answer.headers.etag);
@@ -53,7 +57,12 @@ describe('the files of the dashboard', () => {
       expect(headers['content-security-policy']).toBe(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
       );
-      expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY', 'cross-origin-resource-policy': 'same-origin' });
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'x-frame-options': 'DENY',
+        'cross-origin-resource-policy': 'same-origin',
+      });
       expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
   });
@@ -62,9 +71,14 @@ describe('the files of the dashboard', () => {
     const path = '/ui/assets/main-1a2b.js';
     const plain = await get(path);
     expect(plain.text).toBe(SCRIPT);
-    expect(plain.headers).toMatchObject({ 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' });
+    expect(plain.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+    });
     expect(plain.headers['content-encoding']).toBeUndefined();
-    const codingOf = async (accepted: string): Promise<unknown> => (await get(path, { 'accept-encoding': accepted })).headers['content-encoding'];
+    const codingOf = async (accepted: string): Promise<unknown> =>
+      (await get(path, { 'accept-encoding': accepted })).headers['content-encoding'];
     expect(await codingOf('gzip, deflate, br')).toBe('br');
     expect(await codingOf('gzip;q=0.5, br;q=0')).toBe('gzip');
     expect(await codingOf('identity')).toBeUndefined();
@@ -86,7 +100,11 @@ describe('the files of the dashboard', () => {
       '/ui/assets/main-1a2b.js.br',
     ]) {
       const answer = await get(path);
-      expect([path, answer.httpStatus, answer.headers['content-type']]).toEqual([path, 404, 'text/plain; charset=utf-8']);
+      expect([path, answer.httpStatus, answer.headers['content-type']]).toEqual([
+        path,
+        404,
+        'text/plain; charset=utf-8',
+      ]);
       expect(answer.text).not.toContain('secret\n');
     }
   });
@@ -120,7 +138,10 @@ describe('the files of the dashboard', () => {
     const caller = new ApiClient({ ...server, http2: door.caller });
     expect(await caller.get('/ui', { key: null })).toMatchObject({ httpStatus: 200, text: PAGE });
     const { etag } = (await caller.get('/ui', { key: null })).headers;
-    expect(await caller.get('/ui', { key: null, headers: { 'if-none-match': String(etag) } })).toMatchObject({ httpStatus: 304, text: '' });
+    expect(await caller.get('/ui', { key: null, headers: { 'if-none-match': String(etag) } })).toMatchObject({
+      httpStatus: 304,
+      text: '',
+    });
     await door.close();
   });
 
@@ -128,7 +149,10 @@ describe('the files of the dashboard', () => {
     const later = join(folder, 'later');
     const waiting = await startPlainServer({}, { dashboardFolder: later });
     const client = new ApiClient(waiting);
-    expect(await client.get('/ui', { key: null })).toMatchObject({ httpStatus: 503, text: expect.stringContaining('npm run setup') });
+    expect(await client.get('/ui', { key: null })).toMatchObject({
+      httpStatus: 503,
+      text: expect.stringContaining('npm run setup'),
+    });
     mkdirSync(later);
     writeFileSync(join(later, 'index.html'), PAGE);
     expect(await client.get('/ui', { key: null })).toMatchObject({ httpStatus: 200, text: PAGE });

@@ -14,10 +14,16 @@ beforeAll(async () => {
   const launching = DashboardBrowser.launch();
   issuer.addKey('one', 'ES256');
   await issuer.start();
-  server = new EmbeddedProcess({ environment: { JWT_ISSUER: issuer.url, JWT_AUDIENCE: issuer.audience, JWT_COLLECTIONS_CLAIM: 'collections' } });
+  server = new EmbeddedProcess({
+    environment: { JWT_ISSUER: issuer.url, JWT_AUDIENCE: issuer.audience, JWT_COLLECTIONS_CLAIM: 'collections' },
+  });
   await server.start();
   for (const name of ['team-notes', 'secret']) await server.data('POST', '/v1/collections', { name, dim: 8 });
-  await server.data('POST', '/v1/collections/team-notes/upsert', { external_id: 'a', text: 'A river in spring', metadata: { topic: 'rivers' } });
+  await server.data('POST', '/v1/collections/team-notes/upsert', {
+    external_id: 'a',
+    text: 'A river in spring',
+    metadata: { topic: 'rivers' },
+  });
   browser = await launching;
 });
 
@@ -42,7 +48,8 @@ async function onSignIn(use: (page: Page, signIn: (secret: string) => Promise<vo
 }
 
 const signedIn = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Pages' }).waitFor();
-const tokenOf = (sub: string, role: string, collections: string[], more: object = {}): string => issuer.token({ sub, role, collections, ...more });
+const tokenOf = (sub: string, role: string, collections: string[], more: object = {}): string =>
+  issuer.token({ sub, role, collections, ...more });
 
 test('an operator signs in by a token, and may do everything, keys too', () =>
   onSignIn(async (page, signIn) => {
@@ -83,8 +90,13 @@ test('a writer uploads by a token', () =>
     await signIn(tokenOf('walt', 'readwrite', ['team-*']));
     await signedIn(page);
     await goTo(page, '#/collections/team-notes/upload');
-    await page.locator('input[type=file]').setInputFiles({ name: 'by-token.txt', mimeType: 'text/plain', buffer: Buffer.from('Snow melts in the hills.') });
-    await eventually('it is stored', async () => (await server.data('GET', '/v1/collections/team-notes')).vector_count === 2);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'by-token.txt', mimeType: 'text/plain', buffer: Buffer.from('Snow melts in the hills.') });
+    await eventually(
+      'it is stored',
+      async () => (await server.data('GET', '/v1/collections/team-notes')).vector_count === 2,
+    );
   }));
 
 test('what is wrong with a token is told, and nobody is signed in', () =>
@@ -98,7 +110,9 @@ test('what is wrong with a token is told, and nobody is signed in', () =>
     const past = Math.floor(Date.now() / 1000) - 600;
     expect(await refusal(tokenOf('olga', 'admin', ['*'], { exp: past }))).toMatch(/expired/);
     expect(await refusal(tokenOf('olga', 'admin', ['*'], { aud: 'another' }))).toMatch(/audience|aud/);
-    expect(await refusal(issuer.forged({ alg: 'none' }, { sub: 'olga', role: 'admin' }))).toMatch(/invalid bearer token/);
+    expect(await refusal(issuer.forged({ alg: 'none' }, { sub: 'olga', role: 'admin' }))).toMatch(
+      /invalid bearer token/,
+    );
     expect(await refusal(tokenOf('nobody', 'stranger', ['*']))).toMatch(/gives no role/);
     expect(await seriousFindings(page)).toEqual([]);
     expect(await page.evaluate('sessionStorage.length')).toBe(0);

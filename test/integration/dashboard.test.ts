@@ -12,17 +12,42 @@ const server = new EmbeddedProcess();
 let browser: DashboardBrowser;
 
 const TOPICS: Record<string, string[]> = {
-  rivers: ['The Danube floods in spring when the snow melts', 'A river delta is made of silt and sand', 'Salmon climb the rapids of northern rivers', 'Dams tame floods and make power'],
-  cities: ['Old cities have narrow streets and markets', 'Trams return to many European cities', 'A city without trees is hot in summer', 'Venice stands on wooden piles'],
-  stars: ['A red giant is a star near its end', 'Neutron stars spin many times a second', 'Sailors found their way by the stars', 'The Sun is a star of middle age'],
+  rivers: [
+    'The Danube floods in spring when the snow melts',
+    'A river delta is made of silt and sand',
+    'Salmon climb the rapids of northern rivers',
+    'Dams tame floods and make power',
+  ],
+  cities: [
+    'Old cities have narrow streets and markets',
+    'Trams return to many European cities',
+    'A city without trees is hot in summer',
+    'Venice stands on wooden piles',
+  ],
+  stars: [
+    'A red giant is a star near its end',
+    'Neutron stars spin many times a second',
+    'Sailors found their way by the stars',
+    'The Sun is a star of middle age',
+  ],
 };
 
 beforeAll(async () => {
   const launching = DashboardBrowser.launch();
   await server.start();
   await server.data('POST', '/v1/collections', { name: 'notes', dim: 64, description: HOSTILE });
-  const items = Object.entries(TOPICS).flatMap(([topic, texts]) => texts.map((text, i) => ({ external_id: `${topic}-${i}`, text, metadata: { topic, year: 1990 + 3 * i + topic.length } })));
-  const hostile = { external_id: HOSTILE, text: `A text with ${HOSTILE} in it`, metadata: { topic: HOSTILE_TAG, [HOSTILE]: HOSTILE, year: 2020 } };
+  const items = Object.entries(TOPICS).flatMap(([topic, texts]) =>
+    texts.map((text, i) => ({
+      external_id: `${topic}-${i}`,
+      text,
+      metadata: { topic, year: 1990 + 3 * i + topic.length },
+    })),
+  );
+  const hostile = {
+    external_id: HOSTILE,
+    text: `A text with ${HOSTILE} in it`,
+    metadata: { topic: HOSTILE_TAG, [HOSTILE]: HOSTILE, year: 2020 },
+  };
   await server.data('POST', '/v1/collections/notes/bulk_upsert', { items: [...items, hostile] });
   browser = await launching;
 });
@@ -33,7 +58,11 @@ afterAll(async () => {
 });
 
 /** A page that is signed in as admin, closed when `use` is done; it may have done nothing that it must not do. */
-async function onPage(hash: string, use: (page: Page) => Promise<void>, options: { key?: string; width?: number; dark?: boolean } = {}): Promise<void> {
+async function onPage(
+  hash: string,
+  use: (page: Page) => Promise<void>,
+  options: { key?: string; width?: number; dark?: boolean } = {},
+): Promise<void> {
   const { key = server.apiKey, width = 1280, dark = false } = options;
   const { page, misdeeds } = await browser.signedIn(server.baseUrl, key, {
     viewport: { width, height: 860 },
@@ -99,7 +128,9 @@ describe('the dashboard', () => {
         await page.getByRole('link', { name: 'Browse' }).waitFor();
         expect(await page.getByRole('link', { name: 'Upload' }).count()).toBe(mayWrite ? 1 : 0);
         await goTo(page, '#/keys');
-        await page.getByRole('heading', { level: 1, name: isAdmin ? 'Keys & operations' : 'There is nothing here' }).waitFor();
+        await page
+          .getByRole('heading', { level: 1, name: isAdmin ? 'Keys & operations' : 'There is nothing here' })
+          .waitFor();
       },
       { key },
     );
@@ -112,13 +143,18 @@ describe('the dashboard', () => {
       await dialog.getByLabel('Name').fill('made-here');
       await dialog.getByLabel('Dimension').fill('768');
       await dialog.getByLabel('Vectors you expect').fill('1000000');
-      await expect(dialog.getByText(/About .* of memory/).innerText()).resolves.toMatch(/1\.1 GB of memory and 6\.4 GB on disk/);
+      await expect(dialog.getByText(/About .* of memory/).innerText()).resolves.toMatch(
+        /1\.1 GB of memory and 6\.4 GB on disk/,
+      );
       await dialog.getByRole('button', { name: 'Create collection' }).click();
       await page.getByRole('heading', { level: 1, name: 'made-here' }).waitFor();
       await page.getByRole('link', { name: 'Settings' }).click();
       await page.getByLabel('Description').fill('For a test');
       await page.getByRole('button', { name: 'Save description' }).click();
-      await eventually('it is described', async () => (await server.data('GET', '/v1/collections/made-here')).description === 'For a test');
+      await eventually(
+        'it is described',
+        async () => (await server.data('GET', '/v1/collections/made-here')).description === 'For a test',
+      );
       await page.getByRole('button', { name: 'Delete collection' }).click();
       const sure = page.getByRole('button', { name: 'Delete for good' });
       expect(await sure.isDisabled()).toBe(true);
@@ -160,10 +196,15 @@ describe('search', () => {
     onPage('#/collections/notes/search?mode=hybrid&q=stars', async (page) => {
       const hits = card(page, 'Hits').getByRole('listitem');
       await hits.first().waitFor();
-      expect(await hits.first().innerText()).toMatch(/Meaning\s*rank \d+ · score [\d.]+\s*Keywords\s*rank \d+ · score [\d.]+/);
+      expect(await hits.first().innerText()).toMatch(
+        /Meaning\s*rank \d+ · score [\d.]+\s*Keywords\s*rank \d+ · score [\d.]+/,
+      );
       await page.getByRole('slider').focus();
       await page.keyboard.press('Home');
-      await eventually('keywords alone are asked', async () => page.url().includes('alpha=0') && (await hits.first().innerText()).includes('not in this list'));
+      await eventually(
+        'keywords alone are asked',
+        async () => page.url().includes('alpha=0') && (await hits.first().innerText()).includes('not in this list'),
+      );
     }));
 
   test('shows the exact answer beside the calibrated one, with recall and both times', () =>
@@ -252,12 +293,25 @@ describe('browsing', () => {
       await page.getByLabel('Metadata, as JSON').fill('{ "topic": "cities", "year": 1234 }');
       await page.getByRole('button', { name: 'Save metadata' }).click();
       await eventually('it is stored', async () => (await stored()).data?.metadata.year === 1234);
-      expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 }, version: expect.any(Number) });
+      expect((await stored()).data).toEqual({
+        ...before,
+        metadata: { topic: 'cities', year: 1234 },
+        version: expect.any(Number),
+      });
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await eventually('it is deleted', async () => (await stored()).error?.code === 404);
-      await page.getByRole('status').getByText('Deleted cities-0.').locator('..').getByRole('button', { name: 'Undo' }).click();
+      await page
+        .getByRole('status')
+        .getByText('Deleted cities-0.')
+        .locator('..')
+        .getByRole('button', { name: 'Undo' })
+        .click();
       await eventually('it is back', async () => (await stored()).status === 'success');
-      expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 }, version: expect.any(Number) });
+      expect((await stored()).data).toEqual({
+        ...before,
+        metadata: { topic: 'cities', year: 1234 },
+        version: expect.any(Number),
+      });
     }));
 });
 
@@ -326,7 +380,8 @@ describe('keys', () => {
       await dialog.getByRole('button', { name: 'Create key' }).click();
       const secret = page.locator('[data-secret]');
       const first = (await secret.innerText()).trim();
-      const asks = async (key: string) => (await server.call('GET', '/v1/collections', undefined, { 'x-api-key': key })).status;
+      const asks = async (key: string) =>
+        (await server.call('GET', '/v1/collections', undefined, { 'x-api-key': key })).status;
       expect(await asks(first)).toBe('success');
       await page.getByRole('cell', { name: 'films, team-*: readwrite' }).waitFor({ state: 'attached' });
       await page.getByRole('button', { name: 'Done' }).click();
@@ -340,13 +395,18 @@ describe('keys', () => {
       await eventually('it is refused', async () => (await asks(second)) === 'error');
       await page.getByRole('button', { name: `Delete ${HOSTILE}` }).click();
       await page.getByRole('button', { name: 'Delete key' }).click();
-      await eventually('it is gone', async () => !(await server.data('GET', '/v1/admin/keys')).keys.some(({ name }: { name: string }) => name === HOSTILE));
+      await eventually(
+        'it is gone',
+        async () =>
+          !(await server.data('GET', '/v1/admin/keys')).keys.some(({ name }: { name: string }) => name === HOSTILE),
+      );
       await page.getByRole('list', { name: 'Requests by endpoint' }).waitFor();
     }));
 
   test('show their limits, which are set when they are made, and changed', () =>
     onPage('#/keys', async (page) => {
-      const own = async () => (await server.data('GET', '/v1/admin/keys')).keys.find(({ name }: { name: string }) => name === 'importer');
+      const own = async () =>
+        (await server.data('GET', '/v1/admin/keys')).keys.find(({ name }: { name: string }) => name === 'importer');
       await page.getByRole('button', { name: 'New key' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Name').fill('importer');
@@ -359,12 +419,26 @@ describe('keys', () => {
       await dialog.getByRole('button', { name: 'Create key' }).click();
       const key = (await page.locator('[data-secret]').innerText()).trim();
       await page.getByRole('button', { name: 'Done' }).click();
-      await page.getByRole('cell', { name: '600 requests a minute; from 127.0.0.0/8; 1,000 items a day', exact: true }).waitFor({ state: 'attached' });
-      await server.call('POST', '/v1/collections/notes/upsert', { external_id: 'one-more', text: 'A text of the importer' }, { 'x-api-key': key });
+      await page
+        .getByRole('cell', { name: '600 requests a minute; from 127.0.0.0/8; 1,000 items a day', exact: true })
+        .waitFor({ state: 'attached' });
+      await server.call(
+        'POST',
+        '/v1/collections/notes/upsert',
+        { external_id: 'one-more', text: 'A text of the importer' },
+        { 'x-api-key': key },
+      );
 
       await page.getByRole('button', { name: 'Limits of importer' }).click();
       await dialog.getByText('Written of it: 1 item. Counts anew:').waitFor();
-      for (const [label, value] of Object.entries({ Networks: '127.0.0.0/8', 'Requests a minute': '600', Items: '1000', Bytes: '', Counted: 'day', Collections: '' })) {
+      for (const [label, value] of Object.entries({
+        Networks: '127.0.0.0/8',
+        'Requests a minute': '600',
+        Items: '1000',
+        Bytes: '',
+        Counted: 'day',
+        Collections: '',
+      })) {
         expect([label, await dialog.getByLabel(label).inputValue()]).toEqual([label, value]);
       }
       expect(await seriousFindings(page)).toEqual([]);
@@ -382,7 +456,9 @@ describe('keys', () => {
       await dialog.getByLabel('Expires').selectOption('in some days');
       await dialog.getByLabel('Days from now').fill('3');
       await dialog.getByRole('button', { name: 'Change limits' }).click();
-      await page.getByRole('cell', { name: '1,000 items and 5.0 MB in all', exact: true }).waitFor({ state: 'attached' });
+      await page
+        .getByRole('cell', { name: '1,000 items and 5.0 MB in all', exact: true })
+        .waitFor({ state: 'attached' });
       expect(await own()).toMatchObject({
         role: 'readwrite',
         collections: [
@@ -406,7 +482,11 @@ describe('keys', () => {
       // The key of the deployment has a rate, and no other limit.
       await page.getByRole('button', { name: 'Limits of default' }).click();
       await dialog.getByLabel('Requests a minute').waitFor();
-      expect([await dialog.getByLabel('Networks').count(), await dialog.getByLabel('Items').count(), await dialog.getByLabel('Expires').count()]).toEqual([0, 0, 0]);
+      expect([
+        await dialog.getByLabel('Networks').count(),
+        await dialog.getByLabel('Items').count(),
+        await dialog.getByLabel('Expires').count(),
+      ]).toEqual([0, 0, 0]);
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       await server.data('DELETE', `/v1/admin/keys/${(await own()).id}`);
       await server.data('DELETE', '/v1/collections/notes/delete/one-more');
@@ -452,7 +532,8 @@ describe('the map', () => {
       const at = (x: number, y: number) => [box.x + x * box.width, box.y + y * box.height] as const;
       await page.mouse.move(...at(0.02, 0.02));
       await page.mouse.down();
-      for (const corner of [at(0.98, 0.02), at(0.98, 0.98), at(0.02, 0.98)]) await page.mouse.move(...corner, { steps: 4 });
+      for (const corner of [at(0.98, 0.02), at(0.98, 0.98), at(0.02, 0.98)])
+        await page.mouse.move(...corner, { steps: 4 });
       await page.mouse.up();
       const { vector_count: all } = await server.data('GET', '/v1/collections/notes');
       await page.getByText(`${all} items selected`).waitFor();
@@ -487,7 +568,9 @@ describe('the map', () => {
         };
       })()`);
       const byGraphicsProcessor = await painted();
-      expect(await page.evaluate(`document.querySelector('canvas.map-canvas').getContext('webgl2') !== null`)).toBe(true);
+      expect(await page.evaluate(`document.querySelector('canvas.map-canvas').getContext('webgl2') !== null`)).toBe(
+        true,
+      );
       expect(plain).toBeGreaterThan(300);
       expect(byGraphicsProcessor / plain).toBeGreaterThan(0.7);
       expect(byGraphicsProcessor / plain).toBeLessThan(1.4);
@@ -498,8 +581,15 @@ describe('the map', () => {
     for (let from = 0; from < 50_000; from += 1000) {
       const items = Array.from({ length: 1000 }, (_, i) => {
         const row = from + i;
-        const vector = Float32Array.from({ length: 8 }, (_, at) => Math.sin(row * (at + 1) * 0.37) + (row % 7) * Math.cos(at + (row % 7)));
-        return { external_id: `p-${row}`, vector: Buffer.from(vector.buffer).toString('base64'), metadata: { kind: `kind ${row % 7}` } };
+        const vector = Float32Array.from(
+          { length: 8 },
+          (_, at) => Math.sin(row * (at + 1) * 0.37) + (row % 7) * Math.cos(at + (row % 7)),
+        );
+        return {
+          external_id: `p-${row}`,
+          vector: Buffer.from(vector.buffer).toString('base64'),
+          metadata: { kind: `kind ${row % 7}` },
+        };
       });
       await server.data('POST', '/v1/collections/many/bulk_upsert', { items });
     }
@@ -582,7 +672,11 @@ describe('for everybody', () => {
   test('what is stored is shown as it is, and never run', () =>
     onPage('#/', async (page) => {
       await page.getByText(HOSTILE).first().waitFor();
-      for (const hash of [PAGES.browse, `#/collections/notes/search?mode=hybrid&q=${encodeURIComponent(HOSTILE)}`, PAGES.map]) {
+      for (const hash of [
+        PAGES.browse,
+        `#/collections/notes/search?mode=hybrid&q=${encodeURIComponent(HOSTILE)}`,
+        PAGES.map,
+      ]) {
         await goTo(page, hash);
         await settled(page);
       }
@@ -619,7 +713,9 @@ describe('for everybody', () => {
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let presses = 0; presses < 60; presses++) {
       await page.keyboard.press('Tab');
-      const focused = await page.evaluate<string>(`document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? ''`);
+      const focused = await page.evaluate<string>(
+        `document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? ''`,
+      );
       if (focused.startsWith(name)) return;
     }
     throw new Error(`Tab does not lead to ${name}`);

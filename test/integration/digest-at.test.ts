@@ -11,7 +11,16 @@ const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } as const;
 const ENTRIES = 60;
 const HOW = { withinMs: 10_000, pace: new Pace(1e9), stop: new AbortController().signal };
 const log = Array.from({ length: ENTRIES }, (_, i) =>
-  writeEntry({ epoch: 1, sequence: i + 1 }, [{ type: 'upsert', externalId: `id${i % 7}`, vector: Float32Array.of(i, 1), stamp: i + 1, metadata: JSON.stringify({ i }), text: undefined }]),
+  writeEntry({ epoch: 1, sequence: i + 1 }, [
+    {
+      type: 'upsert',
+      externalId: `id${i % 7}`,
+      vector: Float32Array.of(i, 1),
+      stamp: i + 1,
+      metadata: JSON.stringify({ i }),
+      text: undefined,
+    },
+  ]),
 );
 
 let root: string;

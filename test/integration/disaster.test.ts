@@ -16,32 +16,49 @@ function commandsOf(title: string): string {
 /** The steps are for machines with curl; a bare one may have none. */
 const stepsTest = spawnSync('curl', ['--version']).status === 0 ? test : test.skip;
 
-stepsTest('etcd and all nodes are lost: the steps in docs/operations.md bring everything back from a bucket alone', async () => {
-  const store = await TinyS3.start();
-  const environment = { BACKUP_TARGET: 's3://backups/quiver', BACKUP_S3_ENDPOINT: store.endpoint, BACKUP_S3_ACCESS_KEY_ID: S3_KEY.id, BACKUP_S3_SECRET_ACCESS_KEY: S3_KEY.secret };
-  let cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, environment });
-  try {
-    const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
-    await call('POST', '/v1/collections', { name: 'books', dim: 2, shards: 2, replicas: 2 });
-    await call('POST', '/v1/collections', { name: 'films', dim: 2 });
-    const items = Array.from({ length: 300 }, (_, n) => ({ external_id: `id-${n}`, vector: [n, 1], metadata: { n } }));
-    for (const name of ['books', 'films']) await call('POST', `/v1/collections/${name}/bulk_upsert`, { items });
-    await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
-    const before = await call('GET', '/v1/collections/books/export');
-    await takeBackup(call);
-    await cluster.destroy();
+stepsTest(
+  'etcd and all nodes are lost: the steps in docs/operations.md bring everything back from a bucket alone',
+  async () => {
+    const store = await TinyS3.start();
+    const environment = {
+      BACKUP_TARGET: 's3://backups/quiver',
+      BACKUP_S3_ENDPOINT: store.endpoint,
+      BACKUP_S3_ACCESS_KEY_ID: S3_KEY.id,
+      BACKUP_S3_SECRET_ACCESS_KEY: S3_KEY.secret,
+    };
+    let cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, environment });
+    try {
+      const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
+      await call('POST', '/v1/collections', { name: 'books', dim: 2, shards: 2, replicas: 2 });
+      await call('POST', '/v1/collections', { name: 'films', dim: 2 });
+      const items = Array.from({ length: 300 }, (_, n) => ({
+        external_id: `id-${n}`,
+        vector: [n, 1],
+        metadata: { n },
+      }));
+      for (const name of ['books', 'films']) await call('POST', `/v1/collections/${name}/bulk_upsert`, { items });
+      await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
+      const before = await call('GET', '/v1/collections/books/export');
+      await takeBackup(call);
+      await cluster.destroy();
 
-    cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, environment });
-    const { stdout } = await promisify(execFile)('bash', ['-e', '-c', commandsOf('When everything is lost')], { env: { PATH: process.env.PATH, QUIVER: cluster.baseUrl(), API_KEY }, timeout: 90_000 });
-    expect(stdout).toContain('"state":"done"');
-    expect((await call('GET', '/v1/collections/books/export')).vectors).toEqual(before.vectors);
-    expect((await call('GET', '/v1/collections')).collections.map(({ name, vector_count }: any) => [name, vector_count])).toEqual([
-      ['books', 300],
-      ['films', 300],
-    ]);
-    expect((await call('GET', '/v1/admin/keys')).keys.map(({ name }: any) => name)).toEqual(['default', 'reader']);
-  } finally {
-    await cluster.destroy();
-    await store.close();
-  }
-});
+      cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, environment });
+      const { stdout } = await promisify(execFile)('bash', ['-e', '-c', commandsOf('When everything is lost')], {
+        env: { PATH: process.env.PATH, QUIVER: cluster.baseUrl(), API_KEY },
+        timeout: 90_000,
+      });
+      expect(stdout).toContain('"state":"done"');
+      expect((await call('GET', '/v1/collections/books/export')).vectors).toEqual(before.vectors);
+      expect(
+        (await call('GET', '/v1/collections')).collections.map(({ name, vector_count }: any) => [name, vector_count]),
+      ).toEqual([
+        ['books', 300],
+        ['films', 300],
+      ]);
+      expect((await call('GET', '/v1/admin/keys')).keys.map(({ name }: any) => name)).toEqual(['default', 'reader']);
+    } finally {
+      await cluster.destroy();
+      await store.close();
+    }
+  },
+);

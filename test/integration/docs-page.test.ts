@@ -5,7 +5,8 @@ import { findChromium, HeadlessBrowser } from '../support/machines/headless-brow
 /** The explorer at /docs as a person meets it: in a browser, with a key, trying endpoints out. */
 
 const chromium = findChromium();
-if (chromium === null) process.stderr.write('skipped: test/integration/docs-page needs Chromium (Debian: apt-get install chromium)\n');
+if (chromium === null)
+  process.stderr.write('skipped: test/integration/docs-page needs Chromium (Debian: apt-get install chromium)\n');
 const inBrowser = chromium === null ? describe.skip : describe;
 
 inBrowser('the explorer in Chromium', () => {
@@ -34,8 +35,12 @@ inBrowser('the explorer in Chromium', () => {
   }
 
   test('shows every endpoint of the document', async () => {
-    const document = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as { paths: Record<string, object> };
-    const wanted = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    const document = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as {
+      paths: Record<string, object>;
+    };
+    const wanted = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
     await page.until(`document.querySelectorAll('.opblock').length >= ${wanted.length}`);
     const shown = await page.evaluate<string[]>(
       `[...document.querySelectorAll('.opblock')].map((block) => block.querySelector('.opblock-summary-method').innerText + ' ' + block.querySelector('[data-path]').dataset.path)`,
@@ -57,15 +62,21 @@ inBrowser('the explorer in Chromium', () => {
     expect(collections).toHaveLength(1);
 
     await page.click('[id="operations-Collections-get_collections"] .execute');
-    await page.until(`document.querySelector('[id="operations-Collections-get_collections"] .live-responses-table pre').innerText.includes(${JSON.stringify(`"name": "${collections[0].name}"`)})`);
+    await page.until(
+      `document.querySelector('[id="operations-Collections-get_collections"] .live-responses-table pre').innerText.includes(${JSON.stringify(`"name": "${collections[0].name}"`)})`,
+    );
   });
 
   test('keeps no key when the page is left, nor one that an earlier version kept', async () => {
     const kept = `JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])`;
     expect(await page.evaluate(kept)).not.toContain(server.apiKey);
-    await page.evaluate(`localStorage.setItem('authorized', ${JSON.stringify(JSON.stringify({ ApiKey: { value: server.apiKey } }))})`);
+    await page.evaluate(
+      `localStorage.setItem('authorized', ${JSON.stringify(JSON.stringify({ ApiKey: { value: server.apiKey } }))})`,
+    );
     await page.evaluate(`(window.isOld = true, location.reload())`);
-    await page.until(`window.isOld === undefined && document.querySelector('.btn.authorize') !== null && localStorage.getItem('authorized') === null`);
+    await page.until(
+      `window.isOld === undefined && document.querySelector('.btn.authorize') !== null && localStorage.getItem('authorized') === null`,
+    );
     expect(await page.evaluate(kept)).not.toContain(server.apiKey);
     expect(await tryOut('get_collections')).toContain('"code": 401');
   });

@@ -27,7 +27,10 @@ describe('embedding models of a service', () => {
     return service;
   }
   const texts = (from: number, count: number): object => ({
-    items: Array.from({ length: count }, (_, i) => ({ external_id: `t${from + i}`, text: `the cat and dog ${from + i} on a red stone` })),
+    items: Array.from({ length: count }, (_, i) => ({
+      external_id: `t${from + i}`,
+      text: `the cat and dog ${from + i} on a red stone`,
+    })),
   });
 
   test('a collection keeps its model, whatever is configured later', async () => {
@@ -43,11 +46,20 @@ describe('embedding models of a service', () => {
     expect(await before.stop()).toBe(0);
 
     const after = await start({ EMBEDDING_MODEL: second }, before.dataDir);
-    expect((await after.data('GET', '/v1/health')).embedding).toEqual({ configured: second, active: second, fallback_reason: null, dim: expect.any(Number) });
+    expect((await after.data('GET', '/v1/health')).embedding).toEqual({
+      configured: second,
+      active: second,
+      fallback_reason: null,
+      dim: expect.any(Number),
+    });
     expect((await after.data('POST', '/v1/collections/kept/search', question)).results).toEqual(results);
     await after.data('POST', '/v1/collections', { name: 'newer', dim: 32 });
     await after.data('POST', '/v1/collections/newer/bulk_upsert', texts(0, 2));
-    expect((await after.data('GET', '/v1/collections')).collections.map((one: { embedding_model: string }) => one.embedding_model)).toEqual([first, second]);
+    expect(
+      (await after.data('GET', '/v1/collections')).collections.map(
+        (one: { embedding_model: string }) => one.embedding_model,
+      ),
+    ).toEqual([first, second]);
     expect(await after.stop()).toBe(0);
   });
 
@@ -60,13 +72,19 @@ describe('embedding models of a service', () => {
     try {
       await service.start();
       const answer = await service.call('POST', '/v1/collections/orphan/search', { text: 'the cat' });
-      expect(answer).toMatchObject({ status: 'error', data: null, error: { code: 500, message: 'The embedding model "(a file)" can\'t be loaded: there is no such folder' } });
+      expect(answer).toMatchObject({
+        status: 'error',
+        data: null,
+        error: { code: 500, message: 'The embedding model "(a file)" can\'t be loaded: there is no such folder' },
+      });
       expect((await service.call('POST', '/v1/collections/orphan/bulk_upsert', texts(3, 2))).error?.code).toBe(500);
       const vector = Array.from({ length: 32 }, (_, i) => i / 10);
       await service.data('POST', '/v1/collections/orphan/upsert', { external_id: 'v', vector });
       const { results, total_count } = await service.data('POST', '/v1/collections/orphan/search', { vector, k: 1 });
       expect([results[0].external_id, total_count]).toEqual(['v', 4]);
-      expect((await service.data('POST', '/v1/collections/orphan/hybrid_search', { query_text: 'cat', alpha: 0 })).results).toHaveLength(3);
+      expect(
+        (await service.data('POST', '/v1/collections/orphan/hybrid_search', { query_text: 'cat', alpha: 0 })).results,
+      ).toHaveLength(3);
     } finally {
       renameSync(`${first}-away`, first);
     }
@@ -76,7 +94,12 @@ describe('embedding models of a service', () => {
     const model = 'Xenova/all-MiniLM-L6-v2';
     const service = await start({ EMBEDDING_MODEL: model, EMBEDDING_HUB: 'http://127.0.0.1:9' });
     const { embedding } = await service.data('GET', '/v1/health');
-    expect(embedding).toEqual({ configured: model, active: 'builtin', fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached at 127.0.0.1:9`, dim: null });
+    expect(embedding).toEqual({
+      configured: model,
+      active: 'builtin',
+      fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached at 127.0.0.1:9`,
+      dim: null,
+    });
     await service.data('POST', '/v1/collections', { name: 'lexical', dim: 7 });
     await service.data('POST', '/v1/collections/lexical/bulk_upsert', texts(0, 3));
     await service.data('POST', '/v1/collections/lexical/search', { text: 'cat' });
@@ -85,7 +108,10 @@ describe('embedding models of a service', () => {
     // No stack, and a sentence in the closing lines.
     expect(service.output).not.toMatch(/\bat .*\.js:\d+/);
     expect(service.output).toContain(`\nTexts are compared by words, not by meaning. ${embedding.fallback_reason}.\n`);
-    expect(await service.call('POST', '/v1/demo')).toMatchObject({ status: 'success', warnings: [`Texts are compared by words, not by meaning. ${embedding.fallback_reason}.`] });
+    expect(await service.call('POST', '/v1/demo')).toMatchObject({
+      status: 'success',
+      warnings: [`Texts are compared by words, not by meaning. ${embedding.fallback_reason}.`],
+    });
   });
 
   test('a stop while a model is being fetched does not wait for it', async () => {
@@ -118,13 +144,18 @@ describe('embedding models of a service', () => {
     // Leaves running requests a second, and the rest of the stop ten.
     const service = await start({ EMBEDDING_MODEL: slow, SHUTDOWN_TIMEOUT_MS: '11000' });
     await service.data('POST', '/v1/collections', { name: 'busy', dim: 256 });
-    const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `s${i}`, text: `${i} ${'the slow river '.repeat(120)}` }));
+    const items = Array.from({ length: 1000 }, (_, i) => ({
+      external_id: `s${i}`,
+      text: `${i} ${'the slow river '.repeat(120)}`,
+    }));
     const writing = service.call('POST', '/v1/collections/busy/bulk_upsert', { items }).catch(() => null);
     // Queries go first: an answer means that the others have begun.
     await service.data('POST', '/v1/collections/busy/search', { text: 'rain' });
     expect(await service.stop()).toBe(0);
     const answer = await writing;
     await service.start();
-    expect((await service.data('GET', '/v1/collections/busy')).vector_count).toBe(answer?.status === 'success' ? 1000 : 0);
+    expect((await service.data('GET', '/v1/collections/busy')).vector_count).toBe(
+      answer?.status === 'success' ? 1000 : 0,
+    );
   });
 });

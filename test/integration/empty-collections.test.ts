@@ -5,7 +5,10 @@ import { type AdminCall, restored, takeBackup } from '../support/targets/backup-
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
-/** Collections to which nobody has written take part in all that is done with collections, and can be written to after it. */
+/**
+ * Collections to which nobody has written take part in all that is done with collections, and can be written to after
+ * it.
+ */
 
 let folder: string;
 let service: EmbeddedProcess;
@@ -13,7 +16,9 @@ const call: AdminCall = (method, path, body) => service.data(method, path, body)
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quiver-empty-'));
-  service = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1' } });
+  service = new EmbeddedProcess({
+    environment: { BACKUP_TARGET: `file:${folder}`, BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1' },
+  });
   await service.start();
 });
 afterAll(async () => {
@@ -26,8 +31,12 @@ const ids = Array.from({ length: 12 }, (_, n) => `i${n}`);
 /** It is empty, and takes what is written to it. */
 async function isUsable(name: string): Promise<void> {
   expect((await call('GET', `/v1/collections/${name}/export?limit=100`)).vectors).toEqual([]);
-  await call('POST', `/v1/collections/${name}/bulk_upsert`, { items: ids.map((external_id, n) => ({ external_id, vector: [n, 1] })) });
-  expect((await call('POST', `/v1/collections/${name}/search`, { vector: [1, 1], k: 100 })).results).toHaveLength(ids.length);
+  await call('POST', `/v1/collections/${name}/bulk_upsert`, {
+    items: ids.map((external_id, n) => ({ external_id, vector: [n, 1] })),
+  });
+  expect((await call('POST', `/v1/collections/${name}/search`, { vector: [1, 1], k: 100 })).results).toHaveLength(
+    ids.length,
+  );
   expect((await call('GET', `/v1/collections/${name}`)).vector_count).toBe(ids.length);
 }
 
@@ -38,13 +47,20 @@ test.each([
   const name = `reshard-${from}`;
   await call('POST', '/v1/collections', { name, dim: 2, shards: from });
   await call('POST', `/v1/collections/${name}/reshard`, { shards: to });
-  await eventually('it has its new shards', async () => (await call('GET', `/v1/collections/${name}`)).shards === to, 60_000);
+  await eventually(
+    'it has its new shards',
+    async () => (await call('GET', `/v1/collections/${name}`)).shards === to,
+    60_000,
+  );
   await isUsable(name);
 });
 
 test('a second backup, and restores of both', async () => {
   await call('POST', '/v1/collections', { name: 'kept', dim: 2, shards: 2 });
-  const backups = [await takeBackup(call, { collections: ['kept'] }), await takeBackup(call, { collections: ['kept'] })];
+  const backups = [
+    await takeBackup(call, { collections: ['kept'] }),
+    await takeBackup(call, { collections: ['kept'] }),
+  ];
   for (const [n, { id }] of backups.entries()) {
     expect(await restored(call, { backup: id, rename: { kept: `restored-${n}` } })).toMatchObject({ state: 'done' });
     await isUsable(`restored-${n}`);
@@ -62,9 +78,13 @@ test('a restore to a moment at which nobody had written to it', async () => {
   await eventually('the clock goes on', async () => Date.now() > ms, 1_000);
   const until = new Date(ms).toISOString();
   const isReached = async (): Promise<boolean> =>
-    (await call('GET', '/v1/admin/backups')).restorable.some((one: { name: string; until: string | null }) => one.name === 'early' && one.until !== null && one.until >= until);
+    (await call('GET', '/v1/admin/backups')).restorable.some(
+      (one: { name: string; until: string | null }) => one.name === 'early' && one.until !== null && one.until >= until,
+    );
   await eventually('it can be restored to that moment', isReached, 60_000);
   await isUsable('early');
-  expect(await restored(call, { collections: ['early'], until, rename: { early: 'earlier' } })).toMatchObject({ state: 'done' });
+  expect(await restored(call, { collections: ['early'], until, rename: { early: 'earlier' } })).toMatchObject({
+    state: 'done',
+  });
   await isUsable('earlier');
 });

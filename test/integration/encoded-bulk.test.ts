@@ -1,6 +1,9 @@
 import { startThreadedServer, type ThreadedServer } from '../support/servers/threaded-server';
 
-/** Large bulk writes through real front threads: encoded as they come, and the long way, which an escape in the body makes them go. */
+/**
+ * Large bulk writes through real front threads: encoded as they come, and the long way, which an escape in the body
+ * makes them go.
+ */
 
 const DIM = 8;
 /** So many are more than 64 KiB. */
@@ -14,12 +17,18 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function call(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<any> {
-  const answer = await fetch(server.baseUrl + path, { method, headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers }, body: body ?? null });
+  const answer = await fetch(server.baseUrl + path, {
+    method,
+    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
+    body: body ?? null,
+  });
   return answer.json();
 }
 
 async function collection(name: string, more: object = {}): Promise<void> {
-  expect(await call('POST', '/v1/collections', JSON.stringify({ name, dim: DIM, shards: 1, ...more }))).toMatchObject({ status: 'success' });
+  expect(await call('POST', '/v1/collections', JSON.stringify({ name, dim: DIM, shards: 1, ...more }))).toMatchObject({
+    status: 'success',
+  });
 }
 
 interface Item {
@@ -38,14 +47,16 @@ function items(salt: number, idOf = (i: number): string => `id-${i}`): Item[] {
 
 const encodedBody = (given: Item[], more: object = {}): string => JSON.stringify({ items: given, ...more });
 /** The same as the other, but for an escape, which the encoder does not take. */
-const longBody = (given: Item[], more: object = {}): string => encodedBody(given, more).replace('"external_id":"i', '"external_id":"\\u0069');
+const longBody = (given: Item[], more: object = {}): string =>
+  encodedBody(given, more).replace('"external_id":"i', '"external_id":"\\u0069');
 
 async function exported(name: string): Promise<any> {
   const { data } = await call('GET', `/v1/collections/${name}/export?limit=10000&include_vectors=true`);
   return data.vectors.map(({ version: _version, ...item }: { version: number }) => item);
 }
 
-const outcomes = ({ data }: any): unknown => data.results.map(({ version: _version, ...outcome }: { version: number }) => outcome);
+const outcomes = ({ data }: any): unknown =>
+  data.results.map(({ version: _version, ...outcome }: { version: number }) => outcome);
 
 test('store the same, and answer the same', async () => {
   await collection('encoded');
@@ -53,7 +64,10 @@ test('store the same, and answer the same', async () => {
   expect(encodedBody(items(0)).length).toBeGreaterThan(64 * 1024);
   // The second writes each id twice, and finds some that are there.
   for (const given of [items(0), items(1, (i) => `id-${200 + (i % 150)}`)]) {
-    const answers = [await call('POST', '/v1/collections/encoded/bulk_upsert', encodedBody(given)), await call('POST', '/v1/collections/long/bulk_upsert', longBody(given))];
+    const answers = [
+      await call('POST', '/v1/collections/encoded/bulk_upsert', encodedBody(given)),
+      await call('POST', '/v1/collections/long/bulk_upsert', longBody(given)),
+    ];
     expect(answers.map(({ status }) => status)).toEqual(['success', 'success']);
     expect(outcomes(answers[0])).toEqual(outcomes(answers[1]));
     const versions = answers.map(({ data }) => data.results.map(({ version }: { version: number }) => version));
@@ -63,16 +77,31 @@ test('store the same, and answer the same', async () => {
   expect(stored).toHaveLength(350);
   expect(stored).toEqual(await exported('long'));
   const search = JSON.stringify({ vector: items(0)[7].vector, k: 5, filters: { tag: 't0' } });
-  const [found, wanted] = [await call('POST', '/v1/collections/encoded/search', search), await call('POST', '/v1/collections/long/search', search)];
+  const [found, wanted] = [
+    await call('POST', '/v1/collections/encoded/search', search),
+    await call('POST', '/v1/collections/long/search', search),
+  ];
   expect(found.data.results[0].external_id).toBe('id-7');
   expect(found.data.results).toEqual(wanted.data.results);
 });
 
 test.each([
   ['of another dimension', (given: Item[]) => given.map((item) => ({ ...item, vector: item.vector.slice(1) })), {}],
-  ['one of which has another dimension', (given: Item[]) => given.map((item, i) => (i === 200 ? { ...item, vector: item.vector.slice(1) } : item)), {}],
-  ['one of which has another dimension, where such are skipped', (given: Item[]) => given.map((item, i) => (i === 200 ? { ...item, vector: item.vector.slice(1) } : item)), { on_error: 'skip' }],
-  ['all of which have another dimension, where such are skipped', (given: Item[]) => given.map((item) => ({ ...item, vector: item.vector.slice(1) })), { on_error: 'skip' }],
+  [
+    'one of which has another dimension',
+    (given: Item[]) => given.map((item, i) => (i === 200 ? { ...item, vector: item.vector.slice(1) } : item)),
+    {},
+  ],
+  [
+    'one of which has another dimension, where such are skipped',
+    (given: Item[]) => given.map((item, i) => (i === 200 ? { ...item, vector: item.vector.slice(1) } : item)),
+    { on_error: 'skip' },
+  ],
+  [
+    'all of which have another dimension, where such are skipped',
+    (given: Item[]) => given.map((item) => ({ ...item, vector: item.vector.slice(1) })),
+    { on_error: 'skip' },
+  ],
   ['more than a request may have', (given: Item[]) => [...given, ...given, ...given, ...given], {}],
   ['with an option that there is not', (given: Item[]) => given, { on_error: 'perhaps' }],
 ])('items %s: are answered the same', async (_what, change, more) => {
@@ -80,7 +109,10 @@ test.each([
   await collection(`${name}-encoded`);
   await collection(`${name}-long`);
   const given = change(items(0));
-  const answers = [await call('POST', `/v1/collections/${name}-encoded/bulk_upsert`, encodedBody(given, more)), await call('POST', `/v1/collections/${name}-long/bulk_upsert`, longBody(given, more))];
+  const answers = [
+    await call('POST', `/v1/collections/${name}-encoded/bulk_upsert`, encodedBody(given, more)),
+    await call('POST', `/v1/collections/${name}-long/bulk_upsert`, longBody(given, more)),
+  ];
   const [encoded, long] = answers.map((answer) =>
     JSON.stringify({ ...answer, request_id: null })
       .replaceAll(`${name}-encoded`, 'c')
@@ -101,19 +133,33 @@ test('several shards, a time to live, a quota and an Idempotency-Key get the ite
     await collection(name, name === 'bounded' ? {} : more);
     const given = items(3);
     const answer = await call('POST', `/v1/collections/${name}/bulk_upsert`, encodedBody(given), headers);
-    expect(answer.data.results.map(({ external_id, status }: any) => `${external_id} ${status}`)).toEqual(given.map(({ external_id }) => `${external_id} inserted`));
-    if (name === 'once') expect(await call('POST', `/v1/collections/${name}/bulk_upsert`, encodedBody(given), headers)).toMatchObject({ data: answer.data });
-    expect(new Set((await exported(name)).map(({ external_id }: Item) => external_id))).toEqual(new Set(given.map(({ external_id }) => external_id)));
+    expect(answer.data.results.map(({ external_id, status }: any) => `${external_id} ${status}`)).toEqual(
+      given.map(({ external_id }) => `${external_id} inserted`),
+    );
+    if (name === 'once')
+      expect(await call('POST', `/v1/collections/${name}/bulk_upsert`, encodedBody(given), headers)).toMatchObject({
+        data: answer.data,
+      });
+    expect(new Set((await exported(name)).map(({ external_id }: Item) => external_id))).toEqual(
+      new Set(given.map(({ external_id }) => external_id)),
+    );
   }
 });
 
 test('many at once, of other sizes, keep their memory apart', async () => {
   await collection('many');
-  const writes = Array.from({ length: 24 }, (_, n) => [...items(n, (i) => `w${n}-${i}`), ...items(-n, (i) => `v${n}-${i}`).slice(0, (n % 3) * 40)]);
-  const answers = await Promise.all(writes.map((given) => call('POST', '/v1/collections/many/bulk_upsert', encodedBody(given))));
+  const writes = Array.from({ length: 24 }, (_, n) => [
+    ...items(n, (i) => `w${n}-${i}`),
+    ...items(-n, (i) => `v${n}-${i}`).slice(0, (n % 3) * 40),
+  ]);
+  const answers = await Promise.all(
+    writes.map((given) => call('POST', '/v1/collections/many/bulk_upsert', encodedBody(given))),
+  );
   for (const [n, answer] of answers.entries()) {
     expect(answer).toMatchObject({ status: 'success' });
-    expect(outcomes(answer)).toEqual((writes[n] as Item[]).map(({ external_id }) => expect.objectContaining({ external_id, status: 'inserted' })));
+    expect(outcomes(answer)).toEqual(
+      (writes[n] as Item[]).map(({ external_id }) => expect.objectContaining({ external_id, status: 'inserted' })),
+    );
   }
   const stored = new Map((await exported('many')).map((item: Item) => [item.external_id, item]));
   const wanted = writes.flat();

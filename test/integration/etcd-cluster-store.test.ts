@@ -30,7 +30,8 @@ function emptyStage() {
       closing({ close: () => etcd.destroy() });
       return etcd;
     },
-    openStore: (options: Partial<EtcdOptions> & { endpoints: string[]; confirmEveryMs?: number }): EtcdClusterStore => closing(new EtcdClusterStore(options)),
+    openStore: (options: Partial<EtcdOptions> & { endpoints: string[]; confirmEveryMs?: number }): EtcdClusterStore =>
+      closing(new EtcdClusterStore(options)),
     end: async (): Promise<void> => {
       for (const thing of opened.reverse()) await thing.close();
     },
@@ -75,7 +76,8 @@ async function watchFromNow(store: ClusterStore, prefix: string): Promise<StoreE
   return calls;
 }
 
-const facts = (calls: StoreEvent[][]): string[][] => calls.map((events) => events.map((event) => `${event.type} ${event.key} @${event.revision}`));
+const facts = (calls: StoreEvent[][]): string[][] =>
+  calls.map((events) => events.map((event) => `${event.type} ${event.key} @${event.revision}`));
 
 test.concurrent(
   'a watch goes on after etcd was stopped, and after it was killed',
@@ -92,7 +94,11 @@ test.concurrent(
     await etcd.start();
     revisions.push(await put(store, 'w/1'));
     await eventually('the event after the crash', () => calls.length === 3);
-    expect(facts(calls)).toEqual([[`put w/1 @${revisions[0]}`], [`put w/2 @${revisions[1]}`], [`put w/1 @${revisions[2]}`]]);
+    expect(facts(calls)).toEqual([
+      [`put w/1 @${revisions[0]}`],
+      [`put w/2 @${revisions[1]}`],
+      [`put w/1 @${revisions[2]}`],
+    ]);
   }),
 );
 
@@ -121,7 +127,10 @@ test.concurrent(
   'a watch finds out that its connection is silent',
   onStage(async ({ closing, startEtcd, openStore }) => {
     const etcd = await startEtcd();
-    const [silent, sound] = [closing(await TcpProxy.start(etcd.clientPort)), closing(await TcpProxy.start(etcd.clientPort))];
+    const [silent, sound] = [
+      closing(await TcpProxy.start(etcd.clientPort)),
+      closing(await TcpProxy.start(etcd.clientPort)),
+    ];
     await sound.cut();
     const store = openStore({ endpoints: [silent.endpoint, sound.endpoint] });
     const calls = await watchFromNow(store, 'w/');
@@ -157,7 +166,12 @@ test.concurrent(
     await eventually('the watch goes on', () => calls.length === 3);
     expect(facts(calls)).toEqual([
       [`put w/seen-and-gone @${seen}`],
-      [`put w/changed @${changed}`, `put w/new @${changed}`, `delete w/gone @${last}`, `delete w/seen-and-gone @${last}`],
+      [
+        `put w/changed @${changed}`,
+        `put w/new @${changed}`,
+        `delete w/gone @${last}`,
+        `delete w/seen-and-gone @${last}`,
+      ],
       [`put w/after @${after}`],
     ]);
   }),
@@ -252,11 +266,14 @@ test.concurrent(
     const store = openStore({ endpoints: [etcd.endpoint] });
     const from = await put(store, 'w/0');
     const revisions: number[] = [];
-    for (let i = 0; i < 60; i++) revisions.push(...(await Promise.all(Array.from({ length: 20 }, () => put(store, 'w/0', 'w/1')))));
+    for (let i = 0; i < 60; i++)
+      revisions.push(...(await Promise.all(Array.from({ length: 20 }, () => put(store, 'w/0', 'w/1')))));
     const calls: StoreEvent[][] = [];
     store.watch('w/', from, (events) => calls.push(events));
     await eventually('all of it', () => calls.length >= revisions.length);
-    expect(calls.map((events) => events.map((event) => event.revision))).toEqual(revisions.sort((a, b) => a - b).map((revision) => [revision, revision]));
+    expect(calls.map((events) => events.map((event) => event.revision))).toEqual(
+      revisions.sort((a, b) => a - b).map((revision) => [revision, revision]),
+    );
   }),
 );
 
@@ -276,7 +293,10 @@ test.concurrent(
       await second;
       await store.close();
     });`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['-r', register, '-e', program], { cwd: resolve(__dirname, '../..'), timeout: 60_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, ['-r', register, '-e', program], {
+      cwd: resolve(__dirname, '../..'),
+      timeout: 60_000,
+    });
     expect(stdout).toBe('uncaught mine\n');
   }),
 );
@@ -288,8 +308,18 @@ test.concurrent(
     const store = openStore({ endpoints: [etcd.endpoint], callTimeoutMs: TIMEOUT_MS });
     await put(store, 'x');
     etcd.pause();
-    const outcomes = await Promise.allSettled([store.get('x'), store.list(''), store.openSession({ ttlSeconds: 2 }), put(store, 'y')]);
-    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.kind)).toEqual(['unavailable', 'unavailable', 'unavailable', 'commit_unknown']);
+    const outcomes = await Promise.allSettled([
+      store.get('x'),
+      store.list(''),
+      store.openSession({ ttlSeconds: 2 }),
+      put(store, 'y'),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.kind)).toEqual([
+      'unavailable',
+      'unavailable',
+      'unavailable',
+      'commit_unknown',
+    ]);
     etcd.resume();
     await eventually('etcd answers again', () =>
       put(store, 'z').then(
@@ -401,7 +431,11 @@ test.concurrent(
 );
 
 const certificate = (name: string): string => join(__dirname, '../support/certificates', name);
-const own = { caFile: certificate('ca.pem'), certFile: certificate('client.pem'), keyFile: certificate('client.key.pem') };
+const own = {
+  caFile: certificate('ca.pem'),
+  certFile: certificate('client.pem'),
+  keyFile: certificate('client.key.pem'),
+};
 
 test.concurrent(
   'over TLS the store trusts its CA and shows its certificate; without either there is no connection',
@@ -409,17 +443,20 @@ test.concurrent(
     const etcd = await startEtcd();
     const read = (name: string): Buffer => readFileSync(certificate(name));
     const identity = { ca: read('ca.pem'), cert: read('server.pem'), key: read('server.key.pem') };
-    const server = createServer({ ...identity, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] }, (client) => {
-      const target = connect(etcd.clientPort, '127.0.0.1');
-      for (const [from, to] of [
-        [client, target],
-        [target, client],
-      ])
-        from
-          .on('error', () => undefined)
-          .on('close', () => to.destroy())
-          .pipe(to);
-    });
+    const server = createServer(
+      { ...identity, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] },
+      (client) => {
+        const target = connect(etcd.clientPort, '127.0.0.1');
+        for (const [from, to] of [
+          [client, target],
+          [target, client],
+        ])
+          from
+            .on('error', () => undefined)
+            .on('close', () => to.destroy())
+            .pipe(to);
+      },
+    );
     server.on('tlsClientError', () => undefined);
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     closing({ close: async () => void server.close() });
@@ -429,8 +466,14 @@ test.concurrent(
       const revision = await put(store, 'x');
       expect((await store.get('x'))?.revision).toBe(revision);
     }
-    const strangers: Partial<EtcdOptions>[] = [{}, { caFile: own.caFile }, { certFile: own.certFile, keyFile: own.keyFile }];
-    const refused = strangers.map((options) => openStore({ endpoints: [`https://${address}`], ...options, callTimeoutMs: TIMEOUT_MS }).get('x'));
+    const strangers: Partial<EtcdOptions>[] = [
+      {},
+      { caFile: own.caFile },
+      { certFile: own.certFile, keyFile: own.keyFile },
+    ];
+    const refused = strangers.map((options) =>
+      openStore({ endpoints: [`https://${address}`], ...options, callTimeoutMs: TIMEOUT_MS }).get('x'),
+    );
     await Promise.all(refused.map((answer) => expect(answer).rejects.toMatchObject({ kind: 'unavailable' })));
     const plain = openStore({ endpoints: [`http://${etcd.endpoint}`], ...own });
     expect((await plain.get('x'))?.value).toBe('x');
@@ -477,7 +520,13 @@ test.concurrent(
       const closed = performance.now();
       process.on('exit', () => console.log(performance.now() - closed < 10_000 ? 'ended' : 'lingered'));
     });`;
-    const run = async (): Promise<string> => (await promisify(execFile)(process.execPath, ['-r', register, '-e', program], { cwd: resolve(__dirname, '../..'), timeout: 60_000 })).stdout;
+    const run = async (): Promise<string> =>
+      (
+        await promisify(execFile)(process.execPath, ['-r', register, '-e', program], {
+          cwd: resolve(__dirname, '../..'),
+          timeout: 60_000,
+        })
+      ).stdout;
     expect(await run()).toBe('ended\n');
     await etcd.kill();
     expect(await run()).toBe('ended\n');

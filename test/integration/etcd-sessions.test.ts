@@ -33,7 +33,8 @@ async function setTheScene() {
     opened.push(thing);
     return thing;
   };
-  const openStore = (endpoint = etcd.endpoint, callTimeoutMs = CALL_MS): EtcdClusterStore => closing(new EtcdClusterStore({ endpoints: [endpoint], callTimeoutMs }));
+  const openStore = (endpoint = etcd.endpoint, callTimeoutMs = CALL_MS): EtcdClusterStore =>
+    closing(new EtcdClusterStore({ endpoints: [endpoint], callTimeoutMs }));
   return {
     etcd,
     store,
@@ -48,7 +49,8 @@ async function setTheScene() {
       const { kvs } = await etcd.command('kv/range', { key: Buffer.from(key).toString('base64') });
       await etcd.command('lease/revoke', { ID: kvs[0].lease });
     },
-    register: (through: EtcdClusterStore, value = '1'): RegisteredEntry => closing(new RegisteredEntry({ store: through, key: 'members/a', value, ttlSeconds: TTL_SECONDS })),
+    register: (through: EtcdClusterStore, value = '1'): RegisteredEntry =>
+      closing(new RegisteredEntry({ store: through, key: 'members/a', value, ttlSeconds: TTL_SECONDS })),
     value: async (): Promise<string | undefined> => (await store.get('members/a'))?.value,
     campaign: (id: string, through = openStore(), ttlSeconds = TTL_SECONDS): Candidate => {
       const told: string[] = [];
@@ -86,9 +88,11 @@ function onStage(story: (scene: Scene) => Promise<void>): () => Promise<void> {
   };
 }
 
-const elected = async (candidate: Candidate): Promise<void> => eventually('it is elected', () => candidate.election.isLeader);
+const elected = async (candidate: Candidate): Promise<void> =>
+  eventually('it is elected', () => candidate.election.isLeader);
 
-const changeAs = async ({ election, through }: Candidate) => through.transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }]);
+const changeAs = async ({ election, through }: Candidate) =>
+  through.transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }]);
 
 test.concurrent(
   'a session keeps its entries beyond its TTL, and takes them along when it is closed',
@@ -222,7 +226,11 @@ test.concurrent(
             if (sessions.length !== 2 || entry.isRegistered) return result;
             // The answer comes after all that a watch of the entry may tell.
             let isTold = false;
-            const stop = late.watch('members/', revision - 1, (events) => (isTold ||= events.some((event) => result.applied && event.revision === result.revision)));
+            const stop = late.watch(
+              'members/',
+              revision - 1,
+              (events) => (isTold ||= events.some((event) => result.applied && event.revision === result.revision)),
+            );
             await eventually('the put is told', () => isTold);
             stop();
             return result;
@@ -341,7 +349,10 @@ test.concurrent(
     await proxy.cut();
     await eventually('the other takes over', () => second.election.isLeader);
     expect(first.told).toEqual(['elected']);
-    const asDeposed = await store.transact([guard ?? { key: '', revision: 0 }], [{ type: 'put', key: 'led', value: '1' }]);
+    const asDeposed = await store.transact(
+      [guard ?? { key: '', revision: 0 }],
+      [{ type: 'put', key: 'led', value: '1' }],
+    );
     expect(asDeposed).toMatchObject({ applied: false });
     await proxy.restore();
     await eventually('the first hears of it', () => first.told.length === 2);
@@ -403,13 +414,18 @@ test.concurrent(
         const candidate = index < 0 ? undefined : candidates[index];
         const guard = candidate?.election.guard ?? null;
         if (candidate === undefined || guard === null) return false;
-        const result = await candidate.through.transact([guard], [{ type: 'put', key: 'led', value: '1' }]).catch(() => null);
+        const result = await candidate.through
+          .transact([guard], [{ type: 'put', key: 'led', value: '1' }])
+          .catch(() => null);
         if (result?.applied !== true) return false;
         terms.push(guard.revision);
         return true;
       });
       await proxies[index].cut();
-      await eventually('the entry of the one that was cut off is gone', async () => (await leaderValue()) !== `{"id":"${index}"}`);
+      await eventually(
+        'the entry of the one that was cut off is gone',
+        async () => (await leaderValue()) !== `{"id":"${index}"}`,
+      );
       await proxies[index].restore();
     }
     expect(terms).toEqual([...new Set(terms)].sort((a, b) => a - b));
@@ -434,7 +450,10 @@ test.concurrent(
       process.stdin.destroy();
     });`;
     const register = join(__dirname, '../support/swc-register.js');
-    const child = spawn(process.execPath, ['-r', register, '-e', program], { cwd: join(__dirname, '../..'), stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, ['-r', register, '-e', program], {
+      cwd: join(__dirname, '../..'),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     closing({ close: async () => void child.kill('SIGKILL') });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
@@ -458,6 +477,9 @@ test.concurrent(
     expect(await ended).toBe(0);
     expect(output).toBe('');
     // At once, unless etcd was too busy to be told.
-    await eventually('its entries are gone', async () => !(await exists('members/a')) && !(await exists('/q/controller')));
+    await eventually(
+      'its entries are gone',
+      async () => !(await exists('members/a')) && !(await exists('/q/controller')),
+    );
   }),
 );

@@ -48,13 +48,16 @@ test('members go on while users are made, and from then on nobody else is answer
 
   await expect(member.get('/other')).rejects.toMatchObject({ kind: 'unavailable' });
   await expect(put(member, '/other')).rejects.toMatchObject({ kind: 'unavailable' });
-  for (const user of [{}, { username: 'quiver', password: 'wrong' }]) await expect(storeOf(user).get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });
+  for (const user of [{}, { username: 'quiver', password: 'wrong' }])
+    await expect(storeOf(user).get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });
   expect((await storeOf({ username: 'root', password: ROOT_PASSWORD }).get('/other'))?.value).toBe('{}');
 });
 
 test("a member's other password takes the place of the one before; another password of root is refused", async () => {
   await ensureEtcdUsers({ endpoints: [etcd.endpoint] }, ROOT_PASSWORD, { ...USER, password: 'the-next' });
-  await expect(storeOf({ username: 'quiver', password: USER.password }).get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(storeOf({ username: 'quiver', password: USER.password }).get('/q/a')).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
   expect((await storeOf({ username: 'quiver', password: 'the-next' }).get('/q/a'))?.value).toBe('{}');
   await expect(ensureEtcdUsers({ endpoints: [etcd.endpoint] }, 'another', USER)).rejects.toThrow();
 });
@@ -62,8 +65,17 @@ test("a member's other password takes the place of the one before; another passw
 test('the command of the image does it', async () => {
   const other = await EtcdProcess.start();
   try {
-    const environment = { ETCD_ENDPOINTS: other.endpoint, ETCD_USERNAME: 'quiver', ETCD_PASSWORD: 'p', ETCD_ROOT_PASSWORD: 'r' };
-    const { stdout } = await promisify(execFile)(process.execPath, [resolve(__dirname, '../../scripts/quiver.cjs'), 'etcd-users'], { env: environment });
+    const environment = {
+      ETCD_ENDPOINTS: other.endpoint,
+      ETCD_USERNAME: 'quiver',
+      ETCD_PASSWORD: 'p',
+      ETCD_ROOT_PASSWORD: 'r',
+    };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [resolve(__dirname, '../../scripts/quiver.cjs'), 'etcd-users'],
+      { env: environment },
+    );
     expect(stdout).toContain('quiver may read and write /q/');
     const store = new EtcdClusterStore({ endpoints: [other.endpoint], callTimeoutMs: 1_500 });
     await expect(store.get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });

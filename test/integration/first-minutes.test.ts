@@ -18,7 +18,8 @@ describe('a start without settings for it', () => {
 
   beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'quiver-first-'))));
   afterEach(async () => {
-    if (child !== null && child.exitCode === null) await new Promise((done) => child?.once('exit', done).kill('SIGKILL'));
+    if (child !== null && child.exitCode === null)
+      await new Promise((done) => child?.once('exit', done).kill('SIGKILL'));
     taken.close();
     rmSync(folder, { recursive: true });
   });
@@ -26,12 +27,24 @@ describe('a start without settings for it', () => {
   test('serves with another operations port where the usual one is taken, and says which; so are a misspelt setting and the limit', async () => {
     // If it is another program's, it is taken as well.
     await new Promise<void>((resolve) => taken.once('error', () => resolve()).listen(9090, '127.0.0.1', resolve));
-    const environment = { PATH: process.env.PATH, PORT: '0', HOST: '127.0.0.1', DATA_DIR: folder, EMBEDDING_MODEL: 'builtin', HTTP_THREADS: '1', RECALL_TARGT: '0.9' };
-    child = spawn(process.execPath, [join(ROOT, 'scripts/quiver.cjs'), 'embedded'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const environment = {
+      PATH: process.env.PATH,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      DATA_DIR: folder,
+      EMBEDDING_MODEL: 'builtin',
+      HTTP_THREADS: '1',
+      RECALL_TARGT: '0.9',
+    };
+    child = spawn(process.execPath, [join(ROOT, 'scripts/quiver.cjs'), 'embedded'], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
     await eventually('it serves', () => output.includes('OPS_PORT sets one.\n') && output.includes('Quiver serves'));
-    const [, port] = /Port 9090 is taken by another program: the operations port \(.*\) is (\d+) this time\./.exec(output) ?? [];
+    const [, port] =
+      /Port 9090 is taken by another program: the operations port \(.*\) is (\d+) this time\./.exec(output) ?? [];
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
     expect(output).toContain('"msg":"RECALL_TARGT is not a setting: did you mean RECALL_TARGET?"');
     expect(output).toContain('\nRECALL_TARGT is not a setting: did you mean RECALL_TARGET?\n');
@@ -67,11 +80,17 @@ describe('the dashboard', () => {
   });
 
   test('says on the search page that texts are compared by words where the model could not be had', async () => {
-    server = new EmbeddedProcess({ environment: { EMBEDDING_MODEL: 'Xenova/all-MiniLM-L6-v2', EMBEDDING_HUB: 'http://127.0.0.1:9' } });
+    server = new EmbeddedProcess({
+      environment: { EMBEDDING_MODEL: 'Xenova/all-MiniLM-L6-v2', EMBEDDING_HUB: 'http://127.0.0.1:9' },
+    });
     await server.start();
     const { page } = await browser.signedIn(server.baseUrl, server.apiKey);
     await page.getByRole('button', { name: 'Load the demo' }).click();
-    await page.getByText(/^Texts are compared by words, not by meaning\. The embedding model ".*" can't be loaded: the hub can't be reached at 127\.0\.0\.1:9\.$/).waitFor();
+    await page
+      .getByText(
+        /^Texts are compared by words, not by meaning\. The embedding model ".*" can't be loaded: the hub can't be reached at 127\.0\.0\.1:9\.$/,
+      )
+      .waitFor();
     await page.context().close();
   });
 });

@@ -13,7 +13,9 @@ import { eventually } from '../support/eventually';
 import { RawConnection } from '../support/http/raw-connection';
 import { startThreadedServer, type ThreadedServer } from '../support/servers/threaded-server';
 
-/** Front threads as real worker threads: what one of them does to the others, and what all of them must know at once. */
+/**
+ * Front threads as real worker threads: what one of them does to the others, and what all of them must know at once.
+ */
 
 let server: ThreadedServer;
 const agents: Agent[] = [];
@@ -29,12 +31,16 @@ function client(key = server.adminKey): (method: string, path: string, body?: un
   agents.push(agent);
   return (method, path, body) =>
     new Promise((done, fail) => {
-      const sent = request(server.baseUrl + path, { method, agent, headers: { 'x-api-key': key, 'content-type': 'application/json' } }, (answer) => {
-        const pieces: Buffer[] = [];
-        answer.on('data', (piece: Buffer) => pieces.push(piece));
-        answer.on('error', fail);
-        answer.on('end', () => done(JSON.parse(Buffer.concat(pieces).toString())));
-      });
+      const sent = request(
+        server.baseUrl + path,
+        { method, agent, headers: { 'x-api-key': key, 'content-type': 'application/json' } },
+        (answer) => {
+          const pieces: Buffer[] = [];
+          answer.on('data', (piece: Buffer) => pieces.push(piece));
+          answer.on('error', fail);
+          answer.on('end', () => done(JSON.parse(Buffer.concat(pieces).toString())));
+        },
+      );
       sent.on('error', fail);
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
@@ -51,7 +57,9 @@ function mainBeats(threads: FrontThreads): number[] {
 async function withCollection(): Promise<void> {
   const call = client();
   expect((await call('POST', '/v1/collections', { name: 'c', dim: 2 })).status).toBe('success');
-  expect((await call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2], metadata: { n: 1 } })).data).toEqual({
+  expect(
+    (await call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2], metadata: { n: 1 } })).data,
+  ).toEqual({
     external_id: 'a',
     status: 'inserted',
     version: expect.any(Number),
@@ -64,7 +72,10 @@ test('the connections are dealt evenly, and every thread serves', async () => {
   for (const agent of agents.splice(0)) agent.destroy();
   await eventually('the first connection is gone', () => server.threads.connections.every((count) => count === 0));
   const clients = Array.from({ length: 9 }, () => client());
-  for (const call of clients) expect((await call(...SEARCH)).data.results).toEqual([{ external_id: 'a', score: expect.closeTo(1), metadata: { n: 1 } }]);
+  for (const call of clients)
+    expect((await call(...SEARCH)).data.results).toEqual([
+      { external_id: 'a', score: expect.closeTo(1), metadata: { n: 1 } },
+    ]);
   expect(server.threads.connections).toEqual([3, 3, 3]);
   // A thread counts a request once it is answered, which its client may have heard before.
   await eventually('each is counted', async () => {
@@ -100,7 +111,13 @@ test.each([
 ])('the limit %s is exact over all threads that count at once', async (_whose, environment, key) => {
   server = await startThreadedServer({ HTTP_THREADS: '3', ...environment });
   const clients = Array.from({ length: 9 }, () => client(key));
-  const codes = (await Promise.all(clients.map((call) => Promise.all(Array.from({ length: 20 }, () => call('GET', '/v1/collections')))))).flat().map(({ error }) => error?.code ?? 200);
+  const codes = (
+    await Promise.all(
+      clients.map((call) => Promise.all(Array.from({ length: 20 }, () => call('GET', '/v1/collections')))),
+    )
+  )
+    .flat()
+    .map(({ error }) => error?.code ?? 200);
   expect(codes.filter((code) => code === 429)).toHaveLength(180 - 40);
 });
 
@@ -109,7 +126,9 @@ test('a one-time link signs one in, whichever threads are asked at once', async 
   const token = server.signIn.offer(server.adminKey);
   const clients = Array.from({ length: 9 }, () => client('none'));
   const answers = await Promise.all(clients.map((call) => call('POST', '/v1/sign_in', { token })));
-  expect(answers.filter(({ status }) => status === 'success').map(({ data }) => data)).toEqual([{ api_key: server.adminKey, role: 'admin', key_id: 1 }]);
+  expect(answers.filter(({ status }) => status === 'success').map(({ data }) => data)).toEqual([
+    { api_key: server.adminKey, role: 'admin', key_id: 1 },
+  ]);
   expect(answers.filter(({ error }) => error?.code === 401)).toHaveLength(8);
 });
 
@@ -117,7 +136,8 @@ test('tokens can be guessed at no faster than keys', async () => {
   server = await startThreadedServer({ HTTP_THREADS: '2', BAD_KEY_LIMIT_PER_MINUTE: '5' });
   const clients = Array.from({ length: 4 }, () => client('none'));
   const codes: number[] = [];
-  for (let i = 0; i < 8; i++) codes.push((await clients[i % 4]('POST', '/v1/sign_in', { token: `guess-${i}` })).error.code);
+  for (let i = 0; i < 8; i++)
+    codes.push((await clients[i % 4]('POST', '/v1/sign_in', { token: `guess-${i}` })).error.code);
   expect(codes).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
 });
 
@@ -183,7 +203,12 @@ test.each([
     {
       level: 'error',
       message: 'a thread that serves the API has ended; it is replaced',
-      fields: { thread: 1, code: 1, error: order === 'hang' ? expect.objectContaining({ message: expect.stringContaining('did nothing') }) : undefined },
+      fields: {
+        thread: 1,
+        code: 1,
+        error:
+          order === 'hang' ? expect.objectContaining({ message: expect.stringContaining('did nothing') }) : undefined,
+      },
     },
   ]);
 });
@@ -192,7 +217,8 @@ test('who connects while all threads are being replaced is served by the first t
   server = await startThreadedServer();
   await withCollection();
   for (const peer of server.peers.slice()) peer.tell('fail');
-  const failed = (): number => server.log.lines.filter(({ message }) => message.includes('has ended; it is replaced')).length;
+  const failed = (): number =>
+    server.log.lines.filter(({ message }) => message.includes('has ended; it is replaced')).length;
   await eventually('both have failed', () => failed() === 2);
   const answers = await Promise.all(Array.from({ length: 8 }, () => client()(...SEARCH)));
   expect(answers.map(({ status }) => status)).toEqual(new Array(8).fill('success'));
@@ -201,8 +227,13 @@ test('who connects while all threads are being replaced is served by the first t
 
 test('threads that can not start fail the start of the process, with the reason', async () => {
   server = await startThreadedServer({ HTTP_THREADS: '1' });
-  const failed = await startThreadedServer({}, { entry: join(tmpdir(), 'no-such-worker.js') }).catch((error: unknown) => error);
-  expect(failed).toMatchObject({ kind: 'internal', cause: expect.objectContaining({ message: expect.stringContaining('no-such-worker.js') }) });
+  const failed = await startThreadedServer({}, { entry: join(tmpdir(), 'no-such-worker.js') }).catch(
+    (error: unknown) => error,
+  );
+  expect(failed).toMatchObject({
+    kind: 'internal',
+    cause: expect.objectContaining({ message: expect.stringContaining('no-such-worker.js') }),
+  });
 });
 
 test('an upload and an export go through a thread in pieces', async () => {
@@ -212,14 +243,26 @@ test('an upload and an export go through a thread in pieces', async () => {
   const form = new FormData();
   form.set('collection_name', 'texts');
   form.set('file', new Blob([Array.from({ length: 20_000 }, (_, i) => `sentence number ${i}.`).join(' ')]), 'long.txt');
-  const answer = (await (await fetch(`${server.baseUrl}/v1/documents/upload`, { method: 'POST', headers: { 'x-api-key': server.adminKey }, body: form })).json()) as any;
+  const answer = (await (
+    await fetch(`${server.baseUrl}/v1/documents/upload`, {
+      method: 'POST',
+      headers: { 'x-api-key': server.adminKey },
+      body: form,
+    })
+  ).json()) as any;
   expect(answer.status).toBe('success');
   const { vectors } = ((await call.get('/v1/collections/texts/export')).json as any).data;
   expect(vectors).toHaveLength(answer.data.chunks_created);
   const empty = new FormData();
   empty.set('collection_name', 'texts');
   empty.set('file', new Blob([Buffer.from([0x61, 0xff, 0xfe])]), 'bad.txt');
-  const refused = (await (await fetch(`${server.baseUrl}/v1/documents/upload`, { method: 'POST', headers: { 'x-api-key': server.adminKey }, body: empty })).json()) as any;
+  const refused = (await (
+    await fetch(`${server.baseUrl}/v1/documents/upload`, {
+      method: 'POST',
+      headers: { 'x-api-key': server.adminKey },
+      body: empty,
+    })
+  ).json()) as any;
   expect(refused.error).toMatchObject({ code: 400, message: expect.stringContaining('UTF-8') });
 });
 
@@ -229,12 +272,17 @@ test('a closing process finishes the requests that run, and says that the connec
   for (const agent of agents.splice(0)) agent.destroy();
   await eventually('the first connection is gone', () => server.threads.connections.every((count) => count === 0));
   const connection = await RawConnection.open(server);
-  await connection.send(`POST /v1/collections/c/search HTTP/1.1\r\nhost: x\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: 24\r\n\r\n{"vector":[1,2],`);
+  await connection.send(
+    `POST /v1/collections/c/search HTTP/1.1\r\nhost: x\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: 24\r\n\r\n{"vector":[1,2],`,
+  );
   await eventually('the request has arrived', () => server.threads.connections.includes(1));
   const closing = server.threads.close(30_000);
-  // Or the threads would soon take the main thread for one that stands still, and refuse what comes by open connections.
+  // Or the threads would soon take the main thread for one that stands still, and refuse what comes by open
+  // connections.
   const beats = mainBeats(server.threads);
-  await eventually('the main thread still shows that it turns', () => mainBeats(server.threads).every((beat, i) => beat !== beats[i]));
+  await eventually('the main thread still shows that it turns', () =>
+    mainBeats(server.threads).every((beat, i) => beat !== beats[i]),
+  );
   await connection.send('"k":  1}');
   expect(await connection.closed()).toMatch(/connection: close[^]*"external_id":"a"/i);
   await closing;
@@ -243,7 +291,10 @@ test('a closing process finishes the requests that run, and says that the connec
 test('a connection in its TLS handshake is served although another one is turned away meanwhile', async () => {
   const authority = new CertificateAuthority('of this test');
   const certificate = { ...authority.issue('the service'), ticketKeys: randomBytes(48) };
-  server = await startThreadedServer({ HTTP_THREADS: '1', API_TLS_CERT_FILE: 'told', API_TLS_KEY_FILE: 'told' }, { connectionsMax: 1, certificate });
+  server = await startThreadedServer(
+    { HTTP_THREADS: '1', API_TLS_CERT_FILE: 'told', API_TLS_KEY_FILE: 'told' },
+    { connectionsMax: 1, certificate },
+  );
   try {
     const port = Number(new URL(server.baseUrl).port);
     const early = connect(port, '127.0.0.1');
@@ -252,8 +303,15 @@ test('a connection in its TLS handshake is served although another one is turned
     const turnedAway = connect(port, '127.0.0.1');
     turnedAway.on('error', () => undefined);
     await once(turnedAway, 'close');
-    const socket = connectTls({ socket: early, ca: authority.pem, servername: 'localhost', checkServerIdentity: () => undefined });
-    socket.write(`GET /v1/collections HTTP/1.1\r\nhost: a\r\nx-api-key: ${server.adminKey}\r\nconnection: close\r\n\r\n`);
+    const socket = connectTls({
+      socket: early,
+      ca: authority.pem,
+      servername: 'localhost',
+      checkServerIdentity: () => undefined,
+    });
+    socket.write(
+      `GET /v1/collections HTTP/1.1\r\nhost: a\r\nx-api-key: ${server.adminKey}\r\nconnection: close\r\n\r\n`,
+    );
     let heard = '';
     for await (const piece of socket) heard += String(piece);
     expect(heard).toContain('"status":"success"');

@@ -6,9 +6,9 @@ import { missingModules } from '../support/machines/python-packages';
 import { blocksOf, envelopesOf, type PageBlock, PageShell } from '../support/http/page-shell';
 
 /**
- * The guides are run as they stand: the blocks of a page in order, in one shell, against a real process that all pages share.
- * A block in `json` after them is what the last answer holds, one in `text` lines that are printed. Where no answer is shown,
- * every one is a success.
+ * The guides are run as they stand: the blocks of a page in order, in one shell, against a real process that all pages
+ * share. A block in `json` after them is what the last answer holds, one in `text` lines that are printed. Where no
+ * answer is shown, every one is a success.
  */
 
 const FOLDER = resolve(__dirname, '../../docs/guides');
@@ -32,7 +32,9 @@ function expected(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? value : expect.closeTo(value, 3);
   if (Array.isArray(value)) return value.map(expected);
   if (typeof value !== 'object' || value === null) return value;
-  return expect.objectContaining(Object.fromEntries(Object.entries(value).map(([key, member]) => [key, expected(member)])));
+  return expect.objectContaining(
+    Object.fromEntries(Object.entries(value).map(([key, member]) => [key, expected(member)])),
+  );
 }
 
 async function follow(blocks: PageBlock[], shell: PageShell): Promise<void> {
@@ -48,7 +50,8 @@ async function follow(blocks: PageBlock[], shell: PageShell): Promise<void> {
     } else if (RUN.includes(language)) {
       printed = await shell.run(block);
       if (COMPARED.includes(blocks[i + 1]?.language)) continue;
-      if (printed.trim().startsWith('{"status"')) expect(envelopesOf(printed).filter(({ status }) => status !== 'success')).toEqual([]);
+      if (printed.trim().startsWith('{"status"'))
+        expect(envelopesOf(printed).filter(({ status }) => status !== 'success')).toEqual([]);
     }
   }
 }
@@ -64,19 +67,28 @@ describe('the guides', () => {
 
   test('are there, and have nothing in a language that nobody runs', () => {
     expect(pages.length).toBeGreaterThan(5);
-    const languages = pages.flatMap((page) => blocksOf(readFileSync(join(FOLDER, page), 'utf8')).map(({ language }) => language));
-    expect([...new Set(languages)].filter((language) => ![...RUN, ...COMPARED, '', 'mermaid'].includes(language))).toEqual([]);
+    const languages = pages.flatMap((page) =>
+      blocksOf(readFileSync(join(FOLDER, page), 'utf8')).map(({ language }) => language),
+    );
+    expect(
+      [...new Set(languages)].filter((language) => ![...RUN, ...COMPARED, '', 'mermaid'].includes(language)),
+    ).toEqual([]);
   });
 
   for (const page of pages) {
     withCurl(`${page} works word for word, and leaves nothing behind`, async () => {
-      const shell = new PageShell({ QUIVER: server.baseUrl, OPS: `http://127.0.0.1:${server.opsPort}`, API_KEY: server.apiKey });
+      const shell = new PageShell({
+        QUIVER: server.baseUrl,
+        OPS: `http://127.0.0.1:${server.opsPort}`,
+        API_KEY: server.apiKey,
+      });
       try {
         await follow(able(blocksOf(readFileSync(join(FOLDER, page), 'utf8'))), shell);
         expect((await server.data('GET', '/v1/collections')).collections).toEqual([]);
       } finally {
         shell.close();
-        for (const { name } of (await server.data('GET', '/v1/collections')).collections) await server.data('DELETE', `/v1/collections/${name}`);
+        for (const { name } of (await server.data('GET', '/v1/collections')).collections)
+          await server.data('DELETE', `/v1/collections/${name}`);
       }
     });
   }

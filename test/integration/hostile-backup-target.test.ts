@@ -1,8 +1,23 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { backupId } from '../../shared/backup-store/backup-format';
-import { type LogSegment, openedSegment, segmentKey, segmentOf, segmentToBytes } from '../../shared/backup-store/log-format';
+import {
+  type LogSegment,
+  openedSegment,
+  segmentKey,
+  segmentOf,
+  segmentToBytes,
+} from '../../shared/backup-store/log-format';
 import { OTHER_SEALS, TEST_SEALS } from '../support/cluster/test-seals';
 import { type AdminCall, backupEnded, takeBackup } from '../support/targets/backup-calls';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
@@ -18,7 +33,10 @@ const environment = { BACKUP_TARGET: `file:${folder}`, BACKUP_LOG: 'true', BACKU
 const service = new EmbeddedProcess({ environment });
 const target = new HostileTarget(folder);
 const call: AdminCall = (method, path, body) => service.data(method, path, body);
-/** The name of a backup that somebody else has made: newer than all, and another one for each test, because what is deleted stays so. */
+/**
+ * The name of a backup that somebody else has made: newer than all, and another one for each test, because what is
+ * deleted stays so.
+ */
 let HOSTILE = '';
 let made = 0;
 /** A restore that can't succeed is over by then. */
@@ -64,10 +82,15 @@ beforeAll(async () => {
   writeFileSync(join(outside, 'bystander'), 'as it was');
   await service.start();
   await call('POST', '/v1/collections', { name: 'things', dim: 4 });
-  await call('POST', '/v1/collections/things/bulk_upsert', { items: Array.from({ length: 300 }, (_, n) => ({ external_id: `i${n}`, vector: [n, 1, 2, 3], metadata: { n } })) });
+  await call('POST', '/v1/collections/things/bulk_upsert', {
+    items: Array.from({ length: 300 }, (_, n) => ({ external_id: `i${n}`, vector: [n, 1, 2, 3], metadata: { n } })),
+  });
   await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
   good = await takeBackup(call);
-  await eventually('a log is shipped', async () => existsSync(join(folder, 'heads')) && existsSync(join(folder, 'log')));
+  await eventually(
+    'a log is shipped',
+    async () => existsSync(join(folder, 'heads')) && existsSync(join(folder, 'log')),
+  );
 });
 
 beforeEach(() => {
@@ -87,8 +110,17 @@ test('what this service has made says so, and is restored without a word', async
 
 describe('a key that somebody else put into a backup', () => {
   const secret = 'a forged secret that nobody was given';
-  const forged = JSON.stringify({ id: 7, name: 'forged', role: 'admin', digest: sha256(secret), createdAt: '2026-01-01T00:00:00.000Z', isActive: true, expiresAt: null });
-  const admin = (): Promise<{ status: string }> => service.call('GET', '/v1/admin/keys', undefined, { 'x-api-key': secret });
+  const forged = JSON.stringify({
+    id: 7,
+    name: 'forged',
+    role: 'admin',
+    digest: sha256(secret),
+    createdAt: '2026-01-01T00:00:00.000Z',
+    isActive: true,
+    expiresAt: null,
+  });
+  const admin = (): Promise<{ status: string }> =>
+    service.call('GET', '/v1/admin/keys', undefined, { 'x-api-key': secret });
 
   test.each([
     ['without a seal', () => undefined],
@@ -99,15 +131,23 @@ describe('a key that somebody else put into a backup', () => {
     const manifest = target.contentOf(`backups/${good.id}.json`);
     target.put(`backups/${HOSTILE}.json`, { ...manifest, id: HOSTILE, keys: [...manifest.keys, forged] }, sealOf());
     expect((await listed())[0]).toMatchObject({ id: HOSTILE, state: 'done', sealed: false });
-    expect(await endOf({ backup: HOSTILE, rename: { things: 'copy' }, keys: true })).toMatchObject({ state: 'refused', error: expect.stringMatching(/7 "forged" \(admin\)/) });
+    expect(await endOf({ backup: HOSTILE, rename: { things: 'copy' }, keys: true })).toMatchObject({
+      state: 'refused',
+      error: expect.stringMatching(/7 "forged" \(admin\)/),
+    });
     expect((await admin()).status).toBe('error');
-    expect(await endOf({ backup: HOSTILE, rename: { things: 'copy' } })).toMatchObject({ state: 'done', warnings: [expect.stringContaining('not sealed by this service')] });
+    expect(await endOf({ backup: HOSTILE, rename: { things: 'copy' } })).toMatchObject({
+      state: 'done',
+      warnings: [expect.stringContaining('not sealed by this service')],
+    });
     expect((await admin()).status).toBe('error');
     await deleteBackup(HOSTILE);
   });
 
   test('is named before those that may do less, however many there are', async () => {
-    const many = Array.from({ length: 300 }, (_, n) => JSON.stringify({ ...JSON.parse(forged), id: 10 + n, name: `n${n}`, role: 'readonly', digest: sha256(`n${n}`) }));
+    const many = Array.from({ length: 300 }, (_, n) =>
+      JSON.stringify({ ...JSON.parse(forged), id: 10 + n, name: `n${n}`, role: 'readonly', digest: sha256(`n${n}`) }),
+    );
     const manifest = target.contentOf(`backups/${good.id}.json`);
     target.put(`backups/${HOSTILE}.json`, { ...manifest, id: HOSTILE, keys: [...many, forged] });
     const { error } = await endOf({ backup: HOSTILE, rename: { things: 'copy' }, keys: true });
@@ -130,7 +170,16 @@ describe('a key that somebody else put into a backup', () => {
   });
 
   test('is no base of what this service seals', async () => {
-    target.changed(good.id, { shard: (shard) => ({ ...shard, segments: shard.segments.map((one: any) => ({ ...one, sha256: 'ab'.repeat(32) })) }) }, HOSTILE);
+    target.changed(
+      good.id,
+      {
+        shard: (shard) => ({
+          ...shard,
+          segments: shard.segments.map((one: any) => ({ ...one, sha256: 'ab'.repeat(32) })),
+        }),
+      },
+      HOSTILE,
+    );
     const next = await takeBackup(call);
     expect(await endOf({ backup: next.id, rename: { things: 'copy' } })).toMatchObject({ state: 'done', warnings: [] });
     for (const id of [HOSTILE, next.id]) await deleteBackup(id);
@@ -140,27 +189,80 @@ describe('a key that somebody else put into a backup', () => {
 test.each<[string, Parameters<HostileTarget['changed']>[1]]>([
   [
     'a million shards',
-    { manifest: (manifest) => ({ ...manifest, collections: [{ ...manifest.collections[0], record: JSON.stringify({ ...JSON.parse(manifest.collections[0].record), shards: 1_000_000 }) }] }) },
+    {
+      manifest: (manifest) => ({
+        ...manifest,
+        collections: [
+          {
+            ...manifest.collections[0],
+            record: JSON.stringify({ ...JSON.parse(manifest.collections[0].record), shards: 1_000_000 }),
+          },
+        ],
+      }),
+    },
   ],
   [
     'shards of no number',
-    { manifest: (manifest) => ({ ...manifest, collections: [{ ...manifest.collections[0], record: JSON.stringify({ ...JSON.parse(manifest.collections[0].record), shards: null }) }] }) },
+    {
+      manifest: (manifest) => ({
+        ...manifest,
+        collections: [
+          {
+            ...manifest.collections[0],
+            record: JSON.stringify({ ...JSON.parse(manifest.collections[0].record), shards: null }),
+          },
+        ],
+      }),
+    },
   ],
   [
     'a name that leads elsewhere',
-    { manifest: (manifest) => ({ ...manifest, collections: [{ ...manifest.collections[0], record: manifest.collections[0].record.replace('"things"', '"../../etc"'), name: '../../etc' }] }) },
+    {
+      manifest: (manifest) => ({
+        ...manifest,
+        collections: [
+          {
+            ...manifest.collections[0],
+            record: manifest.collections[0].record.replace('"things"', '"../../etc"'),
+            name: '../../etc',
+          },
+        ],
+      }),
+    },
   ],
-  ['no shards', { manifest: (manifest) => ({ ...manifest, collections: [{ ...manifest.collections[0], shards: [] }] }) }],
+  [
+    'no shards',
+    { manifest: (manifest) => ({ ...manifest, collections: [{ ...manifest.collections[0], shards: [] }] }) },
+  ],
   [
     'fewer shards than its record says',
-    { manifest: (manifest) => ({ ...manifest, collections: [{ ...manifest.collections[0], record: JSON.stringify({ ...JSON.parse(manifest.collections[0].record), shards: 7 }) }] }) },
+    {
+      manifest: (manifest) => ({
+        ...manifest,
+        collections: [
+          {
+            ...manifest.collections[0],
+            record: JSON.stringify({ ...JSON.parse(manifest.collections[0].record), shards: 7 }),
+          },
+        ],
+      }),
+    },
   ],
   ['an object name that leads out', { shard: (shard) => void (shard.segments[0].key = '../../etc/passwd') }],
   ['an object name that begins at the root', { shard: (shard) => void (shard.segments[0].key = '/etc/passwd') }],
-  ['an object name that leads out behind data/', { shard: (shard) => void (shard.live[0].key = 'data/../../bystander') }],
+  [
+    'an object name that leads out behind data/',
+    { shard: (shard) => void (shard.live[0].key = 'data/../../bystander') },
+  ],
   ['no segments', { shard: (shard) => void (shard.segments = null) }],
-  ['100,000 segments', { shard: (shard) => void (shard.segments = Array.from({ length: 100_000 }, () => shard.segments[0])) }],
-  ['100,000 segments of nothing', { shard: (shard) => void (shard.segments = Array.from({ length: 100_000 }, () => ({}))) }],
+  [
+    '100,000 segments',
+    { shard: (shard) => void (shard.segments = Array.from({ length: 100_000 }, () => shard.segments[0])) },
+  ],
+  [
+    '100,000 segments of nothing',
+    { shard: (shard) => void (shard.segments = Array.from({ length: 100_000 }, () => ({}))) },
+  ],
   ['a spec of 5 MB', { shard: (shard) => void (shard.spec = 'x'.repeat(5_000_000)) }],
   ['a spec that is none', { shard: (shard) => void (shard.spec = null) }],
   ['a spec of another shape', { shard: (shard) => void (shard.spec = '{"format":1,"dim":"4"}') }],
@@ -171,12 +273,22 @@ test.each<[string, Parameters<HostileTarget['changed']>[1]]>([
   ['the same records twice', { shard: (shard) => void (shard.segments = [...shard.segments, ...shard.segments]) }],
   [
     'index files that lead out',
-    { shard: (shard) => void (shard.index = { checkpoint: { operation: 1, lastRecno: 1, number: 1, vectors: 'v', files: {} }, files: [{ path: '../../bystander', bytes: 1, parts: [] }] }) },
+    {
+      shard: (shard) =>
+        void (shard.index = {
+          checkpoint: { operation: 1, lastRecno: 1, number: 1, vectors: 'v', files: {} },
+          files: [{ path: '../../bystander', bytes: 1, parts: [] }],
+        }),
+    },
   ],
   [
     'a checkpoint whose folder leads out',
     {
-      shard: (shard) => void (shard.index = { checkpoint: { operation: 1, lastRecno: 1, number: '1/../../../../bystander', vectors: '../x', files: {} }, files: [{ path: 'x', bytes: 1, parts: [] }] }),
+      shard: (shard) =>
+        void (shard.index = {
+          checkpoint: { operation: 1, lastRecno: 1, number: '1/../../../../bystander', vectors: '../x', files: {} },
+          files: [{ path: 'x', bytes: 1, parts: [] }],
+        }),
     },
   ],
   ['another dimension', { shard: (shard) => void (shard.dim = 4000) }],
@@ -184,7 +296,10 @@ test.each<[string, Parameters<HostileTarget['changed']>[1]]>([
 ])('a backup with %s ends as done, failed or refused, and takes nothing along', async (_, change) => {
   target.changed(good.id, change, HOSTILE);
   const { state, error } = await endOf({ backup: HOSTILE, rename: { things: 'copy' } });
-  expect({ state, error: state === 'done' ? null : (error?.slice(0, 30) ?? '') }).not.toEqual({ state: 'failed', error: '' });
+  expect({ state, error: state === 'done' ? null : (error?.slice(0, 30) ?? '') }).not.toEqual({
+    state: 'failed',
+    error: '',
+  });
   expect(['done', 'failed', 'refused']).toContain(state);
   expect(['done', 'unreadable']).toContain(await stateOf(HOSTILE));
   await deleteBackup(HOSTILE);
@@ -199,9 +314,17 @@ test.each([
 ])('a manifest with %s is shown as unreadable, and is passed over and deleted', async (_, change) => {
   target.put(`backups/${HOSTILE}.json`, change({ ...target.contentOf(`backups/${good.id}.json`), id: HOSTILE }));
   const shown = (await listed())[0];
-  expect(shown).toMatchObject({ id: HOSTILE, state: 'unreadable', sealed: false, error: expect.stringContaining(HOSTILE) });
+  expect(shown).toMatchObject({
+    id: HOSTILE,
+    state: 'unreadable',
+    sealed: false,
+    error: expect.stringContaining(HOSTILE),
+  });
   expect(await call('GET', `/v1/admin/backups/${HOSTILE}`)).toMatchObject({ state: 'unreadable' });
-  expect(await endOf({ backup: HOSTILE })).toMatchObject({ state: 'refused', error: expect.stringContaining('can not be restored') });
+  expect(await endOf({ backup: HOSTILE })).toMatchObject({
+    state: 'refused',
+    error: expect.stringContaining('can not be restored'),
+  });
   expect((await service.call<any>('POST', `/v1/admin/backups/${HOSTILE}/verify`)).error).toMatchObject({ code: 400 });
   await expectSound();
   await deleteBackup(HOSTILE);
@@ -209,14 +332,17 @@ test.each([
 });
 
 test('what is no file where an object is expected is no object', async () => {
-  const places = ['backups', 'claims', 'checks', 'heads', 'collections'].map((kind) => join(folder, kind, `${HOSTILE}.json`));
+  const places = ['backups', 'claims', 'checks', 'heads', 'collections'].map((kind) =>
+    join(folder, kind, `${HOSTILE}.json`),
+  );
   for (const place of places) {
     mkdirSync(join(place, 'below'), { recursive: true });
     writeFileSync(join(place, 'below', 'x y'), 'x');
   }
   symlinkSync('/etc/passwd', join(folder, 'backups', '20200101T000000Z-00000000.json'));
   await expectSound();
-  for (const place of [...places, join(folder, 'backups', '20200101T000000Z-00000000.json')]) rmSync(place, { recursive: true });
+  for (const place of [...places, join(folder, 'backups', '20200101T000000Z-00000000.json')])
+    rmSync(place, { recursive: true });
 });
 
 describe('any field of any JSON object', () => {
@@ -244,7 +370,11 @@ describe('any field of any JSON object', () => {
     const record = JSON.parse(collections[0].record);
     for (const place of placesIn(record)) {
       const changed = JSON.stringify(mutated(record, place, random()));
-      target.changed(good.id, { manifest: (one) => ({ ...one, collections: [{ ...one.collections[0], record: changed }] }) }, HOSTILE);
+      target.changed(
+        good.id,
+        { manifest: (one) => ({ ...one, collections: [{ ...one.collections[0], record: changed }] }) },
+        HOSTILE,
+      );
       await endOf({ backup: HOSTILE, rename: { things: 'copy' } });
     }
     await deleteBackup(HOSTILE);
@@ -255,7 +385,9 @@ describe('any field of any JSON object', () => {
     await call('POST', `/v1/admin/backups/${good.id}/verify`);
     await eventually('it is checked', async () => existsSync(join(folder, 'checks', `${good.id}.json`)));
     target.put(`claims/${HOSTILE}.json`, { id: HOSTILE, startedAt: '', bases: [good.id], logs: ['u'] });
-    const keys = ['claims', 'checks', 'collections', 'heads'].flatMap((kind) => readdirSync(join(folder, kind)).map((name) => `${kind}/${name}`));
+    const keys = ['claims', 'checks', 'collections', 'heads'].flatMap((kind) =>
+      readdirSync(join(folder, kind)).map((name) => `${kind}/${name}`),
+    );
     expect(keys.length).toBeGreaterThanOrEqual(4);
     for (const key of keys) {
       const before = target.read(key);
@@ -275,9 +407,15 @@ test('a log that somebody else has written again leads to no moment, unless an a
   const base = await takeBackup(call);
   const [{ uid, shards }] = target.contentOf(`backups/${base.id}.json`).collections;
   const { sequence } = shards[0].position;
-  for (let n = 0; n < 3; n += 1) await call('POST', '/v1/collections/things/bulk_upsert', { items: [{ external_id: `l${n}`, vector: [n, 1, 2, 3] }] });
+  for (let n = 0; n < 3; n += 1)
+    await call('POST', '/v1/collections/things/bulk_upsert', {
+      items: [{ external_id: `l${n}`, vector: [n, 1, 2, 3] }],
+    });
   const log = `log/${uid}.0`;
-  const segments = (): LogSegment[] => (existsSync(join(folder, log)) ? readdirSync(join(folder, log)).flatMap((name) => segmentOf({ key: `${log}/${name}`, bytes: 1 }) ?? []) : []);
+  const segments = (): LogSegment[] =>
+    existsSync(join(folder, log))
+      ? readdirSync(join(folder, log)).flatMap((name) => segmentOf({ key: `${log}/${name}`, bytes: 1 }) ?? [])
+      : [];
   await eventually('the writes are shipped', async () => segments().some(({ last }) => last >= sequence + 3));
   const until = { positions: { things: [sequence + 3] } };
   expect(await endOf({ until, rename: { things: 'copy' } })).toMatchObject({ state: 'done', warnings: [] });
@@ -285,8 +423,14 @@ test('a log that somebody else has written again leads to no moment, unless an a
     const { entries } = openedSegment(segment, target.read(segment.key), TEST_SEALS);
     writeFileSync(join(folder, segment.key), segmentToBytes(entries, { seals: OTHER_SEALS, key: segment.key }));
   }
-  expect(await endOf({ until, rename: { things: 'copy' } })).toMatchObject({ state: 'failed', error: expect.stringContaining('"unsealed": true') });
-  expect(await endOf({ until, rename: { things: 'copy' }, unsealed: true })).toMatchObject({ state: 'done', warnings: [expect.stringContaining('not sealed by this service')] });
+  expect(await endOf({ until, rename: { things: 'copy' } })).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('"unsealed": true'),
+  });
+  expect(await endOf({ until, rename: { things: 'copy' }, unsealed: true })).toMatchObject({
+    state: 'done',
+    warnings: [expect.stringContaining('not sealed by this service')],
+  });
   await deleteBackup(base.id);
 });
 
@@ -308,20 +452,29 @@ test('a void, and a segment of a log, that somebody else made are nobody else’
 test('a segment of another century, and a head that says the same, make no item expire, over starts', async () => {
   const [{ uid }] = target.contentOf(`backups/${good.id}.json`).collections;
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
-  await call('POST', '/v1/collections/things/bulk_upsert', { items: [{ external_id: 'until tomorrow', vector: [1, 1, 2, 3], expires_at: tomorrow }] });
+  await call('POST', '/v1/collections/things/bulk_upsert', {
+    items: [{ external_id: 'until tomorrow', vector: [1, 1, 2, 3], expires_at: tomorrow }],
+  });
   const ms = Date.parse('2200-01-01T00:00:00Z');
   const name = { first: 2 ** 40, last: 2 ** 40, precedingEpoch: 2 ** 42, lastEpoch: 2 ** 42, fromMs: ms, toMs: ms };
   const key = segmentKey(`${uid}.0`, name);
   for (let start = 0; start < 2; start += 1) {
     writeFileSync(join(folder, key), segmentToBytes([{ sequence: 2 ** 40, epoch: 2 ** 42, at: ms, write: null }]));
-    target.put('heads/x.json', { member: 'x', at: ms, shards: { [`${uid}.0`]: { sequence: 2 ** 40, epoch: 2 ** 42, untilMs: ms, since: 1, gaps: 0, error: null } } });
+    target.put('heads/x.json', {
+      member: 'x',
+      at: ms,
+      shards: { [`${uid}.0`]: { sequence: 2 ** 40, epoch: 2 ** 42, untilMs: ms, since: 1, gaps: 0, error: null } },
+    });
     await service.stop();
     await service.start();
     const { external_id: id } = await call('GET', '/v1/collections/things/vectors/until%20tomorrow');
     expect(id).toBe('until tomorrow');
     // What is written now is shipped behind what was.
     const before = target.contentOf('heads/node-0.json').at as number;
-    await eventually('the log is looked at', async () => (target.contentOf('heads/node-0.json').at as number) > before + 1_000);
+    await eventually(
+      'the log is looked at',
+      async () => (target.contentOf('heads/node-0.json').at as number) > before + 1_000,
+    );
   }
   await expectSound();
 });

@@ -39,11 +39,23 @@ describe('a connection of HTTP/2', () => {
     const started = await startOverHttp2(environment);
     const call = new ApiClient(started);
     dataOf(await call.post('/v1/collections', { name: 'c', dim: 2 }));
-    dataOf(await call.post('/v1/collections/c/bulk_upsert', { items: Array.from({ length: 1000 }, (_, i) => ({ external_id: `item-${i}`, vector: [1, i], metadata: { text: 'x'.repeat(400) } })) }));
+    dataOf(
+      await call.post('/v1/collections/c/bulk_upsert', {
+        items: Array.from({ length: 1000 }, (_, i) => ({
+          external_id: `item-${i}`,
+          vector: [1, i],
+          metadata: { text: 'x'.repeat(400) },
+        })),
+      }),
+    );
     return started;
   }
 
-  function begin(path: string, body: string | null, { headers = {}, at = target }: { headers?: Record<string, string>; at?: typeof target } = {}): ClientHttp2Stream {
+  function begin(
+    path: string,
+    body: string | null,
+    { headers = {}, at = target }: { headers?: Record<string, string>; at?: typeof target } = {},
+  ): ClientHttp2Stream {
     const stream = at.http2.open().request({ ':method': 'POST', ':path': path, 'x-api-key': at.adminKey, ...headers });
     if (body !== null) stream.end(body);
     return stream;
@@ -106,7 +118,10 @@ describe('a connection of HTTP/2', () => {
     test('and sends no more of a body: that is refused, however small it was to be', async () => {
       const stream = begin('/v1/collections/c/search', null, { headers: { 'content-length': '100' }, at });
       stream.write('{');
-      expect(JSON.parse(await textOf(stream)).error).toEqual({ code: 400, message: expect.stringContaining('STALL_TIMEOUT_MS') });
+      expect(JSON.parse(await textOf(stream)).error).toEqual({
+        code: 400,
+        message: expect.stringContaining('STALL_TIMEOUT_MS'),
+      });
     });
 
     test('and takes nothing of its answer: that is cut off', async () => {
@@ -150,7 +165,9 @@ describe('a connection of HTTP/2', () => {
   });
 
   test('CONNECT and unknown paths get the envelope', async () => {
-    const stream = target.http2.open().request({ ':method': 'CONNECT', ':authority': 'elsewhere:443' }, { endStream: false });
+    const stream = target.http2
+      .open()
+      .request({ ':method': 'CONNECT', ':authority': 'elsewhere:443' }, { endStream: false });
     expect(JSON.parse(await textOf(stream)).error.code).toBe(404);
     errorOf(await api.get('/v1/nothing'), 404);
     errorOf(await api.post('/docs', {}), 404);
@@ -165,13 +182,16 @@ describe('a connection of HTTP/2', () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  test.each(['nonsense', '100-continue', '100-CONTINUE', '100-continue, nonsense'])('a client that expects %s is answered', async (expect_) => {
-    const stream = begin('/v1/collections/c/search', null, { headers: { expect: expect_ } });
-    const invited = new Promise<void>((done) => stream.once('continue', done));
-    if (expect_.toLowerCase() === '100-continue') await invited;
-    stream.end(JSON.stringify({ vector: [1, 2], k: 3 }));
-    expect(JSON.parse(await textOf(stream)).data.results).toHaveLength(3);
-  });
+  test.each(['nonsense', '100-continue', '100-CONTINUE', '100-continue, nonsense'])(
+    'a client that expects %s is answered',
+    async (expect_) => {
+      const stream = begin('/v1/collections/c/search', null, { headers: { expect: expect_ } });
+      const invited = new Promise<void>((done) => stream.once('continue', done));
+      if (expect_.toLowerCase() === '100-continue') await invited;
+      stream.end(JSON.stringify({ vector: [1, 2], k: 3 }));
+      expect(JSON.parse(await textOf(stream)).data.results).toHaveLength(3);
+    },
+  );
 
   test('what is no HTTP/2 after the preface ends its connection only', async () => {
     const connection = await RawConnection.openSecured({ ...target.door, protocol: 'h2' });
@@ -183,25 +203,31 @@ describe('a connection of HTTP/2', () => {
   test.each([
     ['in one piece', [beginning()]],
     ['in three', [PREFACE.subarray(0, 8), PREFACE.subarray(8, 20), PREFACE.subarray(20)]],
-  ])('HTTP/2 without TLS, or where HTTP/1.1 was chosen, is told so at once, in its own words: %s', async (_how, pieces) => {
-    for (const connection of [await RawConnection.open(target), await RawConnection.openSecured({ ...target.door, protocol: 'http/1.1' })]) {
-      for (const piece of pieces) {
-        await connection.send(piece);
-        await new Promise((next) => setImmediate(next));
+  ])(
+    'HTTP/2 without TLS, or where HTTP/1.1 was chosen, is told so at once, in its own words: %s',
+    async (_how, pieces) => {
+      for (const connection of [
+        await RawConnection.open(target),
+        await RawConnection.openSecured({ ...target.door, protocol: 'http/1.1' }),
+      ]) {
+        for (const piece of pieces) {
+          await connection.send(piece);
+          await new Promise((next) => setImmediate(next));
+        }
+        expect(await connection.until(/HTTP\/1.1$/)).toContain('this port speaks HTTP/2 over TLS only: use HTTP/1.1');
+        connection.socket.end();
+        await connection.closed();
       }
-      expect(await connection.until(/HTTP\/1.1$/)).toContain('this port speaks HTTP/2 over TLS only: use HTTP/1.1');
-      connection.socket.end();
-      await connection.closed();
-    }
-    const session = connect(target.baseUrl);
-    session.on('error', () => undefined);
-    expect(await new Promise((done) => session.once('goaway', done))).toBe(constants.NGHTTP2_HTTP_1_1_REQUIRED);
-    const beside = await RawConnection.open(target);
-    await beside.send(`GET /v1/health HTTP/1.1\r\nx-api-key: ${target.adminKey}\r\n\r\n`);
-    await beside.until(/"status":"success"/);
-    await beside.send(PREFACE);
-    expect(await beside.closed()).not.toContain('over TLS only');
-  });
+      const session = connect(target.baseUrl);
+      session.on('error', () => undefined);
+      expect(await new Promise((done) => session.once('goaway', done))).toBe(constants.NGHTTP2_HTTP_1_1_REQUIRED);
+      const beside = await RawConnection.open(target);
+      await beside.send(`GET /v1/health HTTP/1.1\r\nx-api-key: ${target.adminKey}\r\n\r\n`);
+      await beside.until(/"status":"success"/);
+      await beside.send(PREFACE);
+      expect(await beside.closed()).not.toContain('over TLS only');
+    },
+  );
 
   describe('whose streams end in the piece that they begin in', () => {
     test.each(Object.keys(ENDINGS))('behind each special request, by %s: nobody else notices', async (ending) => {
@@ -210,7 +236,9 @@ describe('a connection of HTTP/2', () => {
         for (const fields of requests) {
           const connection = await RawConnection.openSecured({ ...target.door, protocol: 'h2' });
           const after = ENDINGS[ending](1);
-          await connection.send(Buffer.concat([beginning(), headersOf(1, fields, flags), ...after.filter((each) => each !== null)]));
+          await connection.send(
+            Buffer.concat([beginning(), headersOf(1, fields, flags), ...after.filter((each) => each !== null)]),
+          );
           if (after.includes(null)) connection.socket.destroy();
           else await connection.send(frameOf(TYPES.ping, { content: Buffer.alloc(8) }));
           // The connection is there, or was said goodbye to, or ended.
@@ -225,7 +253,9 @@ describe('a connection of HTTP/2', () => {
 
   test('a client that cancels all that it asks for leaves nothing behind', async () => {
     const before = target.answered.length;
-    const streams = Array.from({ length: 100 }, () => begin('/v1/collections/c/search', JSON.stringify({ vector: [1, 2], k: 50 })));
+    const streams = Array.from({ length: 100 }, () =>
+      begin('/v1/collections/c/search', JSON.stringify({ vector: [1, 2], k: 50 })),
+    );
     await Promise.all(
       streams.map((stream) => {
         stream.on('error', () => undefined);

@@ -39,9 +39,11 @@ if (missing.length > 0) {
     }
 
     async function ready(name: string): Promise<void> {
-      await eventually(`${name} is ready`, () => checkHealth(name, 'readyz').code === 0, 60_000).catch((error: Error) => {
-        throw new Error(`${error.message}\n${containers.logs(name)}`);
-      });
+      await eventually(`${name} is ready`, () => checkHealth(name, 'readyz').code === 0, 60_000).catch(
+        (error: Error) => {
+          throw new Error(`${error.message}\n${containers.logs(name)}`);
+        },
+      );
     }
 
     async function call(port: number, method: string, path: string, body?: unknown): Promise<any> {
@@ -68,14 +70,30 @@ if (missing.length > 0) {
     });
 
     test('holds production packages and compiled code, and nothing that builds', () => {
-      const { output } = containers.runToEnd(IMAGE, ['-c', 'cd /opt/quiver && find . -type f && command -v g++ gcc make python3 npm npx curl; true'], {}, 'sh');
+      const { output } = containers.runToEnd(
+        IMAGE,
+        ['-c', 'cd /opt/quiver && find . -type f && command -v g++ gcc make python3 npm npx curl; true'],
+        {},
+        'sh',
+      );
       const files = output.trim().split('\n');
-      const lock = JSON.parse(readFileSync(resolve(__dirname, '../../package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean }> };
-      const packages = new Set(files.flatMap((file) => /^\.\/(node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? []));
+      const lock = JSON.parse(readFileSync(resolve(__dirname, '../../package-lock.json'), 'utf8')) as {
+        packages: Record<string, { dev?: boolean }>;
+      };
+      const packages = new Set(
+        files.flatMap(
+          (file) =>
+            /^\.\/(node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? [],
+        ),
+      );
       expect(packages.size).toBeGreaterThan(50);
-      expect([...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined)).toEqual([]);
+      expect(
+        [...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined),
+      ).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./'))).toEqual([]);
-      expect(files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort()).toEqual([
+      expect(
+        files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort(),
+      ).toEqual([
         './coordinator/api/native/build/body-scanner.node',
         './node/engine/kv/native/build/store.node',
         './node/engine/native/build/vectors.node',
@@ -86,12 +104,16 @@ if (missing.length > 0) {
         './scripts/quiver.cjs',
         './scripts/make/sbom.mjs',
       ]);
-      expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
+      expect(
+        files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file)),
+      ).toEqual([]);
     });
 
     test('loads the native code of its packages, the model runtime included', () => {
       const names = ['onnxruntime-node', '@huggingface/transformers', './node/engine/kv/native/build/store.node'];
-      expect(containers.runToEnd(IMAGE, ['-e', `for (const name of ${JSON.stringify(names)}) require(name)`], {}, 'node')).toEqual({ code: 0, output: '' });
+      expect(
+        containers.runToEnd(IMAGE, ['-e', `for (const name of ${JSON.stringify(names)}) require(name)`], {}, 'node'),
+      ).toEqual({ code: 0, output: '' });
     });
 
     test('serves as one process: as a user without rights, on a read-only root; what it stored survives the container', async () => {
@@ -103,7 +125,9 @@ if (missing.length > 0) {
       expect(checkHealth('embedded')).toEqual({ code: 0, output: '' });
       expect(containers.exec('embedded', ['id', '-u']).output.trim()).toBe('10001');
       expect(containers.exec('embedded', ['touch', '/opt/quiver/x']).output).toContain('Read-only file system');
-      expect(containers.exec('embedded', ['grep', '-E', '^(CapEff|CapBnd|NoNewPrivs)', '/proc/1/status']).output).toMatch(/^CapEff:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1\n$/);
+      expect(
+        containers.exec('embedded', ['grep', '-E', '^(CapEff|CapBnd|NoNewPrivs)', '/proc/1/status']).output,
+      ).toMatch(/^CapEff:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1\n$/);
 
       await call(port, 'POST', '/collections', { name: 'kept', dim: 2 });
       await call(port, 'POST', '/collections/kept/bulk_upsert', {
@@ -112,13 +136,17 @@ if (missing.length > 0) {
           { external_id: 'b', vector: [0, 1] },
         ],
       });
-      expect((await call(port, 'POST', '/collections/kept/search', { vector: [1, 0.1], k: 1 })).results[0].external_id).toBe('a');
+      expect(
+        (await call(port, 'POST', '/collections/kept/search', { vector: [1, 0.1], k: 1 })).results[0].external_id,
+      ).toBe('a');
       expect(containers.stop('embedded')).toBe(0);
       containers.remove('embedded');
 
       start();
       await ready('embedded');
-      expect((await call(port, 'POST', '/collections/kept/search', { vector: [0.1, 1], k: 1 })).results[0].external_id).toBe('b');
+      expect(
+        (await call(port, 'POST', '/collections/kept/search', { vector: [0.1, 1], k: 1 })).results[0].external_id,
+      ).toBe('b');
       expect(containers.stop('embedded')).toBe(0);
     });
 
@@ -134,12 +162,26 @@ if (missing.length > 0) {
         RPC_PORT: String(rpcPort),
       });
       for (const i of [0, 1]) {
-        containers.start(`node-${i}`, IMAGE, { environment: member(`node-${i}`, nodePorts[2 * i], nodePorts[2 * i + 1]), volume: `node-${i}-data`, words: ['node'] });
+        containers.start(`node-${i}`, IMAGE, {
+          environment: member(`node-${i}`, nodePorts[2 * i], nodePorts[2 * i + 1]),
+          volume: `node-${i}-data`,
+          words: ['node'],
+        });
       }
-      const environment = { ...member('coordinator-0', coordinatorOps, coordinatorRpc), PORT: String(port), API_KEY: KEY, EMBEDDING_MODEL: 'builtin' };
+      const environment = {
+        ...member('coordinator-0', coordinatorOps, coordinatorRpc),
+        PORT: String(port),
+        API_KEY: KEY,
+        EMBEDDING_MODEL: 'builtin',
+      };
       containers.start('coordinator', IMAGE, { environment, volume: 'coordinator-data', words: ['coordinator'] });
       await Promise.all(['node-0', 'node-1', 'coordinator'].map(ready));
-      await eventually('both nodes are members', async () => (await call(port, 'GET', '/cluster')).nodes.filter(({ state }: { state: string }) => state === 'up').length === 2);
+      await eventually(
+        'both nodes are members',
+        async () =>
+          (await call(port, 'GET', '/cluster')).nodes.filter(({ state }: { state: string }) => state === 'up')
+            .length === 2,
+      );
 
       await call(port, 'POST', '/collections', { name: 'shared', dim: 2, shards: 2, replicas: 2 });
       await call(port, 'POST', '/collections/shared/bulk_upsert', {
@@ -148,18 +190,30 @@ if (missing.length > 0) {
           { external_id: 'b', vector: [0, 1] },
         ],
       });
-      expect((await call(port, 'POST', '/collections/shared/search', { vector: [1, 0.1], k: 2 })).results.map((hit: { external_id: string }) => hit.external_id)).toEqual(['a', 'b']);
+      expect(
+        (await call(port, 'POST', '/collections/shared/search', { vector: [1, 0.1], k: 2 })).results.map(
+          (hit: { external_id: string }) => hit.external_id,
+        ),
+      ).toEqual(['a', 'b']);
       expect(['coordinator', 'node-0', 'node-1'].map((name) => containers.stop(name))).toEqual([0, 0, 0]);
     });
 
     test('a health check fails, and says why, when nothing answers', () => {
-      const { code, output } = containers.runToEnd(IMAGE, ['/opt/quiver/scripts/healthcheck.cjs'], { OPS_PORT: '1' }, 'node');
+      const { code, output } = containers.runToEnd(
+        IMAGE,
+        ['/opt/quiver/scripts/healthcheck.cjs'],
+        { OPS_PORT: '1' },
+        'node',
+      );
       expect(code).toBe(1);
       expect(output).toMatch(/ECONNREFUSED 127\.0\.0\.1:1\n$/);
     });
 
     test('says what it would run with, secrets masked', () => {
-      const { code, output } = containers.runToEnd(IMAGE, ['check-config', 'node'], { CLUSTER_SECRET: SECRET, ZONE: 'a' });
+      const { code, output } = containers.runToEnd(IMAGE, ['check-config', 'node'], {
+        CLUSTER_SECRET: SECRET,
+        ZONE: 'a',
+      });
       expect(code).toBe(0);
       expect(output).toMatch(/^ZONE +a +environment$/m);
       expect(output).toMatch(/^DATA_DIR +\/data +environment$/m);
@@ -167,10 +221,12 @@ if (missing.length > 0) {
     });
 
     test('a bad setting ends the container with one line', () => {
-      expect(containers.runToEnd(IMAGE, ['node'], { CLUSTER_SECRET: SECRET, RPC_PORT: 'tcp://10.0.0.1:7100' })).toEqual({
-        code: 1,
-        output: 'RPC_PORT="tcp://10.0.0.1:7100" is not valid: expected an integer from 0 to 65535\n',
-      });
+      expect(containers.runToEnd(IMAGE, ['node'], { CLUSTER_SECRET: SECRET, RPC_PORT: 'tcp://10.0.0.1:7100' })).toEqual(
+        {
+          code: 1,
+          output: 'RPC_PORT="tcp://10.0.0.1:7100" is not valid: expected an integer from 0 to 65535\n',
+        },
+      );
     });
   });
 }

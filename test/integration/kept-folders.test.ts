@@ -8,11 +8,21 @@ import { EntrySeal } from '../../shared/base/secret/entry-seal';
 import { API_KEY, ClusterProcesses, SECRET } from '../support/processes/cluster-processes';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { EtcdProcess } from '../support/processes/etcd-process';
-import { answersOf, differenceOfHits, entriesOf, fill, keep, unpack, withoutHits, type Answers, type Hit } from '../support/shards/kept-folder';
+import {
+  answersOf,
+  differenceOfHits,
+  entriesOf,
+  fill,
+  keep,
+  unpack,
+  withoutHits,
+  type Answers,
+  type Hit,
+} from '../support/shards/kept-folder';
 
 /**
- * The data folders that releases left, embedded and of a node, open in this version with everything in them, and open again
- * after a stop. KEEP_FOLDERS=<version> (scripts/keep-folders.mjs) makes those of this version first.
+ * The data folders that releases left, embedded and of a node, open in this version with everything in them, and open
+ * again after a stop. KEEP_FOLDERS=<version> (scripts/keep-folders.mjs) makes those of this version first.
  */
 
 const { KEEP_FOLDERS } = process.env;
@@ -26,8 +36,15 @@ afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, for
 
 /** The names of the kept folders of a form, with those that are about to be made. */
 function kept(form: string): string[] {
-  const names = readdirSync(resolve(__dirname, '../fixtures')).filter((name) => new RegExp(`^${form}-\\d+\\.\\d+\\.\\d+\\.tar\\.gz$`).test(name));
-  return [...new Set([...names.map((name) => name.replace('.tar.gz', '')), ...(KEEP_FOLDERS === undefined ? [] : [`${form}-${KEEP_FOLDERS}`])])].sort();
+  const names = readdirSync(resolve(__dirname, '../fixtures')).filter((name) =>
+    new RegExp(`^${form}-\\d+\\.\\d+\\.\\d+\\.tar\\.gz$`).test(name),
+  );
+  return [
+    ...new Set([
+      ...names.map((name) => name.replace('.tar.gz', '')),
+      ...(KEEP_FOLDERS === undefined ? [] : [`${form}-${KEEP_FOLDERS}`]),
+    ]),
+  ].sort();
 }
 
 function embeddedIn(dataDir: string): EmbeddedProcess {
@@ -37,12 +54,25 @@ function embeddedIn(dataDir: string): EmbeddedProcess {
 /** One node on this data folder, and one coordinator. */
 function clusterIn(dataDir: string, etcd: EtcdProcess): Promise<ClusterProcesses> {
   const environment = { EMBEDDING_MODEL: 'builtin' };
-  return ClusterProcesses.start({ nodes: 1, coordinators: 1, replicas: 1, etcd, environment, environmentOf: async (id) => (id === 'node-0' ? { DATA_DIR: dataDir } : ({} as Record<string, string>)) });
+  return ClusterProcesses.start({
+    nodes: 1,
+    coordinators: 1,
+    replicas: 1,
+    etcd,
+    environment,
+    environmentOf: async (id) => (id === 'node-0' ? { DATA_DIR: dataDir } : ({} as Record<string, string>)),
+  });
 }
 
 function openStore(etcd: EtcdProcess): SealedClusterStore {
   const store = new EtcdClusterStore({ endpoints: [etcd.endpoint] });
-  return new SealedClusterStore({ store, seal: new EntrySeal({ secret: SECRET }), rule: 'required', log: silentLogger, onRefused: () => undefined });
+  return new SealedClusterStore({
+    store,
+    seal: new EntrySeal({ secret: SECRET }),
+    rule: 'required',
+    log: silentLogger,
+    onRefused: () => undefined,
+  });
 }
 
 if (KEEP_FOLDERS !== undefined) {
@@ -156,6 +186,11 @@ function expectSame(found: Answers, answers: Answers): void {
   expect(Object.keys(answers)).toEqual(['en', 'de', 'keys']);
   expect(withoutHits(found)).toEqual(withoutHits(answers));
   for (const language of ['en', 'de'] as const) {
-    for (const kind of ['search', 'filtered', 'keywords'] as const) expect([language, kind, differenceOfHits(found[language][kind], answers[language][kind])]).toEqual([language, kind, null]);
+    for (const kind of ['search', 'filtered', 'keywords'] as const)
+      expect([language, kind, differenceOfHits(found[language][kind], answers[language][kind])]).toEqual([
+        language,
+        kind,
+        null,
+      ]);
   }
 }

@@ -6,8 +6,8 @@ import { QuiverVectorStore, type QuiverVectorStoreConfig } from '../../clients/t
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 
 /**
- * The LangChain vector store against a real process. LangChain JS has standard tests for chat models alone, and does not
- * publish them; these tell the stories of those that its Python edition has for vector stores.
+ * The LangChain vector store against a real process. LangChain JS has standard tests for chat models alone, and does
+ * not publish them; these tell the stories of those that its Python edition has for vector stores.
  */
 
 const DIM = 64;
@@ -20,7 +20,8 @@ class WordEmbeddings extends Embeddings {
 
   async embedQuery(text: string): Promise<number[]> {
     const vector = new Array<number>(DIM).fill(0.01);
-    for (const word of text.toLowerCase().match(/\w+/g) ?? []) vector[[...word].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % DIM, 7)] += 1;
+    for (const word of text.toLowerCase().match(/\w+/g) ?? [])
+      vector[[...word].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % DIM, 7)] += 1;
     return vector;
   }
 
@@ -41,7 +42,11 @@ beforeAll(async () => {
 afterAll(() => server.destroy());
 
 /** A configuration with a collection that nobody has used. */
-const anew = (more: Partial<QuiverVectorStoreConfig> = {}): QuiverVectorStoreConfig => ({ client, collection: `store-${++made}`, ...more });
+const anew = (more: Partial<QuiverVectorStoreConfig> = {}): QuiverVectorStoreConfig => ({
+  client,
+  collection: `store-${++made}`,
+  ...more,
+});
 const foo = (id?: string): Document => new Document({ id, pageContent: 'foo', metadata: { id: 1 } });
 const bar = (id?: string): Document => new Document({ id, pageContent: 'bar', metadata: { id: 2 } });
 
@@ -103,8 +108,13 @@ describe('a vector store', () => {
     expect(await store.collection.info()).toMatchObject({ distance_metric: 'ip', description: 'for a test', dim: DIM });
     const same = await QuiverVectorStore.fromTexts(['three'], { n: 3 }, embeddings, config);
     expect(await same.similaritySearch('one', 10)).toHaveLength(3);
-    const existing = await QuiverVectorStore.fromExistingCollection(embeddings, { client: { url: server.baseUrl, apiKey: server.apiKey }, collection: config.collection });
-    expect(await existing.similaritySearch('three', 1, { n: { $lt: 3 } })).toMatchObject([{ metadata: { n: expect.any(Number) } }]);
+    const existing = await QuiverVectorStore.fromExistingCollection(embeddings, {
+      client: { url: server.baseUrl, apiKey: server.apiKey },
+      collection: config.collection,
+    });
+    expect(await existing.similaritySearch('three', 1, { n: { $lt: 3 } })).toMatchObject([
+      { metadata: { n: expect.any(Number) } },
+    ]);
     await expect(QuiverVectorStore.fromExistingCollection(embeddings, anew())).rejects.toBeInstanceOf(NotFoundError);
   });
 
@@ -130,7 +140,9 @@ describe('in a chain', () => {
   });
 
   test('it retrieves for the next step', async () => {
-    const chain = store.asRetriever({ k: 2, filter: { n: { $lte: 2 } } }).pipe(RunnableLambda.from((documents: Document[]) => documents.map(({ pageContent }) => pageContent).join('; ')));
+    const chain = store
+      .asRetriever({ k: 2, filter: { n: { $lte: 2 } } })
+      .pipe(RunnableLambda.from((documents: Document[]) => documents.map(({ pageContent }) => pageContent).join('; ')));
     expect(await chain.invoke('red storm on jupiter')).toBe('red storm on jupiter; red storm on jupiter again');
   });
 
@@ -142,8 +154,14 @@ describe('in a chain', () => {
   });
 
   test('it searches by meaning and words when that is asked for', async () => {
-    const words = new QuiverVectorStore(embeddings, { client, collection: store.collection.name, hybrid: { alpha: 0 } });
-    expect((await words.similaritySearch('saturn', 2)).map(({ pageContent }) => pageContent)).toEqual(['rings of saturn']);
+    const words = new QuiverVectorStore(embeddings, {
+      client,
+      collection: store.collection.name,
+      hybrid: { alpha: 0 },
+    });
+    expect((await words.similaritySearch('saturn', 2)).map(({ pageContent }) => pageContent)).toEqual([
+      'rings of saturn',
+    ]);
     expect(await words.asRetriever(1).invoke('mars')).toMatchObject([{ pageContent: 'dust storm on mars' }]);
     const [[document, score]] = await store.hybridSearchWithScore('saturn', 1, { alpha: 0.3, filter: { n: 3 } });
     expect(document.pageContent).toBe('rings of saturn');

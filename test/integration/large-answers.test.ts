@@ -25,12 +25,19 @@ const path = (verb: string): string => `/v1/collections/large/${verb}`;
 
 beforeAll(async () => {
   // As little memory as there may be, so that few answers fill it.
-  embedded = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', MAX_ANSWER_MEMORY_BYTES: String(32 * MIB), STALL_TIMEOUT_MS: '60000' } });
+  embedded = new EmbeddedProcess({
+    environment: { HTTP_THREADS: '2', MAX_ANSWER_MEMORY_BYTES: String(32 * MIB), STALL_TIMEOUT_MS: '60000' },
+  });
   await embedded.start();
   api = new ApiClient({ baseUrl: embedded.baseUrl, adminKey: embedded.apiKey });
   dataOf(await api.post('/v1/collections', { name: 'large', dim: 2, distance_metric: 'l2', shards: 3 }));
   for (let from = 0; from < ITEMS; from += 20) {
-    const items = NAMES.slice(from, from + 20).map((external_id, j) => ({ external_id, vector: [from + j, 0], metadata: metadataOf(from + j), text: textOf(from + j) }));
+    const items = NAMES.slice(from, from + 20).map((external_id, j) => ({
+      external_id,
+      vector: [from + j, 0],
+      metadata: metadataOf(from + j),
+      text: textOf(from + j),
+    }));
     dataOf(await api.post(path('bulk_upsert'), { items }));
   }
 });
@@ -51,7 +58,9 @@ describe('answers of many bytes are whole', () => {
     const seen: Hit[] = [];
     const pages: number[] = [];
     for (let cursor: string | null = null; ;) {
-      const page: { vectors: Hit[]; next_cursor: string | null } = dataOf(await api.post(path('scroll'), { limit: 1000, cursor }));
+      const page: { vectors: Hit[]; next_cursor: string | null } = dataOf(
+        await api.post(path('scroll'), { limit: 1000, cursor }),
+      );
       seen.push(...page.vectors);
       pages.push(page.vectors.length);
       cursor = page.next_cursor;
@@ -63,14 +72,18 @@ describe('answers of many bytes are whole', () => {
   });
 
   test('a scroll with a filter and few items has exactly these, and no next page', async () => {
-    const { vectors, next_cursor }: { vectors: Hit[]; next_cursor: string | null } = dataOf(await api.post(path('scroll'), { limit: 10, filters: { i: { $lt: 10 } } }));
+    const { vectors, next_cursor }: { vectors: Hit[]; next_cursor: string | null } = dataOf(
+      await api.post(path('scroll'), { limit: 10, filters: { i: { $lt: 10 } } }),
+    );
     expectWhole(vectors, NAMES.slice(0, 10), true);
     expect(next_cursor).toBeNull();
   });
 
   test('a fetch, in the order asked, missing ones left out', async () => {
     const ids = NAMES.slice(0, 99).toReversed();
-    const { vectors }: { vectors: Hit[] } = dataOf(await api.post(path('vectors/fetch'), { ids: ['nobody', ...ids], include_vectors: true }));
+    const { vectors }: { vectors: Hit[] } = dataOf(
+      await api.post(path('vectors/fetch'), { ids: ['nobody', ...ids], include_vectors: true }),
+    );
     expectWhole(vectors, ids, true);
   });
 
@@ -83,9 +96,21 @@ describe('answers of many bytes are whole', () => {
   const vector = [0, 0];
   test.each<[string, () => Promise<Hit[]>, string[]]>([
     ['a search', async () => dataOf(await api.post(path('search'), { vector, k: ITEMS })).results, NAMES],
-    ['a page of a search', async () => dataOf(await api.post(path('search'), { vector, k: 50, offset: 60 })).results, NAMES.slice(60, 110)],
-    ['a search with a filter', async () => dataOf(await api.post(path('search'), { vector, k: ITEMS, filters: { i: { $gte: 20 } } })).results, NAMES.slice(20)],
-    ['a search with a least score', async () => dataOf(await api.post(path('search'), { vector, k: ITEMS, min_score: 1 / 91.5 })).results, NAMES.slice(0, 91)],
+    [
+      'a page of a search',
+      async () => dataOf(await api.post(path('search'), { vector, k: 50, offset: 60 })).results,
+      NAMES.slice(60, 110),
+    ],
+    [
+      'a search with a filter',
+      async () => dataOf(await api.post(path('search'), { vector, k: ITEMS, filters: { i: { $gte: 20 } } })).results,
+      NAMES.slice(20),
+    ],
+    [
+      'a search with a least score',
+      async () => dataOf(await api.post(path('search'), { vector, k: ITEMS, min_score: 1 / 91.5 })).results,
+      NAMES.slice(0, 91),
+    ],
     [
       'the searches of a bulk',
       async () =>
@@ -99,9 +124,22 @@ describe('answers of many bytes are whole', () => {
         ).results.flat(),
       [...NAMES, ...NAMES.slice(0, 90)],
     ],
-    ['a hybrid search', async () => dataOf(await api.post(path('hybrid_search'), { vector, query_text: 'nothing', alpha: 1, k: ITEMS })).results, NAMES],
-    ['candidates', async () => dataOf(await api.post(path('rerank'), { vector, candidates: NAMES.toReversed() })).results, NAMES],
-    ['recommendations', async () => dataOf(await api.post(`/v1/collections/large/recommend/item-0`, { k: ITEMS })).results, NAMES.slice(1)],
+    [
+      'a hybrid search',
+      async () =>
+        dataOf(await api.post(path('hybrid_search'), { vector, query_text: 'nothing', alpha: 1, k: ITEMS })).results,
+      NAMES,
+    ],
+    [
+      'candidates',
+      async () => dataOf(await api.post(path('rerank'), { vector, candidates: NAMES.toReversed() })).results,
+      NAMES,
+    ],
+    [
+      'recommendations',
+      async () => dataOf(await api.post(`/v1/collections/large/recommend/item-0`, { k: ITEMS })).results,
+      NAMES.slice(1),
+    ],
   ])('%s', async (_name, ask, ids) => {
     expectWhole(await ask(), ids);
   });
@@ -109,12 +147,22 @@ describe('answers of many bytes are whole', () => {
   test('a query, with texts', async () => {
     dataOf(await api.post('/v1/collections', { name: 'asked', dim: 384, shards: 2 }));
     for (let from = 0; from < 60; from += 10) {
-      const items = Array.from({ length: 10 }, (_, j) => ({ external_id: `item-${from + j}`, text: textOf(from + j), metadata: metadataOf(from + j) }));
+      const items = Array.from({ length: 10 }, (_, j) => ({
+        external_id: `item-${from + j}`,
+        text: textOf(from + j),
+        metadata: metadataOf(from + j),
+      }));
       dataOf(await api.post('/v1/collections/asked/bulk_upsert', { items }));
     }
-    const { results }: { results: Hit[] } = dataOf(await api.post('/v1/query', { collection_name: 'asked', query: 'word3', top_k: 50 }));
+    const { results }: { results: Hit[] } = dataOf(
+      await api.post('/v1/query', { collection_name: 'asked', query: 'word3', top_k: 50 }),
+    );
     expect(new Set(results.map(({ external_id }) => external_id)).size).toBe(50);
-    for (const { external_id, metadata, text } of results) expect([metadata, text]).toEqual([metadataOf(Number(external_id.slice(5))), textOf(Number(external_id.slice(5)))]);
+    for (const { external_id, metadata, text } of results)
+      expect([metadata, text]).toEqual([
+        metadataOf(Number(external_id.slice(5))),
+        textOf(Number(external_id.slice(5))),
+      ]);
     dataOf(await api.delete('/v1/collections/asked'));
   });
 
@@ -136,35 +184,50 @@ describe('clients that take nothing', () => {
     ['scroll', 'POST', path('scroll'), { limit: 1000 }],
     ['search', 'POST', path('search'), { vector: [0, 0], k: ITEMS }],
     ['fetch', 'POST', path('vectors/fetch'), { ids: NAMES.slice(0, 100) }],
-  ])('of %s fill their share of the memory, and are refused beyond it, while others are served', async (name, method, target, body) => {
-    const { key } = dataOf(await api.post('/v1/admin/keys', { name: `reader-${name}`, role: 'readonly' }));
-    const text = body === null ? '' : JSON.stringify(body);
-    const request = `${method} ${target} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
-    const refusedBefore = await metric('quiver_http_requests_shed_total');
-    const connections: RawConnection[] = [];
-    for (let i = 0; i < 60; i++) {
-      const connection = await RawConnection.open({ baseUrl: embedded.baseUrl });
-      connection.socket.pause();
-      await connection.send(request);
-      connections.push(connection);
-    }
-    // The first page of an export fits into what the system keeps for a connection: all have begun, and wait for the next.
-    if (name === 'export') await eventually('they hold much', async () => (await metric('quiver_http_answer_bytes')) > 8 * MIB);
-    else await eventually('some are refused', async () => (await metric('quiver_http_requests_shed_total')) > refusedBefore);
-    // Somebody else's largest answers come all the same.
-    expectWhole(dataOf(await api.post(path('vectors/fetch'), { ids: NAMES.slice(0, 100) })).vectors, NAMES.slice(0, 100), true);
-    expect(await metric('quiver_http_answer_bytes')).toBeLessThan(48 * MIB);
-    const answers =
-      name === 'export'
-        ? []
-        : connections.map((connection) => {
-            connection.socket.resume();
-            return connection.until(/"code":429,"message":"server busy: answers that wait for their readers/).catch(() => connection.closed());
-          });
-    if (name !== 'export') expect(await Promise.any(answers)).toMatch(/retry-after: 1\r\n/);
-    for (const { socket } of connections) socket.destroy();
-    await Promise.all(answers);
-    await eventually('all is given back', async () => (await metric('quiver_http_answer_bytes')) === 0);
-    dataOf(await api.post(path('search'), { vector: [0, 0], k: 10 }, { key }));
-  });
+  ])(
+    'of %s fill their share of the memory, and are refused beyond it, while others are served',
+    async (name, method, target, body) => {
+      const { key } = dataOf(await api.post('/v1/admin/keys', { name: `reader-${name}`, role: 'readonly' }));
+      const text = body === null ? '' : JSON.stringify(body);
+      const request = `${method} ${target} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+      const refusedBefore = await metric('quiver_http_requests_shed_total');
+      const connections: RawConnection[] = [];
+      for (let i = 0; i < 60; i++) {
+        const connection = await RawConnection.open({ baseUrl: embedded.baseUrl });
+        connection.socket.pause();
+        await connection.send(request);
+        connections.push(connection);
+      }
+      // The first page of an export fits into what the system keeps for a connection: all have begun, and wait for the
+      // next.
+      if (name === 'export')
+        await eventually('they hold much', async () => (await metric('quiver_http_answer_bytes')) > 8 * MIB);
+      else
+        await eventually(
+          'some are refused',
+          async () => (await metric('quiver_http_requests_shed_total')) > refusedBefore,
+        );
+      // Somebody else's largest answers come all the same.
+      expectWhole(
+        dataOf(await api.post(path('vectors/fetch'), { ids: NAMES.slice(0, 100) })).vectors,
+        NAMES.slice(0, 100),
+        true,
+      );
+      expect(await metric('quiver_http_answer_bytes')).toBeLessThan(48 * MIB);
+      const answers =
+        name === 'export'
+          ? []
+          : connections.map((connection) => {
+              connection.socket.resume();
+              return connection
+                .until(/"code":429,"message":"server busy: answers that wait for their readers/)
+                .catch(() => connection.closed());
+            });
+      if (name !== 'export') expect(await Promise.any(answers)).toMatch(/retry-after: 1\r\n/);
+      for (const { socket } of connections) socket.destroy();
+      await Promise.all(answers);
+      await eventually('all is given back', async () => (await metric('quiver_http_answer_bytes')) === 0);
+      dataOf(await api.post(path('search'), { vector: [0, 0], k: 10 }, { key }));
+    },
+  );
 });

@@ -36,36 +36,60 @@ async function reopened(replica: StoredReplica, how: 'stopped' | 'crashed'): Pro
 }
 
 function entry(sequence: number, at: number, moment: number, text = ''): LogEntry {
-  const payload = operationsToBytes([{ type: 'upsert', externalId: `id${sequence}`, vector: Float32Array.of(1, sequence), stamp: sequence, metadata: '{}', text }]);
+  const payload = operationsToBytes([
+    {
+      type: 'upsert',
+      externalId: `id${sequence}`,
+      vector: Float32Array.of(1, sequence),
+      stamp: sequence,
+      metadata: '{}',
+      text,
+    },
+  ]);
   stampMoment(payload, moment);
-  return { epoch: 1, sequence, write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload, at } };
+  return {
+    epoch: 1,
+    sequence,
+    write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload, at },
+  };
 }
 
 const barrier = (sequence: number): LogEntry => ({ epoch: 2, sequence, write: null });
 const timesOf = ({ storage: { state } }: StoredReplica): unknown => [state.latestTimeMs, state.latestMoment];
 
-test.each(['stopped', 'crashed'] as const)('a replica that was %s knows the latest time of its log, also of entries that are not there any more', async (how) => {
-  let replica = await open('one');
-  expect(timesOf(replica)).toEqual([0, 0]);
-  await replica.storage.append({ entries: [entry(1, 500, 400), entry(2, 700, 650), barrier(3)] });
-  expect(timesOf(replica)).toEqual([700, 650]);
-  await replica.storage.apply(3);
-  replica = await reopened(replica, how);
-  expect(timesOf(replica)).toEqual([700, 650]);
-  await replica.storage.trim(4);
-  replica = await reopened(replica, how);
-  expect(replica.storage.state).toMatchObject({ firstSequence: 4, lastSequence: 3, latestTimeMs: 700, latestMoment: 650 });
-  await replica.storage.append({ entries: [barrier(4)] });
-  replica = await reopened(replica, how);
-  expect(timesOf(replica)).toEqual([700, 650]);
-});
+test.each(['stopped', 'crashed'] as const)(
+  'a replica that was %s knows the latest time of its log, also of entries that are not there any more',
+  async (how) => {
+    let replica = await open('one');
+    expect(timesOf(replica)).toEqual([0, 0]);
+    await replica.storage.append({ entries: [entry(1, 500, 400), entry(2, 700, 650), barrier(3)] });
+    expect(timesOf(replica)).toEqual([700, 650]);
+    await replica.storage.apply(3);
+    replica = await reopened(replica, how);
+    expect(timesOf(replica)).toEqual([700, 650]);
+    await replica.storage.trim(4);
+    replica = await reopened(replica, how);
+    expect(replica.storage.state).toMatchObject({
+      firstSequence: 4,
+      lastSequence: 3,
+      latestTimeMs: 700,
+      latestMoment: 650,
+    });
+    await replica.storage.append({ entries: [barrier(4)] });
+    replica = await reopened(replica, how);
+    expect(timesOf(replica)).toEqual([700, 650]);
+  },
+);
 
 test('writes without a time or a moment, of members that knew none, do not hide those before them', async () => {
   let replica = await open('one');
   const plain = (sequence: number): LogEntry => ({
     epoch: 1,
     sequence,
-    write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload: earlierOperations([{ type: 'delete', externalId: 'none' }], 3) },
+    write: {
+      source: { session: 's', requestNumber: sequence, settledBelow: 0 },
+      payload: earlierOperations([{ type: 'delete', externalId: 'none' }], 3),
+    },
   });
   const momentary = entry(2, 0, 650);
   delete momentary.write!.at;
@@ -80,9 +104,27 @@ test('what had expired for a write stays so after a start, though the clock is b
   const wallMs = (): number => 1_000_000;
   const replica = await new StoredReplica(join(root, 'one'), SPEC, { wallMs }).open();
   try {
-    const brief = operationsToBytes([{ type: 'upsert', externalId: 'brief', vector: Float32Array.of(1, 1), stamp: 1, metadata: '{}', text: undefined, expiresAt: wallMs() + 3000 }]);
+    const brief = operationsToBytes([
+      {
+        type: 'upsert',
+        externalId: 'brief',
+        vector: Float32Array.of(1, 1),
+        stamp: 1,
+        metadata: '{}',
+        text: undefined,
+        expiresAt: wallMs() + 3000,
+      },
+    ]);
     stampMoment(brief, wallMs());
-    await replica.storage.append({ entries: [{ epoch: 1, sequence: 1, write: { source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload: brief } }] });
+    await replica.storage.append({
+      entries: [
+        {
+          epoch: 1,
+          sequence: 1,
+          write: { source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload: brief },
+        },
+      ],
+    });
     await replica.storage.apply(1);
     const ids = async (): Promise<string[]> => (await replica.items()).map(({ externalId }) => externalId);
     expect(await ids()).toEqual(['brief']);
@@ -116,7 +158,9 @@ test('a copy knows the latest time of what it has, though its log is empty', asy
 
 test('the bytes of a log that was there before a start count', async () => {
   let replica = await open('one');
-  await replica.storage.append({ entries: Array.from({ length: 10 }, (_, i) => entry(i + 1, 500, 0, 'x'.repeat(1000))) });
+  await replica.storage.append({
+    entries: Array.from({ length: 10 }, (_, i) => entry(i + 1, 500, 0, 'x'.repeat(1000))),
+  });
   await replica.storage.apply(10);
   const bytes = 3_500;
   const within = replica.storage.newestWithin({ entries: Infinity, bytes });

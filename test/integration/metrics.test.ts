@@ -24,7 +24,10 @@ async function scrape(opsPort: number): Promise<string> {
 
 /** Samples of one metric: its labels, as they are written, and its value. */
 function samples(text: string, name: string): { labels: string; value: number }[] {
-  return [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))].map((match) => ({ labels: match[1] ?? '', value: Number(match[2]) }));
+  return [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))].map((match) => ({
+    labels: match[1] ?? '',
+    value: Number(match[2]),
+  }));
 }
 
 function valueOf(text: string, name: string, labels = ''): number | undefined {
@@ -36,7 +39,11 @@ function sumOf(text: string, name: string): number {
 }
 
 function items(count: number): { external_id: string; vector: number[]; metadata: object }[] {
-  return Array.from({ length: count }, (_, i) => ({ external_id: `item-${i}`, vector: [i, 1, 2], metadata: { parity: i % 2 } }));
+  return Array.from({ length: count }, (_, i) => ({
+    external_id: `item-${i}`,
+    vector: [i, 1, 2],
+    metadata: { parity: i % 2 },
+  }));
 }
 
 const promtool = findPromtool();
@@ -50,8 +57,16 @@ describe('the metrics of the embedded form and of a cluster', () => {
 
   beforeAll(async () => {
     // With all that has metrics of its own.
-    embedded = new EmbeddedProcess({ environment: { AUDIT_LOG: 'stdout', BACKUP_TARGET: `file:${backups}`, BACKUP_LOG: 'true' } });
-    cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 2, replicas: 2, shards: 2, environment: { REQUEST_TIMEOUT_MS: NEVER_MS } });
+    embedded = new EmbeddedProcess({
+      environment: { AUDIT_LOG: 'stdout', BACKUP_TARGET: `file:${backups}`, BACKUP_LOG: 'true' },
+    });
+    cluster = await ClusterProcesses.start({
+      nodes: 2,
+      coordinators: 2,
+      replicas: 2,
+      shards: 2,
+      environment: { REQUEST_TIMEOUT_MS: NEVER_MS },
+    });
     await embedded.start();
     for (const service of [cluster, embedded]) {
       await service.data('POST', '/v1/collections', { name: 'books', dim: 3 });
@@ -67,9 +82,14 @@ describe('the metrics of the embedded form and of a cluster', () => {
       await service.data('POST', '/v1/query', { collection_name: 'films', query: 'rivers' });
     }
     await cluster.settled();
-    const held = async (): Promise<number> => (await Promise.all(cluster.nodes.map(({ opsPort }) => scrape(opsPort)))).reduce((sum, text) => sum + sumOf(text, 'quiver_replica_vectors'), 0);
+    const held = async (): Promise<number> =>
+      (await Promise.all(cluster.nodes.map(({ opsPort }) => scrape(opsPort)))).reduce(
+        (sum, text) => sum + sumOf(text, 'quiver_replica_vectors'),
+        0,
+      );
     await eventually('followers have applied what is written', async () => (await held()) === 200);
-    for (const member of [...cluster.coordinators, ...cluster.nodes]) texts.set(member.id, await scrape(member.opsPort));
+    for (const member of [...cluster.coordinators, ...cluster.nodes])
+      texts.set(member.id, await scrape(member.opsPort));
     texts.set('embedded', await scrape(embedded.opsPort));
   });
 
@@ -109,13 +129,20 @@ describe('the metrics of the embedded form and of a cluster', () => {
       expect(valueOf(text, 'quiver_measure_failures_total')).toBe(0);
     }
     expect(coordinators.reduce((sum, text) => sum + sumOf(text, 'quiver_controller'), 0)).toBe(1);
-    expect(coordinators.reduce((sum, text) => sum + (valueOf(text, 'quiver_shard_map_changes_total', 'reason="create"') ?? 0), 0)).toBeGreaterThanOrEqual(4);
+    expect(
+      coordinators.reduce(
+        (sum, text) => sum + (valueOf(text, 'quiver_shard_map_changes_total', 'reason="create"') ?? 0),
+        0,
+      ),
+    ).toBeGreaterThanOrEqual(4);
   });
 
   test('every process says who it is, that it is ready, and in a cluster that etcd answers', () => {
     for (const [id, text] of texts) {
       const role = id === 'embedded' ? 'embedded' : id.split('-')[0];
-      expect(samples(text, 'quiver_process_info')[0].labels).toMatch(new RegExp(`^role="${role}",member="${id === 'embedded' ? 'node-0' : id}",version="\\d`));
+      expect(samples(text, 'quiver_process_info')[0].labels).toMatch(
+        new RegExp(`^role="${role}",member="${id === 'embedded' ? 'node-0' : id}",version="\\d`),
+      );
       expect(valueOf(text, 'quiver_ready')).toBe(1);
       if (id === 'embedded') continue;
       expect(valueOf(text, 'quiver_etcd_up')).toBe(1);
@@ -124,7 +151,8 @@ describe('the metrics of the embedded form and of a cluster', () => {
   });
 
   test.each(['coordinator-0', 'embedded'])('%s has measured every phase of the searches that it did', (id) => {
-    const count = (phase: string): number | undefined => valueOf(textOf(id), 'quiver_search_phase_duration_seconds_count', `phase="${phase}"`);
+    const count = (phase: string): number | undefined =>
+      valueOf(textOf(id), 'quiver_search_phase_duration_seconds_count', `phase="${phase}"`);
     // search, bulk_search, hybrid_search, rerank and query; two of them came as texts; hybrid merges as it goes.
     expect(['parse', 'route', 'embed', 'node', 'merge', 'serialise'].map(count)).toEqual([5, 5, 2, 5, 4, 5]);
     expect(valueOf(textOf(id), 'quiver_embedding_duration_seconds_count', 'kind="passage"')).toBe(1);
@@ -133,7 +161,11 @@ describe('the metrics of the embedded form and of a cluster', () => {
 
   test('nodes have measured what they did for coordinators', () => {
     const done = (operation: string): number =>
-      ['node-0', 'node-1'].reduce((sum, id) => sum + (valueOf(textOf(id), 'quiver_node_operation_duration_seconds_count', `operation="${operation}"`) ?? 0), 0);
+      ['node-0', 'node-1'].reduce(
+        (sum, id) =>
+          sum + (valueOf(textOf(id), 'quiver_node_operation_duration_seconds_count', `operation="${operation}"`) ?? 0),
+        0,
+      );
     // Searches, bulk, hybrid and query, of two shards each.
     expect(done('search')).toBeGreaterThanOrEqual(8);
     expect(done('keywordSearch')).toBeGreaterThanOrEqual(2);
@@ -143,7 +175,8 @@ describe('the metrics of the embedded form and of a cluster', () => {
   test('memory is shown by part and never negative, and RocksDB’s and FAISS’s are there', () => {
     for (const id of ['node-0', 'embedded']) {
       const memory = samples(textOf(id), 'quiver_replica_memory_bytes');
-      const of = (part: string): number => memory.filter(({ labels }) => labels.endsWith(`part="${part}"`)).reduce((sum, { value }) => sum + value, 0);
+      const of = (part: string): number =>
+        memory.filter(({ labels }) => labels.endsWith(`part="${part}"`)).reduce((sum, { value }) => sum + value, 0);
       expect(memory.filter(({ value }) => !(value >= 0))).toEqual([]);
       for (const part of ['vector_index', 'directory', 'rocksdb_memtables']) expect(of(part)).toBeGreaterThan(0);
     }
@@ -186,7 +219,9 @@ describe('the metrics of the embedded form and of a cluster', () => {
       async () => {
         const text = await scrape(opsPort);
         const up = samples(text, 'quiver_shard_up');
-        return up.length === 4 && up.every(({ value }) => value === 0) && valueOf(text, 'quiver_nodes', 'state="down"') === 2;
+        return (
+          up.length === 4 && up.every(({ value }) => value === 0) && valueOf(text, 'quiver_nodes', 'state="down"') === 2
+        );
       },
       60_000,
     );

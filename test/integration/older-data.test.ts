@@ -8,9 +8,9 @@ import { StoredReplica } from '../support/shards/stored-replica';
 /**
  * Data folders as earlier versions wrote them, kept under test/fixtures, open with everything in them.
  *
- * embedded-rocksdb-6.17: version 0.1.0, whose records were written by RocksDB 6.17. Made by 60 items, a stop, 20 items (10
- * of them updates), two deletes, and SIGKILL. replica-rocksdb-6.17: a replica's folder of the same version: 35 entries of
- * the log, 30 applied, a checkpoint at 20, and SIGKILL.
+ * embedded-rocksdb-6.17: version 0.1.0, whose records were written by RocksDB 6.17. Made by 60 items, a stop, 20 items
+ * (10 of them updates), two deletes, and SIGKILL. replica-rocksdb-6.17: a replica's folder of the same version: 35
+ * entries of the log, 30 applied, a checkpoint at 20, and SIGKILL.
  */
 
 const folders: string[] = [];
@@ -37,7 +37,15 @@ async function expectEverything(service: EmbeddedProcess): Promise<void> {
     return answer.data;
   };
   const { collections } = await call('GET', '/v1/collections');
-  expect(collections).toEqual([expect.objectContaining({ name: 'kept', dim: 4, distance_metric: 'l2', description: 'of an earlier version', shards: 2 })]);
+  expect(collections).toEqual([
+    expect.objectContaining({
+      name: 'kept',
+      dim: 4,
+      distance_metric: 'l2',
+      description: 'of an earlier version',
+      shards: 2,
+    }),
+  ]);
   const { vectors } = await call('POST', '/v1/collections/kept/scroll', { limit: 100 });
   expect(vectors.map(({ external_id }: { external_id: string }) => external_id)).toEqual(IDS);
   for (const { external_id, vector, metadata } of vectors) {
@@ -46,7 +54,11 @@ async function expectEverything(service: EmbeddedProcess): Promise<void> {
     expect(vector).toEqual([number, round, number % 7, 1]);
     expect(metadata).toEqual({ number, round, tags: [`t${number % 3}`], nested: { even: number % 2 === 0 } });
   }
-  const found = await call('POST', '/v1/collections/kept/search', { vector: [52, 2, 3, 1], k: 1, filters: { round: 2 } });
+  const found = await call('POST', '/v1/collections/kept/search', {
+    vector: [52, 2, 3, 1],
+    k: 1,
+    filters: { round: 2 },
+  });
   expect(found.results[0].external_id).toBe('item-52');
   const item = await call('GET', '/v1/collections/kept/vectors/item-61');
   expect(item.text).toBe('text of item 61 in round 2');
@@ -55,7 +67,10 @@ async function expectEverything(service: EmbeddedProcess): Promise<void> {
 }
 
 test('an embedded data folder of version 0.1.0, written by RocksDB 6.17', async () => {
-  const service = new EmbeddedProcess({ dataDir: unpacked('embedded-rocksdb-6.17'), environment: { API_KEY: 'fixture-key' } });
+  const service = new EmbeddedProcess({
+    dataDir: unpacked('embedded-rocksdb-6.17'),
+    environment: { API_KEY: 'fixture-key' },
+  });
   try {
     await service.start();
     await expectEverything(service);

@@ -1,4 +1,16 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyRange, KeyValueEntry, KeyValueStore, StoreSnapshot } from '../../node/engine/kv/key-value-store';
@@ -16,25 +28,37 @@ beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'quiver-only-read-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const EVERYTHING: KeyRange = { from: Buffer.from([0]), to: Buffer.from([0xff]) };
-const put = (key: string, value: string) => ({ type: 'put' as const, key: Buffer.from(key), value: Buffer.from(value) });
+const put = (key: string, value: string) => ({
+  type: 'put' as const,
+  key: Buffer.from(key),
+  value: Buffer.from(value),
+});
 const del = (key: string) => ({ type: 'delete' as const, key: Buffer.from(key) });
 const shown = ({ key, value }: KeyValueEntry): string => `${key.toString()}=${value.toString()}`;
 
-const open = (): Promise<RocksKeyValueStore> => RocksKeyValueStore.open(folder, undefined, { mustExist: true, reading: true });
+const open = (): Promise<RocksKeyValueStore> =>
+  RocksKeyValueStore.open(folder, undefined, { mustExist: true, reading: true });
 
-async function all(store: Pick<KeyValueStore | StoreSnapshot, 'scan'>, range: Partial<KeyRange> = {}): Promise<string[]> {
+async function all(
+  store: Pick<KeyValueStore | StoreSnapshot, 'scan'>,
+  range: Partial<KeyRange> = {},
+): Promise<string[]> {
   const found: string[] = [];
   for await (const page of store.scan({ ...EVERYTHING, ...range })) found.push(...page.map(shown));
   return found;
 }
 
 /** A scan of which one entry was read. */
-async function begun(store: KeyValueStore, range: Partial<KeyRange> = {}): Promise<{ first: string; rest: () => Promise<string[]> }> {
+async function begun(
+  store: KeyValueStore,
+  range: Partial<KeyRange> = {},
+): Promise<{ first: string; rest: () => Promise<string[]> }> {
   const pages = store.scan({ ...EVERYTHING, pageSize: 1, ...range })[Symbol.asyncIterator]();
   const { value } = await pages.next();
   const rest = async (): Promise<string[]> => {
     const found: string[] = [];
-    for (let next = await pages.next(); next.done !== true; next = await pages.next()) found.push(...next.value.map(shown));
+    for (let next = await pages.next(); next.done !== true; next = await pages.next())
+      found.push(...next.value.map(shown));
     return found;
   };
   return { first: value.map(shown).join(), rest };
@@ -81,7 +105,11 @@ test('what is read when the first change comes is read on as it was', async () =
   await make();
   const store = await open();
   const snapshot = store.snapshot();
-  const [forwards, backwards, atItsEnd] = [await begun(store), await begun(store, { reverse: true }), await begun(store, { from: Buffer.from('d') })];
+  const [forwards, backwards, atItsEnd] = [
+    await begun(store),
+    await begun(store, { reverse: true }),
+    await begun(store, { from: Buffer.from('d') }),
+  ];
   expect([forwards.first, backwards.first, atItsEnd.first]).toEqual(['a=1', 'd=4', 'd=4']);
   // Two changes at once are the first.
   await Promise.all([
@@ -118,8 +146,21 @@ test('one that lacks what was stored is refused, and stays as it is', async () =
 
 test('an earlier copy of a shard that was only read at first, then written to, is told after a crash', async () => {
   const spec: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
-  const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined });
-  const nodeIn = (name: string): ShardNode => new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder: join(folder, name), rests: { afterMs: 3_600_000, openMax: 4 } });
+  const upsert = (externalId: string): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(1, 2),
+    stamp: 5,
+    metadata: '{}',
+    text: undefined,
+  });
+  const nodeIn = (name: string): ShardNode =>
+    new ShardNode({
+      factories: nativeFactories,
+      openStore: openRocksStore,
+      folder: join(folder, name),
+      rests: { afterMs: 3_600_000, openMax: 4 },
+    });
   const node = nodeIn('node');
   await node.start();
   await node.client.make(spec);
@@ -142,7 +183,10 @@ test('an earlier copy of a shard that was only read at first, then written to, i
   cpSync(join(folder, 'copy'), join(folder, 'earlier', 'shards'), { recursive: true });
   const earlier = nodeIn('earlier');
   await earlier.start();
-  await expect(earlier.client.open(spec)).rejects.toMatchObject({ kind: 'storage_damaged', message: expect.stringContaining('earlier copy') });
+  await expect(earlier.client.open(spec)).rejects.toMatchObject({
+    kind: 'storage_damaged',
+    message: expect.stringContaining('earlier copy'),
+  });
   await earlier.stop();
 });
 
@@ -154,23 +198,38 @@ const logIn = (path: string): string => {
 test.each([
   ['cut', (log: string) => truncateSync(log, statSync(log).size - 10)],
   ['gone', (log: string) => rmSync(log)],
-])('a log that is %s while the store is only read is no end of it: nothing is written, and it is read on', async (_, harm) => {
-  await make();
-  const store = await open();
-  harm(logIn(folder));
-  const before = content();
-  await expect(store.write([put('e', '6')], { sync: true })).rejects.toMatchObject({ kind: 'storage_damaged' });
-  expect(store.isOnlyRead).toBe(true);
-  expect(await all(store)).toEqual(['a=1', 'b=5', 'c=3', 'd=4']);
-  await store.close();
-  expect(content()).toEqual(before);
-  await expect(open()).rejects.toMatchObject({ kind: 'storage_damaged' });
-});
+])(
+  'a log that is %s while the store is only read is no end of it: nothing is written, and it is read on',
+  async (_, harm) => {
+    await make();
+    const store = await open();
+    harm(logIn(folder));
+    const before = content();
+    await expect(store.write([put('e', '6')], { sync: true })).rejects.toMatchObject({ kind: 'storage_damaged' });
+    expect(store.isOnlyRead).toBe(true);
+    expect(await all(store)).toEqual(['a=1', 'b=5', 'c=3', 'd=4']);
+    await store.close();
+    expect(content()).toEqual(before);
+    await expect(open()).rejects.toMatchObject({ kind: 'storage_damaged' });
+  },
+);
 
 test('a shard that its first change finds damaged says so from then on, with what to do', async () => {
   const spec: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
-  const upsert: UpsertOperation = { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined };
-  const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder, rests: { afterMs: 3_600_000, openMax: 4 } });
+  const upsert: UpsertOperation = {
+    type: 'upsert',
+    externalId: 'a',
+    vector: Float32Array.of(1, 2),
+    stamp: 5,
+    metadata: '{}',
+    text: undefined,
+  };
+  const node = new ShardNode({
+    factories: nativeFactories,
+    openStore: openRocksStore,
+    folder,
+    rests: { afterMs: 3_600_000, openMax: 4 },
+  });
   try {
     await node.start();
     await node.client.make(spec);
@@ -224,7 +283,8 @@ test('a mark that cannot be written is not kept open, however often it is tried'
   const mark = join(folder, 'SYNCED');
   rmSync(mark);
   symlinkSync('/dev/full', mark);
-  for (let attempts = 0; attempts < 3; attempts += 1) await expect(binding.takeChanges(database)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  for (let attempts = 0; attempts < 3; attempts += 1)
+    await expect(binding.takeChanges(database)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   const targets = readdirSync('/proc/self/fd').map((name) => {
     try {
       return readlinkSync(join('/proc/self/fd', name));
@@ -239,9 +299,22 @@ test('a mark that cannot be written is not kept open, however often it is tried'
 
 test('what a kill left in the memory of the system alone is on stable storage before anything is answered by it', async () => {
   const spec: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
-  const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined });
+  const upsert = (externalId: string): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(1, 2),
+    stamp: 5,
+    metadata: '{}',
+    text: undefined,
+  });
   const remove = { type: 'delete' as const, externalId: 'a' };
-  const nodeIn = (name: string): ShardNode => new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder: join(folder, name), rests: { afterMs: 3_600_000, openMax: 4 } });
+  const nodeIn = (name: string): ShardNode =>
+    new ShardNode({
+      factories: nativeFactories,
+      openStore: openRocksStore,
+      folder: join(folder, name),
+      rests: { afterMs: 3_600_000, openMax: 4 },
+    });
   const recordsOf = (name: string): string => join(folder, name, 'shards', 'c', '0', 'records');
   const node = nodeIn('node');
   await node.start();
@@ -279,10 +352,19 @@ test('a shard that was closed in order is opened to be read alone, also after a 
     if (fails) throw new QuiverError('storage_failed', 'the disk fails');
     return openRocksStore(path, how);
   };
-  const node = new ShardNode({ factories: nativeFactories, openStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 } });
+  const node = new ShardNode({
+    factories: nativeFactories,
+    openStore,
+    folder: join(folder, 'node'),
+    rests: { afterMs: 3_600_000, openMax: 4 },
+  });
   await node.start();
   await node.client.make(spec);
-  await node.client.write(spec, [{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined }], NO_HURRY);
+  await node.client.write(
+    spec,
+    [{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined }],
+    NO_HURRY,
+  );
   const count = (): Promise<unknown> => node.client.read(spec, 'count', null, NO_HURRY);
   await node.host.restUnused(0);
   await node.host.restUnused(0);

@@ -6,13 +6,18 @@ import { join } from 'node:path';
 import { formatOf } from '../../cli/formats/open-source';
 import { OVERSIZED_FILES } from '../fuzz/imports/oversized-files';
 
-/** Files of very many parts: what is refused, and with which words, in a process of little memory, which one that is believed would end. */
+/**
+ * Files of very many parts: what is refused, and with which words, in a process of little memory, which one that is
+ * believed would end.
+ */
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-oversized-'));
 let reader: ChildProcess;
 
 beforeAll(() => {
-  reader = fork(join(__dirname, '..', 'fuzz', 'imports', 'reader-process.cjs'), { execArgv: ['--max-old-space-size=320'] });
+  reader = fork(join(__dirname, '..', 'fuzz', 'imports', 'reader-process.cjs'), {
+    execArgv: ['--max-old-space-size=320'],
+  });
 });
 
 afterAll(() => {
@@ -20,7 +25,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function answerOf(name: string, parts: number, wanted?: string[]): Promise<{ rows: number; message: string | null; unexpected: string | null; peakMiB: number }> {
+async function answerOf(
+  name: string,
+  parts: number,
+  wanted?: string[],
+): Promise<{ rows: number; message: string | null; unexpected: string | null; peakMiB: number }> {
   const path = join(folder, name);
   writeFileSync(path, OVERSIZED_FILES[name](parts));
   const ended = once(reader, 'exit').then(() => Promise.reject(new Error(`reading ${name} ended the process`)));
@@ -52,9 +61,12 @@ test.each([
 });
 
 const WITH_ROWS = ['shared-batch.arrow', 'pages.parquet', 'rows.parquet', 'rows-beyond.parquet', 'deltas.arrow'];
-test.each(Object.keys(OVERSIZED_FILES).filter((name) => !WITH_ROWS.includes(name)))('%s of 40 is read', async (name) => {
-  expect(await answerOf(name, 40)).toMatchObject({ rows: 0, message: null });
-});
+test.each(Object.keys(OVERSIZED_FILES).filter((name) => !WITH_ROWS.includes(name)))(
+  '%s of 40 is read',
+  async (name) => {
+    expect(await answerOf(name, 40)).toMatchObject({ rows: 0, message: null });
+  },
+);
 
 test.each(['columns.parquet', 'columns-and-chunks.parquet', 'columns.arrow'])('%s of 60,000 is read', async (name) => {
   expect(await answerOf(name, 60_000)).toMatchObject({ rows: 0, message: null });
@@ -67,7 +79,10 @@ test('columns with large pages are read, and a dictionary in many pieces', async
 
 test('where no column is read, there are as many rows as a column has', async () => {
   expect(await answerOf('pages.parquet', 40, [])).toMatchObject({ rows: 200_000, message: null });
-  expect(await answerOf('rows-beyond.parquet', 3_000_000, [])).toMatchObject({ rows: 0, message: 'a column has fewer rows than its row group says' });
+  expect(await answerOf('rows-beyond.parquet', 3_000_000, [])).toMatchObject({
+    rows: 0,
+    message: 'a column has fewer rows than its row group says',
+  });
 });
 
 test('none of them took more than 512 MiB', async () => {

@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/servers/free-ports';
 
-/** What `npm pack` makes of this tree. Installing it builds the addons, which takes minutes: `npm run test:package` does. */
+/**
+ * What `npm pack` makes of this tree. Installing it builds the addons, which takes minutes: `npm run test:package`
+ * does.
+ */
 
 const root = resolve(__dirname, '../..');
 const run = promisify(execFile);
@@ -16,7 +19,13 @@ test('holds built code, sources of the native parts, protocols and the command; 
   const { stdout } = await run('npm', ['pack', '--dry-run', '--json'], { cwd: root, maxBuffer: 1 << 24 });
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
   const paths = new Set(files.map(({ path }) => path));
-  const needed = ['dist/programs/embedded.js', 'dist/programs/front-thread.js', 'dist/cli/main.js', 'dist/clients/typescript/src/client.js', 'dist/ui/index.html'];
+  const needed = [
+    'dist/programs/embedded.js',
+    'dist/programs/front-thread.js',
+    'dist/cli/main.js',
+    'dist/clients/typescript/src/client.js',
+    'dist/ui/index.html',
+  ];
   const sources = [
     'node/engine/native/addon.cc',
     'node/engine/native/common/arguments.h',
@@ -38,10 +47,17 @@ installTest(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quiver-package-'));
     try {
-      const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root, maxBuffer: 1 << 24 });
+      const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+        cwd: root,
+        maxBuffer: 1 << 24,
+      });
       const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
       writeFileSync(join(folder, 'package.json'), '{"name": "empty", "private": true}');
-      await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder });
+      await run(
+        'npm',
+        ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`],
+        { cwd: folder },
+      );
       const [port, opsPort] = await freePorts(2);
       const environment = {
         ...process.env,
@@ -53,7 +69,11 @@ installTest(
         QUIVER_API_KEY: 'package-key',
       };
       // Without npx itself, which would leave the service behind when it is ended.
-      const server = spawn(join(folder, 'node_modules/.bin/quiver'), ['embedded'], { cwd: folder, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
+      const server = spawn(join(folder, 'node_modules/.bin/quiver'), ['embedded'], {
+        cwd: folder,
+        env: environment,
+        stdio: ['ignore', 'inherit', 'inherit'],
+      });
       try {
         await eventually(
           'the service is ready',
@@ -65,9 +85,12 @@ installTest(
           1_500_000,
         );
         writeFileSync(join(folder, 'rows.csv'), 'id,vector,colour\na,"[1,0]",red\nb,"[0,1]",blue\n');
-        const quiver = async (...words: string[]): Promise<string> => (await run('npx', ['quiver', ...words], { cwd: folder, env: environment })).stdout;
+        const quiver = async (...words: string[]): Promise<string> =>
+          (await run('npx', ['quiver', ...words], { cwd: folder, env: environment })).stdout;
         await quiver('import', 'rows.csv', '--into', 'rows', '--create');
-        expect(await quiver('search', 'rows', '--vector', '[0.1,0.9]', '-k', '1')).toMatch(/1\s+0\.9939\s+b\s+\{"colour":"blue"\}/);
+        expect(await quiver('search', 'rows', '--vector', '[0.1,0.9]', '-k', '1')).toMatch(
+          /1\s+0\.9939\s+b\s+\{"colour":"blue"\}/,
+        );
       } finally {
         server.kill();
         await new Promise((done) => server.once('exit', done));

@@ -19,12 +19,19 @@ afterEach(async () => {
 });
 afterAll(() => browser?.close());
 
-async function start(environment: Record<string, string>, proxied: { strips: boolean; tells: boolean }): Promise<{ server: EmbeddedProcess; proxy: StrippingProxy }> {
+async function start(
+  environment: Record<string, string>,
+  proxied: { strips: boolean; tells: boolean },
+): Promise<{ server: EmbeddedProcess; proxy: StrippingProxy }> {
   const server = new EmbeddedProcess({ environment });
   running.push({ stop: () => server.destroy() });
   await server.start();
   await server.data('POST', '/v1/collections', { name: 'notes', dim: 8 });
-  const items = Array.from({ length: 30 }, (_, i) => ({ external_id: `n${i}`, text: `note ${i} about rivers and stars`, metadata: { part: i % 3 } }));
+  const items = Array.from({ length: 30 }, (_, i) => ({
+    external_id: `n${i}`,
+    text: `note ${i} about rivers and stars`,
+    metadata: { part: i % 3 },
+  }));
   await server.data('POST', '/v1/collections/notes/bulk_upsert', { items });
   const proxy = new StrippingProxy({ to: server.port, prefix: PREFIX, ...proxied });
   running.push(proxy);
@@ -56,8 +63,13 @@ test.each([
   expect(proxy.asked.some((path) => /^\/ui\/assets\/umap-worker-\w+\.js$/.test(path))).toBe(true);
 
   await goTo(page, '#/collections/notes/upload');
-  await page.locator('input[type=file]').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('A text about mountains.') });
-  await eventually('the document is stored', async () => (await server.data('GET', '/v1/collections/notes')).vector_count === 31);
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('A text about mountains.') });
+  await eventually(
+    'the document is stored',
+    async () => (await server.data('GET', '/v1/collections/notes')).vector_count === 31,
+  );
 
   await goTo(page, '#/console');
   await page.getByRole('button', { name: 'Send' }).click();
@@ -91,19 +103,29 @@ test('who is no trusted proxy says nothing, and what is no path is not repeated'
   const api = new ApiClient({ baseUrl: server.baseUrl, adminKey: server.apiKey });
   const browsing = (prefix: string) => ({ headers: { accept: 'text/html', 'x-forwarded-prefix': prefix } });
   const told = await api.get('/', browsing('/a'));
-  expect([told.httpStatus, told.headers.location, told.headers.vary]).toEqual([303, '/a/ui', 'accept, x-forwarded-prefix']);
+  expect([told.httpStatus, told.headers.location, told.headers.vary]).toEqual([
+    303,
+    '/a/ui',
+    'accept, x-forwarded-prefix',
+  ]);
   const page = await api.get('/ui', browsing('/a'));
   expect(page.text).toMatch(/src="\/a\/ui\/assets\/main-\w+\.js"/);
   expect(page.text).not.toContain('="/ui');
   expect(page.headers).toMatchObject({ vary: 'accept-encoding, x-forwarded-prefix' });
-  expect((await api.get('/ui', { headers: { 'x-forwarded-prefix': '/a', 'if-none-match': String(page.headers.etag) } })).httpStatus).toBe(304);
+  expect(
+    (await api.get('/ui', { headers: { 'x-forwarded-prefix': '/a', 'if-none-match': String(page.headers.etag) } }))
+      .httpStatus,
+  ).toBe(304);
   expect((await api.get('/ui', { headers: { 'if-none-match': String(page.headers.etag) } })).httpStatus).toBe(200);
   const document = await api.get('/openapi.json', browsing('/a'));
   expect(document.json).toMatchObject({ servers: [{ url: '/a' }] });
   expect(document.headers.vary).toBe('x-forwarded-prefix');
   const root = await api.get('/', { headers: { 'x-forwarded-prefix': '/a' } });
   expect(root.headers.vary).toBe('accept, x-forwarded-prefix');
-  expect((await api.get('/docs', browsing('/a'))).headers).toMatchObject({ location: '/a/docs/', vary: 'x-forwarded-prefix' });
+  expect((await api.get('/docs', browsing('/a'))).headers).toMatchObject({
+    location: '/a/docs/',
+    vary: 'x-forwarded-prefix',
+  });
   for (const prefix of ['//evil.example', '/"><script>alert(1)</script>', '/a/../b', 'https://evil.example', '/a\\b']) {
     expect((await api.get('/', browsing(prefix))).headers.location).toBe('/ui');
     expect((await api.get('/ui', browsing(prefix))).text).toBe((await api.get('/ui')).text);
@@ -113,5 +135,8 @@ test('who is no trusted proxy says nothing, and what is no path is not repeated'
   const other = new ApiClient({ baseUrl: untrusted.server.baseUrl, adminKey: '' });
   expect((await other.get('/', browsing('/evil'))).headers).toMatchObject({ location: '/ui', vary: 'accept' });
   expect((await other.get('/openapi.json')).headers.vary).toBeUndefined();
-  expect(dataOf(await other.get('/', { headers: { 'x-forwarded-prefix': '/evil' } }))).toMatchObject({ docs: '/docs', ui: '/ui' });
+  expect(dataOf(await other.get('/', { headers: { 'x-forwarded-prefix': '/evil' } }))).toMatchObject({
+    docs: '/docs',
+    ui: '/ui',
+  });
 });

@@ -7,12 +7,21 @@ import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
-/** Restores to a moment, of real processes that are killed in between: embedded into a folder, a cluster into a bucket. */
+/**
+ * Restores to a moment, of real processes that are killed in between: embedded into a folder, a cluster into a bucket.
+ */
 
 const SHIPPING = { BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1' };
 
-const itemOf = (n: number, version: number) => ({ external_id: `id-${n}`, vector: [Math.cos(n + version), Math.sin(n)], metadata: { n, version }, content: `text number ${n}` });
-const itemsOf = (count: number, version: number) => ({ items: Array.from({ length: count }, (_, n) => itemOf(n, version)) });
+const itemOf = (n: number, version: number) => ({
+  external_id: `id-${n}`,
+  vector: [Math.cos(n + version), Math.sin(n)],
+  metadata: { n, version },
+  content: `text number ${n}`,
+});
+const itemsOf = (count: number, version: number) => ({
+  items: Array.from({ length: count }, (_, n) => itemOf(n, version)),
+});
 
 /** What a collection holds, in its order, with versions. */
 async function contentOf(call: AdminCall, collection: string): Promise<any[]> {
@@ -75,7 +84,11 @@ test('embedded: killed at any time, and restored to moments before, between and 
     });
     expect(range.from <= first).toBe(true);
 
-    expect(await restored(call, { until: first, rename: { things: 'at-first' } })).toMatchObject({ state: 'done', backup: '', until: first });
+    expect(await restored(call, { until: first, rename: { things: 'at-first' } })).toMatchObject({
+      state: 'done',
+      backup: '',
+      until: first,
+    });
     expect(await contentOf(call, 'at-first')).toEqual(firstContent);
     expect((await restored(call, { until: second, rename: { things: 'at-second' }, shards: 3 })).state).toBe('done');
     expect(await contentOf(call, 'at-second')).toEqual(secondContent);
@@ -83,7 +96,9 @@ test('embedded: killed at any time, and restored to moments before, between and 
 
     // And into a collection that is there and empty, with its own settings.
     await call('POST', '/v1/collections', { name: 'empty', dim: 2, shards: 3, description: 'mine' });
-    expect(await restored(call, { until: second, collections: ['things'], rename: { things: 'empty' } })).toMatchObject({ state: 'done', until: second });
+    expect(await restored(call, { until: second, collections: ['things'], rename: { things: 'empty' } })).toMatchObject(
+      { state: 'done', until: second },
+    );
     expect(await contentOf(call, 'empty')).toEqual(secondContent);
     expect(await call('GET', '/v1/collections/empty')).toMatchObject({ shards: 3, description: 'mine' });
 
@@ -94,7 +109,10 @@ test('embedded: killed at any time, and restored to moments before, between and 
     await reaches(call, 'again', before);
     for (let turn = 0; turn < 2; turn += 1) {
       await call('POST', '/v1/collections/again/delete_by_filter', { filters: { n: { $gte: 0 } } });
-      expect(await restored(call, { until: before, collections: ['again'] })).toMatchObject({ state: 'done', error: null });
+      expect(await restored(call, { until: before, collections: ['again'] })).toMatchObject({
+        state: 'done',
+        error: null,
+      });
       expect(await contentOf(call, 'again')).toEqual(beforeContent);
     }
 
@@ -106,19 +124,39 @@ test('embedded: killed at any time, and restored to moments before, between and 
     await call('DELETE', '/v1/collections/things');
     await embedded.kill();
     await embedded.start();
-    const refusal = async (body: object): Promise<any> => (await embedded.call('POST', '/v1/admin/restore', body)).error;
+    const refusal = async (body: object): Promise<any> =>
+      (await embedded.call('POST', '/v1/admin/restore', body)).error;
     let gone: any;
-    await eventually('the target knows that it is deleted', async () => (gone = (await call('GET', '/v1/admin/backups')).restorable.find(({ name }: any) => name === 'things'))?.deleted_at !== null);
+    await eventually(
+      'the target knows that it is deleted',
+      async () =>
+        (gone = (await call('GET', '/v1/admin/backups')).restorable.find(({ name }: any) => name === 'things'))
+          ?.deleted_at !== null,
+    );
     expect(gone.from > third).toBe(true);
     // What is before the oldest backup is gone.
-    expect(await refusal({ until: second, collections: ['things'] })).toMatchObject({ code: 400, message: expect.stringContaining('can not be restored to') });
-    expect(await refusal({ until: new Date(Date.now() + 600_000).toISOString(), collections: ['at-first'], rename: { 'at-first': 'x' } })).toMatchObject({ code: 400 });
-    expect(await refusal({ until: '2001-01-01T00:00:00Z', collections: ['things'] })).toMatchObject({ code: 404, message: expect.stringContaining('did not exist') });
+    expect(await refusal({ until: second, collections: ['things'] })).toMatchObject({
+      code: 400,
+      message: expect.stringContaining('can not be restored to'),
+    });
+    expect(
+      await refusal({
+        until: new Date(Date.now() + 600_000).toISOString(),
+        collections: ['at-first'],
+        rename: { 'at-first': 'x' },
+      }),
+    ).toMatchObject({ code: 400 });
+    expect(await refusal({ until: '2001-01-01T00:00:00Z', collections: ['things'] })).toMatchObject({
+      code: 404,
+      message: expect.stringContaining('did not exist'),
+    });
     expect(await refusal({})).toMatchObject({ code: 400 });
     const positions = { things: backup.collections[0].shards.map(({ position }: any) => position) };
     expect(await restored(call, { until: { positions } })).toMatchObject({ state: 'done', backup: backup.id });
     expect(await contentOf(call, 'things')).toEqual(thirdContent);
-    expect((await restored(call, { until: fourth, collections: ['things'], rename: { things: 'at-fourth' } })).state).toBe('done');
+    expect(
+      (await restored(call, { until: fourth, collections: ['things'], rename: { things: 'at-fourth' } })).state,
+    ).toBe('done');
     expect(await contentOf(call, 'at-fourth')).toEqual(fourthContent);
     expect(readdirSync(join(folder, 'log')).length).toBeGreaterThan(0);
   } finally {
@@ -133,12 +171,16 @@ test('embedded: the moments around a change of the number of shards stay through
   const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
   const stretches = async (): Promise<[number, number][]> => {
     const { restorable } = await call('GET', '/v1/admin/backups');
-    return restorable.filter((one: any) => one.name === 'things' && one.from !== null).map(({ from, until }: any) => [Date.parse(from), Date.parse(until)]);
+    return restorable
+      .filter((one: any) => one.name === 'things' && one.from !== null)
+      .map(({ from, until }: any) => [Date.parse(from), Date.parse(until)]);
   };
   let restores = 0;
   const contentAt = async (ms: number): Promise<any[]> => {
     const name = `restored-${(restores += 1)}`;
-    expect(await restored(call, { until: new Date(ms).toISOString(), collections: ['things'], rename: { things: name } })).toMatchObject({ state: 'done', error: null });
+    expect(
+      await restored(call, { until: new Date(ms).toISOString(), collections: ['things'], rename: { things: name } }),
+    ).toMatchObject({ state: 'done', error: null });
     return contentOf(call, name);
   };
   try {
@@ -150,9 +192,17 @@ test('embedded: the moments around a change of the number of shards stay through
     // Not a write comes between the last moment of a set and the first of the next one.
     for (const shards of [3, 1]) {
       await call('POST', '/v1/collections/things/reshard', { shards });
-      await eventually('it has its new shards', async () => (await call('GET', '/v1/collections/things')).shards === shards, 60_000);
+      await eventually(
+        'it has its new shards',
+        async () => (await call('GET', '/v1/collections/things')).shards === shards,
+        60_000,
+      );
       const settled = Date.parse(await moment());
-      await eventually('the moments go on', async () => (await stretches()).some(([from, until]) => from < settled && settled < until), 60_000);
+      await eventually(
+        'the moments go on',
+        async () => (await stretches()).some(([from, until]) => from < settled && settled < until),
+        60_000,
+      );
       await call('POST', '/v1/collections/things/upsert', itemOf(100 + shards, 2));
       contents.push(await contentOf(call, 'things'));
       await embedded.kill();
@@ -172,7 +222,10 @@ test('embedded: the moments around a change of the number of shards stay through
     expect(await contentAt(Date.parse(last))).toEqual(contents[2]);
     await call('DELETE', `/v1/admin/backups/${first.id}`);
     // Those before have no backup of their own: they are there for some days.
-    await eventually('what the last set was before its own backup is not offered any more', async () => (await stretches()).at(-1)![0] > sets[2][0]);
+    await eventually(
+      'what the last set was before its own backup is not offered any more',
+      async () => (await stretches()).at(-1)![0] > sets[2][0],
+    );
   } finally {
     await embedded.destroy();
     rmSync(folder, { recursive: true, force: true });
@@ -185,7 +238,10 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
   const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
   const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
   const contentAt = async (until: string, name: string): Promise<any[]> => {
-    expect(await restored(call, { until, collections: ['things'], rename: { things: name } })).toMatchObject({ state: 'done', error: null });
+    expect(await restored(call, { until, collections: ['things'], rename: { things: name } })).toMatchObject({
+      state: 'done',
+      error: null,
+    });
     return contentOf(call, name);
   };
   try {
@@ -209,7 +265,11 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
     const atOnce = await takeBackup(call, { collections: ['things'] });
     for (let n = 0; n < 12; n += 1) await call('POST', '/v1/collections/things/upsert', itemOf(100 + n, 4));
     const [between, betweenContent] = [await moment(), await contentOf(call, 'things')];
-    await eventually('the gap is told', async () => (await call('GET', '/v1/admin/backups')).restorable.some(({ name, shards }: any) => name === 'things' && shards[0].gaps > 0));
+    await eventually('the gap is told', async () =>
+      (await call('GET', '/v1/admin/backups')).restorable.some(
+        ({ name, shards }: any) => name === 'things' && shards[0].gaps > 0,
+      ),
+    );
     await takeBackup(call, { collections: ['things'] });
     await call('POST', '/v1/collections/things/upsert', itemOf(200, 5));
     const [after, afterContent] = [await moment(), await contentOf(call, 'things')];
@@ -220,7 +280,11 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
     const wanted = { until: between, collections: ['things'], rename: { things: 'between' } };
     const { error } = await embedded.call('POST', '/v1/admin/restore', wanted);
     if (error === null) {
-      await eventually('it is restored', async () => (await embedded.call('GET', '/v1/collections/between')).status === 'success', 60_000);
+      await eventually(
+        'it is restored',
+        async () => (await embedded.call('GET', '/v1/collections/between')).status === 'success',
+        60_000,
+      );
       expect(await contentOf(call, 'between')).toEqual(betweenContent);
     } else expect(error).toMatchObject({ code: 400, message: expect.stringContaining('can not be restored to') });
     expect(await contentAt(before, 'before')).toEqual(beforeContent);
@@ -235,7 +299,13 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
 
 test('a cluster whose primary is killed between writes, into a bucket that fails for a while', async () => {
   const store = await TinyS3.start();
-  const environment = { ...SHIPPING, BACKUP_TARGET: 's3://backups/quiver', BACKUP_S3_ENDPOINT: store.endpoint, BACKUP_S3_ACCESS_KEY_ID: S3_KEY.id, BACKUP_S3_SECRET_ACCESS_KEY: S3_KEY.secret };
+  const environment = {
+    ...SHIPPING,
+    BACKUP_TARGET: 's3://backups/quiver',
+    BACKUP_S3_ENDPOINT: store.endpoint,
+    BACKUP_S3_ACCESS_KEY_ID: S3_KEY.id,
+    BACKUP_S3_SECRET_ACCESS_KEY: S3_KEY.secret,
+  };
   const cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 1, environment });
   const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
   try {
@@ -249,7 +319,12 @@ test('a cluster whose primary is killed between writes, into a bucket that fails
     await call('DELETE', '/v1/collections/things/delete/id-60');
     const primary = await cluster.primaryOf('things');
     await primary.kill();
-    await eventually('the next primary takes writes', async () => (await cluster.call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3))).status === 'success', 60_000);
+    await eventually(
+      'the next primary takes writes',
+      async () =>
+        (await cluster.call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3))).status === 'success',
+      60_000,
+    );
     const [third, thirdContent] = [await moment(), await contentOf(call, 'things')];
     store.fault = () => null;
     await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(60, 4));
@@ -259,11 +334,15 @@ test('a cluster whose primary is killed between writes, into a bucket that fails
       [second, secondContent, 'at-second', 3],
       [third, thirdContent, 'at-third', 2],
     ] as const) {
-      expect(await restored(call, { until, collections: ['things'], rename: { things: name }, shards, replicas: 2 })).toMatchObject({ state: 'done', error: null });
+      expect(
+        await restored(call, { until, collections: ['things'], rename: { things: name }, shards, replicas: 2 }),
+      ).toMatchObject({ state: 'done', error: null });
       expect(await contentOf(call, name)).toEqual(content);
     }
     await call('POST', '/v1/collections', { name: 'empty', dim: 2, shards: 1, replicas: 2 });
-    expect((await restored(call, { until: third, collections: ['things'], rename: { things: 'empty' }, shards: 3 })).state).toBe('done');
+    expect(
+      (await restored(call, { until: third, collections: ['things'], rename: { things: 'empty' }, shards: 3 })).state,
+    ).toBe('done');
     expect(await contentOf(call, 'empty')).toEqual(thirdContent);
     await primary.start();
     await cluster.settled();

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { isCommand } from '../support/machines/containers';
 
 /**
- * One build of the addons serves every x86-64 processor from x86-64-v2 on: an emulator (Debian's package qemu-user) plays
- * processors older than this one, and an instruction that they lack ends the process with SIGILL.
+ * One build of the addons serves every x86-64 processor from x86-64-v2 on: an emulator (Debian's package qemu-user)
+ * plays processors older than this one, and an instruction that they lack ends the process with SIGILL.
  */
 
 const EMULATOR = 'qemu-x86_64';

@@ -36,15 +36,20 @@ const binary = findPrometheus();
     await cluster?.destroy();
   });
 
-  test.each(['sum(max by (collection) (vectordb_vectors_total))', 'sum(quiver_replicas_vectors)', 'sum(quiver_replica_vectors and quiver_replica_leads == 1)'])(
-    '%s is what was written',
-    async (expression) => {
-      await eventually(`${expression} is ${VECTORS}`, async () => (await prometheus.query(expression)).map(({ value }) => value).join() === String(VECTORS));
-    },
-  );
+  test.each([
+    'sum(max by (collection) (vectordb_vectors_total))',
+    'sum(quiver_replicas_vectors)',
+    'sum(quiver_replica_vectors and quiver_replica_leads == 1)',
+  ])('%s is what was written', async (expression) => {
+    await eventually(
+      `${expression} is ${VECTORS}`,
+      async () => (await prometheus.query(expression)).map(({ value }) => value).join() === String(VECTORS),
+    );
+  });
 
   test('the names of collections join what nodes say of uids', async () => {
-    const byName = 'sum by (collection) (quiver_replica_vectors * on (collection_uid) group_left (collection) max by (collection_uid, collection) (quiver_collection_info))';
+    const byName =
+      'sum by (collection) (quiver_replica_vectors * on (collection_uid) group_left (collection) max by (collection_uid, collection) (quiver_collection_info))';
     // Followers apply what is written after it is answered.
     await eventually('both have all of it', async () => {
       const found = new Map((await prometheus.query(byName)).map(({ metric, value }) => [metric.collection, value]));
@@ -56,7 +61,8 @@ const binary = findPrometheus();
     const expressions = readDashboard()
       .panels.filter(({ title }) => !PASSING.includes(title))
       .flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
-    const ask = (expression: string): string => expression.replaceAll('$__rate_interval', '1m').replaceAll('$job', 'quiver').replaceAll('$collection', '.*');
+    const ask = (expression: string): string =>
+      expression.replaceAll('$__rate_interval', '1m').replaceAll('$job', 'quiver').replaceAll('$collection', '.*');
     let silent = expressions;
     // Rates need two scrapes, and something that goes on between them.
     await eventually(
@@ -65,7 +71,11 @@ const binary = findPrometheus();
         await cluster.data('POST', '/v1/collections/books/search', { vector: [1, 2], k: 3 });
         await cluster.data('POST', '/v1/collections/films/hybrid_search', { query_text: 'rivers', k: 3 });
         await cluster.data('POST', '/v1/collections/films/upsert', { external_id: 'item-1', text: 'rivers' });
-        const answers = await Promise.all(silent.map(async (expression) => (await prometheus.query(ask(expression))).some(({ value }) => !Number.isNaN(value))));
+        const answers = await Promise.all(
+          silent.map(async (expression) =>
+            (await prometheus.query(ask(expression))).some(({ value }) => !Number.isNaN(value)),
+          ),
+        );
         silent = silent.filter((_, i) => !answers[i]);
         return silent.length === 0;
       },
@@ -76,7 +86,9 @@ const binary = findPrometheus();
   });
 
   test('the rules load, work and are silent while all is well; a lost node is told of', async () => {
-    await eventually('every rule was evaluated', async () => (await prometheus.rules()).every(({ health }) => health === 'ok'));
+    await eventually('every rule was evaluated', async () =>
+      (await prometheus.rules()).every(({ health }) => health === 'ok'),
+    );
     const rules = await prometheus.rules();
     expect(rules.map(({ name }) => name).sort()).toEqual(alertNames().sort());
     // A busy machine may well have something slow pending.
@@ -84,7 +96,8 @@ const binary = findPrometheus();
 
     await cluster.nodes[1].kill();
     const expected = ['QuiverProcessDown', 'QuiverNodeDown', 'QuiverShardAtRisk', 'QuiverShardDegraded'];
-    const told = async (): Promise<string[]> => (await prometheus.rules()).filter(({ state }) => state !== 'inactive').map(({ name }) => name);
+    const told = async (): Promise<string[]> =>
+      (await prometheus.rules()).filter(({ state }) => state !== 'inactive').map(({ name }) => name);
     await eventually(`${expected.join(', ')} are pending`, async () => {
       const names = await told();
       return expected.every((name) => names.includes(name));

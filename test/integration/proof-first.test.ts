@@ -4,7 +4,13 @@ import { type AddressInfo, connect, createServer, type Server as NetServer, type
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
 import { silentLogger } from '../../shared/base/logs/logger';
 import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/wire/frames/frame-link';
-import { bytesOf, CONNECTION_PATH, metadataFromBytes, metadataOf, metadataToBytes } from '../../shared/wire/handshake/handshake-metadata';
+import {
+  bytesOf,
+  CONNECTION_PATH,
+  metadataFromBytes,
+  metadataOf,
+  metadataToBytes,
+} from '../../shared/wire/handshake/handshake-metadata';
 import { MemberGate } from '../../shared/wire/handshake/member-gate';
 import { MemberHandshake } from '../../shared/wire/handshake/member-handshake';
 import { QuestionService } from '../../shared/wire/streams/question-service';
@@ -40,12 +46,25 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-async function start(options: { secret?: string; port?: number; unproven?: UnprovenBounds; addressOf?: () => string } = {}): Promise<Member> {
+async function start(
+  options: { secret?: string; port?: number; unproven?: UnprovenBounds; addressOf?: () => string } = {},
+): Promise<Member> {
   const told: string[] = [];
   const tell = (_fields: object, message: string): void => void told.push(message);
-  const service = new QuestionService<WireQuestion, WireReport>({ definition: administrationDefinition, answer: async () => ({ report: { shards: [] }, digest: null }), onError: () => undefined });
+  const service = new QuestionService<WireQuestion, WireReport>({
+    definition: administrationDefinition,
+    answer: async () => ({ report: { shards: [] }, digest: null }),
+    onError: () => undefined,
+  });
   const { secret = SECRET, port: at = 0, ...rest } = options;
-  const server = new RpcServer({ ...PLAIN, ...rest, secret, name: 'the-server', log: { ...silentLogger, warn: tell, error: tell }, services: [service] });
+  const server = new RpcServer({
+    ...PLAIN,
+    ...rest,
+    secret,
+    name: 'the-server',
+    log: { ...silentLogger, warn: tell, error: tell },
+    services: [service],
+  });
   const arrivals: Member['arrivals'] = [];
   const { strangers, unproven } = server as unknown as { strangers: StreamGate; unproven: UnprovenConnections };
   const { arriving, arrivingProven } = strangers;
@@ -71,7 +90,13 @@ function channelTo(address: string, credentials: Partial<ClusterCredentials> = {
 
 /** What comes of a stream: `ready`, or how it ended. */
 function open(channel: RpcChannel): Promise<'ready' | StreamEnd> {
-  return new Promise((done) => channel.open(administrationDefinition.Exchange, { ready: () => done('ready'), frame: () => undefined, ended: done }));
+  return new Promise((done) =>
+    channel.open(administrationDefinition.Exchange, {
+      ready: () => done('ready'),
+      frame: () => undefined,
+      ended: done,
+    }),
+  );
 }
 
 /** Once more, until the connection that was lost is there again. */
@@ -79,7 +104,10 @@ async function openAgain(channel: RpcChannel): Promise<void> {
   await eventually('it is ready', async () => (await open(channel)) === 'ready');
 }
 
-/** A way to a member that notes what the client of each connection sends. `accidents`: so many of those that begin with a proof are cut. */
+/**
+ * A way to a member that notes what the client of each connection sends. `accidents`: so many of those that begin with
+ * a proof are cut.
+ */
 async function wayTo(port: () => number, accidents = 0): Promise<{ address: string; sent: Buffer[]; cut: () => void }> {
   let left = accidents;
   const sent: Buffer[] = [];
@@ -94,7 +122,8 @@ async function wayTo(port: () => number, accidents = 0): Promise<{ address: stri
       }
       sent[index] = Buffer.concat([sent[index], bytes]);
     });
-    for (const socket of [near, far]) socket.on('error', () => undefined).on('close', () => [near, far].forEach((each) => each.destroy()));
+    for (const socket of [near, far])
+      socket.on('error', () => undefined).on('close', () => [near, far].forEach((each) => each.destroy()));
     sockets.push(near, far);
     near.pipe(far).pipe(near);
   });
@@ -107,8 +136,14 @@ async function wayTo(port: () => number, accidents = 0): Promise<{ address: stri
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, sent, cut };
 }
 
-/** Somebody who sends these pieces, the first at once and each other one when something was heard. Answers all that was heard until the end. */
-function stranger(port: number, ...pieces: (Buffer | ((heard: Buffer) => Buffer))[]): { socket: Socket; heard: Promise<Buffer> } {
+/**
+ * Somebody who sends these pieces, the first at once and each other one when something was heard. Answers all that was
+ * heard until the end.
+ */
+function stranger(
+  port: number,
+  ...pieces: (Buffer | ((heard: Buffer) => Buffer))[]
+): { socket: Socket; heard: Promise<Buffer> } {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
   const send = (): void => {
@@ -119,7 +154,9 @@ function stranger(port: number, ...pieces: (Buffer | ((heard: Buffer) => Buffer)
     chunks.push(chunk);
     send();
   });
-  const heard = new Promise<Buffer>((done) => socket.on('error', () => undefined).on('close', () => done(Buffer.concat(chunks))));
+  const heard = new Promise<Buffer>((done) =>
+    socket.on('error', () => undefined).on('close', () => done(Buffer.concat(chunks))),
+  );
   endings.push(() => socket.destroy());
   send();
   return { socket, heard };
@@ -134,7 +171,12 @@ function framesOf(bytes: Buffer): { type: number; content: Buffer }[] {
 
 /** The client's side of the greeting by hand. */
 function byHand(address: string, secret = SECRET) {
-  const handshake = new MemberHandshake({ address, name: 'by-hand', proof: new MemberProof({ secret }), log: silentLogger });
+  const handshake = new MemberHandshake({
+    address,
+    name: 'by-hand',
+    proof: new MemberProof({ secret }),
+    log: silentLogger,
+  });
   const { clientNonce, metadata } = handshake.hello();
   const hello = frameOf(FRAME_TYPES.hello, metadataToBytes(metadata));
   /** `path`: as of a stream with this path. */
@@ -142,7 +184,8 @@ function byHand(address: string, secret = SECRET) {
     const [{ content }] = framesOf(heard.subarray(READS_WELCOME.length));
     const session = handshake.outcomeOf(metadataFromBytes(content), clientNonce);
     if (!('key' in session)) throw new Error(session.reason);
-    const metadata = path === undefined ? handshake.metadataForConnection(session) : handshake.metadataFor(session, path);
+    const metadata =
+      path === undefined ? handshake.metadataForConnection(session) : handshake.metadataFor(session, path);
     return frameOf(FRAME_TYPES.stream, metadataToBytes(metadata));
   };
   return { hello, greeting: Buffer.concat([PROOF_GREETING, hello]), proofFor };
@@ -168,7 +211,8 @@ test('a channel proves itself first, on a connection that HTTP/2 gets as it is',
   expect(member.told).toEqual([]);
 });
 
-const beginningsOn = ({ sent }: { sent: Buffer[] }): string[] => sent.map((bytes) => (bytes.subarray(0, PROOF_GREETING.length).equals(PROOF_GREETING) ? 'proof' : 'http2'));
+const beginningsOn = ({ sent }: { sent: Buffer[] }): string[] =>
+  sent.map((bytes) => (bytes.subarray(0, PROOF_GREETING.length).equals(PROOF_GREETING) ? 'proof' : 'http2'));
 
 test('after an accident on the way the proof comes first again, also for the first connection', async () => {
   const member = await start({ addressOf: () => way.address });
@@ -197,7 +241,13 @@ test('a connection with streams is not made anew, and the next one begins with a
   const way = await wayTo(() => member.port, 4);
   const channel = channelTo(way.address);
   let hasEnded = false;
-  await new Promise<void>((ready) => channel.open(administrationDefinition.Exchange, { ready: () => ready(), frame: () => undefined, ended: () => (hasEnded = true) }));
+  await new Promise<void>((ready) =>
+    channel.open(administrationDefinition.Exchange, {
+      ready: () => ready(),
+      frame: () => undefined,
+      ended: () => (hasEnded = true),
+    }),
+  );
   const before = [...member.arrivals];
   expect(before.at(-1)).toBe('strange');
   // As if a while had passed, and the session were due for renewal.
@@ -226,7 +276,10 @@ test('another secret is refused, and both logs say so', async () => {
 test('a member of another name for its address gets no proof, and is told over HTTP/2', async () => {
   const member = await start({ addressOf: () => address });
   const address = 'elsewhere:7100';
-  expect(await open(channelTo(member.address))).toMatchObject({ isRefused: false, reason: expect.stringContaining('this member has another address') });
+  expect(await open(channelTo(member.address))).toMatchObject({
+    isRefused: false,
+    reason: expect.stringContaining('this member has another address'),
+  });
   expect((await stranger(member.port, byHand(member.address).greeting).heard).toString()).toBe('');
 });
 
@@ -248,7 +301,9 @@ test('a recorded connection opens nothing a second time, neither there nor at an
   for (const { port } of [member, other]) {
     const { heard } = stranger(port, hello, recorded.subarray(hello.length));
     // Somebody is answered who says hello, and nothing after that.
-    expect(framesOf((await heard).subarray(READS_WELCOME.length)).map(({ type }) => type)).toEqual([FRAME_TYPES.greeting]);
+    expect(framesOf((await heard).subarray(READS_WELCOME.length)).map(({ type }) => type)).toEqual([
+      FRAME_TYPES.greeting,
+    ]);
   }
   expect(member.arrivals).toEqual(before);
   expect(other.arrivals).toEqual([]);
@@ -260,7 +315,13 @@ async function overHttp2(port: number, path: string, metadata: Metadata): Promis
   const session = http2.connect(`http://127.0.0.1:${port}`);
   endings.push(() => session.destroy());
   session.on('error', () => undefined);
-  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...metadata.toHttp2Headers() } as http2.OutgoingHttpHeaders);
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...metadata.toHttp2Headers(),
+  } as http2.OutgoingHttpHeaders);
   return new Promise((done, fail) => {
     stream.once('response', (headers) => done(Number(headers['grpc-status'] ?? NaN)));
     stream.once('error', fail);
@@ -288,22 +349,27 @@ test.each<[string, string, string | undefined]>([
     });
     await eventually('it is there', () => proof.length > 0 && (!isSent || member.arrivals.includes('proven')));
     const unproven = member.unproven();
-    expect(await overHttp2(member.port, path, metadataFromBytes(framesOf(proof)[0].content))).toBe(status.UNAUTHENTICATED);
+    expect(await overHttp2(member.port, path, metadataFromBytes(framesOf(proof)[0].content))).toBe(
+      status.UNAUTHENTICATED,
+    );
     expect([member.unproven(), sessions.size]).toEqual([unproven + 1, 0]);
     socket.destroy();
   }
   expect(member.arrivals).toEqual(['proven', 'strange', 'strange']);
 });
 
-test.each([CONNECTION_PATH, Exchange.path, '', 'connection'])('the proof of a stream with the path "%s" proves no connection, not even the one that it is for', async (path) => {
-  const member = await start();
-  const { greeting, proofFor } = byHand(member.address);
-  let proof: Buffer = Buffer.alloc(0);
-  const { heard } = stranger(member.port, greeting, (answer) => (proof = proofFor(answer, path)));
-  expect(framesOf((await heard).subarray(READS_WELCOME.length))).toHaveLength(1);
-  expect(proof.length).toBeGreaterThan(0);
-  expect(member.arrivals).toEqual([]);
-});
+test.each([CONNECTION_PATH, Exchange.path, '', 'connection'])(
+  'the proof of a stream with the path "%s" proves no connection, not even the one that it is for',
+  async (path) => {
+    const member = await start();
+    const { greeting, proofFor } = byHand(member.address);
+    let proof: Buffer = Buffer.alloc(0);
+    const { heard } = stranger(member.port, greeting, (answer) => (proof = proofFor(answer, path)));
+    expect(framesOf((await heard).subarray(READS_WELCOME.length))).toHaveLength(1);
+    expect(proof.length).toBeGreaterThan(0);
+    expect(member.arrivals).toEqual([]);
+  },
+);
 
 test('a proof counts on the connection on which it was asked for, and as nothing else', async () => {
   const member = await start();
@@ -319,7 +385,11 @@ test('a proof counts on the connection on which it was asked for, and as nothing
   const elsewhere = await stranger(member.port, greeting, () => proof).heard;
   expect(framesOf(elsewhere.subarray(READS_WELCOME.length))).toHaveLength(1);
   const another = byHand(member.address);
-  const asStream = await stranger(member.port, another.greeting, (heard) => (ofStream = another.proofFor(heard, administrationDefinition.Exchange.path))).heard;
+  const asStream = await stranger(
+    member.port,
+    another.greeting,
+    (heard) => (ofStream = another.proofFor(heard, administrationDefinition.Exchange.path)),
+  ).heard;
   expect(ofStream.length).toBeGreaterThan(0);
   expect(framesOf(asStream.subarray(READS_WELCOME.length))).toHaveLength(1);
   expect(member.arrivals).toEqual([]);
@@ -329,7 +399,13 @@ test('a recorded proof of a connection opens no stream, and what was recorded of
   const [address, peer] = ['127.0.0.1:1', 'somebody'];
   const proof = new MemberProof({ secret: SECRET });
   const admitted: string[] = [];
-  const gate = new MemberGate({ proof, name: 'the-server', address: () => address, log: silentLogger, admitted: (from) => admitted.push(from) });
+  const gate = new MemberGate({
+    proof,
+    name: 'the-server',
+    address: () => address,
+    log: silentLogger,
+    admitted: (from) => admitted.push(from),
+  });
   const handshake = new MemberHandshake({ address, name: 'the-client', proof, log: silentLogger });
   const proofsOf = (path: string | null): { recorded: Metadata; nonce: Buffer } => {
     const { clientNonce, metadata } = handshake.hello();
@@ -337,21 +413,39 @@ test('a recorded proof of a connection opens no stream, and what was recorded of
     expect(gate.hello(metadata, peer, (answer) => (heard = answer))).toBeNull();
     const session = handshake.outcomeOf(heard, clientNonce);
     if (!('key' in session)) throw new Error(session.reason);
-    return { recorded: path === null ? handshake.metadataForConnection(session) : handshake.metadataFor(session, path), nonce: bytesOf(heard, 'nonce')[0] };
+    return {
+      recorded: path === null ? handshake.metadataForConnection(session) : handshake.metadataFor(session, path),
+      nonce: bytesOf(heard, 'nonce')[0],
+    };
   };
   const ofConnection = proofsOf(null);
   const { path } = administrationDefinition.Exchange;
-  for (const asked of [CONNECTION_PATH, path, '/']) expect(gate.stream(ofConnection.recorded, asked, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
+  for (const asked of [CONNECTION_PATH, path, '/'])
+    expect(gate.stream(ofConnection.recorded, asked, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
   const ofStream = proofsOf(path);
   expect(gate.connection(ofStream.recorded, ofStream.nonce, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
   expect(admitted).toEqual([]);
-  expect([gate.stream(ofStream.recorded, path, peer), gate.connection(ofConnection.recorded, ofConnection.nonce, peer)]).toEqual([null, null]);
+  expect([
+    gate.stream(ofStream.recorded, path, peer),
+    gate.connection(ofConnection.recorded, ofConnection.nonce, peer),
+  ]).toEqual([null, null]);
 });
 
 test('whoever sends what has no place there is cut, and HTTP/2 does not begin', async () => {
   const member = await start();
   const { hello, greeting, proofFor } = byHand(member.address);
-  const wrong = frameOf(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
+  const wrong = frameOf(
+    FRAME_TYPES.stream,
+    metadataToBytes(
+      metadataOf({
+        name: 'x',
+        nonce: Buffer.alloc(16, 1),
+        serverNonce: Buffer.alloc(40, 2),
+        number: '1',
+        proof: Buffer.alloc(32, 3),
+      }),
+    ),
+  );
   const beginnings: Buffer[][] = [
     [Buffer.concat([PROOF_GREETING, beginning()])],
     [Buffer.concat([PROOF_GREETING, Buffer.alloc(3_000, 7)])],
@@ -367,10 +461,15 @@ test('whoever sends what has no place there is cut, and HTTP/2 does not begin', 
     [greeting, beginning()],
     [greeting, frameOf(FRAME_TYPES.ping, null)],
   ];
-  for (const pieces of beginnings) expect(framesOf((await stranger(member.port, ...pieces).heard).subarray(READS_WELCOME.length)).length).toBeLessThanOrEqual(1);
+  for (const pieces of beginnings)
+    expect(
+      framesOf((await stranger(member.port, ...pieces).heard).subarray(READS_WELCOME.length)).length,
+    ).toBeLessThanOrEqual(1);
   expect(member.arrivals).toEqual([]);
   // From a member, garbage ends its own connection.
-  const { heard } = stranger(member.port, greeting, (answer) => Buffer.concat([proofFor(answer), Buffer.alloc(3_000, 7)]));
+  const { heard } = stranger(member.port, greeting, (answer) =>
+    Buffer.concat([proofFor(answer), Buffer.alloc(3_000, 7)]),
+  );
   await heard;
   expect(member.arrivals).toEqual(['proven']);
   expect(member.unproven()).toBe(0);
@@ -388,7 +487,10 @@ test('what comes in pieces of any size is taken, and HTTP/2 loses nothing of wha
     socket.write(Buffer.of(byte));
     await new Promise((turn) => setImmediate(turn));
   }
-  await eventually('it has answered', () => heard().length > READS_WELCOME.length && framesOf(heard().subarray(READS_WELCOME.length)).length === 1);
+  await eventually(
+    'it has answered',
+    () => heard().length > READS_WELCOME.length && framesOf(heard().subarray(READS_WELCOME.length)).length === 1,
+  );
   const before = heard().length;
   const proof = Buffer.concat([proofFor(heard()), beginning()]);
   for (const piece of [proof.subarray(0, 7), proof.subarray(7, -20), proof.subarray(-20)]) {
@@ -396,7 +498,9 @@ test('what comes in pieces of any size is taken, and HTTP/2 loses nothing of wha
     await new Promise((turn) => setImmediate(turn));
   }
   // Its settings, and that it has read these.
-  await eventually('HTTP/2 answers', () => heard().subarray(before).toString('latin1').includes('\0\0\0\u0004\u0001\0\0\0\0'));
+  await eventually('HTTP/2 answers', () =>
+    heard().subarray(before).toString('latin1').includes('\0\0\0\u0004\u0001\0\0\0\0'),
+  );
   expect(member.arrivals).toEqual(['proven']);
 });
 
@@ -405,7 +509,13 @@ test('each that stands still is cut in time, wherever it does, and that of a mem
   const { greeting, proofFor } = byHand(member.address);
   const channel = channelTo(member.address);
   expect(await open(channel)).toBe('ready');
-  const halves = [PROOF_GREETING.subarray(0, 9), PROOF_GREETING, greeting.subarray(0, PROOF_GREETING.length + 3), greeting.subarray(0, -1), greeting];
+  const halves = [
+    PROOF_GREETING.subarray(0, 9),
+    PROOF_GREETING,
+    greeting.subarray(0, PROOF_GREETING.length + 3),
+    greeting.subarray(0, -1),
+    greeting,
+  ];
   const still = halves.map((half) => stranger(member.port, half));
   still.push(stranger(member.port, greeting, (heard) => proofFor(heard).subarray(0, -1)));
   await Promise.all(still.map(({ heard }) => heard));
@@ -434,7 +544,9 @@ test('the answer to a hello keeps nothing of it, and is for the address that it 
   const { sessions } = (member.server as unknown as { gate: { sessions: Map<string, unknown> } }).gate;
   const { greeting, proofFor } = byHand(member.address);
   const { socket } = stranger(member.port, greeting, (heard) => {
-    expect(bytesOf(metadataFromBytes(framesOf(heard.subarray(READS_WELCOME.length))[0].content), 'proof')).toHaveLength(1);
+    expect(bytesOf(metadataFromBytes(framesOf(heard.subarray(READS_WELCOME.length))[0].content), 'proof')).toHaveLength(
+      1,
+    );
     return proofFor(heard);
   });
   await eventually('it is proven', () => member.arrivals.length > 0);

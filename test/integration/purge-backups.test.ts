@@ -15,7 +15,8 @@ jest.setTimeout(120_000);
 
 const random = seededRandom(runSeed('backups and purges'));
 /** One that is nowhere else, and that no compression shortens to something else. */
-const word = (): string => Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
+const word = (): string =>
+  Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
 /** So many in each of two shards that the first backup has indexes with them. */
 const ITEMS = 2_600;
 
@@ -44,16 +45,21 @@ function objectsOfBackup(id: string): Map<string, number> {
 }
 
 /** Backups whose folders hold what this one consists of. */
-const writersOf = (id: string): string[] => [...new Set([...objectsOfBackup(id).keys()].map((key) => key.split('/')[1]))].sort();
+const writersOf = (id: string): string[] =>
+  [...new Set([...objectsOfBackup(id).keys()].map((key) => key.split('/')[1]))].sort();
 
 /** Objects of the target that hold one of the words. */
 function objectsWith(words: readonly string[]): string[] {
   const files = readdirSync(folder(), { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
-  return files.map(({ parentPath, name }) => join(parentPath, name)).filter((path) => words.some((one) => readFileSync(path).includes(one)));
+  return files
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => words.some((one) => readFileSync(path).includes(one)));
 }
 
 const contents = async (name: string): Promise<unknown[]> =>
-  (await scrolledPage(service.vectors.scroll(name, { cursor: null, limit: 10_000, filter: null, vectors: true }))).vectors.map(({ vector, ...rest }) => ({ ...rest, vector: [...vector!] }));
+  (
+    await scrolledPage(service.vectors.scroll(name, { cursor: null, limit: 10_000, filter: null, vectors: true }))
+  ).vectors.map(({ vector, ...rest }) => ({ ...rest, vector: [...vector!] }));
 
 async function write(from: number, to: number, named: (n: number) => string): Promise<void> {
   for (let at = from; at < to; at += 500) {
@@ -74,7 +80,10 @@ async function taken(): Promise<string> {
 
 async function purged(): Promise<void> {
   await service.collections.purge('things', true);
-  const states = async (): Promise<string> => (await service.collections.purge('things', false)).shards.flatMap((replicas) => replicas.map(({ state }) => state)).join();
+  const states = async (): Promise<string> =>
+    (await service.collections.purge('things', false)).shards
+      .flatMap((replicas) => replicas.map(({ state }) => state))
+      .join();
   await eventually('the purge is over', async () => !(await states()).includes('running'), 60_000);
   expect(await states()).toBe('done,done');
 }
@@ -92,15 +101,21 @@ test('the first backup after a purge names nothing of those before, has nothing 
   const [second, atSecond] = [await taken(), await contents('things')];
   expect(writersOf(second)).toEqual([first, second]);
   expect(manifestOf(second).copiedBytes).toBeLessThan(manifestOf(first).copiedBytes / 2);
-  expect([...objectsOfBackup(second).keys()].filter((key) => gone.some((one) => readObject(key).includes(one))).length).toBeGreaterThan(0);
+  expect(
+    [...objectsOfBackup(second).keys()].filter((key) => gone.some((one) => readObject(key).includes(one))).length,
+  ).toBeGreaterThan(0);
 
   await purged();
   const [third, atThird] = [await taken(), await contents('things')];
   expect(atThird).toEqual(atSecond);
   expect(writersOf(third)).toEqual([third]);
-  expect(manifestOf(third).collections[0].shards.map(({ needs, items }) => [needs, items])).toEqual(manifestOf(second).collections[0].shards.map(({ items }) => [[third], items]));
+  expect(manifestOf(third).collections[0].shards.map(({ needs, items }) => [needs, items])).toEqual(
+    manifestOf(second).collections[0].shards.map(({ items }) => [[third], items]),
+  );
   expect(manifestOf(third).copiedBytes).toBe(manifestOf(third).totalBytes);
-  expect([...objectsOfBackup(third).keys()].filter((key) => gone.some((one) => readObject(key).includes(one)))).toEqual([]);
+  expect([...objectsOfBackup(third).keys()].filter((key) => gone.some((one) => readObject(key).includes(one)))).toEqual(
+    [],
+  );
 
   await write(ITEMS, ITEMS + 100, nameOf);
   const [fourth, atFourth] = [await taken(), await contents('things')];
@@ -126,8 +141,14 @@ test('the first backup after a purge names nothing of those before, has nothing 
 
   // And with those from before the purge, what was deleted is gone from the target.
   for (const id of [first, second]) await service.backups.delete(id);
-  await eventually('both are gone', async () => (await service.backups.list()).map(({ id }) => id).join() === [fourth, third].join());
-  await eventually('and what they alone had', () => !readdirSync(join(folder(), 'data')).some((id) => id === first || id === second));
+  await eventually(
+    'both are gone',
+    async () => (await service.backups.list()).map(({ id }) => id).join() === [fourth, third].join(),
+  );
+  await eventually(
+    'and what they alone had',
+    () => !readdirSync(join(folder(), 'data')).some((id) => id === first || id === second),
+  );
   expect(objectsWith(gone)).toEqual([]);
   expect((await restoredBy(service, { backup: fourth, rename: { things: 'after' } })).state).toBe('done');
   expect(await contents('after')).toEqual(atFourth);

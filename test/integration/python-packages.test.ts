@@ -2,11 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
-import { missingModules, PYTHON_PACKAGES, type PythonPackage, reasonToSkip, runPython } from '../support/machines/python-packages';
+import {
+  missingModules,
+  PYTHON_PACKAGES,
+  type PythonPackage,
+  reasonToSkip,
+  runPython,
+} from '../support/machines/python-packages';
 
 /**
- * The Python packages' own tests, against a real process, and their types and rules, with what Python has at hand. Nothing
- * is installed here: `npm run test:python` makes an environment that has it all.
+ * The Python packages' own tests, against a real process, and their types and rules, with what Python has at hand.
+ * Nothing is installed here: `npm run test:python` makes an environment that has it all.
  */
 
 const TESTS_MS = 420_000;

@@ -32,11 +32,17 @@ import { clientTo, PLAIN, SHARD, within } from '../support/cluster/rpc-node';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
 /**
- * The connections of coordinators to the threads of a node, which are real here, beside a main thread in this process whose
- * answers are scripted: what the threads can't answer, which is everything, comes here.
+ * The connections of coordinators to the threads of a node, which are real here, beside a main thread in this process
+ * whose answers are scripted: what the threads can't answer, which is everything, comes here.
  */
 
-const SEARCH = { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' as const }, texts: false };
+const SEARCH = {
+  vector: Float32Array.of(1, 2),
+  k: 3,
+  filter: null,
+  effort: { type: 'calibrated' as const },
+  texts: false,
+};
 
 interface Node {
   server: RpcServer;
@@ -58,16 +64,29 @@ let dealt = 0;
 let dealtLocally = 0;
 
 /**
- * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what it says in the
- * handshake. `socket`: the name of a path of this machine at which it listens, too; whether it says so is a matter of `features`.
+ * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what
+ * it says in the handshake. `socket`: the name of a path of this machine at which it listens, too; whether it says so
+ * is a matter of `features`.
  */
-async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number, features = [READ_THREADS], socket: string | null = null): Promise<Node> {
+async function start(
+  credentials: ClusterCredentials = PLAIN,
+  knownAs: string | null = null,
+  provenWithinMs?: number,
+  features = [READ_THREADS],
+  socket: string | null = null,
+): Promise<Node> {
   dealt = 0;
   dealtLocally = 0;
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
   const limits = nodeLimits();
-  const services = shardServices({ shards, clock: systemClock, logger: silentLogger, limits, observer: { done: (operation) => onMain.push(operation) } });
+  const services = shardServices({
+    shards,
+    clock: systemClock,
+    logger: silentLogger,
+    limits,
+    observer: { done: (operation) => onMain.push(operation) },
+  });
   const unproven = provenWithinMs === undefined ? {} : { withinMs: provenWithinMs };
   const server = new RpcServer({
     services,
@@ -102,7 +121,10 @@ async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | 
     onSearches: () => undefined,
     traces: null,
     spans: new ThreadTraceCounts(),
-    metrics: new ProcessMetrics({ identity: { role: 'node', member: 'one', version: '1' }, onMeasureError: () => undefined }),
+    metrics: new ProcessMetrics({
+      identity: { role: 'node', member: 'one', version: '1' },
+      onMeasureError: () => undefined,
+    }),
     clock: systemClock,
     logger: { ...silentLogger, error: (_fields, message) => void log.push(message) },
   });
@@ -146,7 +168,9 @@ test('searches come over connections to threads, which are dealt evenly, and eve
   for (const coordinator of coordinators) await reachThread(coordinator);
   expect(node.threads.connections).toEqual([2, 2]);
   const mainBefore = node.onMain.length;
-  expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
+  expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([
+    { externalId: 'a', score: 1, metadata: '{}' },
+  ]);
   expect(await coordinators[0].client.read(SHARD, 'count', null, within(10_000))).toBe(0);
   await coordinators[0].client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000));
   expect(node.onMain.slice(mainBefore)).toEqual(['count', 'write']);
@@ -159,19 +183,27 @@ test('long answers and errors come over frames as they are', async () => {
   const one = client();
   await reachThread(one);
   // Of several messages, the last of which is small.
-  const hits = Array.from({ length: 30_001 }, (_, i) => ({ externalId: `item ${i}`, score: -i, metadata: `{"text":"${'é'.repeat(20)}"}` }));
+  const hits = Array.from({ length: 30_001 }, (_, i) => ({
+    externalId: `item ${i}`,
+    score: -i,
+    metadata: `{"text":"${'é'.repeat(20)}"}`,
+  }));
   node.shards.hits = () => hits;
   expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, within(60_000))).hits).toEqual(hits);
   node.shards.before = async () => {
     throw new QuiverError('storage_failed', 'the disk is full');
   };
-  await expect(one.client.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'storage_failed', message: 'the disk is full' });
+  await expect(one.client.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: 'the disk is full',
+  });
   expect(one.ended).toEqual([]);
 });
 
 describe('of a node that says a path of this machine', () => {
   let name: string;
-  const startAt = (listens = true): Promise<Node> => start(PLAIN, null, undefined, [READ_THREADS, socketFeature(name)], listens ? name : null);
+  const startAt = (listens = true): Promise<Node> =>
+    start(PLAIN, null, undefined, [READ_THREADS, socketFeature(name)], listens ? name : null);
   beforeEach(() => (name = newSocketName()));
   afterEach(() => rmSync(socketPath(name), { force: true }));
 
@@ -184,10 +216,15 @@ describe('of a node that says a path of this machine', () => {
     expect(dealt).toBe(0);
     // They stay, after the time in which each has to prove itself.
     expect(node.threads.connections).toEqual([2, 2]);
-    expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
+    expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([
+      { externalId: 'a', score: 1, metadata: '{}' },
+    ]);
     expect(statSync(socketPath(name)).mode & 0o777).toBe(0o600);
     coordinators[0].client.close();
-    await eventually('its connection is gone', () => node.threads.connections.reduce((sum, count) => sum + count) === 3);
+    await eventually(
+      'its connection is gone',
+      () => node.threads.connections.reduce((sum, count) => sum + count) === 3,
+    );
     await node.server.close(0);
     expect(existsSync(socketPath(name))).toBe(false);
   });
@@ -196,7 +233,11 @@ describe('of a node that says a path of this machine', () => {
     node = await startAt();
     const one = client();
     await reachThread(one);
-    const hits = Array.from({ length: 30_001 }, (_, i) => ({ externalId: `item ${i}`, score: -i, metadata: `{"text":"${'é'.repeat(20)}"}` }));
+    const hits = Array.from({ length: 30_001 }, (_, i) => ({
+      externalId: `item ${i}`,
+      score: -i,
+      metadata: `{"text":"${'é'.repeat(20)}"}`,
+    }));
     node.shards.hits = () => hits;
     expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, within(60_000))).hits).toEqual(hits);
     expect(dealtLocally).toBe(1);
@@ -211,7 +252,10 @@ describe('of a node that says a path of this machine', () => {
   test('searches come over TCP where nobody listens at the path any more', async () => {
     const path = socketPath(name);
     // A process that is killed leaves the path.
-    spawnSync(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`]);
+    spawnSync(process.execPath, [
+      '-e',
+      `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
+    ]);
     expect(existsSync(path)).toBe(true);
     node = await startAt(false);
     await reachThread(client());
@@ -231,9 +275,19 @@ describe('of a node that says a path of this machine', () => {
     node = await startAt();
     const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
     await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
-    const stopped = new FramesChannel({ address: `127.0.0.1:${node.port}`, path: socketPath(name), credentials: { ...PLAIN, secret: 'another secret' } });
+    const stopped = new FramesChannel({
+      address: `127.0.0.1:${node.port}`,
+      path: socketPath(name),
+      credentials: { ...PLAIN, secret: 'another secret' },
+    });
     opened.push(stopped);
-    const isRefused = await new Promise((done) => stopped.open(readFramesMethod, { ready: () => done('ready'), frame: () => undefined, ended: (end) => done(end.isRefused) }));
+    const isRefused = await new Promise((done) =>
+      stopped.open(readFramesMethod, {
+        ready: () => done('ready'),
+        frame: () => undefined,
+        ended: (end) => done(end.isRefused),
+      }),
+    );
     expect(isRefused).toBe(true);
     const odd = connect({ path: socketPath(name) });
     odd.on('error', () => undefined).resume();
@@ -271,7 +325,19 @@ describe('of a node that says a path of this machine', () => {
 
 describe('of connections that carry frames', () => {
   const hello = (more: Record<string, string> = {}): Buffer =>
-    framed(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', program: versionToText(OWN_VERSION), address: `127.0.0.1:${node.port}`, nonce: Buffer.alloc(16, 1), ...more })));
+    framed(
+      FRAME_TYPES.hello,
+      metadataToBytes(
+        metadataOf({
+          version: '1',
+          name: 'x',
+          program: versionToText(OWN_VERSION),
+          address: `127.0.0.1:${node.port}`,
+          nonce: Buffer.alloc(16, 1),
+          ...more,
+        }),
+      ),
+    );
   /** What a stranger that sends `pieces` hears before its connection is cut. */
   const heardBy = async (...pieces: Buffer[]): Promise<Buffer> => {
     const stranger = connect(node.port, '127.0.0.1');
@@ -285,7 +351,18 @@ describe('of connections that carry frames', () => {
     return Buffer.concat(heard);
   };
   const proof = (): Buffer =>
-    framed(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
+    framed(
+      FRAME_TYPES.stream,
+      metadataToBytes(
+        metadataOf({
+          name: 'x',
+          nonce: Buffer.alloc(16, 1),
+          serverNonce: Buffer.alloc(40, 2),
+          number: '1',
+          proof: Buffer.alloc(32, 3),
+        }),
+      ),
+    );
 
   test('those of strangers are cut at what has no place, and nothing of them reaches a shard', async () => {
     node = await start();
@@ -321,7 +398,9 @@ test('what a thread says first may come along with its welcome', async () => {
     from.on('error', () => onward.destroy()).pipe(onward);
     // Whatever comes in the first moment is sent on at once.
     let first: Buffer[] | null = [];
-    onward.on('error', () => from.destroy()).on('data', (chunk: Buffer) => (first === null ? from.write(chunk) : first.push(chunk)));
+    onward
+      .on('error', () => from.destroy())
+      .on('data', (chunk: Buffer) => (first === null ? from.write(chunk) : first.push(chunk)));
     onward.on('close', () => from.destroy());
     setTimeout(() => {
       from.write(Buffer.concat(first!));
@@ -341,7 +420,13 @@ test('what a thread says first may come along with its welcome', async () => {
 function endOf(credentials: ClusterCredentials): Promise<string> {
   const channel = new FramesChannel({ address: `127.0.0.1:${node.port}`, credentials });
   opened.push(channel);
-  return new Promise((done) => channel.open(readFramesMethod, { ready: () => done('ready'), frame: () => undefined, ended: ({ reason }) => done(reason) }));
+  return new Promise((done) =>
+    channel.open(readFramesMethod, {
+      ready: () => done('ready'),
+      frame: () => undefined,
+      ended: ({ reason }) => done(reason),
+    }),
+  );
 }
 
 test('what was asked over a connection that fell silent is answered over another one', async () => {
@@ -405,7 +490,13 @@ test('with TLS the connections to threads are as secured as any, and go on with 
       const raw = connect(node.port, '127.0.0.1');
       raw.on('error', () => undefined).write(READS_GREETING);
       await new Promise((done) => raw.once('data', done));
-      const secured = connectTls({ socket: raw, ca: authority.pem, cert: foreign.cert, key: foreign.key, checkServerIdentity: () => undefined });
+      const secured = connectTls({
+        socket: raw,
+        ca: authority.pem,
+        cert: foreign.cert,
+        key: foreign.key,
+        checkServerIdentity: () => undefined,
+      });
       const heard: Buffer[] = [];
       secured.on('data', (chunk) => heard.push(chunk)).on('error', () => undefined);
       secured.write(framed(FRAME_TYPES.hello, '{}'));
@@ -413,7 +504,11 @@ test('with TLS the connections to threads are as secured as any, and go on with 
       expect(heard).toEqual([]);
       // And a coordinator talks only to a node of its authority, with the name that it expects.
       const own = issued();
-      const ends = [await endOf({ ...PLAIN, tls: { ...own, ca: Buffer.from(others.pem) } }), await endOf({ ...PLAIN, tls: { ...own, serverName: 'elsewhere' } }), await endOf({ ...PLAIN, tls: own })];
+      const ends = [
+        await endOf({ ...PLAIN, tls: { ...own, ca: Buffer.from(others.pem) } }),
+        await endOf({ ...PLAIN, tls: { ...own, serverName: 'elsewhere' } }),
+        await endOf({ ...PLAIN, tls: own }),
+      ];
       expect(ends).toEqual([expect.stringMatching(/certificate/), expect.stringMatching(/does not match/), 'ready']);
     } finally {
       others.destroy();
@@ -440,7 +535,9 @@ test('a thread that ends breaks only what was under way on its connections, whic
   const held = new Promise<void>((done) => (release = done));
   node.shards.before = () => held;
   const before = node.shards.reads;
-  const reads = [one, other].flatMap(({ client: from }) => Array.from({ length: 5 }, () => from.read(SHARD, 'search', SEARCH, within(60_000))));
+  const reads = [one, other].flatMap(({ client: from }) =>
+    Array.from({ length: 5 }, () => from.read(SHARD, 'search', SEARCH, within(60_000))),
+  );
   await eventually('all have begun', () => node.shards.reads === before + 10);
   const { threads } = node.threads as unknown as { threads: { worker: { terminate(): Promise<number> } }[] };
   await threads[0].worker.terminate();
@@ -485,7 +582,12 @@ describe('a connection over which nobody proves to be a member is cut in time, a
     // The last one speaks HTTP/2 as it should, answers pings, and is no member.
     const stranger = connectHttp2(`http://127.0.0.1:${node.port}`);
     stranger.on('error', () => undefined);
-    await Promise.all([closed(open()), closed(open('P')), closed(open('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')), closed(stranger)]);
+    await Promise.all([
+      closed(open()),
+      closed(open('P')),
+      closed(open('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')),
+      closed(stranger),
+    ]);
     await member.read(SHARD, 'count', null, within(10_000));
     expect(ended).toHaveLength(endedBefore);
   });
@@ -494,7 +596,10 @@ describe('a connection over which nobody proves to be a member is cut in time, a
     const authority = new CertificateAuthority('members');
     try {
       const { cert, key } = authority.issue('member');
-      const credentials: ClusterCredentials = { ...PLAIN, tls: { ca: Buffer.from(authority.pem), cert: Buffer.from(cert), key: Buffer.from(key) } };
+      const credentials: ClusterCredentials = {
+        ...PLAIN,
+        tls: { ca: Buffer.from(authority.pem), cert: Buffer.from(cert), key: Buffer.from(key) },
+      };
       node = await start(credentials, null, WITHIN_MS);
       const { client: member, ended } = await provenClient(credentials);
       const endedBefore = ended.length;
@@ -524,7 +629,13 @@ test('a connection that begins slowly, or with something else, is one to the mai
   const silent = connect(node.port, '127.0.0.1');
   silent.on('error', () => undefined).resume();
   await new Promise((done) => silent.once('connect', done));
-  await eventually('it is accepted', async () => (await new Promise<number>((count) => (node.server as any).greeted.server.getConnections((_: unknown, open: number) => count(open)))) >= 1);
+  await eventually(
+    'it is accepted',
+    async () =>
+      (await new Promise<number>((count) =>
+        (node.server as any).greeted.server.getConnections((_: unknown, open: number) => count(open)),
+      )) >= 1,
+  );
   await node.server.close(0);
   if (!silent.destroyed) await new Promise((done) => silent.once('close', done));
   slow.destroy();

@@ -11,7 +11,11 @@ const ITEMS = 600;
 let cluster: ClusterProcesses;
 const random = seededRandom(runSeed('read threads in a cluster'));
 const vector = (): number[] => Array.from({ length: DIM }, () => random() - 0.5);
-const items = Array.from({ length: ITEMS }, (_, i) => ({ external_id: `v-${i}`, vector: vector(), metadata: { part: i % 10 } }));
+const items = Array.from({ length: ITEMS }, (_, i) => ({
+  external_id: `v-${i}`,
+  vector: vector(),
+  metadata: { part: i % 10 },
+}));
 
 beforeAll(async () => {
   cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, shards: 2, replicas: 2 });
@@ -25,7 +29,8 @@ afterAll(async () => cluster?.destroy());
 /** Searches on the threads of a node since its start, by outcome. */
 async function threadSearches(node: MemberProcess): Promise<{ answered: number; passedOn: number }> {
   const text = await (await fetch(`http://127.0.0.1:${node.opsPort}/metrics`)).text();
-  const of = (outcome: string): number => Number(new RegExp(`quiver_thread_searches_total\\{[^}]*outcome="${outcome}"[^}]*\\} (\\d+)`).exec(text)?.[1] ?? 0);
+  const of = (outcome: string): number =>
+    Number(new RegExp(`quiver_thread_searches_total\\{[^}]*outcome="${outcome}"[^}]*\\} (\\d+)`).exec(text)?.[1] ?? 0);
   return { answered: of('answered'), passedOn: of('passed_on') };
 }
 

@@ -7,7 +7,9 @@ import { freePorts } from '../support/servers/free-ports';
 /** The README's way from nothing to a search over one's own Parquet file, run as it stands. */
 
 const root = resolve(__dirname, '../..');
-const [block] = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map((match) => match[1]);
+const [block] = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(
+  (match) => match[1],
+);
 const shellTest = spawnSync('curl', ['--version']).status === 0 ? test : test.skip;
 
 shellTest(
@@ -15,11 +17,29 @@ shellTest(
   async () => {
     expect(block.trim().split('\n').length).toBeLessThanOrEqual(5);
     const home = mkdtempSync(join(tmpdir(), 'quiver-own-data-'));
-    execFileSync(process.execPath, [join(root, 'test/support/values/made-tables.mjs'), 'parquet', join(home, 'books.parquet'), '40', '16']);
+    execFileSync(process.execPath, [
+      join(root, 'test/support/values/made-tables.mjs'),
+      'parquet',
+      join(home, 'books.parquet'),
+      '40',
+      '16',
+    ]);
     const [port, opsPort] = await freePorts(2);
-    const environment = { PORT: String(port), OPS_PORT: String(opsPort), QUIVER_URL: `http://localhost:${port}`, DATA_DIR: join(home, 'data'), EMBEDDING_MODEL: 'builtin', LOG_LEVEL: 'warn' };
+    const environment = {
+      PORT: String(port),
+      OPS_PORT: String(opsPort),
+      QUIVER_URL: `http://localhost:${port}`,
+      DATA_DIR: join(home, 'data'),
+      EMBEDDING_MODEL: 'builtin',
+      LOG_LEVEL: 'warn',
+    };
     // A group of its own, so that the service can be ended with its shell.
-    const shell = spawn('bash', ['-e'], { cwd: root, detached: true, env: { PATH: process.env.PATH ?? '', HOME: home, ...environment }, stdio: ['pipe', 'pipe', 'pipe'] });
+    const shell = spawn('bash', ['-e'], {
+      cwd: root,
+      detached: true,
+      env: { PATH: process.env.PATH ?? '', HOME: home, ...environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     try {
       let output = '';
       let messages = '';

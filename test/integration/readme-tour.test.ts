@@ -6,7 +6,9 @@ import { blocksOf, envelopesOf, PageShell } from '../support/http/page-shell';
 
 /** The README is run as it stands: its commands in order, in one shell, against a real process. */
 
-const blocks = blocksOf(readFileSync(resolve(__dirname, '../../README.md'), 'utf8')).filter(({ language }) => language === 'sh');
+const blocks = blocksOf(readFileSync(resolve(__dirname, '../../README.md'), 'utf8')).filter(
+  ({ language }) => language === 'sh',
+);
 
 /** For machines with curl; a bare one may have none. The tour that goes on from here is tested as a guide. */
 const firstSearch = spawnSync('curl', ['--version']).status === 0 ? test : test.skip;

@@ -77,9 +77,15 @@ class Group {
       ...(this.restsAfter && { restsAfter: this.restsAfter }),
       surroundings: {
         links: {
-          sendAppend: (to, _shard, message: AppendMessage) => this.deliver(node, to, (target) => target.received(message)),
+          sendAppend: (to, _shard, message: AppendMessage) =>
+            this.deliver(node, to, (target) => target.received(message)),
           sendAck: (to, _shard, ack: AppendAck) => {
-            if (ack.result.type === 'match' && ack.result.match > storage.state.appliedSequence && this.mayThreadRead(node)) this.early.push(`${node}: ${ack.result.match}`);
+            if (
+              ack.result.type === 'match' &&
+              ack.result.match > storage.state.appliedSequence &&
+              this.mayThreadRead(node)
+            )
+              this.early.push(`${node}: ${ack.result.match}`);
             this.deliver(node, to, (target) => target.acknowledged(ack));
           },
         },
@@ -123,7 +129,12 @@ class Group {
   async write(text: string, requestNumber = ++this.requestNumber): Promise<string[]> {
     const replica = this.replicas.get(this.primary) as Replica;
     const source = { session: 's', requestNumber, settledBelow: 0 };
-    return (await replica.write({ source, payload: Buffer.from(text) }, { deadlineMs: systemClock.monotonicMs() + 8000, epoch: this.assignment.epoch })).outcomes;
+    return (
+      await replica.write(
+        { source, payload: Buffer.from(text) },
+        { deadlineMs: systemClock.monotonicMs() + 8000, epoch: this.assignment.epoch },
+      )
+    ).outcomes;
   }
 
   read(node = this.primary, timeoutMs = 8000, epoch = this.assignment.epoch): Promise<string[]> {
@@ -184,7 +195,9 @@ test('writes are on every replica, in one order, each once', async () => {
   expect(await group.write('w0', 1)).toEqual(['inserted']);
   const read = await group.read();
   expect([...read].sort()).toEqual(Array.from({ length: 200 }, (_, i) => `w${i}`).sort());
-  await eventually('the followers have applied all', () => ['b', 'c'].every((node) => group.storages.get(node)?.applied.length === 200));
+  await eventually('the followers have applied all', () =>
+    ['b', 'c'].every((node) => group.storages.get(node)?.applied.length === 200),
+  );
   for (const node of ['b', 'c']) expect(group.storages.get(node)?.applied).toEqual(read);
 });
 
@@ -193,9 +206,12 @@ test('a follower that is sent an entry of a later version acknowledges nothing o
   await group.write('one');
   const replica = group.replicas.get('c') as Replica;
   const received = replica.received.bind(replica);
-  replica.received = (message) => received({ ...message, entries: message.entries.map((entry) => ({ ...entry, unknown: 'it has format 2' })) });
+  replica.received = (message) =>
+    received({ ...message, entries: message.entries.map((entry) => ({ ...entry, unknown: 'it has format 2' })) });
   expect(await group.write('two')).toEqual(['inserted']);
-  expect(group.failures).toEqual(["c: entry 3 of the primary's log was written by a later version: it has format 2; nothing was changed, a later version of the program reads it"]);
+  expect(group.failures).toEqual([
+    "c: entry 3 of the primary's log was written by a later version: it has format 2; nothing was changed, a later version of the program reads it",
+  ]);
   expect(group.current.inSync.map(({ node }) => node)).toEqual(['a', 'b']);
   expect(group.storages.get('c')?.state.lastSequence).toBe(2);
   group.stop('c');
@@ -264,7 +280,11 @@ test('a call that waits here for a later epoch is not answered when a share in t
   const received = replica.received.bind(replica);
   const held: AppendMessage[] = [];
   replica.received = (message) => void held.push(message);
-  await eventually('it has no share', async () => (await group.read('b', 8000, ANY_REPLICA).catch((error: { kind: string }) => error.kind)) === 'misrouted');
+  await eventually(
+    'it has no share',
+    async () =>
+      (await group.read('b', 8000, ANY_REPLICA).catch((error: { kind: string }) => error.kind)) === 'misrouted',
+  );
   // Its coordinator has heard of a change before this replica. What it holds may be behind.
   const read = expect(group.read('b', 8000, group.current.epoch + 1)).rejects.toMatchObject({ kind: 'misrouted' });
   replica.received = received;
@@ -292,7 +312,10 @@ test('a dormant shard answers each read after a round trip, and its followers do
   await isAsleep();
   await expect(group.read('b', 8000, ANY_REPLICA)).rejects.toMatchObject({ kind: 'misrouted' });
   (group.replicas.get('a') as Replica).noteRead();
-  await eventually('a follower answers', async () => (await group.read('b', 8000, ANY_REPLICA).catch(() => [])).length === 3);
+  await eventually(
+    'a follower answers',
+    async () => (await group.read('b', 8000, ANY_REPLICA).catch(() => [])).length === 3,
+  );
   expect(hasLease()).toBe(true);
   expect(group.current.inSync).toHaveLength(3);
   expect(group.failures).toEqual([]);
@@ -303,7 +326,11 @@ test('a follower that hears nothing declines reads', async () => {
   await group.write('one');
   await eventually('it has a share', async () => (await group.read('b', 8000, ANY_REPLICA).catch(() => [])).length > 0);
   group.away.add('b');
-  await eventually('it is over', async () => (await group.read('b', 8000, ANY_REPLICA).catch((error: { kind: string }) => error.kind)) === 'misrouted');
+  await eventually(
+    'it is over',
+    async () =>
+      (await group.read('b', 8000, ANY_REPLICA).catch((error: { kind: string }) => error.kind)) === 'misrouted',
+  );
   expect(group.followerReads).toContain('refused');
 });
 

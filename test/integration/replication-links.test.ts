@@ -44,7 +44,10 @@ afterEach(async () => {
   addresses.clear();
 });
 
-async function start(name: string, { credentials = PLAIN, port }: { credentials?: ClusterCredentials; port?: number } = {}): Promise<End> {
+async function start(
+  name: string,
+  { credentials = PLAIN, port }: { credentials?: ClusterCredentials; port?: number } = {},
+): Promise<End> {
   const own = port ?? (await freePorts(1))[0];
   const address = `127.0.0.1:${own}`;
   const log: string[] = [];
@@ -65,7 +68,10 @@ async function start(name: string, { credentials = PLAIN, port }: { credentials?
   };
   links.deliverTo({
     onAppend: (shard, message) => {
-      end.appends.push({ message, bytes: message.entries.reduce((sum, { write }) => sum + (write?.payload.length ?? 0), 0) });
+      end.appends.push({
+        message,
+        bytes: message.entries.reduce((sum, { write }) => sum + (write?.payload.length ?? 0), 0),
+      });
       const match = message.prev.sequence + message.entries.length;
       links.sendAck(message.from, shard, {
         epoch: message.epoch,
@@ -88,7 +94,10 @@ let moment = 0;
 
 /** `bytes` of payload; 0: a heartbeat. */
 function send(from: End, to: string, bytes = 0): void {
-  const write = { source: { session: 's', requestNumber: 1, settledBelow: 1 }, payload: Buffer.concat([Buffer.of(1, 1), Buffer.alloc(Math.max(0, bytes - 2))]) };
+  const write = {
+    source: { session: 's', requestNumber: 1, settledBelow: 1 },
+    payload: Buffer.concat([Buffer.of(1, 1), Buffer.alloc(Math.max(0, bytes - 2))]),
+  };
   const entries = bytes === 0 ? [] : [{ epoch: 1, sequence: 8, write }];
   const recorded = [{ replica: { node: to, store: `store of ${to}` }, epoch: 1, match: 7 }];
   from.links.sendAppend(to, SHARD, {
@@ -137,7 +146,10 @@ test('with TLS, too, and to nobody whose certificate is of another authority', a
     const { cert, key } = issuer.issue('member');
     return { ...PLAIN, tls: { ca: Buffer.from(authority.pem), cert: Buffer.from(cert), key: Buffer.from(key) } };
   };
-  const [a, b] = [await start('a', { credentials: credentialsBy(authority) }), await start('b', { credentials: credentialsBy(authority) })];
+  const [a, b] = [
+    await start('a', { credentials: credentialsBy(authority) }),
+    await start('b', { credentials: credentialsBy(authority) }),
+  ];
   await bothWays(a, b);
   expect(b.served).toBe(1);
   const stranger = await start('stranger', { credentials: credentialsBy(other) });
@@ -184,7 +196,9 @@ test('a node that stands still is left within seconds, and has its stream again'
   const [a, b] = [await start('a'), await start('b')];
   await answered(a, 'b');
   // As if it stood still: it reads nothing any more, and says nothing.
-  const silent = [...(b.server as unknown as { framed: { sockets: Set<import('node:net').Socket> }[] }).framed[0].sockets];
+  const silent = [
+    ...(b.server as unknown as { framed: { sockets: Set<import('node:net').Socket> }[] }).framed[0].sockets,
+  ];
   for (const socket of silent) socket.removeAllListeners('data').resume();
   await eventually('it is left', () => {
     send(a, 'b');
@@ -214,8 +228,30 @@ test('a stranger at the door is cut at what has no place there', async () => {
     head[4] = type;
     return Buffer.concat([head, bytes]);
   };
-  const hello = frame(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', program: versionToText(OWN_VERSION), address: `127.0.0.1:${a.port}`, nonce: Buffer.alloc(16, 1) })));
-  const proof = frame(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
+  const hello = frame(
+    FRAME_TYPES.hello,
+    metadataToBytes(
+      metadataOf({
+        version: '1',
+        name: 'x',
+        program: versionToText(OWN_VERSION),
+        address: `127.0.0.1:${a.port}`,
+        nonce: Buffer.alloc(16, 1),
+      }),
+    ),
+  );
+  const proof = frame(
+    FRAME_TYPES.stream,
+    metadataToBytes(
+      metadataOf({
+        name: 'x',
+        nonce: Buffer.alloc(16, 1),
+        serverNonce: Buffer.alloc(40, 2),
+        number: '1',
+        proof: Buffer.alloc(32, 3),
+      }),
+    ),
+  );
   const heardBy = (...pieces: Buffer[]): Promise<Buffer> =>
     new Promise((done) => {
       const stranger = connect(a.port, '127.0.0.1');

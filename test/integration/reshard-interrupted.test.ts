@@ -1,6 +1,14 @@
-import { collectionFromEntry, COLLECTIONS_PREFIX, collectionPath } from '../../coordinator/service/collections/collection-record';
+import {
+  collectionFromEntry,
+  COLLECTIONS_PREFIX,
+  collectionPath,
+} from '../../coordinator/service/collections/collection-record';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
-import { reshardFromEntry, RESHARDS_PREFIX, reshardToValue } from '../../coordinator/service/collections/reshard-record';
+import {
+  reshardFromEntry,
+  RESHARDS_PREFIX,
+  reshardToValue,
+} from '../../coordinator/service/collections/reshard-record';
 import type { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import { shardOf } from '../../coordinator/service/routing/shard-router';
 import { UploadJournal } from '../../coordinator/service/documents/upload-journal';
@@ -28,14 +36,18 @@ function refusing(store: ClusterStore, isRefused: () => boolean): ClusterStore {
     watch: (prefix, after, listener) => store.watch(prefix, after, listener),
     close: async () => undefined,
     transact: async (guards, changes) => {
-      const isSwitch = changes.length > 1 && changes.some(({ key }) => key.startsWith(COLLECTIONS_PREFIX)) && changes.some(({ key }) => key.startsWith(RESHARDS_PREFIX));
+      const isSwitch =
+        changes.length > 1 &&
+        changes.some(({ key }) => key.startsWith(COLLECTIONS_PREFIX)) &&
+        changes.some(({ key }) => key.startsWith(RESHARDS_PREFIX));
       if (isSwitch && isRefused()) throw new QuiverError('unavailable', 'the process ends here');
       return store.transact(guards, changes);
     },
   };
 }
 
-const stateOf = async (service: RunningService, name: string): Promise<string | undefined> => (await service.reshards()).find(({ collection }) => collection === name)?.state;
+const stateOf = async (service: RunningService, name: string): Promise<string | undefined> =>
+  (await service.reshards()).find(({ collection }) => collection === name)?.state;
 
 test('a process that ends when the new shards were opened and the collection does not have them yet: the next start goes on at once', async () => {
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore }).start();
@@ -44,8 +56,14 @@ test('a process that ends when the new shards were opened and the collection doe
   const environment = { REQUEST_TIMEOUT_MS: '60000' };
   const start = async (): Promise<{ service: RunningService; resharder: Resharder }> => {
     let driven: Promise<Resharder> | null = null;
-    const onOpened = async (of: RunningService): Promise<void> => void (await (driven = of.driveReshards(ONLY_DRIVER, 0)));
-    const { service } = await plainService({ store: refusing(store, () => isEnding), shardClient: node.client, environment, onOpened });
+    const onOpened = async (of: RunningService): Promise<void> =>
+      void (await (driven = of.driveReshards(ONLY_DRIVER, 0)));
+    const { service } = await plainService({
+      store: refusing(store, () => isEnding),
+      shardClient: node.client,
+      environment,
+      onOpened,
+    });
     return { service, resharder: await driven! };
   };
   let { service, resharder } = await start();
@@ -58,7 +76,13 @@ test('a process that ends when the new shards were opened and the collection doe
     service.close();
     await node.restart();
     // Of an upload that the process had begun.
-    await new UploadJournal(store).put({ documentId: 'd', collection: 'c', owner: 'gone', chunksEnd: 10, takenBackAtMs: null });
+    await new UploadJournal(store).put({
+      documentId: 'd',
+      collection: 'c',
+      owner: 'gone',
+      chunksEnd: 10,
+      takenBackAtMs: null,
+    });
 
     isEnding = false;
     const startMs = performance.now();
@@ -66,8 +90,13 @@ test('a process that ends when the new shards were opened and the collection doe
     // No call waited for its deadline.
     expect(performance.now() - startMs).toBeLessThan(30_000);
     expect(await new UploadJournal(store).list()).toEqual([]);
-    await eventually('it has three shards', async () => collectionFromEntry((await store.get(collectionPath('c')))!).shards === 3);
-    expect((await fetched(service.vectors.fetch('c', ['a', 'b'], { vectors: false }))).map(({ externalId }) => externalId)).toEqual(['a', 'b']);
+    await eventually(
+      'it has three shards',
+      async () => collectionFromEntry((await store.get(collectionPath('c')))!).shards === 3,
+    );
+    expect(
+      (await fetched(service.vectors.fetch('c', ['a', 'b'], { vectors: false }))).map(({ externalId }) => externalId),
+    ).toEqual(['a', 'b']);
   } finally {
     await resharder.close();
     service.close();
@@ -91,7 +120,8 @@ test('a collection whose shards were sealed in vain serves again at once, whatev
       const result = await node.client.write(id, operations, call);
       const [first] = operations;
       // The answer of the first closing is lost.
-      if (first.type === 'stage' && first.stage === 'closed' && closings++ === 0) throw new QuiverError('commit_unknown', 'an answer that was lost');
+      if (first.type === 'stage' && first.stage === 'closed' && closings++ === 0)
+        throw new QuiverError('commit_unknown', 'an answer that was lost');
       return result;
     },
     read: async (id, kind, request, call) => {
@@ -114,10 +144,16 @@ test('a collection whose shards were sealed in vain serves again at once, whatev
     await eventually('the shards were sealed in vain', () => closings > 0);
     await eventually('the other one is copied', () => node.host.shardCount === 6);
     await service.vectors.upsert('c', [item('a', [5, 6])]);
-    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: true }))).toMatchObject([{ vector: Float32Array.of(5, 6) }]);
+    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: true }))).toMatchObject([
+      { vector: Float32Array.of(5, 6) },
+    ]);
     release();
-    await eventually('both have two shards', async () => (await service.collections.list()).every(({ shards }) => shards === 2));
-    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: true }))).toMatchObject([{ vector: Float32Array.of(5, 6) }]);
+    await eventually('both have two shards', async () =>
+      (await service.collections.list()).every(({ shards }) => shards === 2),
+    );
+    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: true }))).toMatchObject([
+      { vector: Float32Array.of(5, 6) },
+    ]);
   } finally {
     release();
     await resharder.close();
@@ -164,10 +200,16 @@ test('a collection that is deleted while its reshard is stuck takes everything a
     // As from a backup: the shards know a later term.
     const { entries } = await store.list(RESHARDS_PREFIX);
     const record = reshardFromEntry(entries[0]);
-    await store.transact([], [{ type: 'put', key: entries[0].key, value: reshardToValue({ ...record, state: 'stuck' }) }]);
+    await store.transact(
+      [],
+      [{ type: 'put', key: entries[0].key, value: reshardToValue({ ...record, state: 'stuck' }) }],
+    );
     isEnding = false;
     await service.collections.delete('c');
-    await eventually('nothing is left', async () => node.host.shardCount === 0 && (await service.reshards()).length === 0);
+    await eventually(
+      'nothing is left',
+      async () => node.host.shardCount === 0 && (await service.reshards()).length === 0,
+    );
   } finally {
     await resharder.close();
     service.close();
@@ -189,7 +231,10 @@ test('a shard that notes what changes takes a batch of any size', async () => {
       NO_HURRY,
     );
     expect(outcomes).toHaveLength(count);
-    expect(await node.client.read(id, 'transfer', { after: count - 2, limit: 5 }, NO_HURRY)).toMatchObject({ lastChange: count, externalIds: [`${count - 2}`, `${count - 1}`] });
+    expect(await node.client.read(id, 'transfer', { after: count - 2, limit: 5 }, NO_HURRY)).toMatchObject({
+      lastChange: count,
+      externalIds: [`${count - 2}`, `${count - 1}`],
+    });
   } finally {
     await node.destroy();
   }

@@ -30,7 +30,10 @@ test('a reshard ends although clients store faster than it copies, in pages of b
         imported += operations.length;
         longestPage = Math.max(
           longestPage,
-          operations.reduce((sum, operation) => sum + ((operation.type === 'import' && operation.item?.text?.length) || 0), 0),
+          operations.reduce(
+            (sum, operation) => sum + ((operation.type === 'import' && operation.item?.text?.length) || 0),
+            0,
+          ),
         );
         await sleep(operations.length * COPY_MS);
       }

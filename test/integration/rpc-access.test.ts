@@ -13,7 +13,9 @@ import { PLAIN, RpcNode, SECRET, SHARD, clientTo, provenMetadata, within } from 
 import { eventually } from '../support/eventually';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
-/** Who is let in to a node: holders of the secret and, with TLS, of a certificate that the cluster's authority signed. */
+/**
+ * Who is let in to a node: holders of the secret and, with TLS, of a certificate that the cluster's authority signed.
+ */
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-certificates-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -25,14 +27,50 @@ function openssl(...args: string[]): void {
 /** An authority of its own, and a certificate that it signed, for 127.0.0.1 where nothing else is named. */
 function makeCertificates(name: string, names = 'IP:127.0.0.1,DNS:localhost'): ClusterTls {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  openssl('req', '-x509', ...key, '-keyout', `${name}-ca.key`, '-out', `${name}-ca.pem`, '-subj', `/CN=${name} authority`, '-days', '1');
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    `${name}-ca.key`,
+    '-out',
+    `${name}-ca.pem`,
+    '-subj',
+    `/CN=${name} authority`,
+    '-days',
+    '1',
+  );
   openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
   writeFileSync(join(folder, 'names'), `subjectAltName=${names}`);
-  openssl('x509', '-req', '-in', `${name}.csr`, '-CA', `${name}-ca.pem`, '-CAkey', `${name}-ca.key`, '-CAcreateserial', '-out', `${name}.pem`, '-days', '1', '-extfile', 'names');
-  return readClusterTls({ caFile: join(folder, `${name}-ca.pem`), certFile: join(folder, `${name}.pem`), keyFile: join(folder, `${name}.key`) });
+  openssl(
+    'x509',
+    '-req',
+    '-in',
+    `${name}.csr`,
+    '-CA',
+    `${name}-ca.pem`,
+    '-CAkey',
+    `${name}-ca.key`,
+    '-CAcreateserial',
+    '-out',
+    `${name}.pem`,
+    '-days',
+    '1',
+    '-extfile',
+    'names',
+  );
+  return readClusterTls({
+    caFile: join(folder, `${name}-ca.pem`),
+    certFile: join(folder, `${name}.pem`),
+    keyFile: join(folder, `${name}.key`),
+  });
 }
 
-async function count(node: RpcNode, credentials: { secret: string; tls: ClusterTls | null }, patienceMs = 10_000): Promise<number> {
+async function count(
+  node: RpcNode,
+  credentials: { secret: string; tls: ClusterTls | null },
+  patienceMs = 10_000,
+): Promise<number> {
   const { client } = clientTo(node.address, { credentials, readRetryMs: 300 });
   try {
     return await client.read(SHARD, 'count', null, within(patienceMs));
@@ -54,13 +92,18 @@ describe('without TLS', () => {
 
   test.each(['', 'another', `${SECRET} `, SECRET.slice(1)])('"%s" in its place is refused at once', async (secret) => {
     const startMs = performance.now();
-    await expect(count(node, { secret, tls: null })).rejects.toMatchObject({ kind: 'internal', message: expect.stringContaining('refused the credentials') });
+    await expect(count(node, { secret, tls: null })).rejects.toMatchObject({
+      kind: 'internal',
+      message: expect.stringContaining('refused the credentials'),
+    });
     expect(performance.now() - startMs).toBeLessThan(5_000);
   });
 
   test('writes need it, too', async () => {
     const { client } = clientTo(node.address, { credentials: { secret: 'wrong', tls: null } });
-    await expect(client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000))).rejects.toMatchObject({ kind: 'internal' });
+    await expect(client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000))).rejects.toMatchObject({
+      kind: 'internal',
+    });
     client.close();
   });
 });
@@ -83,7 +126,12 @@ describe('what is sent to open a stream', () => {
   /** OK when a stream of a method is taken, else why not. */
   function open(method: typeof READS | typeof WRITES, metadata: Metadata, client = raw): Promise<status> {
     return new Promise((done) => {
-      const call = client.makeBidiStreamRequest(method.path, method.requestSerialize as never, method.responseDeserialize as never, metadata);
+      const call = client.makeBidiStreamRequest(
+        method.path,
+        method.requestSerialize as never,
+        method.responseDeserialize as never,
+        metadata,
+      );
       call.on('metadata', () => {
         done(status.OK);
         setImmediate(() => call.cancel());
@@ -116,7 +164,13 @@ describe('what is sent to open a stream', () => {
   });
 
   test('is refused when any of it is another', async () => {
-    for (const field of ['quiver-member', 'quiver-nonce-bin', 'quiver-server-nonce-bin', 'quiver-stream', 'quiver-proof-bin']) {
+    for (const field of [
+      'quiver-member',
+      'quiver-nonce-bin',
+      'quiver-server-nonce-bin',
+      'quiver-stream',
+      'quiver-proof-bin',
+    ]) {
       const metadata = await provenMetadata(raw, node.address, READS.path);
       const [value] = metadata.get(field);
       if (Buffer.isBuffer(value)) value[value.length - 1] ^= 1;
@@ -131,11 +185,19 @@ describe('what is sent to open a stream', () => {
 
 test('members with different secrets both say so in their logs', async () => {
   const lines: Record<'client' | 'server', string[]> = { client: [], server: [] };
-  const logOf = (side: 'client' | 'server') => ({ ...silentLogger, error: (fields: object, message: string) => void lines[side].push(`${message} ${JSON.stringify(fields)}`) });
+  const logOf = (side: 'client' | 'server') => ({
+    ...silentLogger,
+    error: (fields: object, message: string) => void lines[side].push(`${message} ${JSON.stringify(fields)}`),
+  });
   const server = new RpcServer({ ...PLAIN, services: [], name: 'the-server', log: logOf('server') });
-  const channel = new RpcChannel({ address: `127.0.0.1:${await server.listen('127.0.0.1:0')}`, credentials: { secret: 'another secret', tls: null, name: 'the-client', log: logOf('client') } });
+  const channel = new RpcChannel({
+    address: `127.0.0.1:${await server.listen('127.0.0.1:0')}`,
+    credentials: { secret: 'another secret', tls: null, name: 'the-client', log: logOf('client') },
+  });
   try {
-    const end = await new Promise((ended) => channel.open(readsDefinition.Exchange, { ready: () => undefined, frame: () => undefined, ended }));
+    const end = await new Promise((ended) =>
+      channel.open(readsDefinition.Exchange, { ready: () => undefined, frame: () => undefined, ended }),
+    );
     expect(end).toMatchObject({ isRefused: true, reason: expect.stringContaining('did not prove') });
     await eventually('both have said it', () => lines.client.length > 0 && lines.server.length > 0);
     expect(lines.client.join()).toMatch(/CLUSTER_SECRET is another one.*the-server/);
@@ -164,11 +226,15 @@ describe('with TLS', () => {
   });
 
   test("another authority's certificate is not let in, even by one who trusts the node", async () => {
-    await expect(count(node, { secret: SECRET, tls: { ...theirs, ca: ours.ca } })).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(count(node, { secret: SECRET, tls: { ...theirs, ca: ours.ca } })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
   });
 
   test('a node of another authority is not talked to', async () => {
-    await expect(count(node, { secret: SECRET, tls: { ...ours, ca: theirs.ca } })).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(count(node, { secret: SECRET, tls: { ...ours, ca: theirs.ca } })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
   });
 
   test('nobody gets in without encryption', async () => {
@@ -189,7 +255,9 @@ describe('with TLS and one name for all members', () => {
   });
 
   test.each([undefined, 'others'])('the certificate is not taken for %p', async (serverName) => {
-    await expect(count(node, { secret: SECRET, tls: { ...members, serverName } })).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(count(node, { secret: SECRET, tls: { ...members, serverName } })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
   });
 });
 
@@ -206,7 +274,8 @@ test('certificates that are replaced count for what is opened later, of servers 
     clientTls.renewed.renew({ ...second, ca: both });
     expect(await count(node, { secret: SECRET, tls: second })).toBe(0);
     expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
-    // The connection of before ends with the node; the client shows its new certificate to the next one, which knows no other.
+    // The connection of before ends with the node; the client shows its new certificate to the next one, which knows no
+    // other.
     await node.close();
     nodeTls.renewed.renew(second);
     await node.listen();

@@ -8,7 +8,9 @@ import { FlowProxy } from '../support/servers/flow-proxy';
 
 /** What coordinators and nodes make of connections that break, stall and move. */
 
-const A_WRITE: WriteOperation[] = [{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }];
+const A_WRITE: WriteOperation[] = [
+  { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined },
+];
 
 let shards: ScriptedNodeShards;
 let node: RpcNode;
@@ -46,7 +48,13 @@ function holdCalls(): () => void {
 }
 
 async function searchOnce(client: GrpcShardClient, patienceMs = 10_000): Promise<number> {
-  const request = { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' as const }, texts: false };
+  const request = {
+    vector: Float32Array.of(1, 2),
+    k: 3,
+    filter: null,
+    effort: { type: 'calibrated' as const },
+    texts: false,
+  };
   return (await client.read(SHARD, 'search', request, within(patienceMs))).hits.length;
 }
 
@@ -107,9 +115,14 @@ describe('a connection that breaks', () => {
     await node.close();
     const { client } = connect(node.address, { readRetryMs: 400 });
     const startMs = performance.now();
-    const [read, hurriedRead, write] = await Promise.allSettled([searchOnce(client, 20_000), searchOnce(client, 200), client.write(SHARD, A_WRITE, within(500))]);
+    const [read, hurriedRead, write] = await Promise.allSettled([
+      searchOnce(client, 20_000),
+      searchOnce(client, 200),
+      client.write(SHARD, A_WRITE, within(500)),
+    ]);
     expect(performance.now() - startMs).toBeLessThan(15_000);
-    for (const outcome of [read, hurriedRead, write]) expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
+    for (const outcome of [read, hurriedRead, write])
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
   });
 
   test('calls wait for a node that comes back', async () => {

@@ -30,7 +30,12 @@ afterEach(async () => {
 });
 
 async function search(who = client, patienceMs = 20_000): Promise<Hit[]> {
-  const { hits } = await who.read(SHARD, 'search', { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false }, within(patienceMs));
+  const { hits } = await who.read(
+    SHARD,
+    'search',
+    { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false },
+    within(patienceMs),
+  );
   return hits;
 }
 
@@ -65,7 +70,14 @@ test('a short search does not wait behind long filters that were sent before it'
   };
   await search();
   const filter: Filter = { type: 'in', path: 'words', values: Array.from({ length: 30_000 }, (_, i) => `word-${i}`) };
-  const long = Array.from({ length: 60 }, () => client.read(SHARD, 'search', { vector: Float32Array.of(1, 2), k: 3, filter, effort: { type: 'calibrated' }, texts: false }, within(60_000)));
+  const long = Array.from({ length: 60 }, () =>
+    client.read(
+      SHARD,
+      'search',
+      { vector: Float32Array.of(1, 2), k: 3, filter, effort: { type: 'calibrated' }, texts: false },
+      within(60_000),
+    ),
+  );
   await search(client, 60_000);
   const before = kindsInOrder.length;
   await Promise.all(long);
@@ -77,7 +89,11 @@ test('writes of one turn share a message', async () => {
   await start();
   await client.read(SHARD, 'count', null, within(10_000));
   const before = node.frames.received;
-  await Promise.all(Array.from({ length: 100 }, (_, i) => client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], within(10_000))));
+  await Promise.all(
+    Array.from({ length: 100 }, (_, i) =>
+      client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], within(10_000)),
+    ),
+  );
   expect(shards.applied).toHaveLength(100);
   expect(node.frames.received - before).toBeLessThanOrEqual(2);
 });
@@ -107,18 +123,37 @@ test('a write of 64 MB arrives whole, as one, while reads go on', async () => {
   expect(stored.length).toBe(operations.length);
   const damaged = stored.filter((operation, i) => {
     if (operation.type !== 'upsert') return true;
-    return operation.externalId !== `item-${i}` || operation.metadata !== `{"i":${i}}` || operation.vector.some((value) => value !== i);
+    return (
+      operation.externalId !== `item-${i}` ||
+      operation.metadata !== `{"i":${i}}` ||
+      operation.vector.some((value) => value !== i)
+    );
   });
   expect(damaged).toEqual([]);
 });
 
 test('an answer larger than a message arrives whole', async () => {
   await start();
-  const items = Array.from({ length: 1000 }, (_, i) => ({ externalId: `é${i}`, stamp: i, metadata: '{}', text: 'text '.repeat(100), vector: new Float32Array(2048).fill(i) }));
+  const items = Array.from({ length: 1000 }, (_, i) => ({
+    externalId: `é${i}`,
+    stamp: i,
+    metadata: '{}',
+    text: 'text '.repeat(100),
+    vector: new Float32Array(2048).fill(i),
+  }));
   shards.items = () => items;
-  const found = await client.read(SHARD, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, within(20_000));
-  expect(found.map((item) => [item.externalId, item.stamp, item.metadata, item.text])).toEqual(items.map((item) => [item.externalId, item.stamp, item.metadata, item.text]));
-  expect(found.filter((item, i) => item.vector?.length !== 2048 || item.vector.some((value) => value !== i))).toEqual([]);
+  const found = await client.read(
+    SHARD,
+    'scan',
+    { after: null, limit: 1000, filter: null, vectors: true },
+    within(20_000),
+  );
+  expect(found.map((item) => [item.externalId, item.stamp, item.metadata, item.text])).toEqual(
+    items.map((item) => [item.externalId, item.stamp, item.metadata, item.text]),
+  );
+  expect(found.filter((item, i) => item.vector?.length !== 2048 || item.vector.some((value) => value !== i))).toEqual(
+    [],
+  );
 });
 
 test('a request too large for a message is refused by name', async () => {
@@ -147,8 +182,8 @@ test('a read that nobody waits for any more gives back its place when it ends', 
   let release: () => void = () => undefined;
   const held = new Promise<void>((done) => (release = done));
   shards.before = () => held;
-  // One whose time is over before it arrives takes no place: then another is sent. One may also begin only after its client
-  // has given it up: then the next finds the place taken.
+  // One whose time is over before it arrives takes no place: then another is sent. One may also begin only after its
+  // client has given it up: then the next finds the place taken.
   await eventually('a read runs that nobody waits for', async () => {
     const kind = await search(client, 100).then(
       () => 'answered',

@@ -36,7 +36,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function sbom(words: string[]): void {
   // No registry can be reached: nothing may be fetched.
   const env = { ...process.env, SOURCE_DATE_EPOCH: '1700000000', npm_config_registry: 'http://127.0.0.1:9/' };
-  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/make/sbom.mjs'), ...words], { encoding: 'utf8', env });
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/make/sbom.mjs'), ...words], {
+    encoding: 'utf8',
+    env,
+  });
   if (status !== 0) throw new Error(`exit ${status}: ${stderr}`);
 }
 
@@ -50,13 +53,21 @@ test('lists every production package with version, hash and name, and no other',
   expect(bill).toMatchObject({
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
-    metadata: { timestamp: '2023-11-14T22:13:20.000Z', component: { name: 'quiver', version: manifest.version, type: 'application' } },
+    metadata: {
+      timestamp: '2023-11-14T22:13:20.000Z',
+      component: { name: 'quiver', version: manifest.version, type: 'application' },
+    },
   });
   expect(bill.serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
-  const found = new Map<string, any>(bill.components.map((component: any) => [`${component.name}@${component.version}`, component]));
+  const found = new Map<string, any>(
+    bill.components.map((component: any) => [`${component.name}@${component.version}`, component]),
+  );
   for (const name of Object.keys(manifest.dependencies)) {
     const component = found.get(`${name}@${read(join(root, 'node_modules', name, 'package.json')).version}`);
-    expect(component).toMatchObject({ purl: expect.stringMatching(/^pkg:npm\//), hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }] });
+    expect(component).toMatchObject({
+      purl: expect.stringMatching(/^pkg:npm\//),
+      hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }],
+    });
   }
   const names = bill.components.map(({ name }: any) => name);
   // Of the others, some are wanted by a package of production, too.
@@ -66,12 +77,25 @@ test('lists every production package with version, hash and name, and no other',
 test('takes the installed packages of Debian beside them, the same each time', () => {
   const file = join(folder, 'image.json');
   const status = join(folder, 'status');
-  writeFileSync(file, JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.5', metadata: {}, components: [{ name: 'zod', purl: 'pkg:npm/zod@4.6.7' }] }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      bomFormat: 'CycloneDX',
+      specVersion: '1.5',
+      metadata: {},
+      components: [{ name: 'zod', purl: 'pkg:npm/zod@4.6.7' }],
+    }),
+  );
   writeFileSync(status, STATUS);
   sbom(['debian', file, status]);
   const once = readFileSync(file, 'utf8');
   const { components } = read(file);
-  expect(components.map(({ name, version }: any) => `${name} ${version}`)).toEqual(['zod undefined', expect.stringMatching(/^\w+ [\w.]+$/), 'libgomp1 12.2.0-14+deb12u1', 'tini 0.19.0-1']);
+  expect(components.map(({ name, version }: any) => `${name} ${version}`)).toEqual([
+    'zod undefined',
+    expect.stringMatching(/^\w+ [\w.]+$/),
+    'libgomp1 12.2.0-14+deb12u1',
+    'tini 0.19.0-1',
+  ]);
   expect(components[2].purl).toMatch(/^pkg:deb\/\w+\/libgomp1@12\.2\.0-14%2Bdeb12u1\?arch=amd64&distro=\w+-[\w.]+$/);
   expect(components[2].properties).toEqual([{ name: 'quiver:debian:source', value: 'gcc-12' }]);
   sbom(['debian', file, status]);

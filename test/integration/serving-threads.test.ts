@@ -54,7 +54,12 @@ test('a thread whose event loop stands still is ended and replaced, and the othe
   peers[0].tell('hang');
   await eventually('it is replaced', () => threads!.ids.every((id) => id !== one && id > 0));
   expect(threads.ids).toContain(other);
-  expect(log).toEqual([{ message: 'a thread that is tested has ended; it is replaced', error: expect.objectContaining({ message: 'it did nothing for 10 looks at it' }) }]);
+  expect(log).toEqual([
+    {
+      message: 'a thread that is tested has ended; it is replaced',
+      error: expect.objectContaining({ message: 'it did nothing for 10 looks at it' }),
+    },
+  ]);
   // Whoever followed for it does so no more.
   expect(peers).toHaveLength(2);
 });
@@ -65,7 +70,11 @@ test('a thread that fails is replaced at once; where the next one fails soon, th
   for (const failures of [1, 2]) {
     const before = threads.ids;
     peers.at(-1)!.tell('fail');
-    await eventually('it is replaced', () => threads!.failures === failures && threads!.ids.every((id) => id > 0) && threads!.ids.join() !== before.join());
+    await eventually(
+      'it is replaced',
+      () =>
+        threads!.failures === failures && threads!.ids.every((id) => id > 0) && threads!.ids.join() !== before.join(),
+    );
     await eventually('the new one serves', () => threads!.running.every(({ isReady }) => isReady));
   }
   expect(log.map(({ error }) => (error as Error).message)).toEqual(['not expected', 'not expected']);
@@ -73,5 +82,8 @@ test('a thread that fails is replaced at once; where the next one fails soon, th
 });
 
 test('threads that can not start are an error of the start', async () => {
-  await expect(start({ dies: true })).rejects.toMatchObject({ kind: 'internal', message: 'a thread that is tested could not start' });
+  await expect(start({ dies: true })).rejects.toMatchObject({
+    kind: 'internal',
+    message: 'a thread that is tested could not start',
+  });
 });

@@ -14,7 +14,15 @@ test("a shard's time that is ahead of the clock is shown, over starts; one that 
   };
   try {
     await node.client.make(SPEC);
-    const item: UpsertOperation = { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined, expiresAt: clock.wallMs() + 2 * AHEAD_MS };
+    const item: UpsertOperation = {
+      type: 'upsert',
+      externalId: 'a',
+      vector: Float32Array.of(1, 2),
+      stamp: 1,
+      metadata: '{}',
+      text: undefined,
+      expiresAt: clock.wallMs() + 2 * AHEAD_MS,
+    };
     clock.advance(AHEAD_MS);
     await node.client.write(SPEC, [item], NO_HURRY);
     // The machine's own clock goes on while the shard is looked at.
@@ -37,7 +45,11 @@ test("a shard's time that is ahead of the clock is shown, over starts; one that 
       NO_HURRY,
     );
     await node.client.write(next, [{ type: 'stage', stage: 'filling', term: 1, reshard: 'r', forget: 0 }], NO_HURRY);
-    await node.client.write(next, [{ type: 'import', externalId, term: 1, item: { vector, stamp, metadata, text, expiry } }], NO_HURRY);
+    await node.client.write(
+      next,
+      [{ type: 'import', externalId, term: 1, item: { vector, stamp, metadata, text, expiry } }],
+      NO_HURRY,
+    );
     await node.client.write(next, [{ type: 'stage', stage: 'open', term: 1, reshard: 'r', forget: 0 }], NO_HURRY);
     expect(await node.client.read(next, 'count', null, NO_HURRY)).toBe(1);
     expect(await aheadMs('next')).toBe(0);

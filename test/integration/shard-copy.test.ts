@@ -84,7 +84,9 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer[]> {
 }
 
 async function search(replica: StoredReplica, query: Float32Array): Promise<Hit[]> {
-  return (await replica.shard.read('search', { vector: query, k: 10, filter: null, effort: { type: 'exact' }, texts: true })).hits;
+  return (
+    await replica.shard.read('search', { vector: query, k: 10, filter: null, effort: { type: 'exact' }, texts: true })
+  ).hits;
 }
 
 /** Scores are sums in the order of the vectors' places, which are the replica's own. */
@@ -125,7 +127,14 @@ test('a copy made under writes is the shard at one point, and the log from there
   expect(position).toEqual({ sequence: 150, epoch: 1 });
 
   const target = await openReplica('target');
-  expect(target.storage.state).toMatchObject({ appliedSequence: 150, lastSequence: 150, firstSequence: 151, precedingEpoch: 1, promisedEpoch: 7, lastLedEpoch: 3 });
+  expect(target.storage.state).toMatchObject({
+    appliedSequence: 150,
+    lastSequence: 150,
+    firstSequence: 151,
+    precedingEpoch: 1,
+    promisedEpoch: 7,
+    lastLedEpoch: 3,
+  });
   expect(target.storage.state.lossy).toBeUndefined();
   expect((await target.items()).length).toBeGreaterThan(300);
 
@@ -140,7 +149,12 @@ test('a copy made under writes is the shard at one point, and the log from there
     const query = vector();
     expect(rounded(await search(target, query))).toEqual(rounded(await search(source, query)));
   }
-  const terms = { terms: ['entry155'], statistics: { documentCount: 10, totalLength: 20, documentFrequencies: [2] }, k: 20, filter: null };
+  const terms = {
+    terms: ['entry155'],
+    statistics: { documentCount: 10, totalLength: 20, documentFrequencies: [2] },
+    k: 20,
+    filter: null,
+  };
   const byKeyword = (replica: StoredReplica) => replica.shard.read('keywordSearch', terms);
   expect(await byKeyword(target)).toEqual(await byKeyword(source));
 
@@ -158,7 +172,13 @@ test('a copy tells what was settled: a write sent again after it is not applied 
   await fill(source, 1, 10);
   await install('target', chunksOf(source.store));
   const target = await openReplica('target');
-  const repeat = { ...entry(11), write: { source: { session: 's', requestNumber: 9, settledBelow: 0 }, payload: (entry(11).write as NonNullable<LogEntry['write']>).payload } };
+  const repeat = {
+    ...entry(11),
+    write: {
+      source: { session: 's', requestNumber: 9, settledBelow: 0 },
+      payload: (entry(11).write as NonNullable<LogEntry['write']>).payload,
+    },
+  };
   for (const replica of [source, target]) {
     await replica.storage.append({ entries: [repeat] });
     expect(await replica.storage.apply(11)).toEqual([{ sequence: 11, result: null, duplicateOf: 9 }]);
@@ -180,7 +200,14 @@ describe('a copy that is not whole', () => {
 
   beforeEach(async () => {
     const source = await openReplica('source');
-    const filler = Array.from({ length: 30 }, (_, i) => ({ type: 'upsert' as const, externalId: `big${i}`, vector: vector(), stamp: i, metadata: undefined, text: 'x'.repeat(100_000) }));
+    const filler = Array.from({ length: 30 }, (_, i) => ({
+      type: 'upsert' as const,
+      externalId: `big${i}`,
+      vector: vector(),
+      stamp: i,
+      metadata: undefined,
+      text: 'x'.repeat(100_000),
+    }));
     await source.storage.append({ entries: [writeEntry({ epoch: 1, sequence: 1 }, filler)] });
     await source.storage.apply(1);
     chunks = await collect(chunksOf(source.store));
@@ -228,7 +255,9 @@ describe('a copy that is not whole', () => {
   });
 
   test('is finished or undone when a crash came between: one of the two is there, whole', async () => {
-    const [folder, incoming, outgoing] = ['target', 'target.incoming', 'target.outgoing'].map((name) => join(root, name));
+    const [folder, incoming, outgoing] = ['target', 'target.incoming', 'target.outgoing'].map((name) =>
+      join(root, name),
+    );
     // While it was received.
     await install('target.incoming', chunks);
     await settleCopy(folder);
@@ -252,11 +281,26 @@ describe('a copy that is not whole', () => {
 });
 
 test('a digest tells replicas apart by any one thing, and by nothing else', async () => {
-  const item = { type: 'upsert' as const, externalId: 'a', vector: Float32Array.from({ length: SPEC.dim }, (_, i) => i + 1), stamp: 5, metadata: '{"n":1}', text: 'text' };
+  const item = {
+    type: 'upsert' as const,
+    externalId: 'a',
+    vector: Float32Array.from({ length: SPEC.dim }, (_, i) => i + 1),
+    stamp: 5,
+    metadata: '{"n":1}',
+    text: 'text',
+  };
   const other = { ...item, externalId: 'b', stamp: 6 };
-  const digestAfter = async (name: string, writes: Parameters<typeof writeEntry>[1][], counted = false): Promise<string> => {
+  const digestAfter = async (
+    name: string,
+    writes: Parameters<typeof writeEntry>[1][],
+    counted = false,
+  ): Promise<string> => {
     const replica = await openReplica(name);
-    await replica.storage.append({ entries: writes.map((operations, i) => writeEntry({ epoch: 1, sequence: i + 1 }, operations, { settledBelow: 0 }, counted)) });
+    await replica.storage.append({
+      entries: writes.map((operations, i) =>
+        writeEntry({ epoch: 1, sequence: i + 1 }, operations, { settledBelow: 0 }, counted),
+      ),
+    });
     for (let i = 1; i <= writes.length; i++) await replica.storage.apply(i);
     const digest = await digestOf(replica.store);
     expect(digest.items).toBe((await replay(SPEC, await StoredReplica.entries(replica.storage, 1))).items.length);

@@ -53,7 +53,14 @@ const place = (log?: 'own'): NonNullable<ShardOptions['backups']> => ({
 async function backedUp(shard: Shard): Promise<BackedUpShard> {
   for (;;) {
     const state: ShardBackupState = await shard.read('backup', { backup: BACKUP, target: 'memory', base: null });
-    if (state.manifest !== null && state.position !== null) return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs, position: state.position };
+    if (state.manifest !== null && state.position !== null)
+      return {
+        manifest: state.manifest,
+        items: state.items,
+        totalBytes: state.totalBytes,
+        needs: state.needs,
+        position: state.position,
+      };
     if (state.state !== 'running') throw new Error(`the backup failed: ${state.error}`);
     await new Promise((wake) => setImmediate(wake));
   }
@@ -64,20 +71,61 @@ test('an item that was given more time after the backup is there, however long i
     throw error;
   };
   const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
-  const options = { wallMs: () => clock.wallMs(), factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups: place('own') };
+  const options = {
+    wallMs: () => clock.wallMs(),
+    factories: plainFactories,
+    openStore: openRocksStore,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: new LogMemory(),
+    backups: place('own'),
+  };
   const shard = await Shard.open(join(folder, 'source'), SPEC, options, surroundings);
   const at = clock.wallMs();
-  const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: externalId, expiresAt: at + 1_000 });
+  const upsert = (externalId: string): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(1, 2),
+    stamp: 1,
+    metadata: '{}',
+    text: externalId,
+    expiresAt: at + 1_000,
+  });
   await shard.write([upsert('prolonged'), upsert('expired')]);
   const shards = [await backedUp(shard)];
   const repository = new BackupRepository(target, () => clock.wallMs());
   const time = new Date(at).toISOString();
   const collections = [{ name: 'c', uid: 'c', record: JSON.stringify({ name: 'c' }), shards }];
-  await repository.publish({ id: BACKUP, startedAt: time, finishedAt: time, version: '', scheduled: false, collections, keys: [], copiedBytes: 0, totalBytes: 0 });
+  await repository.publish({
+    id: BACKUP,
+    startedAt: time,
+    finishedAt: time,
+    version: '',
+    scheduled: false,
+    collections,
+    keys: [],
+    copiedBytes: 0,
+    totalBytes: 0,
+  });
   clock.advance(500);
-  const prolonged: PatchOperation = { type: 'patch', externalId: 'prolonged', vector: undefined, metadata: undefined, text: undefined, expiresAt: at + 1e9 };
+  const prolonged: PatchOperation = {
+    type: 'patch',
+    externalId: 'prolonged',
+    vector: undefined,
+    metadata: undefined,
+    text: undefined,
+    expiresAt: at + 1e9,
+  };
   await shard.write([prolonged]);
-  const shipping = new LogShipping({ member: 'm', logs: () => [shard.log!], target, pace: new Pace(Infinity), clock, everyMs: 1000, log: new LogMemory() as unknown as Logger });
+  const shipping = new LogShipping({
+    member: 'm',
+    logs: () => [shard.log!],
+    target,
+    pace: new Pace(Infinity),
+    clock,
+    everyMs: 1000,
+    log: new LogMemory() as unknown as Logger,
+  });
   await shipping.round();
   const upTo = [shard.log!.view()!.committed];
   await shard.close();
@@ -97,11 +145,25 @@ test('an item that was given more time after the backup is there, however long i
     for (const look of looks) look();
     for (let round = 0; round < ROUNDS; round += 1) await stat(folder);
   };
-  const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore, clock, backups: place() }).start();
+  const node = await new ShardNode({
+    factories: plainFactories,
+    openStore: openRocksStore,
+    clock,
+    backups: place(),
+  }).start();
   try {
-    await node.client.make({ ...SPEC, collectionUid: 'new', seed: { target: 'memory', backup: BACKUP, collectionUid: 'c', shards: 1, log: { upTo } } });
+    await node.client.make({
+      ...SPEC,
+      collectionUid: 'new',
+      seed: { target: 'memory', backup: BACKUP, collectionUid: 'c', shards: 1, log: { upTo } },
+    });
     expect(asked).toBeGreaterThan(0);
-    const items = await node.client.read({ collectionUid: 'new', shard: 0 }, 'scan', { after: null, limit: 10, filter: null, vectors: false, expiries: true }, NO_HURRY);
+    const items = await node.client.read(
+      { collectionUid: 'new', shard: 0 },
+      'scan',
+      { after: null, limit: 10, filter: null, vectors: false, expiries: true },
+      NO_HURRY,
+    );
     expect(items.map(({ externalId, expiry }) => [externalId, expiry])).toEqual([['prolonged', at + 1e9]]);
   } finally {
     await node.destroy();

@@ -16,7 +16,11 @@ let port: number;
 const sockets: Socket[] = [];
 
 async function listen(unproven: UnprovenBounds): Promise<void> {
-  const service = new QuestionService<WireQuestion, WireReport>({ definition: administrationDefinition, answer: async () => ({ report: { shards: [] }, digest: null }), onError: () => undefined });
+  const service = new QuestionService<WireQuestion, WireReport>({
+    definition: administrationDefinition,
+    answer: async () => ({ report: { shards: [] }, digest: null }),
+    onError: () => undefined,
+  });
   server = new RpcServer({ services: [service], ...PLAIN, unproven });
   // As a node does, which looks at how a connection begins and puts back what it read.
   port = await server.listenBeside('127.0.0.1:0', (socket) => socket.destroy());
@@ -56,7 +60,12 @@ test('each is cut in time, whatever it begins with, and that of a member stays',
     // The last one speaks HTTP/2 as it should, answers pings, and is no member.
     const stranger = connectHttp2(`http://127.0.0.1:${port}`);
     stranger.on('error', () => undefined);
-    await Promise.all([closed(open()), closed(open('P')), closed(open('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')), closed(stranger)]);
+    await Promise.all([
+      closed(open()),
+      closed(open('P')),
+      closed(open('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')),
+      closed(stranger),
+    ]);
     await ready();
     expect(ends).toEqual([]);
   } finally {
@@ -104,7 +113,14 @@ test.each<[string, Buffer]>([
   // After some errors of a client, Node reads nothing more of a connection: it is cut when its time is over.
   await listen({});
   const junk = frameOf(TYPES.data, { stream: 1, content: Buffer.from('00000000017f', 'hex') });
-  const ends = [resetOf(1), Buffer.concat([junk, resetOf(1)]), goAwayOf(0), Buffer.concat([resetOf(1), goAwayOf(1, 2)]), frameOf(TYPES.windowUpdate, { stream: 1, content: Buffer.alloc(4) }), null];
+  const ends = [
+    resetOf(1),
+    Buffer.concat([junk, resetOf(1)]),
+    goAwayOf(0),
+    Buffer.concat([resetOf(1), goAwayOf(1, 2)]),
+    frameOf(TYPES.windowUpdate, { stream: 1, content: Buffer.alloc(4) }),
+    null,
+  ];
   for (const end of ends) {
     const socket = open();
     // Without an end of its own the connection is gone at once.
@@ -121,7 +137,10 @@ test.each([
 ])('who opens many streams without a proof is cut, and has no more of them: those that %s', async (_, end) => {
   await listen({ withinMs: 3_600_000 });
   const stranger = headersOf(1, call(KNOWN, 'application/grpc')).subarray(9);
-  const streams = Array.from({ length: 100 }, (_one, i) => 1 + 2 * i).flatMap((stream) => [frameOf(TYPES.headers, { flags: FLAGS.endHeaders, stream, content: stranger }), ...end(stream)]);
+  const streams = Array.from({ length: 100 }, (_one, i) => 1 + 2 * i).flatMap((stream) => [
+    frameOf(TYPES.headers, { flags: FLAGS.endHeaders, stream, content: stranger }),
+    ...end(stream),
+  ]);
   const socket = open();
   socket.write(Buffer.concat([beginning(), ...streams]));
   await closed(socket);
@@ -175,7 +194,8 @@ test('nothing but the gate sees a stream before its caller is proven', async () 
 
 test('nothing that a stranger sends has a stream ended while the library reads it', async () => {
   await listen({});
-  const stream = (id: number, ends = false): Buffer => headersOf(id, call('/nope/Nope', 'application/grpc'), FLAGS.endHeaders | (ends ? FLAGS.endStream : 0));
+  const stream = (id: number, ends = false): Buffer =>
+    headersOf(id, call('/nope/Nope', 'application/grpc'), FLAGS.endHeaders | (ends ? FLAGS.endStream : 0));
   const many = Array.from({ length: 100 }, (_, i) => stream(1 + 2 * i, i % 2 === 0));
   const pieces: Buffer[][] = [
     [goAwayOf(0), stream(1)],
@@ -185,7 +205,11 @@ test('nothing that a stranger sends has a stream ended while the library reads i
     [stream(1), resetOf(1), stream(3)],
     [stream(1, true), frameOf(TYPES.data, { stream: 1, content: Buffer.alloc(20) }), stream(3)],
     [stream(1), frameOf(TYPES.windowUpdate, { stream: 1, content: Buffer.from([0x7f, 0xff, 0xff, 0xff]) }), stream(3)],
-    [stream(1), frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream: 1, content: Buffer.from([0, 0, 0, 2]) }), stream(3)],
+    [
+      stream(1),
+      frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream: 1, content: Buffer.from([0, 0, 0, 2]) }),
+      stream(3),
+    ],
   ];
   // With what the server looks at first, and puts back, or behind that, where Node reads by itself.
   const send = async (frames: Buffer[], isBehind: boolean): Promise<void> => {
@@ -215,7 +239,11 @@ async function mustServeMembers(): Promise<void> {
   const channel = new RpcChannel({ address: `127.0.0.1:${port}`, credentials: PLAIN });
   try {
     await new Promise<void>((done, fail) => {
-      channel.open(administrationDefinition.Exchange, { ready: () => done(), frame: () => undefined, ended: (end: { reason: string }) => fail(new Error(end.reason)) });
+      channel.open(administrationDefinition.Exchange, {
+        ready: () => done(),
+        frame: () => undefined,
+        ended: (end: { reason: string }) => fail(new Error(end.reason)),
+      });
     });
   } finally {
     channel.close();

@@ -14,15 +14,19 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** Runs the body of a module and answers what it wrote; rejects with its errors. */
 function run(body: string): Promise<string> {
   return new Promise((done, fail) => {
-    execFile(process.execPath, ['--input-type=module', '-e', body], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
+    execFile(process.execPath, ['--input-type=module', '-e', body], (error, stdout, stderr) =>
+      error === null ? done(stdout) : fail(new Error(stderr)),
+    );
   });
 }
 
-const valueOf = async (expression: string, names: string, file: string): Promise<any> => JSON.parse(await run(`import { ${names} } from ${bench(file)}; console.log(JSON.stringify(${expression}));`));
+const valueOf = async (expression: string, names: string, file: string): Promise<any> =>
+  JSON.parse(await run(`import { ${names} } from ${bench(file)}; console.log(JSON.stringify(${expression}));`));
 
 describe('measures of a ranking', () => {
   const judged = `new Map([['a', 2], ['b', 1], ['c', 0], ['d', 1]])`;
-  const measured = (expression: string) => valueOf(expression, 'mean, ndcgAt, quantile, recallAt', 'ranking-metrics.mjs');
+  const measured = (expression: string) =>
+    valueOf(expression, 'mean, ndcgAt, quantile, recallAt', 'ranking-metrics.mjs');
 
   test('nDCG weighs grades by the logarithm of their rank, against the best list there could be', async () => {
     // Ideal: 2 / log2 2 + 1 / log2 3 + 1 / log2 4 = 2 + 0.630929753571457 + 0.5 = 3.130929753571457.
@@ -50,7 +54,11 @@ describe('measures of a ranking', () => {
   });
 
   test('means and quantiles', async () => {
-    expect(await measured('[mean([1, 2, 6]), quantile([3, 1, 2], .5), quantile([4, 1, 3, 2], .5), quantile([1, 2], .95), quantile([7], .5)]')).toEqual([3, 2, 2, 2, 7]);
+    expect(
+      await measured(
+        '[mean([1, 2, 6]), quantile([3, 1, 2], .5), quantile([4, 1, 3, 2], .5), quantile([1, 2], .95), quantile([7], .5)]',
+      ),
+    ).toEqual([3, 2, 2, 2, 7]);
   });
 });
 
@@ -68,7 +76,10 @@ describe('a folder in the layout of BEIR', () => {
   test('is read as it was written, the title before the text, and only judged queries', async () => {
     const small = join(folder, 'small');
     mkdirSync(join(small, 'qrels'), { recursive: true });
-    writeFileSync(join(small, 'corpus.jsonl'), '{"_id":"1","title":"A title","text":"a text","metadata":{}}\n{"_id":2,"text":"no title"}\n');
+    writeFileSync(
+      join(small, 'corpus.jsonl'),
+      '{"_id":"1","title":"A title","text":"a text","metadata":{}}\n{"_id":2,"text":"no title"}\n',
+    );
     writeFileSync(join(small, 'queries.jsonl'), '{"_id":"q","text":"asks"}\n{"_id":"unjudged","text":"asks too"}\n');
     writeFileSync(join(small, 'qrels', 'dev.tsv'), 'query-id\tcorpus-id\tscore\nq\t1\t2\nq\t2\t0\n');
     const read = (split: string) =>
@@ -99,7 +110,8 @@ describe('a folder in the layout of BEIR', () => {
   });
 
   test('a made task is the same for a seed', async () => {
-    const made = (seed: number) => valueOf(`makeTask({ topics: 2, seed: ${seed} }).documents`, 'makeTask', 'made-task.mjs');
+    const made = (seed: number) =>
+      valueOf(`makeTask({ topics: 2, seed: ${seed} }).documents`, 'makeTask', 'made-task.mjs');
     expect(await made(1)).toEqual(await made(1));
     expect(await made(1)).not.toEqual(await made(2));
   });
@@ -115,7 +127,8 @@ describe('a folder in the layout of BEIR', () => {
     const { modes } = JSON.parse(readFileSync(json, 'utf8'));
     expect(modes.map(({ name }: { name: string }) => name)).toEqual(['keyword', 'vector', 'hybrid']);
     for (const mode of modes) {
-      // A topic's words are in no other one, so whoever reads words finds most of its 12 documents among the first hundred.
+      // A topic's words are in no other one, so whoever reads words finds most of its 12 documents among the first
+      // hundred.
       expect(mode.recall100).toBeGreaterThan(0.6);
       expect(mode.ndcg10).toBeGreaterThan(0.5);
       expect(mode.ndcg10).toBeLessThanOrEqual(1);
@@ -130,6 +143,8 @@ describe('a folder in the layout of BEIR', () => {
     [['--data', '/nowhere'], /there is no .nowhere.corpus\.jsonl/],
     [['--data', '/nowhere', '--alpha', '2'], /--alpha/],
   ])('refuses %j', async (words, message) => {
-    await expect(run(`import { textBench } from ${bench('text-bench.mjs')}; await textBench(${JSON.stringify(words)});`)).rejects.toThrow(message);
+    await expect(
+      run(`import { textBench } from ${bench('text-bench.mjs')}; await textBench(${JSON.stringify(words)});`),
+    ).rejects.toThrow(message);
   });
 });

@@ -10,8 +10,13 @@ const ARROW = ['types.arrow', 'types-zstd.arrow', 'types-lz4.arrows'];
 
 let answers: Map<string, { rows?: unknown[]; error?: string }>;
 beforeAll(() => {
-  const paths = [...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)), ...['list-view.arrow', 'run-end-encoded.arrow'].map((name) => join(REFUSED, name))];
-  const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], { encoding: 'utf8' });
+  const paths = [
+    ...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)),
+    ...['list-view.arrow', 'run-end-encoded.arrow'].map((name) => join(REFUSED, name)),
+  ];
+  const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], {
+    encoding: 'utf8',
+  });
   const parsed = JSON.parse(output) as { rows?: unknown[]; error?: string }[];
   answers = new Map(paths.map((path, i) => [path.split('/').at(-1)!, parsed[i]]));
 });
@@ -87,8 +92,26 @@ const BOTH = [
   },
 ];
 const ARROW_ONLY = [
-  { sv: 'short', bv: '/wE=', dur: 'PT1H2M3S', durn: 'PT1.5S', mdn: 'P1M2DT3.000000004S', dunion: 1.5, sunion: 1, dictll: ['b', 'c'] },
-  { sv: 'a much longer text than twelve', bv: 'YWJj', dur: 'PT-1S', durn: 'PT0S', mdn: 'P-1Y-2MT-0.000000001S', dunion: [1, 2], sunion: '2021-01-01T00:00:00.000Z', dictll: ['a'] },
+  {
+    sv: 'short',
+    bv: '/wE=',
+    dur: 'PT1H2M3S',
+    durn: 'PT1.5S',
+    mdn: 'P1M2DT3.000000004S',
+    dunion: 1.5,
+    sunion: 1,
+    dictll: ['b', 'c'],
+  },
+  {
+    sv: 'a much longer text than twelve',
+    bv: 'YWJj',
+    dur: 'PT-1S',
+    durn: 'PT0S',
+    mdn: 'P-1Y-2MT-0.000000001S',
+    dunion: [1, 2],
+    sunion: '2021-01-01T00:00:00.000Z',
+    dictll: ['a'],
+  },
 ];
 
 test.each(PARQUET)('%s has the values that were written', (name) => {
@@ -101,8 +124,30 @@ test.each(ARROW)('%s has the values that were written', (name) => {
 
 test('Arrow of Polars, whose lists have offsets of 64 bits, is read', () => {
   expect(answers.get('polars.arrow')?.rows).toEqual([
-    { id: 'a', embedding: [1, 2, 3], tags: ['x'], cat: 'u', e: 'u', arr: [1, 2], dec: 1.1, st: { a: [1] }, t: '01:02:03', du: 'PT1.5S' },
-    { id: 'b', embedding: [4, 5, 6], tags: ['y', 'z'], cat: 'v', e: 'v', arr: [3, 4], dec: 2.2, st: { a: [2] }, t: null, du: null },
+    {
+      id: 'a',
+      embedding: [1, 2, 3],
+      tags: ['x'],
+      cat: 'u',
+      e: 'u',
+      arr: [1, 2],
+      dec: 1.1,
+      st: { a: [1] },
+      t: '01:02:03',
+      du: 'PT1.5S',
+    },
+    {
+      id: 'b',
+      embedding: [4, 5, 6],
+      tags: ['y', 'z'],
+      cat: 'v',
+      e: 'v',
+      arr: [3, 4],
+      dec: 2.2,
+      st: { a: [2] },
+      t: null,
+      du: null,
+    },
   ]);
 });
 

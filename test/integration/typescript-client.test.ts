@@ -38,7 +38,12 @@ afterAll(async () => {
 /** Items whose vectors and metadata follow from their number. */
 function* numbered(count: number, ids = count): Generator<Item> {
   const random = seededRandom(1);
-  for (let n = 0; n < count; n++) yield { external_id: `i${n % ids}`, vector: Float32Array.from({ length: DIM }, () => random() - 0.5), metadata: { n, parity: n % 2 } };
+  for (let n = 0; n < count; n++)
+    yield {
+      external_id: `i${n % ids}`,
+      vector: Float32Array.from({ length: DIM }, () => random() - 0.5),
+      metadata: { n, parity: n % 2 },
+    };
 }
 
 /** Each id with what was written to it last. */
@@ -61,7 +66,12 @@ async function refusal(call: Promise<unknown>): Promise<unknown> {
 }
 
 test('a collection has a life', async () => {
-  const created = await client.createCollection({ name: 'life', dim: DIM, distance_metric: 'l2', description: 'short' });
+  const created = await client.createCollection({
+    name: 'life',
+    dim: DIM,
+    distance_metric: 'l2',
+    description: 'short',
+  });
   expect(created).toMatchObject({ name: 'life', dim: DIM, vector_count: 0 });
   await expect(client.createCollection({ name: 'life', dim: DIM })).rejects.toBeInstanceOf(ConflictError);
   const life = client.collection('life');
@@ -71,7 +81,12 @@ test('a collection has a life', async () => {
   expect(await life.optimize()).toMatchObject({ name: 'life', index: { rows: 0 } });
   expect(await life.stats()).toMatchObject({ name: 'life', vector_count: 0 });
   expect(await life.drop()).toEqual({ deleted: 'life', name: 'life', status: 'deleted' });
-  await expect(life.info()).rejects.toMatchObject({ name: 'NotFoundError', code: 404, message: expect.stringContaining('life'), requestId: expect.stringMatching(/\w{8}-/) });
+  await expect(life.info()).rejects.toMatchObject({
+    name: 'NotFoundError',
+    code: 404,
+    message: expect.stringContaining('life'),
+    requestId: expect.stringMatching(/\w{8}-/),
+  });
 });
 
 describe('items', () => {
@@ -81,7 +96,9 @@ describe('items', () => {
   beforeAll(async () => {
     await client.createCollection({ name: 'items', dim: DIM });
     const seen: number[] = [];
-    const progress = await client.collection('items').upsertMany(numbered(COUNT, IDS), { batchItems: 300, onProgress: ({ items }) => seen.push(items) });
+    const progress = await client
+      .collection('items')
+      .upsertMany(numbered(COUNT, IDS), { batchItems: 300, onProgress: ({ items }) => seen.push(items) });
     expect(progress).toMatchObject({ items: COUNT, batches: 10, rejected: 0 });
     expect(seen).toHaveLength(10);
   });
@@ -93,7 +110,11 @@ describe('items', () => {
     expect(await collected(items.export())).toEqual(written);
     expect(await collected(items.export({ limit: 3 }))).toMatchObject({ size: 3 });
     const odd = await collected(items.scroll({ filters: { parity: 1 }, limit: 100, include_vectors: false }));
-    expect(odd).toEqual(new Map([...written].flatMap(([id, { metadata }]) => (metadata?.parity === 1 ? [[id, { metadata }] as const] : []))));
+    expect(odd).toEqual(
+      new Map(
+        [...written].flatMap(([id, { metadata }]) => (metadata?.parity === 1 ? [[id, { metadata }] as const] : [])),
+      ),
+    );
   });
 
   test('a service that answers numbers gives the same vectors', async () => {
@@ -101,7 +122,10 @@ describe('items', () => {
       url: server.baseUrl,
       apiKey: server.apiKey,
       fetch: async (input, init) =>
-        fetch((input as string).replace('vector_format=base64', ''), { ...init, ...(typeof init?.body === 'string' ? { body: init.body.replace('"vector_format":"base64",', '') } : {}) }),
+        fetch((input as string).replace('vector_format=base64', ''), {
+          ...init,
+          ...(typeof init?.body === 'string' ? { body: init.body.replace('"vector_format":"base64",', '') } : {}),
+        }),
     });
     const [now, then] = [client, older].map((each) => each.collection('items'));
     expect(await then.get('i7')).toEqual(await now.get('i7'));
@@ -129,16 +153,25 @@ describe('items', () => {
     const found = await items.search({ vector, k: 3, filters: { parity: 0 }, include_timing: true });
     expect(found).toMatchObject({ k: 3, offset: 0, total_count: IDS, timing_ms: { embedding_ms: 0 } });
     expect(first(found.results)).toBe('i42');
-    const queries = Array.from({ length: 45 }, (_, i) => ({ vector: i === 44 ? vector : new Float32Array(DIM).fill(1), k: 1 }));
+    const queries = Array.from({ length: 45 }, (_, i) => ({
+      vector: i === 44 ? vector : new Float32Array(DIM).fill(1),
+      k: 1,
+    }));
     const lists = await items.bulkSearch(queries);
     const profiled = await items.bulkSearch(queries, { profile: true });
-    expect(profiled.results.map((hits) => hits.map(({ external_id }) => external_id))).toEqual(lists.map((hits) => hits.map(({ external_id }) => external_id)));
+    expect(profiled.results.map((hits) => hits.map(({ external_id }) => external_id))).toEqual(
+      lists.map((hits) => hits.map(({ external_id }) => external_id)),
+    );
     expect(profiled.profiles.map(({ shards }) => shards.length > 0)).toEqual(profiled.profiles.map(() => true));
     expect(profiled.profiles).toHaveLength(Math.ceil(queries.length / 20));
     expect(lists).toHaveLength(45);
     expect(first(lists[44])).toBe('i42');
-    expect(first((await items.hybridSearch({ query_text: 'x', vector: [...vector], alpha: 1, k: 1 })).results)).toBe('i42');
-    expect((await items.rerank({ vector, candidates: ['i1', 'i42', 'none'] })).results.map(({ external_id }) => external_id)).toEqual(['i42', 'i1']);
+    expect(first((await items.hybridSearch({ query_text: 'x', vector: [...vector], alpha: 1, k: 1 })).results)).toBe(
+      'i42',
+    );
+    expect(
+      (await items.rerank({ vector, candidates: ['i1', 'i42', 'none'] })).results.map(({ external_id }) => external_id),
+    ).toEqual(['i42', 'i1']);
     expect(await items.recommend('i42', { k: 2 })).toMatchObject({ source_id: 'i42', k: 2, results: [{}, {}] });
     expect((await items.similarity('i42', 'i42')).similarity).toBeCloseTo(1, 5);
     expect(await items.recallCheck({ queries: [vector, [...vector]], k: 5 })).toMatchObject({ queries: 2, recall: 1 });
@@ -146,7 +179,9 @@ describe('items', () => {
   });
 
   test('a sample has its vectors and their projection as numbers', async () => {
-    const { vectors, projection, items } = await client.collection('items').sample({ size: 10, seed: 3, include_vectors: true, projection: { method: 'pca', dimensions: 2 } });
+    const { vectors, projection, items } = await client
+      .collection('items')
+      .sample({ size: 10, seed: 3, include_vectors: true, projection: { method: 'pca', dimensions: 2 } });
     expect(vectors?.data).toHaveLength(10 * DIM);
     expect(projection?.data).toHaveLength(10 * 2);
     expect(vectors?.data.subarray(0, DIM)).toEqual((await client.collection('items').get(items[0].external_id)).vector);
@@ -176,15 +211,28 @@ describe('items', () => {
     await client.createCollection({ name: 'versions', dim: 2 });
     const versions = client.collection('versions');
     const vector = [1, 0];
-    const { version } = await versions.upsert({ external_id: 'a', vector, metadata: { n: 1, tags: { x: 1 } }, only_if: 'absent' });
+    const { version } = await versions.upsert({
+      external_id: 'a',
+      vector,
+      metadata: { n: 1, tags: { x: 1 } },
+      only_if: 'absent',
+    });
     expect((await versions.get('a')).version).toBe(version);
     const conflict = await refusal(versions.upsert({ external_id: 'a', vector, only_if: 'absent' }));
     expect(conflict).toBeInstanceOf(VersionConflictError);
     expect(conflict).toMatchObject({ conflicts: [{ external_id: 'a', version }], written: [], afterLostAnswer: false });
 
-    const patched = await versions.patch('a', { metadata: { n: null, tags: { y: 2 } }, text: 'words', if_version: version });
+    const patched = await versions.patch('a', {
+      metadata: { n: null, tags: { y: 2 } },
+      text: 'words',
+      if_version: version,
+    });
     expect(patched.version).toBeGreaterThan(version!);
-    expect(await versions.get('a')).toMatchObject({ metadata: { tags: { x: 1, y: 2 } }, text: 'words', version: patched.version });
+    expect(await versions.get('a')).toMatchObject({
+      metadata: { tags: { x: 1, y: 2 } },
+      text: 'words',
+      version: patched.version,
+    });
     await versions.patch('a', { metadata: { n: 1 }, metadata_mode: 'replace', vector: Float32Array.of(0, 1) });
     expect(await versions.get('a')).toMatchObject({ metadata: { n: 1 }, vector: Float32Array.of(0, 1) });
     await expect(versions.patch('nobody', { text: 'x' })).rejects.toBeInstanceOf(NotFoundError);
@@ -203,14 +251,24 @@ describe('items', () => {
       { external_id: 'b', status: 'inserted' },
       { status: 'invalid', index: 2, error: { code: 400 } },
     ]);
-    expect(await versions.updateByFilter({ filters: { n: 1 }, set: { n: 2 }, unset: ['tags'] })).toEqual({ updated_count: 2 });
+    expect(await versions.updateByFilter({ filters: { n: 1 }, set: { n: 2 }, unset: ['tags'] })).toEqual({
+      updated_count: 2,
+    });
 
     const now = (await versions.get('a')).version!;
-    for (const gone of [versions.delete('a', { if_version: version }), versions.delete('..', { if_version: 1 }), versions.deleteBatch(['b', 'a'], { if_versions: [null, version!] })])
+    for (const gone of [
+      versions.delete('a', { if_version: version }),
+      versions.delete('..', { if_version: 1 }),
+      versions.deleteBatch(['b', 'a'], { if_versions: [null, version!] }),
+    ])
       expect(await refusal(gone)).toBeInstanceOf(VersionConflictError);
-    expect(await refusal(versions.upsertMany([{ external_id: 'a', vector, if_version: version }]))).toMatchObject({ conflicts: [{ external_id: 'a', version: now }] });
+    expect(await refusal(versions.upsertMany([{ external_id: 'a', vector, if_version: version }]))).toMatchObject({
+      conflicts: [{ external_id: 'a', version: now }],
+    });
     await versions.delete('a', { if_version: now });
-    expect(await versions.deleteBatch(['b'], { if_versions: [(await versions.get('b')).version!] })).toMatchObject({ deleted_ids: ['b'] });
+    expect(await versions.deleteBatch(['b'], { if_versions: [(await versions.get('b')).version!] })).toMatchObject({
+      deleted_ids: ['b'],
+    });
   });
 
   test('have any id', async () => {
@@ -239,15 +297,26 @@ describe('items', () => {
     items[90] = { external_id: 'not a number', vector: new Float32Array(DIM).fill(Number.NaN) };
     items[91] = { external_id: '', vector: new Float32Array(DIM) };
     const reasons = new Map<string, string>();
-    const progress = await refused.upsertMany(items, { batchItems: 50, onRejected: ({ external_id }, { name }) => reasons.set(external_id, name) });
+    const progress = await refused.upsertMany(items, {
+      batchItems: 50,
+      onRejected: ({ external_id }, { name }) => reasons.set(external_id, name),
+    });
     expect(progress).toMatchObject({ items: 197, rejected: 3 });
-    expect(Object.fromEntries(reasons)).toEqual({ short: 'BadRequestError', 'not a number': 'InvalidValueError', '': 'ValidationError' });
+    expect(Object.fromEntries(reasons)).toEqual({
+      short: 'BadRequestError',
+      'not a number': 'InvalidValueError',
+      '': 'ValidationError',
+    });
     await expect(refused.bulkUpsert([items[91]])).rejects.toBeInstanceOf(ValidationError);
   });
 
   test('are complete when the service dies while they are written', async () => {
     await client.createCollection({ name: 'killed', dim: DIM });
-    const patient = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey, retry: { retries: 400, delayMs: 50, delayMaxMs: 500 } });
+    const patient = new QuiverClient({
+      url: server.baseUrl,
+      apiKey: server.apiKey,
+      retry: { retries: 400, delayMs: 50, delayMaxMs: 500 },
+    });
     const killed = patient.collection('killed');
     const restarts: Promise<void>[] = [];
     const onProgress = ({ batches }: { batches: number }): void => {
@@ -269,7 +338,13 @@ describe('documents', () => {
   test('are uploaded as text, file and stream, with progress', async () => {
     const text = TEXT.repeat(4000);
     const steps: number[] = [];
-    const uploaded = await client.uploadDocument({ collection_name: 'documents', file: text, name: 'a "river".txt', include_timing: true, onProgress: ({ bytes }) => steps.push(bytes) });
+    const uploaded = await client.uploadDocument({
+      collection_name: 'documents',
+      file: text,
+      name: 'a "river".txt',
+      include_timing: true,
+      onProgress: ({ bytes }) => steps.push(bytes),
+    });
     expect(uploaded).toMatchObject({ document_id: expect.any(String), timing_ms: expect.any(Object) });
     expect(uploaded.chunks_created).toBeGreaterThan(100);
     expect(steps).toEqual([64 * 1024, 128 * 1024, text.length]);
@@ -279,22 +354,33 @@ describe('documents', () => {
       yield bytes.subarray(10);
     }
     for (const file of [bytes, new Blob([bytes]), new Blob([bytes]).stream(), stream(), [bytes]]) {
-      expect(await client.uploadDocument({ collection_name: 'documents', file, name: 'river.txt' })).toMatchObject({ chunks_created: 1 });
+      expect(await client.uploadDocument({ collection_name: 'documents', file, name: 'river.txt' })).toMatchObject({
+        chunks_created: 1,
+      });
     }
-    const { results } = await client.query({ collection_name: 'documents', query: 'When do rivers flood?', top_k: 1, filters: { source: 'river.txt' } });
+    const { results } = await client.query({
+      collection_name: 'documents',
+      query: 'When do rivers flood?',
+      top_k: 1,
+      filters: { source: 'river.txt' },
+    });
     expect(results).toEqual([expect.objectContaining({ text: TEXT.trim() })]);
   });
 
   test('that are refused say why, however much is still to be sent', async () => {
     const large = { name: 'large.txt', file: Buffer.alloc(20 * 1024 * 1024, TEXT) };
     await expect(client.uploadDocument({ collection_name: 'nowhere', ...large })).rejects.toBeInstanceOf(NotFoundError);
-    await expect(client.uploadDocument({ collection_name: 'documents', file: TEXT, name: 'a.pdf' })).rejects.toThrow('Only .txt');
+    await expect(client.uploadDocument({ collection_name: 'documents', file: TEXT, name: 'a.pdf' })).rejects.toThrow(
+      'Only .txt',
+    );
     const reason = new Error('the disk is gone');
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(TEXT);
       throw reason;
     }
-    await expect(client.uploadDocument({ collection_name: 'documents', file: failing(), name: 'a.txt' })).rejects.toBe(reason);
+    await expect(client.uploadDocument({ collection_name: 'documents', file: failing(), name: 'a.txt' })).rejects.toBe(
+      reason,
+    );
   });
 });
 
@@ -306,7 +392,10 @@ test('keys are made, changed and counted', async () => {
   await expect(reader.createCollection({ name: 'mine', dim: 2 })).rejects.toBeInstanceOf(ForbiddenError);
   await expect(new QuiverClient({ url: server.baseUrl }).health()).rejects.toBeInstanceOf(UnauthorizedError);
   expect((await keys.list()).map(({ id }) => id)).toContain(made.id);
-  expect(await keys.update(made.id, { name: 'writer', role: 'readwrite' })).toMatchObject({ name: 'writer', role: 'readwrite' });
+  expect(await keys.update(made.id, { name: 'writer', role: 'readwrite' })).toMatchObject({
+    name: 'writer',
+    role: 'readwrite',
+  });
   const rotated = await keys.rotate(made.id, { grace_seconds: 600 });
   expect(rotated.key).not.toBe(made.key);
   expect(rotated.previous_expires_at).not.toBeNull();
@@ -326,9 +415,16 @@ test('keys are made, changed and counted', async () => {
       { name: 'life', role: 'readonly' },
     ],
   });
-  expect(await keys.update(made.id, { collections: null, allowed_networks: null })).toMatchObject({ collections: null, allowed_networks: null, rate_limit_per_minute: 0 });
+  expect(await keys.update(made.id, { collections: null, allowed_networks: null })).toMatchObject({
+    collections: null,
+    allowed_networks: null,
+    rate_limit_per_minute: 0,
+  });
   expect(await keys.get(made.id)).toMatchObject({ name: 'writer', is_active: true });
-  expect(await keys.usage(made.id)).toMatchObject({ total_requests: expect.any(Number), quota_used: { items: 0, bytes: null, period: 'day' } });
+  expect(await keys.usage(made.id)).toMatchObject({
+    total_requests: expect.any(Number),
+    quota_used: { items: 0, bytes: null, period: 'day' },
+  });
   expect((await keys.update(made.id, { expires_in_days: 3, quota: null })).expires_at).not.toBeNull();
   expect(await keys.usageSummary()).toMatchObject({ overall: expect.any(Object), by_key: expect.any(Array) });
   expect(await keys.delete(made.id)).toMatchObject({ deleted: made.id });
@@ -346,7 +442,9 @@ test('backups are taken, verified, restored and deleted', async () => {
   await expect(client.backups.restore({ backup: id })).rejects.toMatchObject({ name: 'ConflictError', code: 409 });
   const restore = await client.backups.restore({ backup: id, rename: { kept: 'kept-again' }, shards: 2 });
   await eventually('it is restored', async () => (await client.backups.restoreState(restore.id)).state === 'done');
-  expect(await collected(client.collection('kept-again').scroll())).toEqual(await collected(client.collection('kept').scroll()));
+  expect(await collected(client.collection('kept-again').scroll())).toEqual(
+    await collected(client.collection('kept').scroll()),
+  );
   expect((await client.backups.listRestores()).map((one) => one.id)).toEqual([restore.id]);
   await client.backups.cancelRestore(restore.id);
   expect(await client.backups.listRestores()).toEqual([]);
@@ -373,9 +471,15 @@ test('the service tells of itself', async () => {
 test('a limit says how long it lasts, and a patient client waits that long', async () => {
   const limited = await startPlainServer({ RATE_LIMIT_PER_MINUTE: '1' });
   try {
-    const impatient = new QuiverClient({ url: limited.baseUrl, apiKey: limited.adminKey, retry: { retryAfterMaxMs: 0 } });
+    const impatient = new QuiverClient({
+      url: limited.baseUrl,
+      apiKey: limited.adminKey,
+      retry: { retryAfterMaxMs: 0 },
+    });
     await impatient.health();
-    const error: RateLimitError = (await impatient.health().catch((thrown: RateLimitError) => thrown)) as RateLimitError;
+    const error: RateLimitError = (await impatient
+      .health()
+      .catch((thrown: RateLimitError) => thrown)) as RateLimitError;
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error.retryAfterMs).toBeGreaterThan(0);
     expect(error.retryAfterMs).toBeLessThanOrEqual(60_000);

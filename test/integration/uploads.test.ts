@@ -8,8 +8,10 @@ import { UploadInProgress } from '../support/http/upload-in-progress';
 const MIB = 1024 * 1024;
 const server = new EmbeddedProcess({ environment: { MAX_UPLOAD_BYTES: String(512 * MIB) } });
 const target = () => ({ baseUrl: server.baseUrl, adminKey: server.apiKey });
-const countOf = async (name: string): Promise<number> => (await server.data('GET', `/v1/collections/${name}`)).vector_count;
-const sentences = (bytes: number): string => 'The river floods every spring, and farmers wait. '.repeat(Math.ceil(bytes / 49)).slice(0, bytes);
+const countOf = async (name: string): Promise<number> =>
+  (await server.data('GET', `/v1/collections/${name}`)).vector_count;
+const sentences = (bytes: number): string =>
+  'The river floods every spring, and farmers wait. '.repeat(Math.ceil(bytes / 49)).slice(0, bytes);
 
 beforeAll(() => server.start());
 afterAll(() => server.destroy());
@@ -34,7 +36,11 @@ test('a document is stored while it arrives, and whole at the end', async () => 
   const { data, error } = await upload.finish();
   expect(error).toBeNull();
   expect(await countOf('arriving')).toBe(1 + data.chunks_created);
-  expect(await server.data('POST', '/v1/collections/arriving/delete_by_filter', { filters: { document_id: data.document_id } })).toEqual({ deleted_count: data.chunks_created });
+  expect(
+    await server.data('POST', '/v1/collections/arriving/delete_by_filter', {
+      filters: { document_id: data.document_id },
+    }),
+  ).toEqual({ deleted_count: data.chunks_created });
   expect(await countOf('arriving')).toBe(1);
 });
 
@@ -48,7 +54,8 @@ test('of a client that goes away in the middle nothing stays', async () => {
 test('a form that turns out wrong after its file leaves nothing', async () => {
   await collectionWithOneItem('wrong');
   const upload = await halfWay('wrong');
-  const part = '\r\n--a-boundary-that-is-not-in-the-parts\r\nContent-Disposition: form-data; name="include_timing"\r\n\r\nperhaps';
+  const part =
+    '\r\n--a-boundary-that-is-not-in-the-parts\r\nContent-Disposition: form-data; name="include_timing"\r\n\r\nperhaps';
   // Within the length that was announced.
   await upload.send(sentences(MIB - part.length) + part);
   const { error } = await upload.finish();
@@ -74,23 +81,31 @@ function peakMemory(pid: number): number | null {
 
 const memoryTest = peakMemory(process.pid) === null ? test.skip : test;
 
-memoryTest.each([true, false])('a file much larger than the memory it may take is read (its collection named before it: %s)', async (fieldFirst) => {
-  const name = `large-${fieldFirst}`;
-  await collectionWithOneItem(name);
-  // A few words in 120 MiB of white space: what is stored takes no room, so what is measured is what is held of the file.
-  const blank = Buffer.alloc(MIB, ' ');
-  const send = async (pieces: number): Promise<{ chunks_created: number }> => {
-    const upload = await UploadInProgress.begin(target(), { collection: name, fileBytes: pieces * MIB + 10, fieldFirst });
-    await upload.send('begin');
-    for (let i = 0; i < pieces; i++) await upload.send(blank);
-    await upload.send('ended');
-    const { data, error } = await upload.finish();
-    expect(error).toBeNull();
-    return data;
-  };
-  // What any upload costs, and code that is compiled.
-  await send(20);
-  const before = peakMemory(server.pid) as number;
-  expect(await send(120)).toMatchObject({ chunks_created: 2 });
-  expect((peakMemory(server.pid) as number) - before).toBeLessThan(60 * MIB);
-});
+memoryTest.each([true, false])(
+  'a file much larger than the memory it may take is read (its collection named before it: %s)',
+  async (fieldFirst) => {
+    const name = `large-${fieldFirst}`;
+    await collectionWithOneItem(name);
+    // A few words in 120 MiB of white space: what is stored takes no room, so what is measured is what is held of the
+    // file.
+    const blank = Buffer.alloc(MIB, ' ');
+    const send = async (pieces: number): Promise<{ chunks_created: number }> => {
+      const upload = await UploadInProgress.begin(target(), {
+        collection: name,
+        fileBytes: pieces * MIB + 10,
+        fieldFirst,
+      });
+      await upload.send('begin');
+      for (let i = 0; i < pieces; i++) await upload.send(blank);
+      await upload.send('ended');
+      const { data, error } = await upload.finish();
+      expect(error).toBeNull();
+      return data;
+    };
+    // What any upload costs, and code that is compiled.
+    await send(20);
+    const before = peakMemory(server.pid) as number;
+    expect(await send(120)).toMatchObject({ chunks_created: 2 });
+    expect((peakMemory(server.pid) as number) - before).toBeLessThan(60 * MIB);
+  },
+);

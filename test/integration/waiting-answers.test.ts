@@ -25,7 +25,9 @@ const collect = runInNewContext('gc') as () => void;
 /** Pages of long items, which are noted in `made`. */
 async function* longItems(made: WeakRef<VectorView>[]): AsyncGenerator<VectorView[]> {
   for (let page = 0; page < PAGES; page += 1) {
-    yield [noted(made, { externalId: 'long', metadata: '{}', text: Buffer.alloc(TEXT_CHARACTERS, 'a').toString('latin1') })];
+    yield [
+      noted(made, { externalId: 'long', metadata: '{}', text: Buffer.alloc(TEXT_CHARACTERS, 'a').toString('latin1') }),
+    ];
   }
 }
 
@@ -39,32 +41,55 @@ function ask(head: string, body: string): void {
   sockets.push(socket);
   socket.on('error', () => undefined);
   socket.pause();
-  socket.write(`${head} HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  socket.write(
+    `${head} HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
 }
 
 test.each<[string, string, string, (made: () => AsyncGenerator<VectorView[]>) => void]>([
-  ['fetch', 'POST /v1/collections/c/vectors/fetch', '{"ids":["long"]}', (pages) => jest.spyOn(server.service.vectors, 'fetch').mockImplementation(async () => pages())],
-  ['scroll', 'POST /v1/collections/c/scroll', '{}', (pages) => jest.spyOn(server.service.vectors, 'scroll').mockImplementation(async () => ({ pages: pages(), nextCursor: () => null }))],
-])('an answer to %s that waits for its reader holds no item of the pages that it took', async (_name, head, body, answerWith) => {
-  server = await startPlainServer({ RATE_LIMIT_PER_MINUTE: '0' });
-  const answers: WeakRef<VectorView>[][] = [];
-  answerWith(() => {
-    const made: WeakRef<VectorView>[] = [];
-    answers.push(made);
-    return longItems(made);
-  });
-  collect();
-  const beforeBytes = process.memoryUsage().heapUsed;
-  for (let i = 0; i < CLIENTS; i += 1) ask(head, body);
-  let found = '';
-  await eventually('all answers wait, and hold little', () => {
+  [
+    'fetch',
+    'POST /v1/collections/c/vectors/fetch',
+    '{"ids":["long"]}',
+    (pages) => jest.spyOn(server.service.vectors, 'fetch').mockImplementation(async () => pages()),
+  ],
+  [
+    'scroll',
+    'POST /v1/collections/c/scroll',
+    '{}',
+    (pages) =>
+      jest
+        .spyOn(server.service.vectors, 'scroll')
+        .mockImplementation(async () => ({ pages: pages(), nextCursor: () => null })),
+  ],
+])(
+  'an answer to %s that waits for its reader holds no item of the pages that it took',
+  async (_name, head, body, answerWith) => {
+    server = await startPlainServer({ RATE_LIMIT_PER_MINUTE: '0' });
+    const answers: WeakRef<VectorView>[][] = [];
+    answerWith(() => {
+      const made: WeakRef<VectorView>[] = [];
+      answers.push(made);
+      return longItems(made);
+    });
     collect();
-    const begun = answers.filter((made) => made.length > 0).length;
-    const held = answers.flat().filter((item) => item.deref() !== undefined).length;
-    const grown = process.memoryUsage().heapUsed - beforeBytes;
-    found = `${begun} begun, ${held} items, ${grown} bytes`;
-    return begun === CLIENTS && answers.every((made) => made.length < PAGES) && held < CLIENTS / 2 && grown < HEAP_BYTES_MAX;
-  }).catch((error: Error) => {
-    throw new Error(`${error.message}: ${found}`);
-  });
-});
+    const beforeBytes = process.memoryUsage().heapUsed;
+    for (let i = 0; i < CLIENTS; i += 1) ask(head, body);
+    let found = '';
+    await eventually('all answers wait, and hold little', () => {
+      collect();
+      const begun = answers.filter((made) => made.length > 0).length;
+      const held = answers.flat().filter((item) => item.deref() !== undefined).length;
+      const grown = process.memoryUsage().heapUsed - beforeBytes;
+      found = `${begun} begun, ${held} items, ${grown} bytes`;
+      return (
+        begun === CLIENTS &&
+        answers.every((made) => made.length < PAGES) &&
+        held < CLIENTS / 2 &&
+        grown < HEAP_BYTES_MAX
+      );
+    }).catch((error: Error) => {
+      throw new Error(`${error.message}: ${found}`);
+    });
+  },
+);

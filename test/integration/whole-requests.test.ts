@@ -20,7 +20,10 @@ let gate: Promise<void> = Promise.resolve();
 let begun: () => void = () => undefined;
 
 beforeEach(async () => {
-  target = await startPlainServer({ API_METRICS: 'true' }, { metricsText: async () => ({ contentType: 'text/plain', text: Buffer.alloc(LARGE_BYTES, 'x') }) });
+  target = await startPlainServer(
+    { API_METRICS: 'true' },
+    { metricsText: async () => ({ contentType: 'text/plain', text: Buffer.alloc(LARGE_BYTES, 'x') }) },
+  );
   dataOf(await new ApiClient(target).post('/v1/collections', { name: 'c', dim: 2 }));
   const search = target.service.search.search.bind(target.service.search);
   target.service.search.search = async (...given) => {
@@ -36,7 +39,10 @@ afterEach(() => target.stop());
 
 function searchOf(k: number): { head: string; body: string } {
   const body = JSON.stringify({ vector: [1, 2], k });
-  return { head: `POST /v1/collections/c/search HTTP/1.1\r\nx-api-key: ${target.adminKey}\r\ncontent-length: ${body.length}\r\n\r\n`, body };
+  return {
+    head: `POST /v1/collections/c/search HTTP/1.1\r\nx-api-key: ${target.adminKey}\r\ncontent-length: ${body.length}\r\n\r\n`,
+    body,
+  };
 }
 
 function whole(k: number): string {
@@ -100,7 +106,9 @@ test('one whose rest does not come is given to the server, which answers it when
 test('after a large body, or a refused one, the next request is whole again', async () => {
   const connection = await open();
   const large = 'x'.repeat(100_000);
-  await connection.send(`POST /v1/collections/c/search HTTP/1.1\r\nx-api-key: ${target.adminKey}\r\ncontent-length: ${large.length}\r\n\r\n${large}`);
+  await connection.send(
+    `POST /v1/collections/c/search HTTP/1.1\r\nx-api-key: ${target.adminKey}\r\ncontent-length: ${large.length}\r\n\r\n${large}`,
+  );
   await connection.until(/"code":422.*}$/);
   await connection.send(whole(3));
   await connection.until(/"k":3,/);
@@ -151,33 +159,47 @@ test('a connection on which nothing moves is not closed while its answer is made
   await connection.closed();
 });
 
-/** A connection with a large answer that has ended, of which the client reads nothing yet. As the first answer, it is the server's own. */
+/**
+ * A connection with a large answer that has ended, of which the client reads nothing yet. As the first answer, it is
+ * the server's own.
+ */
 async function openUnread(isFirst: boolean): Promise<RawConnection> {
-  const arrived = new Promise<Socket & { _httpMessage?: { finished: boolean } }>((resolve) => target.server.once('connection', resolve));
+  const arrived = new Promise<Socket & { _httpMessage?: { finished: boolean } }>((resolve) =>
+    target.server.once('connection', resolve),
+  );
   const connection = isFirst ? await RawConnection.open(target) : await open();
   const socket = await arrived;
   connection.socket.pause();
   await connection.send('GET /metrics HTTP/1.1\r\n\r\n');
-  await eventually('the answer has ended and waits for its client', () => socket._httpMessage?.finished === true && socket.writableLength > 0);
+  await eventually(
+    'the answer has ended and waits for its client',
+    () => socket._httpMessage?.finished === true && socket.writableLength > 0,
+  );
   expect(read).toBe(1);
   return connection;
 }
 
-test.each([true, false])('a connection whose answer is not sent yet is not idle, and is closed once it is; first answer: %s', async (isFirst) => {
-  const connection = await openUnread(isFirst);
-  target.server.closeIdleConnections();
-  const closed = closeHttpServer(target.server, 60_000);
-  connection.socket.resume();
-  const text = await connection.closed();
-  expect(text.length - text.lastIndexOf('\r\n\r\n') - 4).toBe(LARGE_BYTES);
-  await closed;
-});
+test.each([true, false])(
+  'a connection whose answer is not sent yet is not idle, and is closed once it is; first answer: %s',
+  async (isFirst) => {
+    const connection = await openUnread(isFirst);
+    target.server.closeIdleConnections();
+    const closed = closeHttpServer(target.server, 60_000);
+    connection.socket.resume();
+    const text = await connection.closed();
+    expect(text.length - text.lastIndexOf('\r\n\r\n') - 4).toBe(LARGE_BYTES);
+    await closed;
+  },
+);
 
-test.each([true, false])('a client that does not read its answer holds a server up no longer than its grace; first answer: %s', async (isFirst) => {
-  const connection = await openUnread(isFirst);
-  await closeHttpServer(target.server, 1);
-  connection.socket.destroy();
-});
+test.each([true, false])(
+  'a client that does not read its answer holds a server up no longer than its grace; first answer: %s',
+  async (isFirst) => {
+    const connection = await openUnread(isFirst);
+    await closeHttpServer(target.server, 1);
+    connection.socket.destroy();
+  },
+);
 
 test('a client that goes away leaves nothing behind', async () => {
   const { isBegun, letGo } = held();

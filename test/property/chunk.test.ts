@@ -7,14 +7,30 @@ const piece = fc.oneof(
   fc.constantFrom(' ', '\n', '\n\n', '. ', '! ', '。', '\t', '\u3000', '', '\r\n\r\n', '?" '),
   fc.string({ minLength: 1, maxLength: 12 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
-  fc.constantFrom('word', 'longerword', '😀', '👩‍🚀', 'e\u0301', 'न्ध', '中文', 'ประโยคแรก', '한국어', 'Mr. ', 'e.g. ', '।', '🇫🇷🇩🇪'),
+  fc.constantFrom(
+    'word',
+    'longerword',
+    '😀',
+    '👩‍🚀',
+    'e\u0301',
+    'न्ध',
+    '中文',
+    'ประโยคแรก',
+    '한국어',
+    'Mr. ',
+    'e.g. ',
+    '।',
+    '🇫🇷🇩🇪',
+  ),
   fc.nat({ max: 60 }).map((length) => ' '.repeat(length)),
   fc.nat({ max: 60 }).map((length) => 'x'.repeat(length)),
   fc.nat({ max: 20 }).map((length) => '𝒳'.repeat(length)),
   fc.nat({ max: 80 }).map((length) => `o${'\u0301'.repeat(length)}`),
 );
 const text = fc.array(piece, { maxLength: 120 }).map((pieces) => pieces.join(''));
-const options = fc.integer({ min: 2, max: 80 }).chain((size) => fc.record({ size: fc.constant(size), overlap: fc.nat({ max: size - 1 }) }));
+const options = fc
+  .integer({ min: 2, max: 80 })
+  .chain((size) => fc.record({ size: fc.constant(size), overlap: fc.nat({ max: size - 1 }) }));
 
 describe('chunks', () => {
   test('keep their bounds, cover the text, make progress and split no character', () => {
@@ -28,7 +44,9 @@ describe('chunks', () => {
           assert.equal(chunk.text, input.slice(chunk.start, chunk.end));
           assert.ok(chunk.text.length > 0);
           assert.ok(chunk.text.length <= size);
-          assert.ok(!isBlankUnit(chunk.text.charCodeAt(0)) && !isBlankUnit(chunk.text.charCodeAt(chunk.text.length - 1)));
+          assert.ok(
+            !isBlankUnit(chunk.text.charCodeAt(0)) && !isBlankUnit(chunk.text.charCodeAt(chunk.text.length - 1)),
+          );
           assert.ok(!splitsPair(input, chunk.start) && !splitsPair(input, chunk.end));
           assert.ok(chunk.start <= covered || isBlank(input.slice(covered, chunk.start)));
           if (previous !== null) {

@@ -15,8 +15,8 @@ import { systemClock } from '../../shared/base/time/clock';
 import { runSeed } from '../support/values/random';
 
 /**
- * A bulk write that is encoded while it is read is, to the byte, the write that the long way makes of the same body, and refuses
- * what that refuses with the same words.
+ * A bulk write that is encoded while it is read is, to the byte, the write that the long way makes of the same body,
+ * and refuses what that refuses with the same words.
  */
 
 /** Small enough that bodies meet them. */
@@ -47,9 +47,14 @@ function mostly<Value>(usual: fc.Arbitrary<Value>, other: fc.Arbitrary<Value>, t
 }
 
 const space = mostly(fc.constant(''), fc.constantFrom(' ', '\n', '\t ', '\r\n'), 3);
-const spaced = (text: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.tuple(space, text, space).map((parts) => parts.join(''));
-const listOf = (elements: fc.Arbitrary<string>, bounds: { minLength?: number; maxLength: number }): fc.Arbitrary<string> => fc.array(spaced(elements), bounds).map((all) => all.join(','));
-const object = (members: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> => listOf(members, { maxLength }).map((all) => `{${all}}`);
+const spaced = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(space, text, space).map((parts) => parts.join(''));
+const listOf = (
+  elements: fc.Arbitrary<string>,
+  bounds: { minLength?: number; maxLength: number },
+): fc.Arbitrary<string> => fc.array(spaced(elements), bounds).map((all) => all.join(','));
+const object = (members: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> =>
+  listOf(members, { maxLength }).map((all) => `{${all}}`);
 const member = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.tuple(name, space, space, value).map(([key, before, after, text]) => `${key}${before}:${after}${text}`);
 
@@ -57,14 +62,48 @@ const decimal = fc.oneof(
   fc.integer().map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
   fc.double({ min: -1, max: 1, noNaN: true }).map(String),
-  fc.tuple(fc.integer({ min: -99, max: 99 }), fc.stringMatching(/^\d{1,9}$/)).map(([whole, fraction]) => `${whole}.${fraction}`),
+  fc
+    .tuple(fc.integer({ min: -99, max: 99 }), fc.stringMatching(/^\d{1,9}$/))
+    .map(([whole, fraction]) => `${whole}.${fraction}`),
   fc.stringMatching(/^-?(0|[1-9]\d{0,24})(\.\d{1,24})?$/),
-  fc.constantFrom('0', '-0', '-0.0', '0.0', '1.0', '1.50', '100', '0.000001', '0.0000001', '0.00000100', '1e5', '9007199254740991', '9007199254740993', '123456789012345678', '0.1234567890123456789'),
+  fc.constantFrom(
+    '0',
+    '-0',
+    '-0.0',
+    '0.0',
+    '1.0',
+    '1.50',
+    '100',
+    '0.000001',
+    '0.0000001',
+    '0.00000100',
+    '1e5',
+    '9007199254740991',
+    '9007199254740993',
+    '123456789012345678',
+    '0.1234567890123456789',
+  ),
   fc.constantFrom('1e39', '1e400', '01', '1.', '.5', '-', '+1', '1e-50', '3.4028235677973366e38'),
 );
 const plainText = fc.oneof(
   fc.stringMatching(/^[a-zA-Z0-9 _.:/-]{0,12}$/),
-  fc.constantFrom('é', '日本', '😀', '\u2028', '\u007f', '\u0080', '\u009f', '\u00a0', '__proto__', '', '1', '01', '-1', 'constructor', 'toString'),
+  fc.constantFrom(
+    'é',
+    '日本',
+    '😀',
+    '\u2028',
+    '\u007f',
+    '\u0080',
+    '\u009f',
+    '\u00a0',
+    '__proto__',
+    '',
+    '1',
+    '01',
+    '-1',
+    'constructor',
+    'toString',
+  ),
 );
 const stringText = mostly(
   plainText.map((text) => `"${text}"`),
@@ -111,7 +150,8 @@ const idText = mostly(
     fc.nat({ max: 520 }).map((length) => `"${'x'.repeat(length)}"`),
   ),
 );
-const keyText = (name: string): fc.Arbitrary<string> => mostly(fc.constant(`"${name}"`), fc.constantFrom(`"${name.replace('e', '\\u0065')}"`, '"other"', `"${name} "`));
+const keyText = (name: string): fc.Arbitrary<string> =>
+  mostly(fc.constant(`"${name}"`), fc.constantFrom(`"${name.replace('e', '\\u0065')}"`, '"other"', `"${name} "`));
 const itemText = mostly(
   fc
     .tuple(
@@ -121,8 +161,17 @@ const itemText = mostly(
       mostly(
         fc.constant(''),
         fc.oneof(
-          member(fc.constantFrom('"text"', '"content"', '"metadata"', '"vector"', '"external_id"', '"unknown"'), scalarText),
-          fc.constantFrom('"expires_at":"2030-01-01T00:00:00Z"', '"if_version":3', '"only_if":"absent"', '"text":"words"', '"vector":[1,2]'),
+          member(
+            fc.constantFrom('"text"', '"content"', '"metadata"', '"vector"', '"external_id"', '"unknown"'),
+            scalarText,
+          ),
+          fc.constantFrom(
+            '"expires_at":"2030-01-01T00:00:00Z"',
+            '"if_version":3',
+            '"only_if":"absent"',
+            '"text":"words"',
+            '"vector":[1,2]',
+          ),
         ),
       ),
       fc.boolean(),
@@ -160,7 +209,10 @@ const rootText = fc
     mostly(fc.constant(''), fc.constantFrom('}', ',', 'x', '\u0000', '[]')),
     mostly(fc.constant(''), fc.constant('\ufeff')),
   )
-  .map(([more, items, isFirst, rest, start]) => `${start}${PADDING}{${(isFirst ? [items, ...more] : [...more, items]).join(' ,')}}${rest}`);
+  .map(
+    ([more, items, isFirst, rest, start]) =>
+      `${start}${PADDING}{${(isFirst ? [items, ...more] : [...more, items]).join(' ,')}}${rest}`,
+  );
 
 interface Outcome {
   refused?: unknown;
@@ -173,7 +225,10 @@ async function outcomeOf(bytes: Buffer, expected: JsonBody): Promise<Outcome> {
   const told = new RequestWarnings();
   const warnings = told.list;
   try {
-    const { items, ...rest } = (await reader.read(bytes, expected, { isGone: () => false, warnings: told })) as Record<string, unknown>;
+    const { items, ...rest } = (await reader.read(bytes, expected, { isGone: () => false, warnings: told })) as Record<
+      string,
+      unknown
+    >;
     const encoded = items instanceof EncodedUpserts ? items : null;
     return { output: { ...rest, items: encoded === null ? items : encoded.items() }, warnings, encoded };
   } catch (error) {
@@ -184,7 +239,14 @@ async function outcomeOf(bytes: Buffer, expected: JsonBody): Promise<Outcome> {
 
 /** The operations that the long way sends to a shard. */
 function operationsOf(items: readonly VectorInput[], firstStamp: number): UpsertOperation[] {
-  return items.map(({ externalId, source, metadata, text }, i) => ({ type: 'upsert', externalId, vector: source.vector!, stamp: firstStamp + i, metadata, text }));
+  return items.map(({ externalId, source, metadata, text }, i) => ({
+    type: 'upsert',
+    externalId,
+    vector: source.vector!,
+    stamp: firstStamp + i,
+    metadata,
+    text,
+  }));
 }
 
 test('what is encoded is what the long way makes of the same body', async () => {
@@ -212,7 +274,9 @@ test('what is encoded is what the long way makes of the same body', async () => 
 }, 120_000);
 
 test('bytes that are no UTF-8 are refused as by the long way, wherever they stand', async () => {
-  const whole = Buffer.from(`${PADDING}{"items":[{"external_id":"ab","vector":[1.5,2.25],"metadata":{"key":"value"}}],"on_error":"skip"}`);
+  const whole = Buffer.from(
+    `${PADDING}{"items":[{"external_id":"ab","vector":[1.5,2.25],"metadata":{"key":"value"}}],"on_error":"skip"}`,
+  );
   for (let at = PADDING.length; at < whole.length; at++) {
     for (const byte of [0xff, 0xc2, 0x80, 0x00]) {
       const bytes = Buffer.from(whole);

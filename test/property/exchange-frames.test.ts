@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { exchangeFrames } from '../../node/replication/links/exchange-frames';
 import { type AckFrame, type AppendFrame, exchangeCodec } from '../../node/replication/links/replication-definition';
 
-/** The messages of a replication stream over frames mean what protobuf makes of them, and any bytes give a message or an error. */
+/**
+ * The messages of a replication stream over frames mean what protobuf makes of them, and any bytes give a message or an
+ * error.
+ */
 
 const anyNumber = fc.maxSafeNat();
 /** Mostly none. */
@@ -19,7 +22,10 @@ const anyMember = fc.record({
   epoch: anyNumber,
   prev: anyPosition,
   commit: anyNumber,
-  recorded: fc.array(fc.record({ replica: fc.record({ node: fc.string(), store: fc.string() }), epoch: anyNumber, match: anyNumber }), { maxLength: 2 }),
+  recorded: fc.array(
+    fc.record({ replica: fc.record({ node: fc.string(), store: fc.string() }), epoch: anyNumber, match: anyNumber }),
+    { maxLength: 2 },
+  ),
   unshippedFrom: anyNumber,
 });
 const anyBeat = fc.record({
@@ -84,7 +90,9 @@ const { requestSerialize, requestDeserialize, responseSerialize, responseDeseria
 test('appends and beats arrive as over protobuf, whatever shares their frame', () => {
   fc.assert(
     fc.property(anyAppendFrame, (frame) => {
-      expect(plain(requestDeserialize(requestSerialize(frame)))).toEqual(plain(exchangeCodec.requestDeserialize(exchangeCodec.requestSerialize(frame))));
+      expect(plain(requestDeserialize(requestSerialize(frame)))).toEqual(
+        plain(exchangeCodec.requestDeserialize(exchangeCodec.requestSerialize(frame))),
+      );
     }),
     { numRuns: 500 },
   );
@@ -93,7 +101,9 @@ test('appends and beats arrive as over protobuf, whatever shares their frame', (
 test('answers arrive as over protobuf', () => {
   fc.assert(
     fc.property(anyAckFrame, (frame) => {
-      expect(plain(responseDeserialize(responseSerialize(frame)))).toEqual(plain(exchangeCodec.responseDeserialize(exchangeCodec.responseSerialize(frame))));
+      expect(plain(responseDeserialize(responseSerialize(frame)))).toEqual(
+        plain(exchangeCodec.responseDeserialize(exchangeCodec.responseSerialize(frame))),
+      );
     }),
     { numRuns: 500 },
   );
@@ -103,18 +113,35 @@ test('a beat that changes no set takes few bytes, and so does its answer', () =>
   const session = 'f'.repeat(40);
   const beat = { lane: 1, session, generation: 7, base: 7, sentAt: 1.5, sharesSince: 0, joined: [], left: [] };
   expect(requestSerialize({ node: '', pieces: [], appends: [], beats: [beat] })).toHaveLength(75);
-  expect(responseSerialize({ acks: [], beats: [{ session, generation: 7, sentAt: 1.5, excepted: [], isUnknown: false }] })).toHaveLength(58);
+  expect(
+    responseSerialize({ acks: [], beats: [{ session, generation: 7, sentAt: 1.5, excepted: [], isUnknown: false }] }),
+  ).toHaveLength(58);
 });
 
 test.each([
   [
     'appends',
-    requestSerialize({ node: '', pieces: [], appends: [], beats: [{ lane: 1, session: 'abc', generation: 7, base: 7, sentAt: 1.5, sharesSince: 0, joined: [], left: [] }] }),
+    requestSerialize({
+      node: '',
+      pieces: [],
+      appends: [],
+      beats: [{ lane: 1, session: 'abc', generation: 7, base: 7, sentAt: 1.5, sharesSince: 0, joined: [], left: [] }],
+    }),
     requestDeserialize,
   ],
-  ['answers', responseSerialize({ acks: [], beats: [{ session: 'abc', generation: 7, sentAt: 1.5, excepted: [], isUnknown: false }] }), responseDeserialize],
-] as [string, Buffer, (bytes: Buffer) => unknown][])('a message of %s that is cut anywhere, or has a form that is not known, is an error', (_what, bytes, read) => {
-  for (let length = 2; length < bytes.length; length++) expect(() => read(bytes.subarray(0, length))).toThrow();
-  expect(() => read(Buffer.alloc(0))).toThrow('form');
-  expect(() => read(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toThrow('form 2');
-});
+  [
+    'answers',
+    responseSerialize({
+      acks: [],
+      beats: [{ session: 'abc', generation: 7, sentAt: 1.5, excepted: [], isUnknown: false }],
+    }),
+    responseDeserialize,
+  ],
+] as [string, Buffer, (bytes: Buffer) => unknown][])(
+  'a message of %s that is cut anywhere, or has a form that is not known, is an error',
+  (_what, bytes, read) => {
+    for (let length = 2; length < bytes.length; length++) expect(() => read(bytes.subarray(0, length))).toThrow();
+    expect(() => read(Buffer.alloc(0))).toThrow('form');
+    expect(() => read(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toThrow('form 2');
+  },
+);

@@ -6,17 +6,41 @@ import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 import type { JsonObject } from '../../shared/contract/filter/filter';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 
-/** The filter index against the plain predicate, over random metadata and filters with puts, removes and reloads between. */
+/**
+ * The filter index against the plain predicate, over random metadata and filters with puts, removes and reloads
+ * between.
+ */
 
-/** Few keys and values, so that filters often match; the odd ones are those that plain objects and numbers trip over. */
+/**
+ * Few keys and values, so that filters often match; the odd ones are those that plain objects and numbers trip over.
+ */
 const key = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('a', 'b', 'c') },
   { weight: 3, arbitrary: fc.constantFrom('a.b', 'b.c', 'a.b.c', '', '.', 'a.', '.b') },
-  { weight: 2, arbitrary: fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', 'ключ', '\ud800', '\udfff') },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', 'ключ', '\ud800', '\udfff'),
+  },
 );
 const scalar = fc.constantFrom<unknown>(
   ...[0, -0, 1, 2, 2.5, -1, 1e308, -1e308, 5e-324, 2 ** 53, 2 ** 53 + 2, 1e-7],
-  ...['', '0', '1', 'a', 'b', 'ab', 'é', '😀', '\ud800', '\ufffd', 'null', 'true', 'x'.repeat(128), 'x'.repeat(129), `${'x'.repeat(128)}y`],
+  ...[
+    '',
+    '0',
+    '1',
+    'a',
+    'b',
+    'ab',
+    'é',
+    '😀',
+    '\ud800',
+    '\ufffd',
+    'null',
+    'true',
+    'x'.repeat(128),
+    'x'.repeat(129),
+    `${'x'.repeat(128)}y`,
+  ],
   ...[true, false, null],
 );
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
@@ -42,7 +66,9 @@ function ownMembers<T>(entries: [string, T][]): Record<string, T> {
 }
 
 const metadata = members(value, 5).map((json) => json as JsonObject);
-const bound = fc.oneof(scalar, fc.constantFrom('x'.repeat(127), 'x'.repeat(128), -Infinity)).filter((b) => (typeof b === 'number' && Number.isFinite(b)) || (typeof b === 'string' && b.length <= 128));
+const bound = fc
+  .oneof(scalar, fc.constantFrom('x'.repeat(127), 'x'.repeat(128), -Infinity))
+  .filter((b) => (typeof b === 'number' && Number.isFinite(b)) || (typeof b === 'string' && b.length <= 128));
 const operation = fc.oneof(
   fc.tuple(fc.constantFrom('$eq', '$ne'), value),
   fc.tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), bound),
@@ -52,7 +78,12 @@ const operation = fc.oneof(
 const condition = fc.oneof(
   { weight: 2, arbitrary: value },
   { weight: 3, arbitrary: scalar },
-  { weight: 4, arbitrary: fc.array(operation, { minLength: 1, maxLength: 2 }).map((entries) => ownMembers<unknown>(entries as [string, unknown][])) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .array(operation, { minLength: 1, maxLength: 2 })
+      .map((entries) => ownMembers<unknown>(entries as [string, unknown][])),
+  },
 );
 const path = fc.oneof(
   { weight: 5, arbitrary: key },
@@ -62,7 +93,12 @@ const path = fc.oneof(
 const { filter } = fc.letrec<{ filter: unknown }>((tie) => ({
   filter: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
-    { weight: 5, arbitrary: fc.array(fc.tuple(path, condition), { minLength: 1, maxLength: 2 }).map((entries) => ownMembers<unknown>(entries)) },
+    {
+      weight: 5,
+      arbitrary: fc
+        .array(fc.tuple(path, condition), { minLength: 1, maxLength: 2 })
+        .map((entries) => ownMembers<unknown>(entries)),
+    },
     { weight: 2, arbitrary: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map((parts) => ({ $and: parts })) },
     { weight: 2, arbitrary: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map((parts) => ({ $or: parts })) },
     { weight: 1, arbitrary: tie('filter').map((part) => ({ $not: part })) },
@@ -74,7 +110,13 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('remove' as const), slot: fc.nat({ max: 40 }) }) },
   { weight: 10, arbitrary: fc.record({ type: fc.constant('resolve' as const), filter }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('reload' as const) }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('repair' as const), slots: fc.array(fc.nat({ max: 40 }), { maxLength: 5 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('repair' as const),
+      slots: fc.array(fc.nat({ max: 40 }), { maxLength: 5 }),
+    }),
+  },
 );
 
 function slotsThatMatch(model: Map<number, JsonObject>, json: unknown): number[] {
@@ -127,29 +169,36 @@ describe('filter index', () => {
 
   test('a save taken while slots change is whole for the others, and repaired for those', () => {
     fc.assert(
-      fc.property(fc.array(metadata, { minLength: 20, maxLength: 60, size: 'max' }), fc.array(metadata, { minLength: 10, maxLength: 10 }), filter, (items, later, json) => {
-        const parsed = parseFilter(json);
-        fc.pre(parsed !== null);
-        const model = new Map(items.map((item, slot) => [slot, item]));
-        const options = { metadataOf: (slot: number): JsonObject => model.get(slot) as JsonObject };
-        const index = new MemoryFilterIndex(options);
-        for (const [slot, item] of model) index.put(slot, item);
-        const chunks: Buffer[] = [];
-        let changed = 0;
-        for (const chunk of index.save()) {
-          chunks.push(Buffer.from(chunk));
-          if (changed === later.length) continue;
-          index.remove(changed, model.get(changed) as JsonObject);
-          model.set(changed, later[changed]);
-          index.put(changed, later[changed]);
-          changed++;
-        }
-        const loaded = MemoryFilterIndex.load(Buffer.concat(chunks), options);
-        const touched = ChunkedSlotSet.fromArray(Array.from({ length: changed }, (_, slot) => slot));
-        loaded.removeEverywhere(touched);
-        touched.forEach((slot) => loaded.put(slot, model.get(slot) as JsonObject));
-        expect(Array.from(loaded.resolve(parsed as NonNullable<typeof parsed>).toArray())).toEqual(slotsThatMatch(model, json));
-      }),
+      fc.property(
+        fc.array(metadata, { minLength: 20, maxLength: 60, size: 'max' }),
+        fc.array(metadata, { minLength: 10, maxLength: 10 }),
+        filter,
+        (items, later, json) => {
+          const parsed = parseFilter(json);
+          fc.pre(parsed !== null);
+          const model = new Map(items.map((item, slot) => [slot, item]));
+          const options = { metadataOf: (slot: number): JsonObject => model.get(slot) as JsonObject };
+          const index = new MemoryFilterIndex(options);
+          for (const [slot, item] of model) index.put(slot, item);
+          const chunks: Buffer[] = [];
+          let changed = 0;
+          for (const chunk of index.save()) {
+            chunks.push(Buffer.from(chunk));
+            if (changed === later.length) continue;
+            index.remove(changed, model.get(changed) as JsonObject);
+            model.set(changed, later[changed]);
+            index.put(changed, later[changed]);
+            changed++;
+          }
+          const loaded = MemoryFilterIndex.load(Buffer.concat(chunks), options);
+          const touched = ChunkedSlotSet.fromArray(Array.from({ length: changed }, (_, slot) => slot));
+          loaded.removeEverywhere(touched);
+          touched.forEach((slot) => loaded.put(slot, model.get(slot) as JsonObject));
+          expect(Array.from(loaded.resolve(parsed as NonNullable<typeof parsed>).toArray())).toEqual(
+            slotsThatMatch(model, json),
+          );
+        },
+      ),
       { numRuns: 100 },
     );
   });

@@ -5,14 +5,56 @@ import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
 import { filterFromText, filterToText } from '../../shared/contract/filter/filter-text';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 
-/** Whatever a client sends as a filter: a tree that can be evaluated, or a refusal; never another error, never a side effect. */
+/**
+ * Whatever a client sends as a filter: a tree that can be evaluated, or a refusal; never another error, never a side
+ * effect.
+ */
 
-const OPERATORS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$and', '$or', '$not', '$', '$foo', '$__proto__'];
-const NAMES = ['a', 'a.b', '', '.', '__proto__', 'constructor', 'prototype', 'toString', '__proto__.polluted', 'constructor.prototype.polluted'];
+const OPERATORS = [
+  '$eq',
+  '$ne',
+  '$gt',
+  '$gte',
+  '$lt',
+  '$lte',
+  '$in',
+  '$nin',
+  '$exists',
+  '$and',
+  '$or',
+  '$not',
+  '$',
+  '$foo',
+  '$__proto__',
+];
+const NAMES = [
+  'a',
+  'a.b',
+  '',
+  '.',
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  '__proto__.polluted',
+  'constructor.prototype.polluted',
+];
 const text = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'medium', withCrossShrink: true },
-    fc.constantFrom('1', '-0', '1e400', '-1e400', '"x"', 'null', 'true', '[]', '{}', '"\\ud800"', '123456789012345678901234567890'),
+    fc.constantFrom(
+      '1',
+      '-0',
+      '1e400',
+      '-1e400',
+      '"x"',
+      'null',
+      'true',
+      '[]',
+      '{}',
+      '"\\ud800"',
+      '123456789012345678901234567890',
+    ),
     fc.array(tie('value'), { maxLength: 3 }).map((parts) => `[${parts.join(',')}]`),
     tie('object'),
   ),
@@ -20,7 +62,12 @@ const text = fc.letrec<{ value: string; object: string }>((tie) => ({
     .array(fc.tuple(fc.oneof(fc.constantFrom(...OPERATORS), fc.constantFrom(...NAMES)), tie('value')), { maxLength: 3 })
     .map((members) => `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`),
 }));
-const metadata = fc.constantFrom('{}', '{"a":1}', '{"a":{"b":"x"},"":null}', '{"__proto__":{"polluted":1},"constructor":[1]}');
+const metadata = fc.constantFrom(
+  '{}',
+  '{"a":1}',
+  '{"a":{"b":"x"},"":null}',
+  '{"__proto__":{"polluted":1},"constructor":[1]}',
+);
 
 test('a filter parses or is refused, and changes no prototype', () => {
   const before = prototypes();
@@ -49,7 +96,15 @@ test('a filter parses or is refused, and changes no prototype', () => {
 });
 
 test('values that are no JSON are refused too', () => {
-  const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true, withTypedArray: true });
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withNullPrototype: true,
+    withSparseArray: true,
+    withTypedArray: true,
+  });
   fc.assert(
     fc.property(anything, (json) => {
       try {
@@ -63,5 +118,7 @@ test('values that are no JSON are refused too', () => {
 });
 
 function prototypes(): PropertyKey[][] {
-  return [Object.prototype, Array.prototype, Function.prototype, String.prototype, Number.prototype].map((prototype) => Reflect.ownKeys(prototype));
+  return [Object.prototype, Array.prototype, Function.prototype, String.prototype, Number.prototype].map((prototype) =>
+    Reflect.ownKeys(prototype),
+  );
 }

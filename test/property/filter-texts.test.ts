@@ -7,7 +7,34 @@ import { runSeed, seededRandom } from '../support/values/random';
 /** Conditions on texts of many scripts: the index against the plain predicate. */
 
 /** Few, so that patterns are often found: with two cases, of one byte, of two, and of two code units. */
-const LETTERS = [...'aAbBsS', 'é', 'É', 'ß', 'ẞ', 'ſ', 'K', 'k', 'µ', 'Σ', 'σ', 'ς', 'ı', 'İ', 'i', 'ж', 'Ж', 'ǅ', '中', '😀', '\u{10400}', '\u{10428}', ' ', '*', '?', '\\'];
+const LETTERS = [
+  ...'aAbBsS',
+  'é',
+  'É',
+  'ß',
+  'ẞ',
+  'ſ',
+  'K',
+  'k',
+  'µ',
+  'Σ',
+  'σ',
+  'ς',
+  'ı',
+  'İ',
+  'i',
+  'ж',
+  'Ж',
+  'ǅ',
+  '中',
+  '😀',
+  '\u{10400}',
+  '\u{10428}',
+  ' ',
+  '*',
+  '?',
+  '\\',
+];
 const ITEMS = 6_000;
 
 class Texts {

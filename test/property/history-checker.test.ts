@@ -19,7 +19,12 @@ function rulesBroken(lie: Lie | null, seedOfRun: number, outcomes: 'exact' | 're
 test('finds nothing in histories of a service that keeps its promises', () => {
   for (let i = 0; i < HONEST_SEEDS; i += 1) {
     const { operations } = simulateHistory({ seed: seed + i, lie: null });
-    expect({ seed: seed + i, violations: checkHistory(operations, { metric: 'cosine', outcomes: i % 2 === 0 ? 'exact' : 'retried' }).map(({ sentence }) => sentence) }).toEqual({
+    expect({
+      seed: seed + i,
+      violations: checkHistory(operations, { metric: 'cosine', outcomes: i % 2 === 0 ? 'exact' : 'retried' }).map(
+        ({ sentence }) => sentence,
+      ),
+    }).toEqual({
       seed: seed + i,
       violations: [],
     });
@@ -70,7 +75,9 @@ const CAUGHT_BY: Record<Lie, RegExp> = {
 };
 
 test.each(LIES)('catches a service where %s', (lie) => {
-  const caught = Array.from({ length: LYING_SEEDS }, (_, i) => rulesBroken(lie, seed + i, 'exact')).filter((rules) => rules.some((rule) => CAUGHT_BY[lie].test(rule)));
+  const caught = Array.from({ length: LYING_SEEDS }, (_, i) => rulesBroken(lie, seed + i, 'exact')).filter((rules) =>
+    rules.some((rule) => CAUGHT_BY[lie].test(rule)),
+  );
   // A lie that is told seldom, or among unanswered writes only, may now and then not show.
   expect(caught.length).toBeGreaterThanOrEqual(LYING_SEEDS / 4);
 });
@@ -80,7 +87,12 @@ function shardsAfter(...steps: [OperationStart['kind'], number | null, Operation
   let now = 0;
   const history = new History({ nowNanos: () => (now += 1) });
   for (const [kind, asked, outcome, shown] of steps) {
-    const end = history.begin({ client: 'c', kind, args: asked === null ? {} : { shards: asked }, coordinator: 'http://one:1' });
+    const end = history.begin({
+      client: 'c',
+      kind,
+      args: asked === null ? {} : { shards: asked },
+      coordinator: 'http://one:1',
+    });
     end({ outcome, result: shown === undefined ? {} : { shards: shown } });
   }
   return checkShards(history.operations, 3).map(({ rule }) => rule);

@@ -13,7 +13,13 @@ const REFUSALS = [400, 401, 403, 404, 409, 422];
 
 /** Bodies that work, one per endpoint that takes one: what the fuzz starts from. */
 const BODIES: Record<string, object> = {
-  upsert: { external_id: 'x', vector: [1, 2, 3], text: 'a text', metadata: { a: [1, { b: null }] }, include_timing: true },
+  upsert: {
+    external_id: 'x',
+    vector: [1, 2, 3],
+    text: 'a text',
+    metadata: { a: [1, { b: null }] },
+    include_timing: true,
+  },
   bulk_upsert: {
     items: [
       { external_id: 'x', vector: [1, 2, 3], metadata: {} },
@@ -21,7 +27,14 @@ const BODIES: Record<string, object> = {
     ],
     include_timing: false,
   },
-  search: { vector: [1, 2, 3], k: 3, offset: 1, filters: { a: { $gt: 1 }, $or: [{ b: 1 }, { c: { $in: [1, 'x'] } }] }, ef: 5, exact: false },
+  search: {
+    vector: [1, 2, 3],
+    k: 3,
+    offset: 1,
+    filters: { a: { $gt: 1 }, $or: [{ b: 1 }, { c: { $in: [1, 'x'] } }] },
+    ef: 5,
+    exact: false,
+  },
   bulk_search: {
     queries: [
       { vector: [1, 2, 3], k: 2 },
@@ -74,7 +87,12 @@ type Path = (string | number)[];
 
 function pathsIn(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([key, inner]) => pathsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]))];
+  return [
+    path,
+    ...Object.entries(value).flatMap(([key, inner]) =>
+      pathsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+    ),
+  ];
 }
 
 function replaced(value: unknown, path: Path, replacement: unknown): unknown {
@@ -90,11 +108,17 @@ const mutated = fc.constantFrom(...Object.keys(BODIES)).chain((endpoint) => {
   const mutation = fc.tuple(fc.constantFrom(...paths), hostile);
   return fc.array(mutation, { minLength: 1, maxLength: 2 }).map((mutations) => ({
     endpoint,
-    body: mutations.reduce<unknown>((body, [path, value]) => (pathsIn(body).some((known) => known.join() === path.join()) ? replaced(body, path, value) : body), BODIES[endpoint]),
+    body: mutations.reduce<unknown>(
+      (body, [path, value]) =>
+        pathsIn(body).some((known) => known.join() === path.join()) ? replaced(body, path, value) : body,
+      BODIES[endpoint],
+    ),
   }));
 });
 
-/** Arbitrary requests against a service that `startTarget` starts: none ends in a 500, and a refused one stores nothing. */
+/**
+ * Arbitrary requests against a service that `startTarget` starts: none ends in a 500, and a refused one stores nothing.
+ */
 export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = RUNS): void {
   const seed = runSeed(`http-fuzz of ${name}`);
   const options = { seed, numRuns: Number(process.env.HTTP_FUZZ_RUNS ?? runs) };
@@ -127,14 +151,21 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
         expect(rest).toEqual({ status: 'success', data: expect.anything(), error: null });
         for (const warning of warnings) expect(typeof warning).toBe('string');
       } else {
-        expect(json).toMatchObject({ status: 'error', data: null, error: { code: expect.any(Number), message: expect.any(String) } });
+        expect(json).toMatchObject({
+          status: 'error',
+          data: null,
+          error: { code: expect.any(Number), message: expect.any(String) },
+        });
         expect(REFUSALS).toContain(json?.error?.code);
         expect(json?.error?.message).not.toMatch(/\bat .*\.(ts|js):\d|node_modules/);
       }
       expect(({} as any).polluted).toBeUndefined();
     }
 
-    /** What was stored after the last request that changed nothing, so that it is not asked for again; null after others. */
+    /**
+     * What was stored after the last request that changed nothing, so that it is not asked for again; null after
+     * others.
+     */
     let unchanged: string | null = null;
     beforeEach(() => (unchanged = null));
 
@@ -153,7 +184,12 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       'bodies with anything anywhere',
       () =>
         fc.assert(
-          fc.asyncProperty(mutated, ({ endpoint, body }) => expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, JSON.stringify(body)), WRITES.has(endpoint))),
+          fc.asyncProperty(mutated, ({ endpoint, body }) =>
+            expectSoundAndHarmless(
+              () => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, JSON.stringify(body)),
+              WRITES.has(endpoint),
+            ),
+          ),
           options,
         ),
       300_000,
@@ -163,12 +199,23 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       'bodies of any bytes',
       () =>
         fc.assert(
-          fc.asyncProperty(fc.constantFrom(...Object.keys(BODIES)), fc.uint8Array({ maxLength: 60 }), fc.boolean(), fc.nat(), (endpoint, bytes, inside, at) => {
-            const whole = Buffer.from(JSON.stringify(BODIES[endpoint]));
-            const place = at % whole.length;
-            const body = inside ? Buffer.concat([whole.subarray(0, place), bytes, whole.subarray(place)]) : Buffer.from(bytes);
-            return expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, body), WRITES.has(endpoint));
-          }),
+          fc.asyncProperty(
+            fc.constantFrom(...Object.keys(BODIES)),
+            fc.uint8Array({ maxLength: 60 }),
+            fc.boolean(),
+            fc.nat(),
+            (endpoint, bytes, inside, at) => {
+              const whole = Buffer.from(JSON.stringify(BODIES[endpoint]));
+              const place = at % whole.length;
+              const body = inside
+                ? Buffer.concat([whole.subarray(0, place), bytes, whole.subarray(place)])
+                : Buffer.from(bytes);
+              return expectSoundAndHarmless(
+                () => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, body),
+                WRITES.has(endpoint),
+              );
+            },
+          ),
           options,
         ),
       300_000,
@@ -178,21 +225,29 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       'numbers of any kind in a vector',
       () =>
         fc.assert(
-          fc.asyncProperty(fc.stringMatching(/^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?$|^[0-9eE.+-]{1,8}$|^(NaN|-?Infinity|0x1f|null|true)$/), async (number) => {
-            const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, `{"external_id":"number","vector":[1,${number},3]}`);
-            expectSound(answer);
-            let value: unknown;
-            try {
-              value = JSON.parse(number);
-            } catch {
-              value = null;
-            }
-            const isGood = typeof value === 'number' && Number.isFinite(Math.fround(value));
-            expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-            if (!isGood) return;
-            const { vector } = dataOf(await api.get(`/v1/collections/${COLLECTION}/vectors/number`));
-            expect(Math.fround(vector[1])).toBe(Math.fround(value as number));
-          }),
+          fc.asyncProperty(
+            fc.stringMatching(
+              /^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?$|^[0-9eE.+-]{1,8}$|^(NaN|-?Infinity|0x1f|null|true)$/,
+            ),
+            async (number) => {
+              const answer = await api.post(
+                `/v1/collections/${COLLECTION}/upsert`,
+                `{"external_id":"number","vector":[1,${number},3]}`,
+              );
+              expectSound(answer);
+              let value: unknown;
+              try {
+                value = JSON.parse(number);
+              } catch {
+                value = null;
+              }
+              const isGood = typeof value === 'number' && Number.isFinite(Math.fround(value));
+              expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+              if (!isGood) return;
+              const { vector } = dataOf(await api.get(`/v1/collections/${COLLECTION}/vectors/number`));
+              expect(Math.fround(vector[1])).toBe(Math.fround(value as number));
+            },
+          ),
           options,
         ),
       300_000,
@@ -203,7 +258,10 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       () =>
         fc.assert(
           fc.asyncProperty(wellFormedText(40), async (id) => {
-            const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, { external_id: id, vector: [1, 2, 3] });
+            const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, {
+              external_id: id,
+              vector: [1, 2, 3],
+            });
             expectSound(answer);
             const isGood = id.length > 0 && !/[\p{Cc}\p{Surrogate}]/u.test(id);
             expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
@@ -223,27 +281,58 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       'names of any characters make a collection, or nothing',
       () =>
         fc.assert(
-          fc.asyncProperty(fc.oneof(wellFormedText(12), fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)), async (collection) => {
-            const before = await stored();
-            const answer = await api.post('/v1/collections', { name: collection, dim: DIM });
-            expectSound(answer);
-            const isGood = /^[A-Za-z0-9_-]{1,255}$/.test(collection) && collection !== COLLECTION;
-            expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-            if (isGood) dataOf(await api.delete(`/v1/collections/${collection}`));
-            expect(await stored()).toBe(before);
-          }),
+          fc.asyncProperty(
+            fc.oneof(wellFormedText(12), fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)),
+            async (collection) => {
+              const before = await stored();
+              const answer = await api.post('/v1/collections', { name: collection, dim: DIM });
+              expectSound(answer);
+              const isGood = /^[A-Za-z0-9_-]{1,255}$/.test(collection) && collection !== COLLECTION;
+              expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+              if (isGood) dataOf(await api.delete(`/v1/collections/${collection}`));
+              expect(await stored()).toBe(before);
+            },
+          ),
           options,
         ),
       300_000,
     );
 
     test('filters of any shape', () => {
-      const operator = fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$and', '$or', '$not', '$where', '$', 'a', 'a.b', '__proto__', '');
+      const operator = fc.constantFrom(
+        '$eq',
+        '$ne',
+        '$gt',
+        '$gte',
+        '$lt',
+        '$lte',
+        '$in',
+        '$nin',
+        '$exists',
+        '$and',
+        '$or',
+        '$not',
+        '$where',
+        '$',
+        'a',
+        'a.b',
+        '__proto__',
+        '',
+      );
       const { filter } = fc.letrec((tie) => ({
-        filter: fc.dictionary(operator, fc.oneof({ depthSize: 'small' }, hostile, tie('filter'), fc.array(tie('filter'), { maxLength: 3 })), { maxKeys: 3, noNullPrototype: true }),
+        filter: fc.dictionary(
+          operator,
+          fc.oneof({ depthSize: 'small' }, hostile, tie('filter'), fc.array(tie('filter'), { maxLength: 3 })),
+          { maxKeys: 3, noNullPrototype: true },
+        ),
       }));
       return fc.assert(
-        fc.asyncProperty(filter, (filters) => expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/search`, { vector: [1, 2, 3], filters }), false)),
+        fc.asyncProperty(filter, (filters) =>
+          expectSoundAndHarmless(
+            () => api.post(`/v1/collections/${COLLECTION}/search`, { vector: [1, 2, 3], filters }),
+            false,
+          ),
+        ),
         options,
       );
     }, 300_000);
@@ -276,8 +365,15 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
         wellFormedText(6).map((text) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, ''))),
       );
       return fc.assert(
-        fc.asyncProperty(fc.constantFrom('GET', 'POST', 'PATCH', 'PUT', 'OPTIONS', 'SEARCH'), fc.array(segment, { maxLength: 6 }), fc.boolean(), (method, segments, isGuarded) =>
-          expectSoundAndHarmless(() => api.call({ method, path: `/${isGuarded ? 'v1/' : ''}${segments.join('/')}` }), false),
+        fc.asyncProperty(
+          fc.constantFrom('GET', 'POST', 'PATCH', 'PUT', 'OPTIONS', 'SEARCH'),
+          fc.array(segment, { maxLength: 6 }),
+          fc.boolean(),
+          (method, segments, isGuarded) =>
+            expectSoundAndHarmless(
+              () => api.call({ method, path: `/${isGuarded ? 'v1/' : ''}${segments.join('/')}` }),
+              false,
+            ),
         ),
         options,
       );
@@ -287,11 +383,15 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       'headers of any kind',
       () =>
         fc.assert(
-          fc.asyncProperty(fc.stringMatching(/^[\x21-\x7e]{0,80}$/), fc.stringMatching(/^[\x21-\x7e]{0,80}$/), async (key, id) => {
-            const answer = await api.get('/v1/collections', { key, headers: { 'x-request-id': id } });
-            expectSound(answer);
-            expect(answer.json?.error?.code).toBe(401);
-          }),
+          fc.asyncProperty(
+            fc.stringMatching(/^[\x21-\x7e]{0,80}$/),
+            fc.stringMatching(/^[\x21-\x7e]{0,80}$/),
+            async (key, id) => {
+              const answer = await api.get('/v1/collections', { key, headers: { 'x-request-id': id } });
+              expectSound(answer);
+              expect(answer.json?.error?.code).toBe(401);
+            },
+          ),
           options,
         ),
       300_000,

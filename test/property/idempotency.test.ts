@@ -18,9 +18,10 @@ import { runSeed, seededRandom } from '../support/values/random';
 import { openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
 
 /**
- * Writes that are done once, over real shards: calls fail before they are done, or are done and lose their answers, also long
- * after the caller has given them up. Each request is repeated through two coordinators until it is answered, and again when
- * others came in between. What is stored must be what a Map has in which each was done once, and the same answer comes every time.
+ * Writes that are done once, over real shards: calls fail before they are done, or are done and lose their answers,
+ * also long after the caller has given them up. Each request is repeated through two coordinators until it is answered,
+ * and again when others came in between. What is stored must be what a Map has in which each was done once, and the
+ * same answer comes every time.
  */
 
 const COLLECTION = 'c';
@@ -47,7 +48,11 @@ function faulty(client: ShardClient, random: Random, late: Promise<unknown>[]): 
       if (draw < 0.12) throw new QuiverError('unavailable', 'a call that failed');
       if (draw < 0.24) {
         const pauseMs = random() * 30;
-        late.push(new Promise((wake) => setTimeout(wake, pauseMs)).then(() => client.write(id, operations, call)).catch(() => undefined));
+        late.push(
+          new Promise((wake) => setTimeout(wake, pauseMs))
+            .then(() => client.write(id, operations, call))
+            .catch(() => undefined),
+        );
         throw new QuiverError('commit_unknown', 'a call that is done later');
       }
       const result = await client.write(id, operations, call);
@@ -96,7 +101,8 @@ class Clients {
     const answer = await this.until(attempt, once);
     await Promise.all(this.late.splice(0));
     await this.learn();
-    if (!answer.startsWith('["')) expect({ answer, isRight: isRight(JSON.parse(answer), earlier) }).toEqual({ answer, isRight: true });
+    if (!answer.startsWith('["'))
+      expect({ answer, isRight: isRight(JSON.parse(answer), earlier) }).toEqual({ answer, isRight: true });
     this.done.push({ attempt, once, answer });
     const again = this.pick(this.done);
     const before = this.snapshot();
@@ -104,7 +110,9 @@ class Clients {
     await Promise.all(this.late.splice(0));
     await this.learn();
     expect(this.snapshot()).toEqual(before);
-    await expect(again.attempt(this.pick(this.coordinators), { ...again.once, digest: 'e'.repeat(32), repeated: () => undefined })).rejects.toMatchObject({
+    await expect(
+      again.attempt(this.pick(this.coordinators), { ...again.once, digest: 'e'.repeat(32), repeated: () => undefined }),
+    ).rejects.toMatchObject({
       kind: expect.stringMatching(/key_reused|unavailable|commit_unknown/),
     });
   }
@@ -114,7 +122,9 @@ class Clients {
     for (;;) {
       const services = this.random() < 0.2 ? this.coordinators : [this.pick(this.coordinators)];
       this.attempts += services.length;
-      const answers = await Promise.all(services.map((service) => answerOf(attempt(service, { ...once, repeated: () => undefined }))));
+      const answers = await Promise.all(
+        services.map((service) => answerOf(attempt(service, { ...once, repeated: () => undefined }))),
+      );
       const known = answers.filter((answer) => answer !== null);
       expect(new Set(known).size).toBeLessThanOrEqual(1);
       if (known.length > 0) return known[0];
@@ -122,7 +132,10 @@ class Clients {
   }
 
   /** A request, and whether its answer fits what was there before and what is there now. */
-  private request(): { attempt: Attempt; isRight: (answer: any, earlier: ReadonlyMap<string, { n: number; version: number }>) => boolean } {
+  private request(): {
+    attempt: Attempt;
+    isRight: (answer: any, earlier: ReadonlyMap<string, { n: number; version: number }>) => boolean;
+  } {
     const draw = this.random();
     const n = Math.floor(this.random() * 3);
     if (draw < 0.35) {
@@ -131,24 +144,45 @@ class Clients {
     }
     if (draw < 0.5) {
       const ids = [...new Set(this.ids(3))];
-      const items = ids.map((id) => ({ ...item(id, [n, 2], { metadata: { n } }), expected: this.random() < 0.7 ? (this.model.get(id)?.version ?? NO_VERSION) : 5 }));
+      const items = ids.map((id) => ({
+        ...item(id, [n, 2], { metadata: { n } }),
+        expected: this.random() < 0.7 ? (this.model.get(id)?.version ?? NO_VERSION) : 5,
+      }));
       return { attempt: this.upsert(items), isRight: (answer) => this.isStored(items, answer) };
     }
     if (draw < 0.62) {
       const ids = [...new Set(this.ids(3))];
-      return { attempt: ({ vectors }, once) => vectors.delete(COLLECTION, ids, undefined, once), isRight: ({ deleted }, earlier) => String(deleted) === String(ids.filter((id) => earlier.has(id))) };
+      return {
+        attempt: ({ vectors }, once) => vectors.delete(COLLECTION, ids, undefined, once),
+        isRight: ({ deleted }, earlier) => String(deleted) === String(ids.filter((id) => earlier.has(id))),
+      };
     }
     const filter = parsed({ n });
     if (draw < 0.72) {
       const [externalId] = this.ids(1);
       const attempt: Attempt = ({ vectors }, once) =>
-        vectors.patch(COLLECTION, { externalId, vector: undefined, text: undefined, metadata: { json: `{"n":${n}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 } }, { once });
+        vectors.patch(
+          COLLECTION,
+          {
+            externalId,
+            vector: undefined,
+            text: undefined,
+            metadata: { json: `{"n":${n}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 },
+          },
+          { once },
+        );
       return { attempt, isRight: ({ version }) => this.model.get(externalId)?.version === version };
     }
-    const matching = (items: ReadonlyMap<string, { n: number }>): number => [...items.values()].filter((one) => one.n === n).length;
-    if (draw < 0.8) return { attempt: ({ vectors }, once) => vectors.deleteByFilter(COLLECTION, filter, once), isRight: ({ deletedCount }, earlier) => deletedCount === matching(earlier) };
+    const matching = (items: ReadonlyMap<string, { n: number }>): number =>
+      [...items.values()].filter((one) => one.n === n).length;
+    if (draw < 0.8)
+      return {
+        attempt: ({ vectors }, once) => vectors.deleteByFilter(COLLECTION, filter, once),
+        isRight: ({ deletedCount }, earlier) => deletedCount === matching(earlier),
+      };
     const change = { json: `{"seen":${this.count}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 };
-    const attempt: Attempt = ({ vectors }, once) => vectors.updateByFilter(COLLECTION, filter, { metadata: change }, { once });
+    const attempt: Attempt = ({ vectors }, once) =>
+      vectors.updateByFilter(COLLECTION, filter, { metadata: change }, { once });
     return { attempt, isRight: ({ updatedCount }, earlier) => updatedCount === matching(earlier) };
   }
 
@@ -159,7 +193,9 @@ class Clients {
     };
   }
 
-  /** Whether each id is there in the version that the last item of it got: a write that was done twice has raised it. */
+  /**
+   * Whether each id is there in the version that the last item of it got: a write that was done twice has raised it.
+   */
   private isStored(items: { externalId: string }[], { versions }: { versions: number[] }): boolean {
     const last = new Map(items.map(({ externalId }, i) => [externalId, versions[i]]));
     return [...last].every(([id, version]) => this.model.get(id)?.version === version);
@@ -169,7 +205,9 @@ class Clients {
   async learn(): Promise<void> {
     this.model.clear();
     const { pages } = await this.coordinators[0].vectors.export(COLLECTION, 1000);
-    for await (const page of pages) for (const { externalId, metadata, version } of page) this.model.set(externalId, { n: (JSON.parse(metadata) as { n: number }).n, version: version! });
+    for await (const page of pages)
+      for (const { externalId, metadata, version } of page)
+        this.model.set(externalId, { n: (JSON.parse(metadata) as { n: number }).n, version: version! });
   }
 
   snapshot(): unknown {
@@ -180,12 +218,27 @@ class Clients {
   async reshard(shards: number): Promise<void> {
     const { node, store } = this;
     const drop = async (intent: { uid: string; shards: number }): Promise<void> => {
-      for (let shard = 0; shard < intent.shards; shard += 1) await node.client.drop({ collectionUid: intent.uid, shard });
+      for (let shard = 0; shard < intent.shards; shard += 1)
+        await node.client.drop({ collectionUid: intent.uid, shard });
     };
-    const resharder = new Resharder({ store, shards: node.client, clock: systemClock, log: silentLogger, office: ONLY_DRIVER, retireMs: 0, drop, restores: new StoredRestores(store) });
+    const resharder = new Resharder({
+      store,
+      shards: node.client,
+      clock: systemClock,
+      log: silentLogger,
+      office: ONLY_DRIVER,
+      retireMs: 0,
+      drop,
+      restores: new StoredRestores(store),
+    });
     await resharder.start();
     await this.coordinators[0].collections.reshard(COLLECTION, shards);
-    await eventually('the collection has other shards', async () => (await this.coordinators[0].collections.get(COLLECTION)).shards === shards && (await this.coordinators[0].reshards()).length === 0);
+    await eventually(
+      'the collection has other shards',
+      async () =>
+        (await this.coordinators[0].collections.get(COLLECTION)).shards === shards &&
+        (await this.coordinators[0].reshards()).length === 0,
+    );
     await resharder.close();
   }
 
@@ -218,8 +271,15 @@ describe('writes that are done once', () => {
     { shards: 2, rocks: true },
   ])('%o', async ({ shards, rocks }) => {
     const seed = runSeed(`idempotency ${shards} ${rocks}`);
-    const node = await new ShardNode({ factories: plainFactories, openStore: rocks ? openRocksStore : openMemoryStore }).start();
-    const clients = new Clients(node, await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }), seededRandom(seed));
+    const node = await new ShardNode({
+      factories: plainFactories,
+      openStore: rocks ? openRocksStore : openMemoryStore,
+    }).start();
+    const clients = new Clients(
+      node,
+      await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }),
+      seededRandom(seed),
+    );
     await clients.start(shards);
     for (let i = 0; i < (rocks ? REQUESTS / 3 : REQUESTS); i += 1) {
       await clients.perform();

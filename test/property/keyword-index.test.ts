@@ -23,7 +23,8 @@ function expectSameAnswers(actual: KeywordIndex, expected: KeywordIndex, slotCou
   const terms = query();
   const statistics = actual.statistics(terms);
   expect(statistics).toEqual(expected.statistics(terms));
-  const allowed = random() < 0.5 ? null : ChunkedSlotSet.fromArray(Array.from({ length: below(slotCount) }, () => below(slotCount)));
+  const allowed =
+    random() < 0.5 ? null : ChunkedSlotSet.fromArray(Array.from({ length: below(slotCount) }, () => below(slotCount)));
   const k = 1 + below(random() < 0.2 ? 400 : 20);
   // Names in another order than the slots.
   const nameOf = (slot: number): string => `${(slot * 7919) % 200_003}`;
@@ -39,12 +40,19 @@ function expectSameAnswers(actual: KeywordIndex, expected: KeywordIndex, slotCou
 }
 
 /** `found` is the best k of `all`, but for rounding in the last places. */
-function expectBest(found: { slots: Uint32Array; scores: Float64Array }, all: { slots: Uint32Array; scores: Float64Array }, k: number): void {
+function expectBest(
+  found: { slots: Uint32Array; scores: Float64Array },
+  all: { slots: Uint32Array; scores: Float64Array },
+  k: number,
+): void {
   const truth = new Map([...all.slots].map((slot, i) => [slot, all.scores[i]]));
   expect(found.slots.length).toBe(Math.min(k, all.slots.length));
   expect(new Set(found.slots).size).toBe(found.slots.length);
   found.slots.forEach((slot, i) => {
-    assert.ok(Math.abs(found.scores[i] - (truth.get(slot) ?? NaN)) < 1e-9, `slot ${slot}: ${found.scores[i]}, not ${truth.get(slot)}`);
+    assert.ok(
+      Math.abs(found.scores[i] - (truth.get(slot) ?? NaN)) < 1e-9,
+      `slot ${slot}: ${found.scores[i]}, not ${truth.get(slot)}`,
+    );
     assert.ok(Math.abs(found.scores[i] - all.scores[i]) < 1e-9, `at ${i}: ${found.scores[i]}, not ${all.scores[i]}`);
     assert.ok(i === 0 || found.scores[i] <= found.scores[i - 1], `not in order at ${i}`);
   });
@@ -93,7 +101,10 @@ test('a search in steps finds what is best, whatever changes between its steps',
     const terms = [...new Set(Array.from({ length: round % 2 === 0 ? 3 + below(3) : 120 }, word))];
     const k = 1 + below(30);
     const isAllowed = round % 3 === 0 ? (slot: number): boolean => slot % 5 < 3 : null;
-    const allowed = (): ChunkedSlotSet | null => (isAllowed === null ? null : ChunkedSlotSet.fromArray([...contents.keys()].filter((slot) => contents[slot] !== '' && isAllowed(slot))));
+    const allowed = (): ChunkedSlotSet | null =>
+      isAllowed === null
+        ? null
+        : ChunkedSlotSet.fromArray([...contents.keys()].filter((slot) => contents[slot] !== '' && isAllowed(slot)));
     const statistics = index.statistics(terms);
     const steps = index.searchInSteps(terms, statistics, { k, allowed, nameOf: slotName });
     const put0 = next;
@@ -116,10 +127,20 @@ test('a search in steps finds what is best, whatever changes between its steps',
     const truth = new Map([...whole.slots].map((slot, i) => [slot, whole.scores[i]]));
     const alive = [...slots].filter((slot) => !gone.has(slot));
     for (const [i, slot] of slots.entries()) {
-      if (!gone.has(slot)) assert.ok(Math.abs(scores[i] - (truth.get(slot) ?? NaN)) < 1e-9, `round ${round}, slot ${slot}: ${scores[i]}, not ${truth.get(slot)}`);
+      if (!gone.has(slot))
+        assert.ok(
+          Math.abs(scores[i] - (truth.get(slot) ?? NaN)) < 1e-9,
+          `round ${round}, slot ${slot}: ${scores[i]}, not ${truth.get(slot)}`,
+        );
     }
     // The best of those that there are, if none of those that went took a place.
-    if (alive.length === slots.length) alive.forEach((_, i) => assert.ok(Math.abs(scores[i] - whole.scores[i]) < 1e-9, `round ${round}, at ${i}: ${scores[i]}, not ${whole.scores[i]}`));
+    if (alive.length === slots.length)
+      alive.forEach((_, i) =>
+        assert.ok(
+          Math.abs(scores[i] - whole.scores[i]) < 1e-9,
+          `round ${round}, at ${i}: ${scores[i]}, not ${whole.scores[i]}`,
+        ),
+      );
     assert.equal(slots.length, Math.min(k, whole.slots.length + slots.length - alive.length), `round ${round}`);
   }
   expect(breaks).toBeGreaterThan(20);
@@ -143,13 +164,17 @@ test('scores do not depend on the split into shards or on the order of insertion
     const options = { k: texts.length, allowed: null };
     const merged = shards.flatMap((shard) => pairs(shard.search(terms, statistics, options)));
     // Bit for bit, and whether pruned or not.
-    assert.deepEqual(merged.sort(byScoreThenSlot), pairs(whole.search(terms, statistics, options)).sort(byScoreThenSlot));
+    assert.deepEqual(
+      merged.sort(byScoreThenSlot),
+      pairs(whole.search(terms, statistics, options)).sort(byScoreThenSlot),
+    );
     const few = pairs(whole.search(terms, statistics, { k: 5, allowed: null })).slice(0, 5);
     expect(few.map(([, score]) => score)).toEqual(merged.slice(0, 5).map(([, score]) => score));
   }
 });
 
-const pairs = ({ slots, scores }: { slots: Uint32Array; scores: Float64Array }): [number, number][] => [...slots].map((slot, i) => [slot, scores[i]]);
+const pairs = ({ slots, scores }: { slots: Uint32Array; scores: Float64Array }): [number, number][] =>
+  [...slots].map((slot, i) => [slot, scores[i]]);
 const byScoreThenSlot = (a: [number, number], b: [number, number]): number => b[1] - a[1] || a[0] - b[0];
 
 test('pruning over many blocks and windows of documents finds what scoring everything finds', () => {
@@ -177,7 +202,8 @@ test('pruning over many blocks and windows of documents finds what scoring every
 test('many replacements leave neither dead postings nor wrong figures behind', () => {
   const index = new Bm25KeywordIndex();
   const slotCount = 4000;
-  for (let slot = 0; slot < slotCount; slot++) index.put(slot, `w${slot % 7} unique${slot} ${'long '.repeat(slot % 300)}`);
+  for (let slot = 0; slot < slotCount; slot++)
+    index.put(slot, `w${slot % 7} unique${slot} ${'long '.repeat(slot % 300)}`);
   const before = index.memoryBytes;
   for (let round = 0; round < 8; round++) {
     for (let slot = 0; slot < slotCount; slot++) {
@@ -197,7 +223,10 @@ test('a save during which slots change is repaired by taking those slots out and
   const index = new Bm25KeywordIndex();
   const plain = new PlainKeywordIndex();
   const slotCount = 3000;
-  const texts = Array.from({ length: slotCount }, (_, slot) => `${text()} only${slot} ${'filler'.repeat(18)}${slot} ${'other'.repeat(20)}${slot}`);
+  const texts = Array.from(
+    { length: slotCount },
+    (_, slot) => `${text()} only${slot} ${'filler'.repeat(18)}${slot} ${'other'.repeat(20)}${slot}`,
+  );
   texts.forEach((content, slot) => index.put(slot, content));
   const touched = new Set<number>();
   const chunks: Buffer[] = [];
@@ -227,7 +256,9 @@ test('a damaged save is refused or loads as an index that works', () => {
   for (let slot = 0; slot < 200; slot++) index.put(slot, text());
   const bytes = Buffer.concat([...index.save()]);
   for (let length = 0; length < bytes.length; length += 1 + below(40)) {
-    expect(() => Bm25KeywordIndex.load(bytes.subarray(0, length))).toThrow(expect.objectContaining({ kind: 'storage_failed' }));
+    expect(() => Bm25KeywordIndex.load(bytes.subarray(0, length))).toThrow(
+      expect.objectContaining({ kind: 'storage_failed' }),
+    );
   }
   expect(() => Bm25KeywordIndex.load(Buffer.concat([bytes, Buffer.from([0])]))).toThrow(/damaged/);
   let refused = 0;

@@ -19,14 +19,23 @@ const place = fc.nat({ max: 70 });
 describe('merge and fusion', () => {
   test('merging any split of the hits is sorting them all', () => {
     fc.assert(
-      fc.property(distinctHits, fc.integer({ min: 1, max: 9 }), fc.infiniteStream(fc.nat({ max: 8 })), place, place, (hits, listCount, choices, offset, k) => {
-        const lists: (typeof hits)[] = Array.from({ length: listCount }, () => []);
-        for (const one of hits) lists[choices.next().value % listCount].push(one);
-        // Each list as deep as a shard answers it.
-        const answered = lists.map((list) => list.sort(compareHits).slice(0, offset + k));
-        const expected = [...hits].sort((a, b) => (a.score === b.score ? (a.externalId < b.externalId ? -1 : 1) : b.score > a.score ? 1 : -1)).slice(offset, offset + k);
-        expect(mergeHits(answered, offset, k)).toEqual(expected);
-      }),
+      fc.property(
+        distinctHits,
+        fc.integer({ min: 1, max: 9 }),
+        fc.infiniteStream(fc.nat({ max: 8 })),
+        place,
+        place,
+        (hits, listCount, choices, offset, k) => {
+          const lists: (typeof hits)[] = Array.from({ length: listCount }, () => []);
+          for (const one of hits) lists[choices.next().value % listCount].push(one);
+          // Each list as deep as a shard answers it.
+          const answered = lists.map((list) => list.sort(compareHits).slice(0, offset + k));
+          const expected = [...hits]
+            .sort((a, b) => (a.score === b.score ? (a.externalId < b.externalId ? -1 : 1) : b.score > a.score ? 1 : -1))
+            .slice(offset, offset + k);
+          expect(mergeHits(answered, offset, k)).toEqual(expected);
+        },
+      ),
       parameters,
     );
   });
@@ -37,13 +46,23 @@ describe('merge and fusion', () => {
     fc.assert(
       fc.property(ids, ids, alphas, place, place, (vectorIds, keywordIds, alpha, offset, k) => {
         const listOf = (list: string[]) => list.map((externalId) => ({ externalId, score: 0, metadata: externalId }));
-        const term = (list: string[], id: string, weight: number): number => (list.includes(id) ? weight / (60 + list.indexOf(id) + 1) : 0);
+        const term = (list: string[], id: string, weight: number): number =>
+          list.includes(id) ? weight / (60 + list.indexOf(id) + 1) : 0;
         const expected = [...new Set([...vectorIds, ...keywordIds])]
-          .map((externalId) => ({ externalId, score: term(vectorIds, externalId, alpha) + term(keywordIds, externalId, 1 - alpha), metadata: externalId }))
-          .filter(({ externalId }) => (alpha > 0 && vectorIds.includes(externalId)) || (alpha < 1 && keywordIds.includes(externalId)))
+          .map((externalId) => ({
+            externalId,
+            score: term(vectorIds, externalId, alpha) + term(keywordIds, externalId, 1 - alpha),
+            metadata: externalId,
+          }))
+          .filter(
+            ({ externalId }) =>
+              (alpha > 0 && vectorIds.includes(externalId)) || (alpha < 1 && keywordIds.includes(externalId)),
+          )
           .sort((a, b) => b.score - a.score || (a.externalId < b.externalId ? -1 : 1))
           .slice(offset, offset + k);
-        expect(fuse({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, { alpha, offset, k })).toEqual(expected);
+        expect(fuse({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, { alpha, offset, k })).toEqual(
+          expected,
+        );
       }),
       parameters,
     );
@@ -53,20 +72,27 @@ describe('merge and fusion', () => {
     const names = Array.from({ length: 700 }, (_, i) => `item-${i}`);
     const ranking = fc.shuffledSubarray(names, { minLength: 0 });
     fc.assert(
-      fc.property(ranking, ranking, fc.constantFrom(0.5, 0.9, 1e-300, 0, 1), fc.integer({ min: 1, max: 90 }), (vectorIds, keywordIds, alpha, k) => {
-        const hitsOf = (list: string[], depth: number) => list.slice(0, depth).map((externalId) => ({ externalId, score: 0, metadata: externalId }));
-        const answered = new Set<string>();
-        const total = new Set([...(alpha > 0 ? vectorIds : []), ...(alpha < 1 ? keywordIds : [])]).size;
-        for (let offset = 0; offset < total + k; offset += k) {
-          const depth = fusionDepth(offset + k);
-          const [vector, keyword] = [hitsOf(vectorIds, depth), hitsOf(keywordIds, depth)];
-          const best = plainlyFused(vector, keyword, alpha).filter((id) => !answered.has(id));
-          const page = fuse({ vector, keyword }, { alpha, offset, k }).map(({ externalId }) => externalId);
-          expect(page).toEqual(best.slice(0, k));
-          for (const id of page) answered.add(id);
-        }
-        expect(answered.size).toBe(total);
-      }),
+      fc.property(
+        ranking,
+        ranking,
+        fc.constantFrom(0.5, 0.9, 1e-300, 0, 1),
+        fc.integer({ min: 1, max: 90 }),
+        (vectorIds, keywordIds, alpha, k) => {
+          const hitsOf = (list: string[], depth: number) =>
+            list.slice(0, depth).map((externalId) => ({ externalId, score: 0, metadata: externalId }));
+          const answered = new Set<string>();
+          const total = new Set([...(alpha > 0 ? vectorIds : []), ...(alpha < 1 ? keywordIds : [])]).size;
+          for (let offset = 0; offset < total + k; offset += k) {
+            const depth = fusionDepth(offset + k);
+            const [vector, keyword] = [hitsOf(vectorIds, depth), hitsOf(keywordIds, depth)];
+            const best = plainlyFused(vector, keyword, alpha).filter((id) => !answered.has(id));
+            const page = fuse({ vector, keyword }, { alpha, offset, k }).map(({ externalId }) => externalId);
+            expect(page).toEqual(best.slice(0, k));
+            for (const id of page) answered.add(id);
+          }
+          expect(answered.size).toBe(total);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -76,6 +102,9 @@ describe('merge and fusion', () => {
 function plainlyFused(vector: { externalId: string }[], keyword: { externalId: string }[], alpha: number): string[] {
   const scores = new Map<string, number>();
   if (alpha > 0) vector.forEach(({ externalId }, i) => scores.set(externalId, alpha / (61 + i)));
-  if (alpha < 1) keyword.forEach(({ externalId }, i) => scores.set(externalId, (scores.get(externalId) ?? 0) + (1 - alpha) / (61 + i)));
+  if (alpha < 1)
+    keyword.forEach(({ externalId }, i) =>
+      scores.set(externalId, (scores.get(externalId) ?? 0) + (1 - alpha) / (61 + i)),
+    );
   return [...scores].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).map(([id]) => id);
 }

@@ -1,6 +1,10 @@
 import { BackupRepository } from '../../coordinator/jobs/backup/backup-repository';
 import { RestoreMoment } from '../../coordinator/jobs/restore/restore-moment';
-import { collectionFromEntry, collectionPath, type CollectionRecord } from '../../coordinator/service/collections/collection-record';
+import {
+  collectionFromEntry,
+  collectionPath,
+  type CollectionRecord,
+} from '../../coordinator/service/collections/collection-record';
 import { RESHARDS_PREFIX } from '../../coordinator/service/collections/reshard-record';
 import { isQuiverError } from '../../shared/base/errors/quiver-error';
 import type { Clock } from '../../shared/base/time/clock';
@@ -14,10 +18,10 @@ import { ShippingProcess } from '../support/processes/shipping-process';
 import { UnsteadyTarget } from '../support/targets/unsteady-target';
 
 /**
- * Random lives of collections whose logs are shipped, through all that ends, renames or begins a log: reshards, also given up,
- * restores, deletions, collections made again under a name, crashes, drivers that are replaced, a target that is away, data that
- * are put back. After each step every moment that is offered is what there was then, and what was offered stays, as long as a
- * backup of before is kept.
+ * Random lives of collections whose logs are shipped, through all that ends, renames or begins a log: reshards, also
+ * given up, restores, deletions, collections made again under a name, crashes, drivers that are replaced, a target that
+ * is away, data that are put back. After each step every moment that is offered is what there was then, and what was
+ * offered stays, as long as a backup of before is kept.
  */
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -78,7 +82,10 @@ class Life {
   private stepNumber = 0;
   private value = 0;
   private putBack: { data: () => void; ms: number; held: Map<string, Items | null> } | null = null;
-  /** Between a copy and when it was put back there are two truths: to the data that are there, what came meanwhile never was. */
+  /**
+   * Between a copy and when it was put back there are two truths: to the data that are there, what came meanwhile never
+   * was.
+   */
   private readonly never: { fromMs: number; toMs: number; held: Map<string, Items | null> }[] = [];
   private trace: string[] = [];
 
@@ -221,7 +228,9 @@ class Life {
     const { id } = await backups.create(some.length === 0 ? {} : { collections: some });
     await eventually('the backup is there', async () => (await backups.get(id)).state === 'done');
     await this.settled();
-    const held = new Map(NAMES.flatMap((name): [string, Items][] => (this.now(name) === null ? [] : [[name, this.now(name)!]])));
+    const held = new Map(
+      NAMES.flatMap((name): [string, Items][] => (this.now(name) === null ? [] : [[name, this.now(name)!]])),
+    );
     this.backups.push({ id, step: this.stepNumber, isWhole: some.length === 0, held });
   }
 
@@ -262,7 +271,11 @@ class Life {
   private async restored(input: { backup: string; collections: string[]; shards?: number }): Promise<void> {
     const { backups } = this.process.service;
     const { id } = await backups.restore({ rename: {}, keys: false, ...input });
-    await eventually('the restore is over', async () => ['done', 'failed'].includes((await backups.restoreState(id)).state), 60_000);
+    await eventually(
+      'the restore is over',
+      async () => ['done', 'failed'].includes((await backups.restoreState(id)).state),
+      60_000,
+    );
     expect(await backups.restoreState(id)).toMatchObject({ state: 'done', error: null });
     await this.settled();
   }
@@ -276,7 +289,11 @@ class Life {
   private async backAgain(): Promise<void> {
     await this.process.stop(true);
     if (this.putBack === null) {
-      this.putBack = { data: this.process.copy(), ms: this.clock.wallMs(), held: new Map(NAMES.map((name) => [name, this.now(name)])) };
+      this.putBack = {
+        data: this.process.copy(),
+        ms: this.clock.wallMs(),
+        held: new Map(NAMES.map((name) => [name, this.now(name)])),
+      };
       return void (await this.process.start());
     }
     const { data, ms, held } = this.putBack;
@@ -297,17 +314,26 @@ class Life {
     await this.process.ship();
     await this.process.look();
     const rows = (await this.process.service.backups.restorable()).filter(({ from }) => from !== null);
-    const spans = rows.map(({ name, from, until }) => ({ name, fromMs: Date.parse(from!), untilMs: Date.parse(until!) }));
+    const spans = rows.map(({ name, from, until }) => ({
+      name,
+      fromMs: Date.parse(from!),
+      untilMs: Date.parse(until!),
+    }));
     const kept = Math.min(...this.backups.filter(({ isWhole }) => isWhole).map(({ step }) => step), Infinity);
     for (const one of this.offered) {
       if (this.setsClocks || one.step < kept) continue;
-      const isOffered = spans.some(({ name, fromMs, untilMs }) => name === one.name && fromMs <= one.ms && one.ms <= untilMs);
+      const isOffered = spans.some(
+        ({ name, fromMs, untilMs }) => name === one.name && fromMs <= one.ms && one.ms <= untilMs,
+      );
       expect({ ...one, at: one.ms - START_MS, isOffered }).toMatchObject({ isOffered: true });
     }
-    const moments = spans.flatMap(({ name, fromMs, untilMs }) => [fromMs, untilMs, Math.floor((fromMs + untilMs) / 2)].map((ms) => ({ name, ms })));
+    const moments = spans.flatMap(({ name, fromMs, untilMs }) =>
+      [fromMs, untilMs, Math.floor((fromMs + untilMs) / 2)].map((ms) => ({ name, ms })),
+    );
     const seen = moments.filter(() => samples === Infinity || this.random() * moments.length < samples);
     // Those of now are the ones that no check has seen yet.
-    if (samples !== Infinity) for (const name of NAMES) seen.push(...moments.filter((one) => one.name === name).slice(-2, -1));
+    if (samples !== Infinity)
+      for (const name of NAMES) seen.push(...moments.filter((one) => one.name === name).slice(-2, -1));
     for (const { name, ms } of seen) {
       await this.checkMoment(name, ms);
       this.offered.push({ name, ms, step: this.timelines.get(name)!.findLast((noted) => noted.ms <= ms)?.step ?? 0 });
@@ -316,28 +342,58 @@ class Life {
 
   private async checkMoment(name: string, ms: number): Promise<void> {
     const found = await this.contentAt(name, ms);
-    if (this.setsClocks) return expect({ name, ms, was: this.ever.get(name)!.has(textOf(found)) }).toEqual({ name, ms, was: true });
+    if (this.setsClocks)
+      return expect({ name, ms, was: this.ever.get(name)!.has(textOf(found)) }).toEqual({ name, ms, was: true });
     const others = this.never.filter((one) => one.fromMs <= ms && ms < one.toMs).map(({ held }) => held.get(name));
     if (others.some((items) => items && textOf(items) === textOf(found))) return;
     const expected = this.timelines.get(name)!.findLast((one) => one.ms <= ms)?.items ?? null;
-    expect({ name, at: ms - START_MS, items: textOf(found) }).toEqual({ name, at: ms - START_MS, items: expected === null ? 'no collection' : textOf(expected) });
+    expect({ name, at: ms - START_MS, items: textOf(found) }).toEqual({
+      name,
+      at: ms - START_MS,
+      items: expected === null ? 'no collection' : textOf(expected),
+    });
   }
 
   private async contentAt(name: string, ms: number): Promise<Items> {
     this.counts.restored = (this.counts.restored ?? 0) + 1;
     const {
       collections: [reached],
-    } = await new RestoreMoment(this.repository).find({ until: new Date(ms).toISOString(), collections: [name], rename: {} });
+    } = await new RestoreMoment(this.repository).find({
+      until: new Date(ms).toISOString(),
+      collections: [name],
+      rename: {},
+    });
     const { shards, dim, metric } = collectionFromEntry({ key: '', value: reached.record });
-    const backups = { open: () => this.target, pace: new Pace(Infinity), ledger: (stored: Parameters<typeof SettledWrites.load>[0]) => SettledWrites.load(stored) };
-    const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore, clock: this.clock, backups }).start();
+    const backups = {
+      open: () => this.target,
+      pace: new Pace(Infinity),
+      ledger: (stored: Parameters<typeof SettledWrites.load>[0]) => SettledWrites.load(stored),
+    };
+    const node = await new ShardNode({
+      factories: plainFactories,
+      openStore: openRocksStore,
+      clock: this.clock,
+      backups,
+    }).start();
     const items: Items = new Map();
     try {
-      const seed = { target: 'memory', backup: reached.base, collectionUid: reached.uid, shards, log: { upTo: reached.upTo } };
+      const seed = {
+        target: 'memory',
+        backup: reached.base,
+        collectionUid: reached.uid,
+        shards,
+        log: { upTo: reached.upTo },
+      };
       for (let shard = 0; shard < shards; shard += 1) {
         const id = { collectionUid: 'new', shard };
         await node.client.make({ ...id, dim, metric, seed });
-        for (const { externalId, metadata } of await node.client.read(id, 'scan', { after: null, limit: 100, filter: null, vectors: false }, NO_HURRY)) items.set(externalId, metadata);
+        for (const { externalId, metadata } of await node.client.read(
+          id,
+          'scan',
+          { after: null, limit: 100, filter: null, vectors: false },
+          NO_HURRY,
+        ))
+          items.set(externalId, metadata);
       }
     } finally {
       await node.destroy();

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { isQuiverError } from '../../shared/base/errors/quiver-error';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
-import { momentOf, operationsFromBytes, operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
+import {
+  momentOf,
+  operationsFromBytes,
+  operationsToBytes,
+  stampMoment,
+} from '../../shared/contract/writes/operation-codec';
 import { OPERATIONS_VERSION } from '../../shared/contract/writes/operation-format';
 import type { WriteOperation } from '../../shared/contract/shard/shard-client';
 import { SHARD_STAGES } from '../../shared/contract/shard/shard-stage';
@@ -14,11 +19,16 @@ import { earlierOperations } from '../support/shards/earlier-operations';
 const runs = { numRuns: 300 };
 
 /** Few, so that neighbours share one. */
-const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: [1, null] }] }].map((json) => parseFilter(json) ?? undefined);
+const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: [1, null] }] }].map(
+  (json) => parseFilter(json) ?? undefined,
+);
 /** Few, so that neighbours share one. */
 const PATCHES = [true, false].map((replaces) => ({ json: '{"a":"\ud83d"}', replaces, bytesMax: 100, fieldsMax: 5 }));
 const anyCondition = fc.option(fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
-const EXPIRING = { expiresAt: fc.constantFrom(undefined, null, 1_700_000_000_000), ttlMs: fc.constantFrom(undefined, 1, 86_400_000) };
+const EXPIRING = {
+  expiresAt: fc.constantFrom(undefined, null, 1_700_000_000_000),
+  ttlMs: fc.constantFrom(undefined, 1, 86_400_000),
+};
 
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
   fc.record({ type: fc.constant('expire' as const), externalId: anyText }),
@@ -40,7 +50,13 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
     externalId: anyText,
     vector: fc.option(fc.float32Array({ noNaN: true, minLength: 1, maxLength: 20 }), { nil: undefined }),
     text: fc.option(anyText, { nil: undefined }),
-    metadata: fc.option(fc.oneof(fc.constantFrom(...PATCHES), fc.record({ json: anyText, replaces: fc.boolean(), bytesMax: fc.nat(), fieldsMax: fc.nat() })), { nil: undefined }),
+    metadata: fc.option(
+      fc.oneof(
+        fc.constantFrom(...PATCHES),
+        fc.record({ json: anyText, replaces: fc.boolean(), bytesMax: fc.nat(), fieldsMax: fc.nat() }),
+      ),
+      { nil: undefined },
+    ),
     filter: fc.constantFrom(undefined, ...FILTERS),
     expected: anyCondition,
     alone: fc.constantFrom(true, undefined),
@@ -93,7 +109,16 @@ describe('operation codec', () => {
   });
 
   test('vectors of aligned bytes are looked at in place', () => {
-    const bytes = operationsToBytes([{ type: 'upsert', externalId: 'odd', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }]);
+    const bytes = operationsToBytes([
+      {
+        type: 'upsert',
+        externalId: 'odd',
+        vector: Float32Array.of(1, 2),
+        stamp: 1,
+        metadata: undefined,
+        text: undefined,
+      },
+    ]);
     const [operation] = operationsFromBytes(bytes);
     expect(operation.type === 'upsert' && operation.vector.buffer).toBe(bytes.buffer);
   });
@@ -114,15 +139,19 @@ describe('operation codec', () => {
 
   test('damaged bytes give operations or a QuiverError, never another failure', () => {
     fc.assert(
-      fc.property(anyOperations, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }), (operations, damage) => {
-        const bytes = operationsToBytes(operations);
-        for (const [at, value] of damage) bytes[at % bytes.length] = value;
-        try {
-          operationsFromBytes(bytes);
-        } catch (error) {
-          if (!isQuiverError(error)) throw error;
-        }
-      }),
+      fc.property(
+        anyOperations,
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }),
+        (operations, damage) => {
+          const bytes = operationsToBytes(operations);
+          for (const [at, value] of damage) bytes[at % bytes.length] = value;
+          try {
+            operationsFromBytes(bytes);
+          } catch (error) {
+            if (!isQuiverError(error)) throw error;
+          }
+        },
+      ),
       { numRuns: 2000 },
     );
   });
@@ -156,7 +185,10 @@ describe('operation codec', () => {
     const bytes = operationsToBytes([{ type: 'expire', externalId: 'a' }]);
     expect([bytes.readUInt32LE(0), momentOf(bytes)]).toEqual([5, 0]);
     stampMoment(bytes, 1_700_000_000_000);
-    expect([momentOf(bytes), operationsFromBytes(bytes)]).toEqual([1_700_000_000_000, [{ type: 'expire', externalId: 'a' }]]);
+    expect([momentOf(bytes), operationsFromBytes(bytes)]).toEqual([
+      1_700_000_000_000,
+      [{ type: 'expire', externalId: 'a' }],
+    ]);
     const earlier = earlierOperations([{ type: 'delete', externalId: 'a' }], 3);
     stampMoment(earlier, 1_700_000_000_000);
     expect([momentOf(earlier), operationsFromBytes(earlier)]).toEqual([0, [{ type: 'delete', externalId: 'a' }]]);

@@ -20,7 +20,13 @@ import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { isExpired } from '../../shared/contract/writes/expiry';
 import type { MarkRecord } from '../../shared/contract/writes/mark-record';
 import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
-import { ANY_VERSION, NO_TERM, NO_VERSION, PLAIN_STEP, type WriteOperation } from '../../shared/contract/shard/shard-client';
+import {
+  ANY_VERSION,
+  NO_TERM,
+  NO_VERSION,
+  PLAIN_STEP,
+  type WriteOperation,
+} from '../../shared/contract/shard/shard-client';
 import { shardOf } from '../../shared/contract/shard/shard-of';
 import type { StoredItem } from '../../shared/contract/shard/shard-read';
 import { ManualClock } from '../support/manual-clock';
@@ -32,8 +38,9 @@ import { StoredReplica } from '../support/shards/stored-replica';
 import { UnsteadyTarget } from '../support/targets/unsteady-target';
 
 /**
- * Random lives of shards whose logs are shipped, to a target that fails, with crashes and changes of the primary in between;
- * then moments are restored, into the same and another number of shards, and compared with what was there then.
+ * Random lives of shards whose logs are shipped, to a target that fails, with crashes and changes of the primary in
+ * between; then moments are restored, into the same and another number of shards, and compared with what was there
+ * then.
  */
 
 const RUNS = Number(process.env.RUNS ?? 1);
@@ -89,7 +96,15 @@ class Life {
   async live(): Promise<void> {
     const subject = await this.make(this.target, this.clock, this.random);
     const record = JSON.stringify({ name: 'c' });
-    await new ShippedLogs(this.target).putHistory({ name: 'c', uid: UID, identity: UID, record, shards: subject.shards, fromMs: this.clock.wallMs(), toMs: null });
+    await new ShippedLogs(this.target).putHistory({
+      name: 'c',
+      uid: UID,
+      identity: UID,
+      record,
+      shards: subject.shards,
+      fromMs: this.clock.wallMs(),
+      toMs: null,
+    });
     try {
       await this.note(subject);
       for (let step = 0; step < STEPS; step += 1) await this.step(subject);
@@ -101,7 +116,12 @@ class Life {
       // What is swept away leads nowhere: the newest moment stays.
       await this.repository.sweep();
       await this.restore(subject, 1, this.history.length - 1);
-      await expect(new RestoreMoment(this.repository).find({ until: new Date(this.clock.wallMs() + 60_000).toISOString(), rename: {} })).rejects.toThrow('can be restored up to');
+      await expect(
+        new RestoreMoment(this.repository).find({
+          until: new Date(this.clock.wallMs() + 60_000).toISOString(),
+          rename: {},
+        }),
+      ).rejects.toThrow('can be restored up to');
     } finally {
       await subject.end();
     }
@@ -125,7 +145,11 @@ class Life {
     const shards = Array.from({ length: subject.shards }, (_, shard) => shard);
     const items = (await Promise.all(shards.map((shard) => subject.items(shard)))).flat();
     const marks = (await Promise.all(shards.map((shard) => subject.marks(shard)))).flat();
-    this.history.push({ ms: this.clock.wallMs(), was: { items: inOrder(items), marks: entriesOf(marks) }, places: shards.map((shard) => subject.position(shard)) });
+    this.history.push({
+      ms: this.clock.wallMs(),
+      was: { items: inOrder(items), marks: entriesOf(marks) },
+      places: shards.map((shard) => subject.position(shard)),
+    });
   }
 
   private async backUp(subject: Subject): Promise<void> {
@@ -135,7 +159,17 @@ class Life {
     const shards: BackedUpShard[] = [];
     for (let shard = 0; shard < subject.shards; shard += 1) shards.push(await subject.backUp(id, shard));
     const collections = [{ name: 'c', uid: UID, record: JSON.stringify({ name: 'c' }), shards }];
-    await this.repository.publish({ id, startedAt: at, finishedAt: at, version: '', scheduled: false, collections, keys: [], copiedBytes: 0, totalBytes: 0 });
+    await this.repository.publish({
+      id,
+      startedAt: at,
+      finishedAt: at,
+      version: '',
+      scheduled: false,
+      collections,
+      keys: [],
+      copiedBytes: 0,
+      totalBytes: 0,
+    });
   }
 
   private async restore(subject: Subject, shards: number, index = this.below(this.history.length)): Promise<void> {
@@ -156,7 +190,11 @@ class Life {
     expect(await this.restored(reached, subject.shards, ms)).toEqual(was);
   }
 
-  private async restored({ base, upTo, uid }: { base: string; upTo: number[]; uid: string }, shards: number, atMs: number): Promise<Held> {
+  private async restored(
+    { base, upTo, uid }: { base: string; upTo: number[]; uid: string },
+    shards: number,
+    atMs: number,
+  ): Promise<Held> {
     const clock = new ManualClock();
     clock.advance(atMs - clock.wallMs());
     const node = await new ShardNode({
@@ -194,7 +232,20 @@ class Life {
 
   private withMark({ token, operations }: Marked): WriteOperation[] {
     const nowMs = Math.floor(this.clock.wallMs());
-    return [{ type: 'mark', token, digest: 'd'.repeat(32), nowMs, keptMs: 80, bytesMax: 1 << 20, step: PLAIN_STEP, note: '', term: NO_TERM }, ...operations];
+    return [
+      {
+        type: 'mark',
+        token,
+        digest: 'd'.repeat(32),
+        nowMs,
+        keptMs: 80,
+        bytesMax: 1 << 20,
+        step: PLAIN_STEP,
+        note: '',
+        term: NO_TERM,
+      },
+      ...operations,
+    ];
   }
 
   private operation(subject: Subject, shard: number): WriteOperation {
@@ -203,16 +254,36 @@ class Life {
     while (shardOf(externalId, subject.shards) !== shard);
     const dice = this.random();
     const n = this.below(5);
-    const condition = this.random() < 0.7 ? {} : { expected: [NO_VERSION, ANY_VERSION, this.stamp][this.below(3)], alone: this.random() < 0.5 };
+    const condition =
+      this.random() < 0.7
+        ? {}
+        : { expected: [NO_VERSION, ANY_VERSION, this.stamp][this.below(3)], alone: this.random() < 0.5 };
     const expiring = this.random() < 0.6 ? {} : { expiresAt: this.clock.wallMs() + 1 + this.below(40) };
     if (dice < 0.05) return { type: 'expire', externalId };
     if (dice < 0.2) return { type: 'delete', externalId, ...condition };
     if (dice < 0.3) return { type: 'delete', externalId, filter: parseFilter({ n: { $gte: n } }) ?? undefined };
     if (dice < 0.45)
-      return { type: 'patch', externalId, metadata: { json: `{"p":${n},"n":null}`, replaces: n === 0, bytesMax: 1000, fieldsMax: 10 }, vector: undefined, text: undefined, ...expiring, ...condition };
+      return {
+        type: 'patch',
+        externalId,
+        metadata: { json: `{"p":${n},"n":null}`, replaces: n === 0, bytesMax: 1000, fieldsMax: 10 },
+        vector: undefined,
+        text: undefined,
+        ...expiring,
+        ...condition,
+      };
     this.stamp += this.below(3);
     const text = this.random() < 0.4 ? `text ${n}` : undefined;
-    return { type: 'upsert', externalId, stamp: this.stamp, vector: Float32Array.of(n, this.random()), metadata: this.random() < 0.7 ? `{"n":${n}}` : undefined, text, ...expiring, ...condition };
+    return {
+      type: 'upsert',
+      externalId,
+      stamp: this.stamp,
+      vector: Float32Array.of(n, this.random()),
+      metadata: this.random() < 0.7 ? `{"n":${n}}` : undefined,
+      text,
+      ...expiring,
+      ...condition,
+    };
   }
 
   private below(limit: number): number {
@@ -220,7 +291,16 @@ class Life {
   }
 }
 
-function itemsOf(scan: (request: { after: null; limit: number; filter: null; vectors: true; versions: true; expiries: true }) => Promise<StoredItem[]>): Promise<StoredItem[]> {
+function itemsOf(
+  scan: (request: {
+    after: null;
+    limit: number;
+    filter: null;
+    vectors: true;
+    versions: true;
+    expiries: true;
+  }) => Promise<StoredItem[]>,
+): Promise<StoredItem[]> {
   return scan({ after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true });
 }
 
@@ -228,7 +308,11 @@ const ALL_MARKS = { token: null, after: 0, limit: 10_000 };
 
 /** What became of each item of each write, in whatever shard it is remembered. */
 function entriesOf(marks: MarkRecord[]): string[] {
-  return marks.flatMap(({ token, digest, expiresAtMs, entries }) => entries.map((entry) => JSON.stringify({ token, digest, expiresAtMs, ...entry }))).sort();
+  return marks
+    .flatMap(({ token, digest, expiresAtMs, entries }) =>
+      entries.map((entry) => JSON.stringify({ token, digest, expiresAtMs, ...entry })),
+    )
+    .sort();
 }
 
 function aliveAt({ items, marks }: Held, atMs: number): Held {
@@ -239,8 +323,18 @@ function inOrder(items: StoredItem[]): StoredItem[] {
   return [...items].sort((a, b) => a.stamp - b.stamp || (a.externalId < b.externalId ? -1 : 1));
 }
 
-function backupPlace(target: BackupTarget, clock: ManualClock, log: 'own' | 'replica'): NonNullable<ShardOptions['backups']> {
-  return { open: () => target, pace: new Pace(Infinity), log, wallMs: () => clock.wallMs(), ledger: (stored) => SettledWrites.load(stored) };
+function backupPlace(
+  target: BackupTarget,
+  clock: ManualClock,
+  log: 'own' | 'replica',
+): NonNullable<ShardOptions['backups']> {
+  return {
+    open: () => target,
+    pace: new Pace(Infinity),
+    log,
+    wallMs: () => clock.wallMs(),
+    ledger: (stored) => SettledWrites.load(stored),
+  };
 }
 
 async function backedUp(shard: Shard, id: string): Promise<BackedUpShard> {
@@ -250,11 +344,25 @@ async function backedUp(shard: Shard, id: string): Promise<BackedUpShard> {
     await new Promise((wake) => setImmediate(wake));
   } while (state.state === 'running');
   if (state.manifest === null || state.position === null) throw new Error(`the backup failed: ${state.error}`);
-  return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs, position: state.position };
+  return {
+    manifest: state.manifest,
+    items: state.items,
+    totalBytes: state.totalBytes,
+    needs: state.needs,
+    position: state.position,
+  };
 }
 
 function shippingOf(target: BackupTarget, clock: ManualClock, member: string, logs: () => ShippableLog[]): LogShipping {
-  return new LogShipping({ member, logs, target, pace: new Pace(Infinity), clock, everyMs: 1000, log: new LogMemory() as unknown as Logger });
+  return new LogShipping({
+    member,
+    logs,
+    target,
+    pace: new Pace(Infinity),
+    clock,
+    everyMs: 1000,
+    log: new LogMemory() as unknown as Logger,
+  });
 }
 
 /** Shards without replicas, which keep their writes themselves. */
@@ -320,8 +428,21 @@ class OwnShards implements Subject {
     const backups = backupPlace(this.target, this.clock, 'own');
     const fail = (): void => undefined;
     const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
-    const options = { wallMs: () => this.clock.wallMs(), factories: plainFactories, openStore: async () => this.disks[shard], recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups };
-    this.open[shard] = await Shard.open(join(this.folder, String(shard)), { collectionUid: UID, shard, dim: DIM, metric: 'l2' }, options, surroundings);
+    const options = {
+      wallMs: () => this.clock.wallMs(),
+      factories: plainFactories,
+      openStore: async () => this.disks[shard],
+      recallTarget: 0.99,
+      buildThreads: 1,
+      logger: new LogMemory(),
+      backups,
+    };
+    this.open[shard] = await Shard.open(
+      join(this.folder, String(shard)),
+      { collectionUid: UID, shard, dim: DIM, metric: 'l2' },
+      options,
+      surroundings,
+    );
   }
 }
 
@@ -352,8 +473,16 @@ class Replicas implements Subject {
       this.replicas.push(
         await Promise.all(
           [0, 1].map((node) => {
-            const options = { openStore: async () => this.disks[shard][node], backups: backupPlace(this.target, this.clock, 'replica'), wallMs: () => this.clock.wallMs() };
-            return new StoredReplica(join(this.folder, `${shard}-${node}`), { collectionUid: UID, shard, dim: DIM, metric: 'l2' }, options).open();
+            const options = {
+              openStore: async () => this.disks[shard][node],
+              backups: backupPlace(this.target, this.clock, 'replica'),
+              wallMs: () => this.clock.wallMs(),
+            };
+            return new StoredReplica(
+              join(this.folder, `${shard}-${node}`),
+              { collectionUid: UID, shard, dim: DIM, metric: 'l2' },
+              options,
+            ).open();
           }),
         ),
       );
@@ -367,7 +496,11 @@ class Replicas implements Subject {
     const repeated = again ? this.last[shard] : null;
     if (repeated === null) this.requests += 1;
     this.last[shard] = repeated ?? operations;
-    const source = { session: 's', requestNumber: repeated === null ? this.requests : this.requestOf.get(repeated)!, settledBelow: 0 };
+    const source = {
+      session: 's',
+      requestNumber: repeated === null ? this.requests : this.requestOf.get(repeated)!,
+      settledBelow: 0,
+    };
     if (repeated === null) this.requestOf.set(operations, this.requests);
     const payload = operationsToBytes(repeated ?? operations);
     stampMoment(payload, this.clock.wallMs());
@@ -391,7 +524,8 @@ class Replicas implements Subject {
   async ship(): Promise<void> {
     // The one that leads no more is asked as well, and says nothing.
     for (const shipping of this.shippings) await shipping.round();
-    for (const [shard, replicas] of this.replicas.entries()) for (const { storage } of replicas) if (this.random() < 0.5) await storage.trim(this.kept[shard] + 1);
+    for (const [shard, replicas] of this.replicas.entries())
+      for (const { storage } of replicas) if (this.random() < 0.5) await storage.trim(this.kept[shard] + 1);
   }
 
   async disturb(): Promise<void> {
@@ -446,15 +580,28 @@ class Replicas implements Subject {
         return sequence >= state.firstSequence - 1 && sequence <= state.lastSequence ? epochAt(state, sequence) : null;
       },
       // Small pieces, so that there are many segments.
-      entries: async (from): Promise<LoggedEntry[]> => (await replica.storage.read(from, 200)).map(({ write, ...place }) => ({ ...place, at: write?.at ?? null, write })),
+      entries: async (from): Promise<LoggedEntry[]> =>
+        (await replica.storage.read(from, 200)).map(({ write, ...place }) => ({
+          ...place,
+          at: write?.at ?? null,
+          write,
+        })),
       shipped: ({ sequence }) => void (this.kept[shard] = Math.max(this.kept[shard], sequence)),
     };
   }
 }
 
 describe.each([
-  ['shards with logs of their own', async (target: UnsteadyTarget, clock: ManualClock, random: () => number) => new OwnShards(target, clock, random).start()],
-  ['replicas with a log', async (target: UnsteadyTarget, clock: ManualClock, random: () => number) => new Replicas(target, clock, random).start()],
+  [
+    'shards with logs of their own',
+    async (target: UnsteadyTarget, clock: ManualClock, random: () => number) =>
+      new OwnShards(target, clock, random).start(),
+  ],
+  [
+    'replicas with a log',
+    async (target: UnsteadyTarget, clock: ManualClock, random: () => number) =>
+      new Replicas(target, clock, random).start(),
+  ],
 ])('%s', (title, make) => {
   test('every moment is restored exactly', async () => {
     const seed = runSeed(title);

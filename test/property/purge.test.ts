@@ -12,7 +12,15 @@ import { Pace } from '../../shared/base/time/pace';
 import { eventually } from '../support/eventually';
 import { filesWith } from '../support/shards/files-below';
 import { runSeed, seededRandom } from '../support/values/random';
-import { LogMemory, NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shards/shard-node';
+import {
+  LogMemory,
+  NO_HURRY,
+  ShardNode,
+  diskFactories,
+  nativeFactories,
+  openRocksStore,
+  plainFactories,
+} from '../support/shards/shard-node';
 
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
@@ -23,8 +31,10 @@ test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), 
     const spec: ShardSpec = { ...SPEC, metadata, vectors };
     const random = seededRandom(runSeed('purge'));
     const clock = new ManualClock();
-    // Characters that a compression can't shorten much: a word is found as it is, because records of one item are not alike.
-    const word = (): string => Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
+    // Characters that a compression can't shorten much: a word is found as it is, because records of one item are not
+    // alike.
+    const word = (): string =>
+      Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
     const item = (externalId: string, more: Partial<UpsertOperation> = {}): UpsertOperation => ({
       type: 'upsert',
       externalId,
@@ -36,9 +46,16 @@ test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), 
     });
     const needlesOf = ({ vector, metadata, text }: UpsertOperation): { vector: Buffer; texts: Buffer[] } => {
       const { note, tag } = JSON.parse(metadata!) as { note: string; tag: [string] };
-      return { vector: Buffer.from(vector.buffer), texts: [note, ...tag, ...text!.split(' ')].map((part) => Buffer.from(part)) };
+      return {
+        vector: Buffer.from(vector.buffer),
+        texts: [note, ...tag, ...text!.split(' ')].map((part) => Buffer.from(part)),
+      };
     };
-    const node = await new ShardNode({ factories: vectors === 'disk' ? diskFactories : nativeFactories, openStore: openRocksStore, clock }).start();
+    const node = await new ShardNode({
+      factories: vectors === 'disk' ? diskFactories : nativeFactories,
+      openStore: openRocksStore,
+      clock,
+    }).start();
     const folder = join(node.folder, 'shards', 'purged', '0');
     try {
       await node.client.make(spec);
@@ -49,16 +66,27 @@ test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), 
       const gone = [...deleted, ...replaced, ...expired].map(needlesOf);
       await node.client.write(spec, [...deleted, ...replaced, ...expired], NO_HURRY);
       await (await node.host.shard(spec)).checkpoint();
-      await node.client.write(spec, [...kept, ...deleted.map(({ externalId }) => ({ type: 'delete' as const, externalId }))], NO_HURRY);
+      await node.client.write(
+        spec,
+        [...kept, ...deleted.map(({ externalId }) => ({ type: 'delete' as const, externalId }))],
+        NO_HURRY,
+      );
       clock.advance(1000);
-      const before = await node.client.read(spec, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY);
+      const before = await node.client.read(
+        spec,
+        'scan',
+        { after: null, limit: 1000, filter: null, vectors: true },
+        NO_HURRY,
+      );
       expect(before).toHaveLength(100);
       // They are in the store's log and in the saved vectors at least.
-      for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles).length).toBeGreaterThanOrEqual(2);
+      for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)])
+        expect(filesWith(folder, needles).length).toBeGreaterThanOrEqual(2);
 
       // By it, a backup goes on with what an earlier one has.
       writeFileSync(join(folder, 'backup-lineage'), 'a lineage');
-      const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(spec, 'purge', { start }, NO_HURRY))[0];
+      const purge = async (start: boolean): Promise<ReplicaPurge> =>
+        (await node.client.read(spec, 'purge', { start }, NO_HURRY))[0];
       expect(await purge(true)).toMatchObject({ state: 'running', error: '' });
       // Writes go on.
       await node.client.write(spec, [item('later')], NO_HURRY);
@@ -68,9 +96,13 @@ test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), 
       // The checkpoint before had fewer items.
       expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore + 16_384);
       expect(existsSync(join(folder, 'backup-lineage'))).toBe(false);
-      for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles)).toEqual([]);
+      for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)])
+        expect(filesWith(folder, needles)).toEqual([]);
 
-      const after = async () => (await node.client.read(spec, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)).filter(({ externalId }) => externalId !== 'later');
+      const after = async () =>
+        (
+          await node.client.read(spec, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)
+        ).filter(({ externalId }) => externalId !== 'later');
       expect(await after()).toEqual(before);
       await node.restart();
       await node.client.make(spec);
@@ -90,9 +122,14 @@ test('a purge waits for what is kept until it is shipped, and then nothing of it
     await node.client.make(SPEC);
     const needle = 'qzjxkvwpyfhgbdmclrtn';
     const vector = new Float32Array(DIM).fill(1);
-    await node.client.write(SPEC, [{ type: 'upsert', externalId: 'gone', vector, stamp: 1, metadata: '{}', text: needle }], NO_HURRY);
+    await node.client.write(
+      SPEC,
+      [{ type: 'upsert', externalId: 'gone', vector, stamp: 1, metadata: '{}', text: needle }],
+      NO_HURRY,
+    );
     await node.client.write(SPEC, [{ type: 'delete', externalId: 'gone' }], NO_HURRY);
-    const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
+    const purge = async (start: boolean): Promise<ReplicaPurge> =>
+      (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
     await purge(true);
     await eventually('it says what it waits for', async () => (await purge(false)).unshipped === 2);
     expect(await purge(false)).toMatchObject({ state: 'running', step: 'log' });
@@ -129,7 +166,14 @@ test('a purge of a follower waits until its primary has removed what had expired
     removeExpired,
     trimLog: async () => void steps.push('log'),
   };
-  const options = { factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), wallMs: () => clock.wallMs() };
+  const options = {
+    factories: plainFactories,
+    openStore: openRocksStore,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: new LogMemory(),
+    wallMs: () => clock.wallMs(),
+  };
   const shard = await Shard.open(join(folder, '0'), SPEC, options, surroundings);
   const logged = async (operation: WriteOperation): Promise<void> => {
     const payload = operationsToBytes([operation]);
@@ -140,8 +184,24 @@ test('a purge of a follower waits until its primary has removed what had expired
   const needle = 'wkxzqjvhtnbrplmgdfcs';
   try {
     const vector = new Float32Array(DIM).fill(1);
-    await logged({ type: 'upsert', externalId: 'brief', vector, stamp: 1, metadata: '{}', text: needle, expiresAt: clock.wallMs() + 1000 });
-    await logged({ type: 'upsert', externalId: 'later', vector, stamp: 1, metadata: '{}', text: 'another', expiresAt: clock.wallMs() + 20_000 });
+    await logged({
+      type: 'upsert',
+      externalId: 'brief',
+      vector,
+      stamp: 1,
+      metadata: '{}',
+      text: needle,
+      expiresAt: clock.wallMs() + 1000,
+    });
+    await logged({
+      type: 'upsert',
+      externalId: 'later',
+      vector,
+      stamp: 1,
+      metadata: '{}',
+      text: 'another',
+      expiresAt: clock.wallMs() + 20_000,
+    });
     clock.advance(1500);
     await purge(true);
     await eventually('it has found what had expired', () => isAsked);

@@ -29,16 +29,32 @@ class ListLimiter {
 }
 
 const steps = (gap: fc.Arbitrary<number>): fc.Arbitrary<{ gapMs: number; subject: string }[]> =>
-  fc.array(fc.record({ gapMs: gap, subject: fc.constantFrom('a', 'b', 'c') }), { minLength: 1, maxLength: 300, size: 'max' });
+  fc.array(fc.record({ gapMs: gap, subject: fc.constantFrom('a', 'b', 'c') }), {
+    minLength: 1,
+    maxLength: 300,
+    size: 'max',
+  });
 
-const wholeGap = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 30_000 }), fc.constantFrom(59_999, 60_000, 60_001));
+const wholeGap = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 0, max: 5 }),
+  fc.integer({ min: 0, max: 30_000 }),
+  fc.constantFrom(59_999, 60_000, 60_001),
+);
 /** In whole microseconds, the resolution of windows in shared memory; sums of such fractions are off by far less. */
 const thousandth = (microseconds: number): number => microseconds / 1_000;
 const OFF_MS = 0.000_1;
-const brokenGap = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2_000 }).map(thousandth), fc.integer({ min: 0, max: 20_000_000 }).map(thousandth));
+const brokenGap = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 0, max: 2_000 }).map(thousandth),
+  fc.integer({ min: 0, max: 20_000_000 }).map(thousandth),
+);
 
 /** Over one thread, both answer at once. */
-const LIMITERS: [string, (parts: { limit: number; clock: Clock }) => { admit(subject: string): RateDecision | Promise<RateDecision> }][] = [
+const LIMITERS: [
+  string,
+  (parts: { limit: number; clock: Clock }) => { admit(subject: string): RateDecision | Promise<RateDecision> },
+][] = [
   ['in the memory of a thread', (parts) => new SlidingWindowLimiter(parts)],
   ['in shared memory', (parts) => new ProcessLimiter(parts)],
 ];

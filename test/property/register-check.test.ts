@@ -68,9 +68,16 @@ function randomHistory(random: () => number): Draft[] {
     const outcome = isUnknown ? ('unknown' as const) : ('ok' as const);
     const value = what < 0.4 ? unused.shift() : undefined;
     if (value !== undefined) {
-      return { ...base, kind: 'upsert', value, outcome, result: isUnknown || random() < 0.5 ? {} : { statuses: [random() < 0.5 ? 'inserted' : 'updated'] } };
+      return {
+        ...base,
+        kind: 'upsert',
+        value,
+        outcome,
+        result: isUnknown || random() < 0.5 ? {} : { statuses: [random() < 0.5 ? 'inserted' : 'updated'] },
+      };
     }
-    if (what < 0.6) return { ...base, kind: 'delete', outcome, result: isUnknown ? {} : { deleted: random() < 0.5 ? ['x'] : [] } };
+    if (what < 0.6)
+      return { ...base, kind: 'delete', outcome, result: isUnknown ? {} : { deleted: random() < 0.5 ? ['x'] : [] } };
     const found = random() < 0.35 ? null : values[Math.floor(random() * 3)];
     return { ...base, kind: 'get', result: { items: found === null ? [] : [{ id: 'x', value: found }] } };
   });
@@ -89,9 +96,29 @@ test('agrees with the definition on small histories', () => {
   expect(Math.min(verdicts.explained, verdicts.impossible)).toBeGreaterThan(HISTORIES / 20);
 });
 
-const read = (client: string, inv: number, ret: number, value: string | null): Draft => ({ client, kind: 'get', inv, ret, result: { items: value === null ? [] : [{ id: 'x', value }] } });
-const upsert = (client: string, inv: number, ret: number, value: string, outcome: Outcome = 'ok'): Draft => ({ client, kind: 'upsert', inv, ret, value, outcome });
-const remove = (client: string, inv: number, ret: number, outcome: Outcome = 'ok'): Draft => ({ client, kind: 'delete', inv, ret, outcome, result: { deleted: ['x'] } });
+const read = (client: string, inv: number, ret: number, value: string | null): Draft => ({
+  client,
+  kind: 'get',
+  inv,
+  ret,
+  result: { items: value === null ? [] : [{ id: 'x', value }] },
+});
+const upsert = (client: string, inv: number, ret: number, value: string, outcome: Outcome = 'ok'): Draft => ({
+  client,
+  kind: 'upsert',
+  inv,
+  ret,
+  value,
+  outcome,
+});
+const remove = (client: string, inv: number, ret: number, outcome: Outcome = 'ok'): Draft => ({
+  client,
+  kind: 'delete',
+  inv,
+  ret,
+  outcome,
+  result: { deleted: ['x'] },
+});
 
 test('two readers may not see two overlapping writes in opposite orders', () => {
   const writes = [upsert('c1', 0, 100, 'a'), upsert('c2', 0, 100, 'b')];
@@ -101,13 +128,23 @@ test('two readers may not see two overlapping writes in opposite orders', () => 
 });
 
 test('an unknown write may appear late, but only once', () => {
-  const appears = [upsert('c1', 0, 10, 'a', 'unknown'), read('c2', 20, 30, null), read('c2', 40, 50, 'a'), remove('c2', 60, 70)];
+  const appears = [
+    upsert('c1', 0, 10, 'a', 'unknown'),
+    read('c2', 20, 30, null),
+    read('c2', 40, 50, 'a'),
+    remove('c2', 60, 70),
+  ];
   expect(isAccepted(keyOperationsOf([...appears, read('c2', 80, 90, null)]))).toBe(true);
   expect(isAccepted(keyOperationsOf([...appears, read('c2', 80, 90, 'a')]))).toBe(false);
 });
 
 test('an unknown delete explains one disappearance, not two', () => {
-  const gone = [upsert('c1', 0, 10, 'a'), remove('c2', 20, 30, 'unknown'), read('c1', 40, 50, null), upsert('c1', 60, 70, 'b')];
+  const gone = [
+    upsert('c1', 0, 10, 'a'),
+    remove('c2', 20, 30, 'unknown'),
+    read('c1', 40, 50, null),
+    upsert('c1', 60, 70, 'b'),
+  ];
   expect(isAccepted(keyOperationsOf([...gone, read('c1', 80, 90, 'b')]))).toBe(true);
   expect(isAccepted(keyOperationsOf([...gone, read('c1', 80, 90, null)]))).toBe(false);
 });

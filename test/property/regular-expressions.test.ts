@@ -4,9 +4,9 @@ import { parseSync } from '@swc/core';
 import { expectLinear } from '../support/values/linear-cost';
 
 /**
- * Every regular expression of the program that is written as a literal, run over hostile strings: its cost may grow with
- * the length of the string, not with the square of it. One that is not linear blocks its process for minutes on a text
- * that a client may send.
+ * Every regular expression of the program that is written as a literal, run over hostile strings: its cost may grow
+ * with the length of the string, not with the square of it. One that is not linear blocks its process for minutes on a
+ * text that a client may send.
  */
 
 const root = resolve(__dirname, '../..');
@@ -26,7 +26,11 @@ function literalsOf(path: string): Found[] {
     if (typeof node !== 'object' || node === null) return;
     const { type, pattern, flags } = node as { type?: unknown; pattern?: unknown; flags?: unknown };
     if (type === 'RegExpLiteral' && typeof pattern === 'string' && typeof flags === 'string') {
-      found.push({ place: relative(root, path), source: `/${pattern}/${flags}`, expression: new RegExp(pattern, flags) });
+      found.push({
+        place: relative(root, path),
+        source: `/${pattern}/${flags}`,
+        expression: new RegExp(pattern, flags),
+      });
     }
     for (const child of Object.values(node)) visit(child);
   };
@@ -35,8 +39,16 @@ function literalsOf(path: string): Found[] {
 }
 
 const literals = ['coordinator', 'embedded', 'node', 'shared']
-  .flatMap((folder) => readdirSync(join(root, folder), { withFileTypes: true, recursive: true }).map((entry) => ({ entry, path: join(entry.parentPath, entry.name) })))
-  .filter(({ entry, path }) => entry.isFile() && path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.includes('/generated/'))
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true, recursive: true }).map((entry) => ({
+      entry,
+      path: join(entry.parentPath, entry.name),
+    })),
+  )
+  .filter(
+    ({ entry, path }) =>
+      entry.isFile() && path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.includes('/generated/'),
+  )
   .flatMap(({ path }) => literalsOf(path));
 
 /** What expressions stumble over: long runs of what they look for, of what they skip, and a near miss at the end. */

@@ -16,7 +16,9 @@ const STEPS = 60;
 const SPEC = { collectionUid: 'c', shard: 0, dim: 4, metric: 'l2' } as const;
 
 function epochStartsOf(entries: LogEntry[]): EpochStart[] {
-  return entries.flatMap(({ epoch, sequence }, i) => (i === 0 || entries[i - 1].epoch !== epoch ? [{ epoch, sequence }] : []));
+  return entries.flatMap(({ epoch, sequence }, i) =>
+    i === 0 || entries[i - 1].epoch !== epoch ? [{ epoch, sequence }] : [],
+  );
 }
 
 /** A running storage knows where its first epoch began, even if that entry is trimmed away. */
@@ -59,7 +61,12 @@ class Life {
     const { appliedSequence, lastSequence } = storage.state;
     const dice = this.random();
     if (dice < 0.4) {
-      const calls = [() => this.append(), () => this.append(), () => this.applyTo(this.between(appliedSequence, lastSequence)), () => storage.trim(this.below(lastSequence + 2))];
+      const calls = [
+        () => this.append(),
+        () => this.append(),
+        () => this.applyTo(this.between(appliedSequence, lastSequence)),
+        () => storage.trim(this.below(lastSequence + 2)),
+      ];
       await Promise.all(calls.slice(0, 1 + this.below(4)).map((call) => call()));
     } else if (dice < 0.5) {
       await this.truncate();
@@ -121,16 +128,23 @@ class Life {
   private async restart(how: 'stopped' | 'crashed', share = 1): Promise<void> {
     this.trace(`${how}, ${share} of what was not synced is left`);
     const before = { ...this.replica.storage.state };
-    expect(clipped(before.epochStarts, before.firstSequence)).toEqual(epochStartsOf(this.entries.slice(before.firstSequence - 1)));
+    expect(clipped(before.epochStarts, before.firstSequence)).toEqual(
+      epochStartsOf(this.entries.slice(before.firstSequence - 1)),
+    );
     await this.replica.close(how);
     await this.disk.losePower(share);
     await this.replica.open();
     const { state } = this.replica.storage;
     expect(state.lossy).toBeUndefined();
-    expect(state).toMatchObject({ promisedEpoch: this.promisedEpoch, lastLedEpoch: this.lastLedEpoch, lastSequence: this.entries.length });
+    expect(state).toMatchObject({
+      promisedEpoch: this.promisedEpoch,
+      lastLedEpoch: this.lastLedEpoch,
+      lastSequence: this.entries.length,
+    });
     expect(state.firstSequence).toBeLessThanOrEqual(before.firstSequence);
     expect(state.appliedSequence).toBeLessThanOrEqual(before.appliedSequence);
-    if (share === 1) expect(state).toMatchObject({ firstSequence: before.firstSequence, appliedSequence: before.appliedSequence });
+    if (share === 1)
+      expect(state).toMatchObject({ firstSequence: before.firstSequence, appliedSequence: before.appliedSequence });
     const held = this.entries.slice(state.firstSequence - 1);
     expect(state.epochStarts).toEqual(epochStartsOf(held));
     expect(state.precedingEpoch).toBe(this.entries[state.firstSequence - 2]?.epoch ?? 0);

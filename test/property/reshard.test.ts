@@ -20,8 +20,9 @@ import { fetched, scrolledPage } from '../support/http/whole-pages';
 import { nearest } from '../support/stories/search-forms';
 
 /**
- * Histories of clients while a collection changes its number of shards again and again, driven by two processes at once,
- * whose calls fail, lose their answers and come late, and which are replaced at any moment. The shards are real ones.
+ * Histories of clients while a collection changes its number of shards again and again, driven by two processes at
+ * once, whose calls fail, lose their answers and come late, and which are replaced at any moment. The shards are real
+ * ones.
  */
 
 const COLLECTION = 'c';
@@ -35,7 +36,10 @@ type Random = () => number;
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 
-/** The shards as a process sees them whose calls fail, lose their answers, or take their time: also after the process is gone. */
+/**
+ * The shards as a process sees them whose calls fail, lose their answers, or take their time: also after the process is
+ * gone.
+ */
 function faulty(client: ShardClient, random: Random, counts: Map<string, number>): ShardClient {
   const around = async <Result>(run: () => Promise<Result>, isWrite: boolean): Promise<Result> => {
     const draw = random();
@@ -99,7 +103,12 @@ class Schedule {
   /** What the drivers say. */
   private readonly log = {
     ...silentLogger,
-    ...Object.fromEntries((['info', 'warn', 'error'] as const).map((level) => [level, (fields: object, message: string) => this.say(level, fields, message)])),
+    ...Object.fromEntries(
+      (['info', 'warn', 'error'] as const).map((level) => [
+        level,
+        (fields: object, message: string) => this.say(level, fields, message),
+      ]),
+    ),
   };
   private readonly said: string[] = [];
   private isStopped = false;
@@ -121,14 +130,17 @@ class Schedule {
     const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
     const random = seededRandom(seed + 1);
     const coordinators: RunningService[] = [];
-    for (const view of [store, lagging(store, random)]) coordinators.push((await plainService({ store: view, shardClient: node.client })).service);
+    for (const view of [store, lagging(store, random)])
+      coordinators.push((await plainService({ store: view, shardClient: node.client })).service);
     await coordinators[0].collections.create(newCollection(COLLECTION, { dim: 2, shards: 1 }));
     return new Schedule(node, store, coordinators, seed);
   }
 
   /** Clients run while the number of shards changes this often. */
   async run(shardCounts: number[]): Promise<void> {
-    const clients = Array.from({ length: CLIENTS }, (_, client) => this.client(client, seededRandom(Math.floor(this.random() * 2 ** 31))));
+    const clients = Array.from({ length: CLIENTS }, (_, client) =>
+      this.client(client, seededRandom(Math.floor(this.random() * 2 ** 31))),
+    );
     const drivers = this.drivers(seededRandom(Math.floor(this.random() * 2 ** 31)));
     try {
       for (const shards of shardCounts) await this.reshard(shards);
@@ -145,13 +157,23 @@ class Schedule {
 
   /** What clients see at the end, through each coordinator. */
   async settle(): Promise<void> {
-    for (const service of this.coordinators) for (let id = 0; id < IDS; id += 1) await this.perform(-1, service, 'read', `id-${id}`);
+    for (const service of this.coordinators)
+      for (let id = 0; id < IDS; id += 1) await this.perform(-1, service, 'read', `id-${id}`);
   }
 
   async exported(service = this.coordinators[0]): Promise<unknown[]> {
     const { pages } = await service.vectors.export(COLLECTION, 1000);
     const found: unknown[] = [];
-    for await (const page of pages) found.push(...page.map(({ externalId, metadata, text, vector, version }) => ({ externalId, metadata, text, version, vector: [...vector!] })));
+    for await (const page of pages)
+      found.push(
+        ...page.map(({ externalId, metadata, text, vector, version }) => ({
+          externalId,
+          metadata,
+          text,
+          version,
+          vector: [...vector!],
+        })),
+      );
     return found;
   }
 
@@ -186,7 +208,8 @@ class Schedule {
       retireMs: 300,
       restores: new StoredRestores(store),
       drop: async (intent) => {
-        for (let shard = 0; shard < intent.shards; shard += 1) await this.node.client.drop({ collectionUid: intent.uid, shard });
+        for (let shard = 0; shard < intent.shards; shard += 1)
+          await this.node.client.drop({ collectionUid: intent.uid, shard });
       },
     });
   }
@@ -195,7 +218,9 @@ class Schedule {
     const [service] = this.coordinators;
     let isCancelled = false;
     await eventually('a reshard begins', async () => {
-      const begun = await service.collections.reshard(COLLECTION, shards).catch((error: unknown) => (isQuiverError(error) ? null : Promise.reject(error)));
+      const begun = await service.collections
+        .reshard(COLLECTION, shards)
+        .catch((error: unknown) => (isQuiverError(error) ? null : Promise.reject(error)));
       return begun !== null || (await service.collections.get(COLLECTION)).shards === shards;
     });
     const last = async (error: Error): Promise<never> => {
@@ -214,7 +239,8 @@ class Schedule {
         const stuck = (await service.reshards()).find(({ state }) => state === 'stuck' || state === 'failed');
         if (stuck !== undefined) throw new Error(`the reshard is ${stuck.state}: ${stuck.error}`);
         if ((await service.collections.get(COLLECTION)).shards === shards) return true;
-        if ((await service.reshards()).length === 0) await service.collections.reshard(COLLECTION, shards).catch(() => undefined);
+        if ((await service.reshards()).length === 0)
+          await service.collections.reshard(COLLECTION, shards).catch(() => undefined);
         return false;
       },
       30_000,
@@ -224,7 +250,10 @@ class Schedule {
   /** One driver after the other, and two for a while each time; what one has under way when it is replaced goes on. */
   private async drivers(random: Random): Promise<void> {
     const begin = async (): Promise<Resharder> => {
-      const resharder = this.resharder(faulty(this.node.client, random, this.counts), losing(this.store, random, this.counts));
+      const resharder = this.resharder(
+        faulty(this.node.client, random, this.counts),
+        losing(this.store, random, this.counts),
+      );
       await resharder.start();
       return resharder;
     };
@@ -252,12 +281,33 @@ class Schedule {
     }
   }
 
-  private async perform(client: number, { vectors }: RunningService, kind: RegisterOperation['kind'], id: string): Promise<void> {
+  private async perform(
+    client: number,
+    { vectors }: RunningService,
+    kind: RegisterOperation['kind'],
+    id: string,
+  ): Promise<void> {
     const value = kind === 'write' ? ++this.version : null;
-    const operation: RegisterOperation = { client, id, kind, value, invokedMs: performance.now(), returnedMs: Infinity, outcome: 'unknown' };
+    const operation: RegisterOperation = {
+      client,
+      id,
+      kind,
+      value,
+      invokedMs: performance.now(),
+      returnedMs: Infinity,
+      outcome: 'unknown',
+    };
     this.history.push(operation);
     try {
-      if (kind === 'write') await vectors.upsert(COLLECTION, [{ externalId: id, source: { vector: Float32Array.from([1, value!]) }, metadata: JSON.stringify({ value }), text: `text ${value}` }]);
+      if (kind === 'write')
+        await vectors.upsert(COLLECTION, [
+          {
+            externalId: id,
+            source: { vector: Float32Array.from([1, value!]) },
+            metadata: JSON.stringify({ value }),
+            text: `text ${value}`,
+          },
+        ]);
       else if (kind === 'delete') await vectors.delete(COLLECTION, [id]);
       else operation.value = valueOf((await fetched(vectors.fetch(COLLECTION, [id], { vectors: true })))[0]);
       operation.returnedMs = performance.now();
@@ -269,7 +319,11 @@ class Schedule {
   }
 
   /** A read of the whole collection is one of every id. */
-  private async readWhole(client: number, { vectors, search }: RunningService, how: 'search' | 'scroll'): Promise<void> {
+  private async readWhole(
+    client: number,
+    { vectors, search }: RunningService,
+    how: 'search' | 'scroll',
+  ): Promise<void> {
     const invokedMs = performance.now();
     const found = new Map<string, number | null>();
     const note = (one: { externalId: string; metadata: string }): void => {
@@ -277,10 +331,16 @@ class Schedule {
       found.set(one.externalId, valueOf(one));
     };
     try {
-      if (how === 'scroll') (await scrolledPage(vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false }))).vectors.forEach(note);
+      if (how === 'scroll')
+        (
+          await scrolledPage(vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false }))
+        ).vectors.forEach(note);
       else {
         const source = { vector: Float32Array.from([1, 1]) };
-        const { hits, totalCount } = await search.search(COLLECTION, nearest({ source, k: 100, offset: 0, filter: null, effort: { type: 'exact' } }));
+        const { hits, totalCount } = await search.search(
+          COLLECTION,
+          nearest({ source, k: 100, offset: 0, filter: null, effort: { type: 'exact' } }),
+        );
         hits.forEach(note);
         if (totalCount === null || totalCount > IDS) this.problems.push(`a search counted ${totalCount} vectors`);
       }
@@ -289,7 +349,16 @@ class Schedule {
       return;
     }
     const returnedMs = performance.now();
-    for (let i = 0; i < IDS; i += 1) this.history.push({ client, id: `id-${i}`, kind: 'read', value: found.get(`id-${i}`) ?? null, invokedMs, returnedMs, outcome: 'ok' });
+    for (let i = 0; i < IDS; i += 1)
+      this.history.push({
+        client,
+        id: `id-${i}`,
+        kind: 'read',
+        value: found.get(`id-${i}`) ?? null,
+        invokedMs,
+        returnedMs,
+        outcome: 'ok',
+      });
   }
 }
 
@@ -323,15 +392,22 @@ test('clients see one collection while its number of shards changes, whoever dri
       }
     }),
   );
-  console.log(JSON.stringify({ operations: found.map(({ operations }) => operations), ...Object.fromEntries(happened) }));
-  for (const { seed, problems, isSame, open } of found) expect({ seed, problems, isSame, open }).toEqual({ seed, problems: [], isSame: true, open: 5 });
-  for (const fault of ['failed call', 'late call', 'lost answer', 'lost answer of the store', 'replaced driver']) expect(happened.get(fault)).toBeGreaterThan(0);
+  console.log(
+    JSON.stringify({ operations: found.map(({ operations }) => operations), ...Object.fromEntries(happened) }),
+  );
+  for (const { seed, problems, isSame, open } of found)
+    expect({ seed, problems, isSame, open }).toEqual({ seed, problems: [], isSame: true, open: 5 });
+  for (const fault of ['failed call', 'late call', 'lost answer', 'lost answer of the store', 'replaced driver'])
+    expect(happened.get(fault)).toBeGreaterThan(0);
 });
 
 /** A service over real shards, with a driver to which nothing happens. */
 async function withDriver(
   run: (service: RunningService, node: ShardNode) => Promise<void>,
-  { fieldsMax, around = (client) => client }: { fieldsMax?: number; around?: (client: ShardClient) => ShardClient } = {},
+  {
+    fieldsMax,
+    around = (client) => client,
+  }: { fieldsMax?: number; around?: (client: ShardClient) => ShardClient } = {},
 ): Promise<void> {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore, fieldsMax }).start();
   const { service } = await plainService({ shardClient: around(node.client) });
@@ -345,7 +421,12 @@ async function withDriver(
   }
 }
 
-const itemWith = (externalId: string, metadata: object) => ({ externalId, source: { vector: Float32Array.of(1, 2) }, metadata: JSON.stringify(metadata), text: undefined });
+const itemWith = (externalId: string, metadata: object) => ({
+  externalId,
+  source: { vector: Float32Array.of(1, 2) },
+  metadata: JSON.stringify(metadata),
+  text: undefined,
+});
 
 test('a collection that is deleted takes both sets of shards along', async () => {
   await withDriver(async ({ collections, vectors, reshards }, node) => {
@@ -363,7 +444,8 @@ test('a reshard that can not be done is undone, shown with its reason, and can b
     async ({ collections, vectors, reshards }, node) => {
       await collections.create(newCollection('wide', { dim: 2, shards: 2 }));
       // One field for each shard, as many as one may have.
-      for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await vectors.upsert('wide', [itemWith(id, { [`field ${shardOf(id, 2)}`]: 1 })]);
+      for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
+        await vectors.upsert('wide', [itemWith(id, { [`field ${shardOf(id, 2)}`]: 1 })]);
       await collections.reshard('wide', 1);
       await eventually('it failed', async () => (await reshards())[0]?.state === 'failed');
       expect((await reshards())[0].error).toContain('MAX_COLLECTION_FIELDS');
@@ -405,7 +487,10 @@ test('a reshard that begins while another one was begun and given up has a later
         await eventually('it was given up', async () => (await reshards()).length === 0);
       };
       await collections.reshard('twice', 3);
-      await eventually('it has three', async () => (await collections.get('twice')).shards === 3 || (await reshards())[0]?.state === 'stuck');
+      await eventually(
+        'it has three',
+        async () => (await collections.get('twice')).shards === 3 || (await reshards())[0]?.state === 'stuck',
+      );
       expect((await collections.get('twice')).shards).toBe(3);
     },
     { around: slow },

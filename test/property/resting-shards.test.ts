@@ -62,7 +62,14 @@ class Run {
       model.items.delete(externalId);
       model.items.set(externalId, item);
       this.stamp += 1;
-      return { type: 'upsert', externalId, vector: Float32Array.from(vector), stamp: this.stamp, metadata: item.metadata, text: item.text };
+      return {
+        type: 'upsert',
+        externalId,
+        vector: Float32Array.from(vector),
+        stamp: this.stamp,
+        metadata: item.metadata,
+        text: item.text,
+      };
     });
     // Of one id, the last counts.
     const last = new Map(operations.map((operation) => [operation.externalId, operation]));
@@ -77,7 +84,9 @@ class Run {
 
   async makeAnew(n: number): Promise<void> {
     await this.node.client.drop(this.models[n].id);
-    await expect(this.node.client.read(this.models[n].id, 'count', null, NO_HURRY)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(this.node.client.read(this.models[n].id, 'count', null, NO_HURRY)).rejects.toMatchObject({
+      kind: 'not_found',
+    });
     const made = Number(this.models[n].id.collectionUid.split('-')[1]) + 1;
     this.models[n] = { id: idOf(n, made), items: new Map() };
     await this.node.client.make(specOf(this.models[n].id));
@@ -89,14 +98,34 @@ class Run {
     // Before anything opens it.
     const { vectorCount } = await client.read(id, 'status', null, NO_HURRY);
     expect(vectorCount).toBe(items.size);
-    const found = await client.read(id, 'fetch', { externalIds: Array.from({ length: IDS }, (_, n) => `i${n}`), vectors: true, texts: true }, NO_HURRY);
-    const held = found.flatMap((item) => (item === null ? [] : [[item.externalId, [...item.vector!], item.metadata, item.text]]));
+    const found = await client.read(
+      id,
+      'fetch',
+      { externalIds: Array.from({ length: IDS }, (_, n) => `i${n}`), vectors: true, texts: true },
+      NO_HURRY,
+    );
+    const held = found.flatMap((item) =>
+      item === null ? [] : [[item.externalId, [...item.vector!], item.metadata, item.text]],
+    );
     const wanted = [...items].map(([externalId, { vector, metadata, text }]) => [externalId, vector, metadata, text]);
     const byId = (one: unknown[], other: unknown[]): number => (String(one[0]) < String(other[0]) ? -1 : 1);
     expect(held.sort(byId)).toEqual(wanted.sort(byId));
     const vector = Float32Array.from({ length: DIM }, () => this.below(5));
-    const { hits } = await client.read(id, 'search', { vector, k: IDS, effort: { type: 'exact' }, filter: { type: 'range', path: 'n', operator: 'gte', bound: 1 }, texts: false }, NO_HURRY);
-    expect(new Set(hits.map(({ externalId }) => externalId))).toEqual(new Set(wanted.flatMap(([externalId, , metadata]) => (JSON.parse(String(metadata)).n >= 1 ? [externalId] : []))));
+    const { hits } = await client.read(
+      id,
+      'search',
+      {
+        vector,
+        k: IDS,
+        effort: { type: 'exact' },
+        filter: { type: 'range', path: 'n', operator: 'gte', bound: 1 },
+        texts: false,
+      },
+      NO_HURRY,
+    );
+    expect(new Set(hits.map(({ externalId }) => externalId))).toEqual(
+      new Set(wanted.flatMap(([externalId, , metadata]) => (JSON.parse(String(metadata)).n >= 1 ? [externalId] : []))),
+    );
     expect(new Set(hits.map(({ externalId }) => externalId)).size).toBe(hits.length);
     expect(await client.read(id, 'count', null, NO_HURRY)).toBe(items.size);
   }
@@ -114,28 +143,31 @@ class Run {
   }
 }
 
-test.each([1, 2, 3])('after any writes, removals, drops, closings and starts, every shard has what it is to have (round %i)', async (round) => {
-  const run = new Run(round);
-  try {
-    await run.begin();
-    let rested = 0;
-    for (let n = 0; n < 120; n += 1) {
-      await run.step();
-      if (run.below(4) === 0) await run.node.host.restUnused(0);
-      rested = Math.max(rested, run.node.host.restingShards);
-      if (n % 40 === 39) {
-        await run.node.restart();
-        for (const { id } of run.models) await run.node.client.open(specOf(id));
+test.each([1, 2, 3])(
+  'after any writes, removals, drops, closings and starts, every shard has what it is to have (round %i)',
+  async (round) => {
+    const run = new Run(round);
+    try {
+      await run.begin();
+      let rested = 0;
+      for (let n = 0; n < 120; n += 1) {
+        await run.step();
+        if (run.below(4) === 0) await run.node.host.restUnused(0);
+        rested = Math.max(rested, run.node.host.restingShards);
+        if (n % 40 === 39) {
+          await run.node.restart();
+          for (const { id } of run.models) await run.node.client.open(specOf(id));
+        }
       }
+      // It was tried.
+      expect(rested).toBe(COLLECTIONS);
+      for (const model of run.models) await run.check(model);
+      expect(run.node.log.messages('error')).toEqual([]);
+    } finally {
+      await run.node.destroy();
     }
-    // It was tried.
-    expect(rested).toBe(COLLECTIONS);
-    for (const model of run.models) await run.check(model);
-    expect(run.node.log.messages('error')).toEqual([]);
-  } finally {
-    await run.node.destroy();
-  }
-});
+  },
+);
 
 test('reads and writes that come while shards are closed and opened are all done, each once', async () => {
   const run = new Run(100);
@@ -168,7 +200,14 @@ test('reads and writes that come while shards are closed and opened are all done
 test('a start opens none of those that were closed in order, and answers for them; one of which data are gone is told', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-resting-'));
   const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, rests: RESTS, folder });
-  const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2, 3), stamp: 5, metadata: '{}', text: undefined });
+  const upsert = (externalId: string): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(1, 2, 3),
+    stamp: 5,
+    metadata: '{}',
+    text: undefined,
+  });
   const ids = [0, 1, 2, 3].map((n) => idOf(n));
   const openAll = () => Promise.allSettled(ids.map((id) => node.client.open(specOf(id))));
   try {
@@ -185,7 +224,8 @@ test('a start opens none of those that were closed in order, and answers for the
     expect((await openAll()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled']);
     expect(node.host.restingShards).toBe(4);
     expect(node.host.closedReplicas).toBe(0);
-    for (const id of ids) expect(await node.client.read(id, 'status', null, NO_HURRY)).toMatchObject({ vectorCount: 2, lastStamp: 5 });
+    for (const id of ids)
+      expect(await node.client.read(id, 'status', null, NO_HURRY)).toMatchObject({ vectorCount: 2, lastStamp: 5 });
     expect((await node.host.observe()).map(({ data }) => data.status.vectorCount)).toEqual([2, 2, 2, 2]);
     expect(node.host.restingShards).toBe(4);
     expect(
@@ -204,8 +244,12 @@ test('a start opens none of those that were closed in order, and answers for the
     await node.start();
     const outcomes = await openAll();
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', expect.any(String), 'fulfilled', 'rejected']);
-    expect(outcomes[0]).toMatchObject({ reason: { kind: 'storage_damaged', message: expect.stringContaining('its data are gone') } });
-    expect(outcomes[3]).toMatchObject({ reason: { kind: 'storage_damaged', message: expect.stringContaining('earlier copy') } });
+    expect(outcomes[0]).toMatchObject({
+      reason: { kind: 'storage_damaged', message: expect.stringContaining('its data are gone') },
+    });
+    expect(outcomes[3]).toMatchObject({
+      reason: { kind: 'storage_damaged', message: expect.stringContaining('earlier copy') },
+    });
     // Never emptiness: what is told of it before is what it has.
     const [, second] = outcomes;
     if (second.status === 'fulfilled') expect(await node.client.read(ids[1], 'count', null, NO_HURRY)).toBe(2);
@@ -223,12 +267,25 @@ test('a start opens none of those that were closed in order, and answers for the
 test('items expire in a shard that is closed, and are removed', async () => {
   let nowMs = 1_800_000_000_000;
   const clock = { wallMs: () => nowMs, monotonicMs: () => performance.now() };
-  const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, rests: RESTS, clock: clock as never });
+  const node = new ShardNode({
+    factories: nativeFactories,
+    openStore: openRocksStore,
+    rests: RESTS,
+    clock: clock as never,
+  });
   const id = idOf(0);
   try {
     await node.start();
     await node.client.make(specOf(id));
-    const upsert = (externalId: string, more: object = {}): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2, 3), stamp: 5, metadata: '{}', text: undefined, ...more });
+    const upsert = (externalId: string, more: object = {}): UpsertOperation => ({
+      type: 'upsert',
+      externalId,
+      vector: Float32Array.of(1, 2, 3),
+      stamp: 5,
+      metadata: '{}',
+      text: undefined,
+      ...more,
+    });
     await node.client.write(id, [upsert('stays'), upsert('goes', { expiresAt: nowMs + 600_000 })], NO_HURRY);
     await node.host.restUnused(0);
     expect(node.host.restingShards).toBe(1);
@@ -248,7 +305,12 @@ test('items expire in a shard that is closed, and are removed', async () => {
 
 test('beyond those that may be open, the longest unused are closed, and each is opened by its next use', async () => {
   let nowMs = 0;
-  const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, rests: { ...RESTS, monotonicMs: () => nowMs }, openShardsMax: 4 });
+  const node = new ShardNode({
+    factories: nativeFactories,
+    openStore: openRocksStore,
+    rests: { ...RESTS, monotonicMs: () => nowMs },
+    openShardsMax: 4,
+  });
   // Long enough for those that others need the files of, and too short for anything else.
   const unused = async (): Promise<void> => {
     await node.host.restUnused(3_600_000);
@@ -258,14 +320,32 @@ test('beyond those that may be open, the longest unused are closed, and each is 
     await node.start();
     for (let n = 0; n < 10; n += 1) {
       await node.client.make(specOf(idOf(n)));
-      await node.client.write(idOf(n), [{ type: 'upsert', externalId: `i${n}`, vector: Float32Array.of(n, 0, 0), stamp: 1, metadata: '{}', text: undefined }], NO_HURRY);
+      await node.client.write(
+        idOf(n),
+        [
+          {
+            type: 'upsert',
+            externalId: `i${n}`,
+            vector: Float32Array.of(n, 0, 0),
+            stamp: 1,
+            metadata: '{}',
+            text: undefined,
+          },
+        ],
+        NO_HURRY,
+      );
       await unused();
     }
     expect(node.host.shardCount).toBe(10);
     expect(node.host.shardCount - node.host.restingShards).toBeLessThanOrEqual(4);
     for (let n = 0; n < 10; n += 1) {
       await unused();
-      const hits = await node.client.read(idOf(n), 'search', { vector: Float32Array.of(n, 0, 0), k: 1, effort: { type: 'exact' }, filter: null, texts: false }, NO_HURRY);
+      const hits = await node.client.read(
+        idOf(n),
+        'search',
+        { vector: Float32Array.of(n, 0, 0), k: 1, effort: { type: 'exact' }, filter: null, texts: false },
+        NO_HURRY,
+      );
       expect(hits.hits.map(({ externalId }) => externalId)).toEqual([`i${n}`]);
     }
   } finally {

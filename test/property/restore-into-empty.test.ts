@@ -14,9 +14,10 @@ import { callsOf } from '../support/stories/shard-calls';
 import { scrolledPage } from '../support/http/whole-pages';
 
 /**
- * Backups are restored into a collection again and again while clients write to it and empty it, the restores are given up
- * now and then, and whoever drives them is replaced at any moment, with calls that fail, come late or lose their answers; the
- * shards are real ones, and their process starts again in between. What was acknowledged is there, or what was restored.
+ * Backups are restored into a collection again and again while clients write to it and empty it, the restores are given
+ * up now and then, and whoever drives them is replaced at any moment, with calls that fail, come late or lose their
+ * answers; the shards are real ones, and their process starts again in between. What was acknowledged is there, or what
+ * was restored.
  */
 
 const COLLECTION = 'c';
@@ -118,7 +119,10 @@ class Life {
       this.isOver = true;
       await driving;
     }
-    await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0);
+    await eventually(
+      'nothing is under way',
+      async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0,
+    );
     // What a driver was to drop when it was replaced.
     await this.held.service();
     expect(this.held.node.host.shardCount).toBe(2 + (await this.record()).shards);
@@ -133,10 +137,12 @@ class Life {
     await this.clear();
     const { uid } = await this.record();
     const shards = 1 + Math.floor(this.random() * 4);
-    const begun = await this.service.backups.restore({ backup: this.backup, collections: ['saved'], rename: { saved: COLLECTION }, shards, keys: false }).catch((error: unknown) => {
-      if (!isQuiverError(error)) throw error;
-      return null;
-    });
+    const begun = await this.service.backups
+      .restore({ backup: this.backup, collections: ['saved'], rename: { saved: COLLECTION }, shards, keys: false })
+      .catch((error: unknown) => {
+        if (!isQuiverError(error)) throw error;
+        return null;
+      });
     if (begun === null) return void (this.counts.refused += 1);
     const { id } = begun;
     const writing = this.write(this.random() < 0.6 ? 0 : Math.floor(this.random() * 12));
@@ -160,7 +166,10 @@ class Life {
     const { state, error } = last!;
     const isSwapped = (await this.record()).uid !== uid;
     // One that was given up in time has left nothing.
-    expect({ isSwapped, state }).toEqual({ isSwapped, state: isSwapped ? 'done' : error === null ? 'cancelling' : 'failed' });
+    expect({ isSwapped, state }).toEqual({
+      isSwapped,
+      state: isSwapped ? 'done' : error === null ? 'cancelling' : 'failed',
+    });
     await this.check(isSwapped, error);
   }
 
@@ -168,8 +177,16 @@ class Life {
   private async check(isSwapped: boolean, error: string | null): Promise<void> {
     this.counts[isSwapped ? 'restored' : error === null ? 'given' : 'conflict'] += 1;
     if (error !== null) expect(error).toContain('not empty any more');
-    const found = new Map((await this.items()).map(({ externalId, metadata }) => [externalId, (JSON.parse(metadata) as { value: number }).value]));
-    const expected = new Map<string, number>([...(isSwapped ? SAVED.map((id): [string, number] => [id, -1]) : []), ...this.own]);
+    const found = new Map(
+      (await this.items()).map(({ externalId, metadata }) => [
+        externalId,
+        (JSON.parse(metadata) as { value: number }).value,
+      ]),
+    );
+    const expected = new Map<string, number>([
+      ...(isSwapped ? SAVED.map((id): [string, number] => [id, -1]) : []),
+      ...this.own,
+    ]);
     for (const id of this.unknown) for (const one of [found, expected]) one.delete(id);
     expect({ isSwapped, found: Object.fromEntries(found) }).toEqual({ isSwapped, found: Object.fromEntries(expected) });
   }
@@ -185,7 +202,9 @@ class Life {
     this.unknown.clear();
   }
 
-  /** Ids of their own, and now and then one that the backup has, too. A write and its deletion are both acknowledged. */
+  /**
+   * Ids of their own, and now and then one that the backup has, too. A write and its deletion are both acknowledged.
+   */
   private async write(count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {
       await pause(this.random() * 150);
@@ -196,7 +215,8 @@ class Life {
         this.own.set(id, value);
         this.counts.written += 1;
         if (this.random() < 0.5) continue;
-        // Gone again: the collection may be empty when it is sealed. One that the backup has may be restored after that.
+        // Gone again: the collection may be empty when it is sealed. One that the backup has may be restored after
+        // that.
         await this.service.vectors.delete(COLLECTION, [id]);
         this.own.delete(id);
         if (SAVED.includes(id)) this.unknown.add(id);
@@ -227,7 +247,14 @@ class Life {
   }
 
   private items() {
-    return this.patiently(async () => (await scrolledPage(this.service.vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false }))).vectors);
+    return this.patiently(
+      async () =>
+        (
+          await scrolledPage(
+            this.service.vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false }),
+          )
+        ).vectors,
+    );
   }
 
   /** One driver after the other; each is left at any moment. */
@@ -236,7 +263,10 @@ class Life {
     while (!this.isOver) {
       const office = { ...(await this.offices.next()) } as { guard: Guard | null };
       let isDead = false;
-      const view = { shardClient: faulty(this.held.client, this.random, () => isDead), store: losing(this.held.store, this.random, () => isDead) };
+      const view = {
+        shardClient: faulty(this.held.client, this.random, () => isDead),
+        store: losing(this.held.store, this.random, () => isDead),
+      };
       const drivers = await Drivers.start(await this.held.service(view), office);
       this.counts.driver += 1;
       const untilMs = performance.now() + 200 + this.random() * 3_000;
@@ -249,8 +279,13 @@ class Life {
     await Promise.all(endings);
     // What the last one left.
     const drivers = await Drivers.start(this.service, await this.offices.next());
-    for (const { id, state } of await this.service.backups.restores()) if (state === 'running') await restoreEnded(this.service.backups, id);
-    await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0, 120_000);
+    for (const { id, state } of await this.service.backups.restores())
+      if (state === 'running') await restoreEnded(this.service.backups, id);
+    await eventually(
+      'nothing is under way',
+      async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0,
+      120_000,
+    );
     await drivers.close();
   }
 }

@@ -66,13 +66,24 @@ describe('bytes inside frames', () => {
 
   test('hits come back as they were, also from odd addresses', () => roundTrips(hits, hitsToBytes, hitsFromBytes));
   test('items come back as they were, also from odd addresses', () => roundTrips(items, itemsToBytes, itemsFromBytes));
-  test('strings come back as they were, also from odd addresses', () => roundTrips(strings, stringsToBytes, stringsFromBytes));
+  test('strings come back as they were, also from odd addresses', () =>
+    roundTrips(strings, stringsToBytes, stringsFromBytes));
   test('damaged hits are an error at worst', () => withstands(hits, hitsToBytes, hitsFromBytes));
   test('damaged items are an error at worst', () => withstands(items, itemsToBytes, itemsFromBytes));
   test('damaged strings are an error at worst', () => withstands(strings, stringsToBytes, stringsFromBytes));
 
   test('outcomes come back as they were; another byte is refused', () => {
-    const all = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld', 'excess'] as const;
+    const all = [
+      'inserted',
+      'updated',
+      'deleted',
+      'absent',
+      'refused',
+      'outdated',
+      'conflict',
+      'withheld',
+      'excess',
+    ] as const;
     expect(outcomesFromBytes(outcomesToBytes(all))).toEqual(all);
     expect(() => outcomesFromBytes(Buffer.of(9))).toThrow('malformed outcomes');
   });

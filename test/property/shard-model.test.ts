@@ -2,14 +2,28 @@ import { readdirSync, rmSync, statSync, truncateSync, readFileSync, writeFileSyn
 import { join } from 'node:path';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { METRICS } from '../../shared/contract/vector/metric';
-import { NO_VERSION, type Conditional, ANY_VERSION, type ShardClient, type ShardSpec, type WriteOperation } from '../../shared/contract/shard/shard-client';
+import {
+  NO_VERSION,
+  type Conditional,
+  ANY_VERSION,
+  type ShardClient,
+  type ShardSpec,
+  type WriteOperation,
+} from '../../shared/contract/shard/shard-client';
 import type { Expiring } from '../../shared/contract/writes/expiry';
 import type { Hit, StoredItem, VectorSearchResult } from '../../shared/contract/shard/shard-read';
 import { ShardViews } from '../../node/engine/shard/reading/shard-views';
 import { ManualClock } from '../support/manual-clock';
 import { PlainShardClient } from '../support/shards/plain-shard-client';
 import { runSeed, seededRandom } from '../support/values/random';
-import { NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shards/shard-node';
+import {
+  NO_HURRY,
+  ShardNode,
+  diskFactories,
+  nativeFactories,
+  openRocksStore,
+  plainFactories,
+} from '../support/shards/shard-node';
 
 const STEPS = Number(process.env.STEPS ?? 250);
 const DIM = 8;
@@ -65,9 +79,15 @@ class Dice {
 
   operation(nowMs: number): WriteOperation {
     if (this.random() < 0.3) return { type: 'delete', externalId: this.id(), ...this.condition() };
-    if (this.random() < 0.1) return { type: 'delete', externalId: this.id(), filter: this.filter().filter ?? undefined };
+    if (this.random() < 0.1)
+      return { type: 'delete', externalId: this.id(), filter: this.filter().filter ?? undefined };
     if (this.random() < 0.2) {
-      const json = this.oneOf(['{"n":null}', '{"deep":{"n":7,"note":null}}', '{"tag":{"x":{"y":1}}}', '{"n":3,"list":[null]}']);
+      const json = this.oneOf([
+        '{"n":null}',
+        '{"deep":{"n":7,"note":null}}',
+        '{"tag":{"x":{"y":1}}}',
+        '{"n":3,"list":[null]}',
+      ]);
       const metadata = { json, replaces: this.random() < 0.1, bytesMax: 1500, fieldsMax: 1000 };
       const { filter } = this.filter();
       return {
@@ -109,33 +129,74 @@ class Dice {
 }
 
 /** The answers to everything that can be asked, from a client. */
-async function answers(client: ShardClient, id: ShardSpec, dice: { query: Float32Array; terms: string[]; filter: ReturnType<Dice['filter']>['filter']; k: number; ids: string[] }) {
+async function answers(
+  client: ShardClient,
+  id: ShardSpec,
+  dice: {
+    query: Float32Array;
+    terms: string[];
+    filter: ReturnType<Dice['filter']>['filter'];
+    k: number;
+    ids: string[];
+  },
+) {
   const { query, terms, filter, k, ids } = dice;
   const statistics = await client.read(id, 'keywordStatistics', { terms }, NO_HURRY);
   const status = await client.read(id, 'status', null, NO_HURRY);
   return {
     count: await client.read(id, 'count', null, NO_HURRY),
     vectorCount: status.vectorCount,
-    search: (await client.read(id, 'search', { vector: query, k, filter, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits,
+    search: (
+      await client.read(id, 'search', { vector: query, k, filter, effort: { type: 'exact' }, texts: true }, NO_HURRY)
+    ).hits,
     score: await client.read(id, 'score', { vector: query, externalIds: ids }, NO_HURRY),
     statistics,
     keywordSearch: await client.read(id, 'keywordSearch', { terms, statistics, k, filter }, NO_HURRY),
-    fetch: await client.read(id, 'fetch', { externalIds: ids, vectors: true, versions: true, expiries: true }, NO_HURRY),
-    scan: await client.read(id, 'scan', { after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true }, NO_HURRY),
+    fetch: await client.read(
+      id,
+      'fetch',
+      { externalIds: ids, vectors: true, versions: true, expiries: true },
+      NO_HURRY,
+    ),
+    scan: await client.read(
+      id,
+      'scan',
+      { after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true },
+      NO_HURRY,
+    ),
     filtered: await pagesOf(client, id, filter, 1 + (k % 7)),
   };
 }
 
-async function pagesOf(client: ShardClient, id: ShardSpec, filter: ReturnType<Dice['filter']>['filter'], limit: number): Promise<StoredItem[]> {
+async function pagesOf(
+  client: ShardClient,
+  id: ShardSpec,
+  filter: ReturnType<Dice['filter']>['filter'],
+  limit: number,
+): Promise<StoredItem[]> {
   const items: StoredItem[] = [];
   for (;;) {
-    const page = await client.read(id, 'scan', { after: items.at(-1) ?? null, limit, filter, vectors: false }, NO_HURRY);
+    const page = await client.read(
+      id,
+      'scan',
+      { after: items.at(-1) ?? null, limit, filter, vectors: false },
+      NO_HURRY,
+    );
     items.push(...page);
     if (page.length < limit) return items;
   }
 }
 
-const DAMAGES = ['none', 'manifest missing', 'manifest garbled', 'a file missing', 'a file cut', 'a file garbled', 'vectors missing', 'vectors garbled'] as const;
+const DAMAGES = [
+  'none',
+  'manifest missing',
+  'manifest garbled',
+  'a file missing',
+  'a file cut',
+  'a file garbled',
+  'vectors missing',
+  'vectors garbled',
+] as const;
 
 /** Does to a closed shard's checkpoint what a bad disk might. */
 function damage(folder: string, kind: (typeof DAMAGES)[number], dice: Dice): void {
@@ -182,7 +243,14 @@ describe.each([
     const follow = (): void => void node.host.follow((message) => views.take(message));
     follow();
     const plain = new PlainShardClient({ clock });
-    const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS), metadata, ...(factories === diskFactories && { vectors: 'disk' as const }) };
+    const spec: ShardSpec = {
+      collectionUid: 'model',
+      shard: 0,
+      dim: DIM,
+      metric: dice.oneOf(METRICS),
+      metadata,
+      ...(factories === diskFactories && { vectors: 'disk' as const }),
+    };
     const trace: string[] = [`SEED=${seed} ${spec.metric}`];
     try {
       await Promise.all([node.client.make(spec), plain.make(spec)]);
@@ -200,9 +268,14 @@ describe.each([
         }
         const roll = dice.random();
         if (roll < 0.62) {
-          const batch = Array.from({ length: dice.random() < 0.1 ? 150 : 1 + dice.below(8) }, () => dice.operation(clock.wallMs()));
+          const batch = Array.from({ length: dice.random() < 0.1 ? 150 : 1 + dice.below(8) }, () =>
+            dice.operation(clock.wallMs()),
+          );
           trace.push(`write ${batch.length}`);
-          const [outcomes, expected] = await Promise.all([node.client.write(spec, batch, NO_HURRY), plain.write(spec, batch, NO_HURRY)]);
+          const [outcomes, expected] = await Promise.all([
+            node.client.write(spec, batch, NO_HURRY),
+            plain.write(spec, batch, NO_HURRY),
+          ]);
           expect(outcomes).toEqual(expected);
         } else if (roll < 0.75) {
           trace.push('checkpoint, writes going on');
@@ -228,9 +301,20 @@ describe.each([
             ids: Array.from({ length: 12 }, () => dice.id()),
           };
           trace.push(`ask k ${questions.k} filter ${JSON.stringify(json)}`);
-          const [actual, expected] = await Promise.all([answers(node.client, spec, questions), answers(plain, spec, questions)]);
+          const [actual, expected] = await Promise.all([
+            answers(node.client, spec, questions),
+            answers(plain, spec, questions),
+          ]);
           compare(actual, expected);
-          compareInline(views.search(spec, { ...questions, vector: questions.query, effort: { type: 'ef', ef: 1000 }, texts: false }), expected);
+          compareInline(
+            views.search(spec, {
+              ...questions,
+              vector: questions.query,
+              effort: { type: 'ef', ef: 1000 },
+              texts: false,
+            }),
+            expected,
+          );
         }
       }
       await checkpointing;
@@ -245,10 +329,17 @@ describe.each([
 
 type Answers = Awaited<ReturnType<typeof answers>>;
 
-/** Scores are float32 arithmetic in one and double in the other: equal up to that, and so is who is among the best k. */
+/**
+ * Scores are float32 arithmetic in one and double in the other: equal up to that, and so is who is among the best k.
+ */
 function compare(actual: Answers, expected: Answers): void {
   const { search, keywordSearch, score, ...exact } = actual;
-  const { search: expectedSearch, keywordSearch: expectedKeywordSearch, score: expectedScore, ...expectedExact } = expected;
+  const {
+    search: expectedSearch,
+    keywordSearch: expectedKeywordSearch,
+    score: expectedScore,
+    ...expectedExact
+  } = expected;
   expect(exact).toEqual(expectedExact);
   compareHits(search, expectedSearch);
   compareHits(keywordSearch, expectedKeywordSearch);
@@ -264,7 +355,8 @@ function compareHits(actual: Hit[], expected: Hit[]): void {
     const same = byId.get(hit.externalId);
     if (same !== undefined) expect(withoutScore(hit)).toEqual(withoutScore(same));
     const before = actual[i - 1];
-    if (before !== undefined) expect(before.score > hit.score || (before.score === hit.score && before.externalId < hit.externalId)).toBe(true);
+    if (before !== undefined)
+      expect(before.score > hit.score || (before.score === hit.score && before.externalId < hit.externalId)).toBe(true);
   });
 }
 

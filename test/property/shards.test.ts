@@ -60,16 +60,26 @@ async function answers(service: RunningService, work: Workload): Promise<unknown
   for (let i = 0; i < 6; i += 1) {
     const [k, offset, filter] = [1 + work.below(20), work.below(15), work.filter()];
     const source = work.below(3) === 0 ? { text: work.text() } : { vector: work.vector() };
-    const { hits, totalCount } = await search.search('c', nearest({ source, k, offset, filter, effort: { type: 'exact' } }));
+    const { hits, totalCount } = await search.search(
+      'c',
+      nearest({ source, k, offset, filter, effort: { type: 'exact' } }),
+    );
     told.push(hits, totalCount);
     told.push(await search.count('c', filter));
     const vector = work.below(2) === 0 ? work.vector() : undefined;
     const alpha = [0, 0.3, 0.5, 1][work.below(4)];
     told.push((await search.search('c', fused({ queryText: work.text(), vector, k, offset, alpha, filter }))).hits);
     told.push((await search.search('c', asked({ text: work.text(), k, filter }))).hits);
-    told.push((await search.search('c', listed({ source, candidates: Array.from({ length: 12 }, () => work.id()) }))).hits);
+    told.push(
+      (await search.search('c', listed({ source, candidates: Array.from({ length: 12 }, () => work.id()) }))).hits,
+    );
     const [id1, id2] = [work.id(), work.id()];
-    told.push(await Promise.resolve(search.search('c', like(id1, { k, offset, filter }))).then(({ hits: near }) => near, String));
+    told.push(
+      await Promise.resolve(search.search('c', like(id1, { k, offset, filter }))).then(
+        ({ hits: near }) => near,
+        String,
+      ),
+    );
     told.push(await search.similarity('c', id1, id2).catch(String));
     told.push(await fetched(vectors.fetch('c', [id1, id2, id1], { vectors: true })));
     told.push(await scrolled(service, 1 + work.below(30), filter), await exported(service, 1 + work.below(250)));
@@ -81,7 +91,9 @@ async function scrolled(service: RunningService, limit: number, filter: Filter |
   const pages: VectorView[][] = [];
   let cursor: string | null = null;
   do {
-    const page: { vectors: VectorView[]; nextCursor: string | null } = await scrolledPage(service.vectors.scroll('c', { cursor, limit, filter, vectors: true }));
+    const page: { vectors: VectorView[]; nextCursor: string | null } = await scrolledPage(
+      service.vectors.scroll('c', { cursor, limit, filter, vectors: true }),
+    );
     pages.push(page.vectors);
     cursor = page.nextCursor;
   } while (cursor !== null);
@@ -123,7 +135,9 @@ async function run(round: number, metric: Metric, shards: number): Promise<unkno
 function withoutVersions<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) return value.map(withoutVersions) as Value;
-  return Object.fromEntries(Object.entries(value).flatMap(([name, part]) => (name === 'version' ? [] : [[name, withoutVersions(part)]]))) as Value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, part]) => (name === 'version' ? [] : [[name, withoutVersions(part)]])),
+  ) as Value;
 }
 
 test.each(METRICS.flatMap((metric, i) => [0, 1].map((round) => ({ metric, round: 2 * i + round }))))(
@@ -148,7 +162,8 @@ test('pages of every size cover a search once, in order, over any number of shar
     expect(whole).toHaveLength(totalCount!);
     for (const k of [1, 3, 10, 64]) {
       const paged: unknown[] = [];
-      for (let offset = 0; offset < totalCount!; offset += k) paged.push(...(await service.search.search('c', nearest({ ...query, k, offset }))).hits);
+      for (let offset = 0; offset < totalCount!; offset += k)
+        paged.push(...(await service.search.search('c', nearest({ ...query, k, offset }))).hits);
       expect(paged).toEqual(whole);
     }
   }

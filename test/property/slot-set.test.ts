@@ -11,7 +11,11 @@ import { readSlotSet, writeSlotSet } from '../../node/engine/slots/slot-set-code
 const parameters = { numRuns: 60 };
 
 /** Dense runs, scattered slots and both ends of the range, so that all chunk shapes and their changes occur. */
-const slot = fc.oneof(fc.nat({ max: 600 }), fc.nat({ max: 300_000 }), fc.constantFrom(0, 31, 32, 65_535, 65_536, 131_071, 2 ** 31, 2 ** 32 - 1));
+const slot = fc.oneof(
+  fc.nat({ max: 600 }),
+  fc.nat({ max: 300_000 }),
+  fc.constantFrom(0, 31, 32, 65_535, 65_536, 131_071, 2 ** 31, 2 ** 32 - 1),
+);
 const slots = fc.oneof(
   fc.array(slot, { maxLength: 600 }),
   fc
@@ -137,13 +141,17 @@ describe('slot set', () => {
         const model = new Set(below);
         const chunked = ChunkedSlotSet.fromArray(below);
         const bitmap = chunked.toBitmap(slotCount);
-        for (const found of [new FoundSlotSet(true, rising(model), model.size), new FoundSlotSet(false, bitmap, model.size)]) {
+        for (const found of [
+          new FoundSlotSet(true, rising(model), model.size),
+          new FoundSlotSet(false, bitmap, model.size),
+        ]) {
           expectSame(found.toChunked(), model);
           expect(Buffer.from(found.toArray()).equals(Buffer.from(rising(model)))).toBe(true);
           const words = found.toBitmap(slotCount);
           expect(words.length).toBeGreaterThanOrEqual(Math.ceil(slotCount / 32));
           expectSame(ChunkedSlotSet.fromBitmap(words), model);
-          for (const s of [...below.slice(0, 50), 0, 31, 32, slotCount, 2 ** 31]) assert.equal(found.has(s), model.has(s));
+          for (const s of [...below.slice(0, 50), 0, 31, 32, slotCount, 2 ** 31])
+            assert.equal(found.has(s), model.has(s));
         }
       }),
       parameters,

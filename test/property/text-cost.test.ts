@@ -132,7 +132,10 @@ describe('analysis takes time in proportion to the text', () => {
   test.each(LANGUAGES)('a stem of %s costs no more than in proportion to the word', (language) => {
     const stem = snowballStemmer(language);
     for (const script of ['latin', 'accents', ownScript(language)]) {
-      for (const pattern of [(length: number) => words(script, length, length), (length: number) => [...SCRIPTS[script]][0].repeat(length)]) {
+      for (const pattern of [
+        (length: number) => words(script, length, length),
+        (length: number) => [...SCRIPTS[script]][0].repeat(length),
+      ]) {
         expectLinear(
           script,
           (units) => {
@@ -165,13 +168,15 @@ describe('analysis in parts', () => {
 
   test.each(Object.entries(RUNS))('no part takes long, whatever the text: %s', (_name, part) => {
     const text = run(part, Math.floor(longest / Buffer.byteLength(part)) * part.length);
-    // Folding is one part where there is no white space to part at; a third of the bytes are characters that become eighteen.
+    // Folding is one part where there is no white space to part at; a third of the bytes are characters that become
+    // eighteen.
     expect(longestPartMs(null, text)).toBeLessThan(2_000);
   });
 
   test.each(LANGUAGES)('no part of words that are new takes long: %s', (language) => {
     for (const script of ['latin', ownScript(language)]) {
-      for (const length of [6, TERM_LENGTH_MAX - 1]) expect(longestPartMs(language, words(script, length, 4_096))).toBeLessThan(500);
+      for (const length of [6, TERM_LENGTH_MAX - 1])
+        expect(longestPartMs(language, words(script, length, 4_096))).toBeLessThan(500);
     }
   });
 });

@@ -14,8 +14,8 @@ import { nativeFactories, openMemoryStore, openRocksStore, ShardNode } from '../
 import { fused, like, listed, nearest } from '../support/stories/search-forms';
 
 /**
- * Items of one score come in the order of their ids, however many there are: pages give each of them once. Held against the scores
- * of all items, sorted.
+ * Items of one score come in the order of their ids, however many there are: pages give each of them once. Held against
+ * the scores of all items, sorted.
  */
 
 const DIM = 4;
@@ -57,7 +57,11 @@ class Items {
     this.random = seededRandom(seed + round);
   }
 
-  static async make(round: number, factories: IndexFactories, { shards = 1, metric = 'cosine' as Metric, openStore = openMemoryStore } = {}): Promise<Items> {
+  static async make(
+    round: number,
+    factories: IndexFactories,
+    { shards = 1, metric = 'cosine' as Metric, openStore = openMemoryStore } = {},
+  ): Promise<Items> {
     const node = await new ShardNode({ factories, openStore }).start();
     nodes.push(node);
     const started = await plainService({ shardClient: node.client });
@@ -80,7 +84,10 @@ class Items {
 
   /** Ids of both encodings, in an order that is not theirs. */
   ids(count: number): string[] {
-    const ids = Array.from({ length: count }, (_, i) => `${i % 7 === 0 ? '\u{1f600}' : i % 5 === 0 ? '\uffee' : 'i'}${String(i).padStart(6, '0')}`);
+    const ids = Array.from(
+      { length: count },
+      (_, i) => `${i % 7 === 0 ? '\u{1f600}' : i % 5 === 0 ? '\uffee' : 'i'}${String(i).padStart(6, '0')}`,
+    );
     for (let i = ids.length - 1; i > 0; i -= 1) {
       const other = this.below(i + 1);
       [ids[i], ids[other]] = [ids[other], ids[i]];
@@ -89,7 +96,8 @@ class Items {
   }
 
   async put(items: VectorInput[]): Promise<void> {
-    for (let from = 0; from < items.length; from += 1000) await this.service.vectors.upsert('c', items.slice(from, from + 1000));
+    for (let from = 0; from < items.length; from += 1000)
+      await this.service.vectors.upsert('c', items.slice(from, from + 1000));
     for (const item of items) this.stored.set(item.externalId, item);
   }
 
@@ -134,7 +142,12 @@ async function paged(k: number, page: Page): Promise<string[]> {
 const searching =
   ({ service }: Items, vector: number[], effort: SearchEffort, filter: Filter | null = null): Page =>
   async (offset, k) =>
-    (await service.search.search('c', nearest({ source: { vector: Float32Array.from(vector) }, k, offset, filter, effort }))).hits;
+    (
+      await service.search.search(
+        'c',
+        nearest({ source: { vector: Float32Array.from(vector) }, k, offset, filter, effort }),
+      )
+    ).hits;
 
 const inCodeUnits = (ids: Iterable<string>): string[] => [...ids].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
@@ -166,13 +179,21 @@ describe.each(QUANTIZATIONS)('equal vectors, %s', (quantization) => {
         const ids = items.ids(1_000);
         await items.put(ids.map((id, i) => at(id, [1, 1, 1, 1], { even: i % 2 === 0 })));
         // Some are nearer, most are farther.
-        await items.put(Array.from({ length: 600 }, (_, i) => at(`other${i}`, [1, 1, 1, i < 12 ? 2 + i / 12 : -i / 600], { even: i % 2 === 0 })));
+        await items.put(
+          Array.from({ length: 600 }, (_, i) =>
+            at(`other${i}`, [1, 1, 1, i < 12 ? 2 + i / 12 : -i / 600], { even: i % 2 === 0 }),
+          ),
+        );
         const check = async (what: string): Promise<void> => {
           const equal = inCodeUnits(items.stored.keys()).filter((id) => !id.startsWith('other'));
           const even = equal.filter((id) => (JSON.parse(items.stored.get(id)!.metadata!) as { even: boolean }).even);
           for (const effort of EFFORTS) {
             expect({ what, effort, ids: await tiedOf(items, effort) }).toEqual({ what, effort, ids: equal });
-            expect({ what, effort, ids: await tiedOf(items, effort, { type: 'equals', path: 'even', value: true }) }).toEqual({ what, effort, ids: even });
+            expect({
+              what,
+              effort,
+              ids: await tiedOf(items, effort, { type: 'equals', path: 'even', value: true }),
+            }).toEqual({ what, effort, ids: even });
           }
         };
         await check('rows that wait');
@@ -195,7 +216,8 @@ test('pages over 20,000 equal vectors give each once, in the order of ids', asyn
     const ids = items.ids(20_000);
     await items.put(ids.map((id) => at(id, [1, 2, 3, 4])));
     await items.built();
-    for (const effort of [CALIBRATED, EXACT]) expect(await paged(2_500, searching(items, [4, 3, 2, 1], effort))).toEqual(inCodeUnits(ids));
+    for (const effort of [CALIBRATED, EXACT])
+      expect(await paged(2_500, searching(items, [4, 3, 2, 1], effort))).toEqual(inCodeUnits(ids));
   }
 }, 120_000);
 
@@ -205,38 +227,69 @@ describe.each(METRICS)('few different vectors and words, %s', (metric) => {
       const items = await Items.make(11, nativeFactories, { metric, shards });
       const words = ['river', 'lake', 'sea'];
       const vector = (): number[] => Array.from({ length: DIM }, () => items.below(3) - 1);
-      await items.put(items.ids(700).map((id) => at(id, vector(), { n: items.below(3) }, `${words[items.below(3)]} ${words[items.below(3)]}`)));
+      await items.put(
+        items
+          .ids(700)
+          .map((id) => at(id, vector(), { n: items.below(3) }, `${words[items.below(3)]} ${words[items.below(3)]}`)),
+      );
       const { search } = items.service;
       for (let round = 0; round < 4; round += 1) {
         const query = round === 0 ? [0, 0, 0, 0] : vector();
         const source = { vector: Float32Array.from(query) };
         const filter: Filter | null = round % 2 === 0 ? null : { type: 'equals', path: 'n', value: items.below(3) };
-        const stored = [...items.stored.values()].filter(({ metadata }) => filter === null || (JSON.parse(metadata!) as { n: number }).n === filter.value);
-        const { hits: all } = await search.search('c', listed({ source, candidates: stored.map(({ externalId }) => externalId) }));
+        const stored = [...items.stored.values()].filter(
+          ({ metadata }) => filter === null || (JSON.parse(metadata!) as { n: number }).n === filter.value,
+        );
+        const { hits: all } = await search.search(
+          'c',
+          listed({ source, candidates: stored.map(({ externalId }) => externalId) }),
+        );
         const ranking = all.toSorted(compareHits).map(({ externalId }) => externalId);
         const k = 1 + items.below(60);
         for (const effort of EFFORTS) expect(await paged(k, searching(items, query, effort, filter))).toEqual(ranking);
-        const bulk = await search.searchAll('c', [nearest({ source, k, filter, effort: CALIBRATED }), nearest({ source, k: k + 5, offset: 3, filter, effort: EXACT })]);
-        expect(bulk.results.map(({ hits }) => hits.map(({ externalId }) => externalId))).toEqual([ranking.slice(0, k), ranking.slice(3, k + 8)]);
+        const bulk = await search.searchAll('c', [
+          nearest({ source, k, filter, effort: CALIBRATED }),
+          nearest({ source, k: k + 5, offset: 3, filter, effort: EXACT }),
+        ]);
+        expect(bulk.results.map(({ hits }) => hits.map(({ externalId }) => externalId))).toEqual([
+          ranking.slice(0, k),
+          ranking.slice(3, k + 8),
+        ]);
         const hybrid =
           (alpha: number): Page =>
           async (offset, size) =>
-            (await search.search('c', fused({ queryText: 'river', vector: source.vector, k: size, offset, alpha, filter }))).hits;
+            (
+              await search.search(
+                'c',
+                fused({ queryText: 'river', vector: source.vector, k: size, offset, alpha, filter }),
+              )
+            ).hits;
         expect(await paged(k, hybrid(1))).toEqual(ranking);
         // Words tie, too: what has the word comes once, in the same order however it is paged.
         for (const alpha of [0, 0.5]) {
           const whole = await hybrid(alpha)(0, 700);
           expect(whole.toSorted(compareHits)).toEqual(whole);
           if (alpha === 0) expect(await paged(k, hybrid(alpha))).toEqual(whole.map(({ externalId }) => externalId));
-          else expect((await paged(k, hybrid(alpha))).toSorted()).toEqual(whole.map(({ externalId }) => externalId).toSorted());
+          else
+            expect((await paged(k, hybrid(alpha))).toSorted()).toEqual(
+              whole.map(({ externalId }) => externalId).toSorted(),
+            );
         }
         const own = stored[items.below(stored.length)];
-        const { hits: near } = await search.search('c', listed({ source: own.source, candidates: stored.map(({ externalId }) => externalId) }));
+        const { hits: near } = await search.search(
+          'c',
+          listed({ source: own.source, candidates: stored.map(({ externalId }) => externalId) }),
+        );
         const others = near
           .toSorted(compareHits)
           .map(({ externalId }) => externalId)
           .filter((id) => id !== own.externalId);
-        expect(await paged(k, async (offset, size) => (await search.search('c', like(own.externalId, { k: size, offset, filter }))).hits)).toEqual(others);
+        expect(
+          await paged(
+            k,
+            async (offset, size) => (await search.search('c', like(own.externalId, { k: size, offset, filter }))).hits,
+          ),
+        ).toEqual(others);
       }
     }
   }, 60_000);

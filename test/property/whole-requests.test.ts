@@ -6,8 +6,8 @@ import { type PlainServer, startPlainServer } from '../support/servers/plain-ser
 import { RawConnection } from '../support/http/raw-connection';
 
 /**
- * Requests that arrive whole are read and answered without Node's server. The same bytes, cut in any way, must get the same
- * bytes as from that server, which reads everything at `plain`.
+ * Requests that arrive whole are read and answered without Node's server. The same bytes, cut in any way, must get the
+ * same bytes as from that server, which reads everything at `plain`.
  */
 
 const RUNS = 150;
@@ -63,12 +63,29 @@ const requests = fc.oneof(
     { head: ['GET /docs/ HTTP/1.1'], body: '' },
     { head: ['GET /nothing HTTP/1.1', 'x-request-id: of my own'], body: '' },
     { head: ['POST /v1/documents/upload HTTP/1.1', 'x-api-key: KEY', 'content-type: application/json'], body: '{}' },
-    { head: ['POST /v1/collections/c/upsert HTTP/1.1', 'x-api-key: KEY'], body: body({ external_id: 'ü3', vector: [3, 1] }) },
+    {
+      head: ['POST /v1/collections/c/upsert HTTP/1.1', 'x-api-key: KEY'],
+      body: body({ external_id: 'ü3', vector: [3, 1] }),
+    },
   ),
   fc
     .record({
-      path: fc.constantFrom('/v1/collections/c/search', '/v1/collections/c/search?profile=false', '/v1/collections/none/search', '/v1/collections/c/se%61rch', 'http://x/v1/collections/c/search'),
-      key: fc.constantFrom('x-api-key: KEY', 'X-API-Key:KEY', 'x-api-key:  KEY \t', 'x-api-key: KEY\r\nx-api-key: KEY', 'x-api-key: wrong', 'authorization: Bearer x', 'x-api-key: \xff'),
+      path: fc.constantFrom(
+        '/v1/collections/c/search',
+        '/v1/collections/c/search?profile=false',
+        '/v1/collections/none/search',
+        '/v1/collections/c/se%61rch',
+        'http://x/v1/collections/c/search',
+      ),
+      key: fc.constantFrom(
+        'x-api-key: KEY',
+        'X-API-Key:KEY',
+        'x-api-key:  KEY \t',
+        'x-api-key: KEY\r\nx-api-key: KEY',
+        'x-api-key: wrong',
+        'authorization: Bearer x',
+        'x-api-key: \xff',
+      ),
       more: fc.subarray(
         [
           'Accept-Encoding: gzip, br',
@@ -89,13 +106,27 @@ const requests = fc.oneof(
       ),
       encoding: fc.constantFrom('length', 'length', 'length', 'chunked', 'identity', 'gzip'),
       text: fc.oneof(
-        fc.constantFrom(search(), search({ k: 1 }), search({ filters: { text: '' } }), search({ vector: [1] }), search({ vector: [1e39, 0] }), '{', '', '[1]', search({ warned: 1, filter: {} })),
+        fc.constantFrom(
+          search(),
+          search({ k: 1 }),
+          search({ filters: { text: '' } }),
+          search({ vector: [1] }),
+          search({ vector: [1e39, 0] }),
+          '{',
+          '',
+          '[1]',
+          search({ warned: 1, filter: {} }),
+        ),
         fc.string({ maxLength: 20 }),
       ),
     })
     .map(({ path, key, more, encoding, text }): Sent => {
       const head = [`POST ${path} HTTP/1.1`, key, ...more];
-      if (encoding === 'chunked') return { head: [...head, 'transfer-encoding: chunked'], body: text === '' ? '0\r\n\r\n' : `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n` };
+      if (encoding === 'chunked')
+        return {
+          head: [...head, 'transfer-encoding: chunked'],
+          body: text === '' ? '0\r\n\r\n' : `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`,
+        };
       return { head: encoding === 'length' ? head : [...head, `content-encoding: ${encoding}`], body: text };
     }),
 );
@@ -103,7 +134,10 @@ const requests = fc.oneof(
 function bytesOf({ head, body: text }: Sent): Buffer {
   const hasLength = head.some((line) => /^(transfer-encoding|content-length)/.test(line)) || text === '';
   const lines = [...head, ...(hasLength ? [] : [`content-length: ${Buffer.byteLength(text)}`])];
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`.replaceAll('KEY', quick.adminKey), 'latin1'), Buffer.from(text)]);
+  return Buffer.concat([
+    Buffer.from(`${lines.join('\r\n')}\r\n\r\n`.replaceAll('KEY', quick.adminKey), 'latin1'),
+    Buffer.from(text),
+  ]);
 }
 
 /** The pieces of what is sent, cut at places given as parts of it. */
@@ -165,7 +199,9 @@ test('a request gets the same answer as from Node’s server', async () => {
 });
 
 test('so do requests that come in one piece with others', async () => {
-  const plainOnes = requests.filter(({ head }) => /^(GET|POST) /.test(head[0]) && !head.some((line) => /expect|\xff|: x$|^x-api-key: KEY\r/.test(line)));
+  const plainOnes = requests.filter(
+    ({ head }) => /^(GET|POST) /.test(head[0]) && !head.some((line) => /expect|\xff|: x$|^x-api-key: KEY\r/.test(line)),
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(plainOnes, { minLength: 2, maxLength: 6 }), places, async (sent, at) => {
       await expectSame([...cut(Buffer.concat(sent.map(bytesOf)), at)]);
@@ -175,6 +211,11 @@ test('so do requests that come in one piece with others', async () => {
 });
 
 test('a long answer is the same', async () => {
-  const whole = await answeredWhole(() => expectSame([bytesOf({ head: ['POST /v1/collections/c/search HTTP/1.1', 'x-api-key: KEY'], body: search({ k: 4 }) })], /"offset":0}.*\r\n0\r\n\r\n$/));
+  const whole = await answeredWhole(() =>
+    expectSame(
+      [bytesOf({ head: ['POST /v1/collections/c/search HTTP/1.1', 'x-api-key: KEY'], body: search({ k: 4 }) })],
+      /"offset":0}.*\r\n0\r\n\r\n$/,
+    ),
+  );
   expect(whole).toBe(1);
 });

@@ -9,8 +9,8 @@ import { SimulatedNode, type NodeSurroundings } from './simulated-node';
 import { Registers } from './simulated-storage';
 
 /**
- * Faults of one node that its session with the cluster store outlives, on an otherwise healthy shard of three replicas: how
- * soon clients are served again.
+ * Faults of one node that its session with the cluster store outlives, on an otherwise healthy shard of three replicas:
+ * how soon clients are served again.
  */
 
 const NODES = ['A', 'B', 'C'];
@@ -20,7 +20,17 @@ const SERVED_AGAIN_WITHIN_MS = 10_000;
 
 class Scene {
   readonly schedule = new Schedule();
-  readonly counts: Record<string, number> = { writes: 0, reads: 0, followerReads: 0, followerReadsLate: 0, promotions: 0, changes: 0, snapshots: 0, lossy: 0, fromEligible: 0 };
+  readonly counts: Record<string, number> = {
+    writes: 0,
+    reads: 0,
+    followerReads: 0,
+    followerReadsLate: 0,
+    promotions: 0,
+    changes: 0,
+    snapshots: 0,
+    lossy: 0,
+    fromEligible: 0,
+  };
   readonly nodes = new Map<string, SimulatedNode<Registers>>();
   readonly etcd: SimulatedEtcd;
   readonly network: Network;
@@ -32,9 +42,30 @@ class Scene {
     this.network = new Network({ schedule, chance });
     this.network.ordered = true;
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
-    const assignment = { spec, minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: ids, adding: [], removing: [], changeId: '' };
+    const assignment = {
+      spec,
+      minInSync,
+      epoch: 0,
+      primary: null,
+      inSync: [],
+      eligible: [],
+      replicas: ids,
+      adding: [],
+      removing: [],
+      changeId: '',
+    };
     this.etcd = new SimulatedEtcd({ schedule, chance, network: this.network, assignment });
-    const around: NodeSurroundings<Registers> = { machine: () => new Registers(), schedule, chance, network: this.network, etcd: this.etcd, oracle, nodes, counts, mutant: null };
+    const around: NodeSurroundings<Registers> = {
+      machine: () => new Registers(),
+      schedule,
+      chance,
+      network: this.network,
+      etcd: this.etcd,
+      oracle,
+      nodes,
+      counts,
+      mutant: null,
+    };
     for (const id of ids) nodes.set(id, new SimulatedNode(id, around));
     for (const node of nodes.values()) node.start();
     new SimulatedController('k1', ids.length, around);
@@ -62,7 +93,9 @@ class Scene {
 const FAULTS: Record<string, (scene: Scene) => void> = {
   'hangs at its disk': ({ primary }) => primary.hangDisk(3_600_000),
   'is cut off from the other replicas, not from the cluster store and clients': ({ primary, network, nodes }) => {
-    for (const id of nodes.keys()) if (id !== primary.id) for (const link of [`${primary.id}>${id}`, `${id}>${primary.id}`]) network.blocked.add(link);
+    for (const id of nodes.keys())
+      if (id !== primary.id)
+        for (const link of [`${primary.id}>${id}`, `${id}>${primary.id}`]) network.blocked.add(link);
   },
 };
 
@@ -72,7 +105,10 @@ describe.each([1, 2])('with at least %i in sync', (minInSync) => {
       const scene = new Scene(seed, minInSync);
       const healthy = scene.served(FAULT_AT_MS - 1000, FAULT_AT_MS + 1000);
       begin(scene);
-      const later = scene.served(FAULT_AT_MS + 1000 + SERVED_AGAIN_WITHIN_MS, FAULT_AT_MS + 3000 + SERVED_AGAIN_WITHIN_MS);
+      const later = scene.served(
+        FAULT_AT_MS + 1000 + SERVED_AGAIN_WITHIN_MS,
+        FAULT_AT_MS + 3000 + SERVED_AGAIN_WITHIN_MS,
+      );
       expect([seed, later.writes > healthy.writes / 4, later.reads > healthy.reads / 4]).toEqual([seed, true, true]);
       scene.oracle.checkHistory();
     }
@@ -93,7 +129,11 @@ test('a primary whose disk is slow hands over once, and is left out of the in-sy
     slow.syncMs = 400;
     schedule.runUntil(FAULT_AT_MS + 50_000);
     const later = scene.served(FAULT_AT_MS + 50_000, FAULT_AT_MS + 52_000);
-    expect([seed, leaders.length, etcd.current.assignment.inSync.map(({ node }) => node).includes(slow.id)]).toEqual([seed, 1, false]);
+    expect([seed, leaders.length, etcd.current.assignment.inSync.map(({ node }) => node).includes(slow.id)]).toEqual([
+      seed,
+      1,
+      false,
+    ]);
     expect(later.writes).toBeGreaterThan(healthy.writes / 2);
     schedule.runUntil(FAULT_AT_MS + 80_000);
     expect([seed, leaders]).toEqual([seed, [etcd.current.assignment.primary!.node]]);
@@ -107,7 +147,8 @@ test('a primary with another replica, fewer than the minimum, shows nothing outd
     const { network, nodes, etcd, primary } = scene;
     const [other, ...rest] = [...nodes.keys()].filter((id) => id !== primary.id);
     const part = (some: string[], others: string[]): void => {
-      for (const one of some) for (const id of others) for (const link of [`${one}>${id}`, `${id}>${one}`]) network.blocked.add(link);
+      for (const one of some)
+        for (const id of others) for (const link of [`${one}>${id}`, `${id}>${one}`]) network.blocked.add(link);
     };
     part([primary.id, other], rest);
     scene.schedule.runUntil(FAULT_AT_MS + 4000);

@@ -38,7 +38,10 @@ export interface FaultMix {
   desertions: boolean;
   /** The primary and another replica are cut off from everybody but clients, and soon seem dead. */
   splits: boolean;
-  /** The primary hands over, and the controller replaces it by the same successor, without a third replica, before it can. */
+  /**
+   * The primary hands over, and the controller replaces it by the same successor, without a third replica, before it
+   * can.
+   */
   lostHandovers: boolean;
   /** Some nodes apply their log slowly. */
   slowApplies: boolean;
@@ -46,7 +49,9 @@ export interface FaultMix {
   lulls: boolean;
   /** The disk of a replica is put back to before the shard, and its primary ends at the same time. */
   putBacks: boolean;
-  /** The disk of a replica that is not complete is put back: to before the shard, or to an earlier moment of its epoch. */
+  /**
+   * The disk of a replica that is not complete is put back: to before the shard, or to an earlier moment of its epoch.
+   */
   relapses: boolean;
 }
 
@@ -69,7 +74,20 @@ export type Strike =
   | 'relapses';
 
 /** Partitions and crashes are the usual faults. */
-const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
+const STRIKES: readonly Strike[] = [
+  'partitions',
+  'partitions',
+  'crashes',
+  'crashes',
+  'pauses',
+  'leases',
+  'outages',
+  'zombies',
+  'moves',
+  'handovers',
+  'trims',
+  'trims',
+];
 export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps', 'hangs', 'desertions', 'splits', 'lostHandovers'];
 /** Those of one shard alone. */
 export const STRIKES_OF_ONE: readonly Strike[] = [...ALL_STRIKES, 'relapses', 'relapses'];
@@ -134,12 +152,15 @@ const LULL_EVERY_MS = 2900;
 /** So much longer where shards become dormant: for most of the pause between two heartbeats of such a shard. */
 const DORMANT_LULL_MS = 4500;
 
-/** The first primary of a shard ends this soon at most, when it does: most of the others have not opened the shard by then. */
+/**
+ * The first primary of a shard ends this soon at most, when it does: most of the others have not opened the shard by
+ * then.
+ */
 const EARLY_DEATH_MS = 300;
 
 /**
- * What happens to a shard that is unused at first, while it is made: most often its first primary ends, before or after the
- * others have opened it. Not one that is made before `peaceUntil`.
+ * What happens to a shard that is unused at first, while it is made: most often its first primary ends, before or after
+ * the others have opened it. Not one that is made before `peaceUntil`.
  */
 export function troubleBeginning({ etcd, chance, schedule, nodes, counts }: NodeSurroundings, peaceUntil = 0): void {
   etcd.onUsed = () => counts.uses++;
@@ -172,7 +193,15 @@ export class Faults {
   private readonly everyMs: number;
   private until: number;
 
-  constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; strikes?: readonly Strike[]; everyMs?: number; until: number }) {
+  constructor(options: {
+    mix: FaultMix;
+    around: NodeSurroundings;
+    controllers: SimulatedController[];
+    bystanders: string[];
+    strikes?: readonly Strike[];
+    everyMs?: number;
+    until: number;
+  }) {
     this.mix = options.mix;
     this.around = options.around;
     this.controllers = options.controllers;
@@ -295,8 +324,9 @@ export class Faults {
   }
 
   /**
-   * The process of the primary ends, and the folder of the shard is gone when it is back: then it is another store, unless the
-   * shard may have begun with something (node/hosting/replicas/replica-opening.ts). False: another replica would not have all of it.
+   * The process of the primary ends, and the folder of the shard is gone when it is back: then it is another store,
+   * unless the shard may have begun with something (node/hosting/replicas/replica-opening.ts). False: another replica
+   * would not have all of it.
    */
   loseFolder(): boolean {
     const { schedule, etcd, counts } = this.around;
@@ -316,13 +346,15 @@ export class Faults {
   }
 
   /**
-   * Only once something was written: before, what a disk that is put back lacks is worth nothing, but the oracle knows of
-   * barriers. The primary ends, too, because what it knows of a store holds for its epoch.
+   * Only once something was written: before, what a disk that is put back lacks is worth nothing, but the oracle knows
+   * of barriers. The primary ends, too, because what it knows of a store holds for its epoch.
    */
   private putBacks(_node: SimulatedNode, duration: number): void {
     const { chance, counts, etcd, nodes, oracle, schedule } = this.around;
     const primary = this.primary();
-    const followers = etcd.current.assignment.inSync.filter(({ node, store }) => node !== primary?.id && nodes.get(node)!.up && nodes.get(node)!.storage.store === store);
+    const followers = etcd.current.assignment.inSync.filter(
+      ({ node, store }) => node !== primary?.id && nodes.get(node)!.up && nodes.get(node)!.storage.store === store,
+    );
     if (primary === null || followers.length === 0 || !oracle.committed.some(({ write }) => write !== null)) return;
     const node = nodes.get(chance.pick(followers).node)!;
     if (!this.mayLose(node)) return;
@@ -341,8 +373,8 @@ export class Faults {
   }
 
   /**
-   * A replica ends, and is out of sync by the time its disk has been put back. What it says then is less than what its primary
-   * knows of it, whose epoch goes on.
+   * A replica ends, and is out of sync by the time its disk has been put back. What it says then is less than what its
+   * primary knows of it, whose epoch goes on.
    */
   private relapses(node: SimulatedNode, duration: number): void {
     const { chance, counts, etcd, schedule } = this.around;
@@ -356,8 +388,13 @@ export class Faults {
         if (node.up) return;
         const { assignment } = etcd.current;
         const { storage } = node;
-        if (assignment.replicas.includes(node.id) && !isComplete(assignment, node.id) && storage.disk.entries.length > 0) {
-          const isSameEpoch = before.store === storage.store && before.promisedEpoch === assignment.epoch && before.entries.length > 0;
+        if (
+          assignment.replicas.includes(node.id) &&
+          !isComplete(assignment, node.id) &&
+          storage.disk.entries.length > 0
+        ) {
+          const isSameEpoch =
+            before.store === storage.store && before.promisedEpoch === assignment.epoch && before.entries.length > 0;
           if (isSameEpoch && chance.happens(0.6)) {
             counts.relapsesToEarlier++;
             storage.putBack(before);
@@ -375,7 +412,9 @@ export class Faults {
   private mayLose(node: SimulatedNode): boolean {
     const { etcd, nodes, schedule } = this.around;
     const { inSync, eligible, minInSync } = etcd.current.assignment;
-    const complete = [...inSync, ...eligible].filter((member) => member.node !== node.id && nodes.get(member.node)!.storage.store === member.store);
+    const complete = [...inSync, ...eligible].filter(
+      (member) => member.node !== node.id && nodes.get(member.node)!.storage.store === member.store,
+    );
     return complete.length >= 1 && inSync.length >= minInSync && schedule.now - this.wipedAt > WIPE_INTERVAL_MS;
   }
 
@@ -439,7 +478,9 @@ export class Faults {
       if (chance.happens(0.5)) this.pauses(primary, 1000 + chance.around(1500));
       else
         this.block(
-          [...nodes.keys(), ETCD].flatMap((name) => (name === primary.id ? [] : [`${primary.id}>${name}`, `${name}>${primary.id}`])),
+          [...nodes.keys(), ETCD].flatMap((name) =>
+            name === primary.id ? [] : [`${primary.id}>${name}`, `${name}>${primary.id}`],
+          ),
           2000,
         );
     });
@@ -484,7 +525,9 @@ export class Faults {
   private lostHandovers(node: SimulatedNode, duration: number): void {
     const { chance, counts, etcd, nodes } = this.around;
     const primary = this.primary();
-    const successors = etcd.current.assignment.inSync.filter((member) => member.node !== node.id && member.node !== primary?.id);
+    const successors = etcd.current.assignment.inSync.filter(
+      (member) => member.node !== node.id && member.node !== primary?.id,
+    );
     if (primary === null || node === primary || successors.length === 0) return;
     counts.lostHandovers++;
     const others = [...nodes.keys()].filter((id) => id !== primary.id);

@@ -85,11 +85,21 @@ export const MUTANTS: Mutant[] = [
     promotion: (assignment, members) => {
       const promotion = decidePromotion(assignment, members);
       const { primary } = assignment;
-      if (promotion !== null || assignment.epoch === 0 || primary === null || members.get(primary.node)?.store === primary.store) return promotion;
+      if (
+        promotion !== null ||
+        assignment.epoch === 0 ||
+        primary === null ||
+        members.get(primary.node)?.store === primary.store
+      )
+        return promotion;
       const node = assignment.replicas.find((one) => one !== primary.node && members.has(one));
       if (node === undefined) return null;
       const chosen = { node, store: members.get(node)!.store };
-      return { assignment: { ...assignment, epoch: assignment.epoch + 1, primary: chosen, inSync: [chosen] }, requires: [], from: 'eligible' };
+      return {
+        assignment: { ...assignment, epoch: assignment.epoch + 1, primary: chosen, inSync: [chosen] },
+        requires: [],
+        from: 'eligible',
+      };
     },
   },
   {
@@ -129,7 +139,9 @@ export const MUTANTS: Mutant[] = [
     strikes: ['crashes', 'partitions'],
     core: (replica) =>
       alwaysPropose(replica, (view) => {
-        const eager = new Map([...view.peers].map(([node, peer]) => [node, Object.assign(Object.create(peer), { match: Infinity })]));
+        const eager = new Map(
+          [...view.peers].map(([node, peer]) => [node, Object.assign(Object.create(peer), { match: Infinity })]),
+        );
         return decideExpand({ ...view, peers: eager, serving: true, nowMs: view.nowMs });
       }),
   },
@@ -153,16 +165,28 @@ export const MUTANTS: Mutant[] = [
           };
           return Map.prototype.set.call(this, node, peer) as Map<string, typeof peer>;
         };
-        primary.matchOf = (member) => (member.node === replica.self.node ? anatomyOf(replica).log.lastSequence : (primary.peers.byNode.get(member.node)?.match ?? 0));
+        primary.matchOf = (member) =>
+          member.node === replica.self.node
+            ? anatomyOf(replica).log.lastSequence
+            : (primary.peers.byNode.get(member.node)?.match ?? 0);
       });
       const adopt = membership.adopt.bind(membership);
       membership.adopt = (assignment, revision) => {
         const { primary } = assignment;
-        return adopt(primary?.node === replica.self.node ? { ...assignment, primary: replica.self } : assignment, revision);
+        return adopt(
+          primary?.node === replica.self.node ? { ...assignment, primary: replica.self } : assignment,
+          revision,
+        );
       };
     },
     promotion: (assignment, members) => {
-      const all = new Map([...members].map(([node]) => [node, [...assignment.inSync, ...assignment.eligible].find((one) => one.node === node)?.store ?? members.get(node)!.store]));
+      const all = new Map(
+        [...members].map(([node]) => [
+          node,
+          [...assignment.inSync, ...assignment.eligible].find((one) => one.node === node)?.store ??
+            members.get(node)!.store,
+        ]),
+      );
       const promotion = decidePromotion(assignment, new Map([...all].map(([node, store]) => [node, { store }])));
       return promotion === null ? null : { ...promotion, requires: [] };
     },
@@ -286,7 +310,14 @@ export const MUTANTS: Mutant[] = [
     minInSync: 2,
     seed: 1580,
     strikeEveryMs: 500,
-    faults: { staleReads: 0.4, lostAnswers: 0.4, unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
+    faults: {
+      staleReads: 0.4,
+      lostAnswers: 0.4,
+      unluckyJoins: true,
+      crashes: true,
+      partitions: true,
+      longDelays: 0.15,
+    },
     strikes: ['crashes', 'partitions'],
     core: (replica, clock) => {
       const { membership } = anatomyOf(replica);
@@ -348,9 +379,18 @@ export const MUTANTS: Mutant[] = [
     seed: 176,
     faults: { moves: true, crashes: true },
     plan: (picture) => {
-      const alone = picture.assignments.map((found) => ({ ...found, assignment: { ...found.assignment, minInSync: 1 } }));
-      const changes = [...planChanges({ ...picture, assignments: alone }).filter(({ reason }) => reason === 'finish-move'), ...planChanges(picture)];
-      return changes.map((change) => ({ ...change, assignment: { ...change.assignment, minInSync: picture.assignments[0].assignment.minInSync } }));
+      const alone = picture.assignments.map((found) => ({
+        ...found,
+        assignment: { ...found.assignment, minInSync: 1 },
+      }));
+      const changes = [
+        ...planChanges({ ...picture, assignments: alone }).filter(({ reason }) => reason === 'finish-move'),
+        ...planChanges(picture),
+      ];
+      return changes.map((change) => ({
+        ...change,
+        assignment: { ...change.assignment, minInSync: picture.assignments[0].assignment.minInSync },
+      }));
     },
   },
   {
@@ -362,7 +402,9 @@ export const MUTANTS: Mutant[] = [
     plan: (picture) => {
       const { assignment } = picture.assignments[0];
       const replicas = assignment.replicas.filter((id) => !assignment.adding.includes(id) || isInSync(assignment, id));
-      return planChanges(picture).map((change) => (change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, replicas } } : change));
+      return planChanges(picture).map((change) =>
+        change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, replicas } } : change,
+      );
     },
   },
   {
@@ -392,7 +434,9 @@ export const MUTANTS: Mutant[] = [
     faults: { moves: true, crashes: true },
     plan: (picture) => {
       const { epoch } = picture.assignments[0].assignment;
-      return planChanges(picture).map((change) => (change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, epoch } } : change));
+      return planChanges(picture).map((change) =>
+        change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, epoch } } : change,
+      );
     },
   },
   {
@@ -405,10 +449,16 @@ export const MUTANTS: Mutant[] = [
     strikes: ['hangs', 'partitions'],
     core: (replica) =>
       alwaysPropose(replica, ({ assignment, peers, ownStallMs }) => {
-        const other = [...peers.values()].find((peer) => peer.store !== null && !assignment.inSync.some((member) => peer.is(member)));
+        const other = [...peers.values()].find(
+          (peer) => peer.store !== null && !assignment.inSync.some((member) => peer.is(member)),
+        );
         if (ownStallMs < 1000 || other === undefined) return null;
         const primary = { node: other.node, store: other.store! };
-        return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary] }, requires: [primary] };
+        return {
+          kind: 'handover',
+          assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary] },
+          requires: [primary],
+        };
       }),
   },
   {
@@ -421,7 +471,9 @@ export const MUTANTS: Mutant[] = [
       const { follower } = anatomyOf(replica);
       const append = follower.append.bind(follower);
       follower.append = (message, nowMs) => {
-        const entries = message.entries.map(({ unknown, ...entry }) => (unknown === undefined ? entry : { ...entry, write: null }));
+        const entries = message.entries.map(({ unknown, ...entry }) =>
+          unknown === undefined ? entry : { ...entry, write: null },
+        );
         append({ ...message, entries }, nowMs);
       };
     },
@@ -507,7 +559,8 @@ export const MUTANTS: Mutant[] = [
     strikes: ['crashes', 'crashes', 'trims', 'trims', 'partitions'],
     core: (replica) => {
       const { follower, progress, log } = anatomyOf(replica);
-      follower.mayInstall = (epoch, last) => last.sequence >= progress.committed && epoch === log.promisedEpoch && follower.agreed < last.sequence;
+      follower.mayInstall = (epoch, last) =>
+        last.sequence >= progress.committed && epoch === log.promisedEpoch && follower.agreed < last.sequence;
     },
   },
   {
@@ -553,7 +606,9 @@ export const MUTANTS: Mutant[] = [
     threads: true,
     core: (replica) => {
       const { follower } = anatomyOf(replica);
-      Object.defineProperty(replica, 'readableUntil', { get: () => anatomyOf(replica).primary?.readableUntil() ?? follower.answersUntil() });
+      Object.defineProperty(replica, 'readableUntil', {
+        get: () => anatomyOf(replica).primary?.readableUntil() ?? follower.answersUntil(),
+      });
     },
   },
   {
@@ -599,7 +654,8 @@ export const MUTANTS: Mutant[] = [
     title: 'a primary gives entries the time of its own clock, though those before are later',
     minInSync: 2,
     seed: 1,
-    core: (replica) => void Object.defineProperty(anatomyOf(replica).log, 'latestTimeMs', { get: () => 0, set: () => {} }),
+    core: (replica) =>
+      void Object.defineProperty(anatomyOf(replica).log, 'latestTimeMs', { get: () => 0, set: () => {} }),
   },
   {
     name: 'M47',
@@ -755,10 +811,28 @@ function settleByRead(node: SimulatedNode, around: NodeSurroundings, effect: Cha
   const { changeId } = effect.assignment;
   if (asked.has(effect.assignment)) {
     around.etcd.read(node.id, (current) =>
-      node.receive(() => node.step({ type: 'changeAnswer', changeId: `read:${changeId}`, applied: false, current: current.assignment, revision: current.revision })),
+      node.receive(() =>
+        node.step({
+          type: 'changeAnswer',
+          changeId: `read:${changeId}`,
+          applied: false,
+          current: current.assignment,
+          revision: current.revision,
+        }),
+      ),
     );
     return;
   }
   asked.add(effect.assignment);
-  around.etcd.change(node.id, effect, (answer) => node.receive(() => node.step({ type: 'changeAnswer', changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision })));
+  around.etcd.change(node.id, effect, (answer) =>
+    node.receive(() =>
+      node.step({
+        type: 'changeAnswer',
+        changeId,
+        applied: answer.applied,
+        current: answer.assignment,
+        revision: answer.revision,
+      }),
+    ),
+  );
 }

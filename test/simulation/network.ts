@@ -2,8 +2,9 @@ import type { Chance } from './chance';
 import type { Schedule } from './schedule';
 
 /**
- * Messages between named places: delayed, lost, doubled, overtaking each other (worse than any stream does), and blocked
- * one way or both. With `ordered`, messages between two nodes keep their order and a loss breaks the stream, as gRPC does.
+ * Messages between named places: delayed, lost, doubled, overtaking each other (worse than any stream does), and
+ * blocked one way or both. With `ordered`, messages between two nodes keep their order and a loss breaks the stream, as
+ * gRPC does.
  */
 export class Network {
   loss = 0;

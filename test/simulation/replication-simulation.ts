@@ -1,5 +1,13 @@
 import { Chance } from './chance';
-import { drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_ONE, STRIKES_OF_UNUSED, troubleBeginning } from './faults';
+import {
+  drawFaults,
+  drawMoreFaults,
+  Faults,
+  type FaultMix,
+  STRIKES_OF_ONE,
+  STRIKES_OF_UNUSED,
+  troubleBeginning,
+} from './faults';
 import type { Mutant } from './mutants';
 import { Network } from './network';
 import { Oracle } from './oracle';
@@ -28,9 +36,48 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
 /** How often what happened: in a run of many schedules, each has to, or the run proves nothing of it. */
 export const HAPPENS = [
-  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'unreadBeats', 'dormantBeats', 'dormantReads', 'beatAcks', 'snapshots', 'lateReads', 'lateReadsGivenUp'],
-  ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
-  ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
+  ...[
+    'writes',
+    'reads',
+    'commits',
+    'followerReads',
+    'followerReadsLate',
+    'changes',
+    'beats',
+    'unreadBeats',
+    'dormantBeats',
+    'dormantReads',
+    'beatAcks',
+    'snapshots',
+    'lateReads',
+    'lateReadsGivenUp',
+  ],
+  ...[
+    'crashes',
+    'wipes',
+    'sleeps',
+    'slowClocks',
+    'hangs',
+    'desertions',
+    'splits',
+    'lulls',
+    'promotions',
+    'handovers',
+    'lostHandovers',
+  ],
+  ...[
+    'drains',
+    'removals',
+    'move',
+    'finish-move',
+    'abort-move',
+    'uses',
+    'earlyDeaths',
+    'putBacks',
+    'renewals',
+    'relapses',
+    'relapsesToEarlier',
+  ],
 ];
 /** Counted besides: they need a minimum of two in sync, programs of two versions, or threads that read. */
 const SELDOM = ['fromEligible', 'lossy', 'outdated', 'threadReads', 'threadReadsAtFollowers', 'threadReadsPassedOn'];
@@ -55,20 +102,35 @@ const LATE_READS_SHARE = 0.3;
 const UNUSED_SHARE = 0.5;
 
 /**
- * One shard of one to three replicas on four nodes through one random schedule of faults, then healed. Throws a Violation
- * when anything promised is broken. The same options give the same run. Answers how often what happened.
+ * One shard of one to three replicas on four nodes through one random schedule of faults, then healed. Throws a
+ * Violation when anything promised is broken. The same options give the same run. Answers how often what happened.
  */
 export function simulate(options: SimulationOptions): Record<string, number> {
   const chance = new Chance(options.seed);
-  const mix: FaultMix = { ...drawFaults(chance), ...(options.mutant === undefined ? drawMoreFaults(new Chance(options.seed + MORE_FAULTS)) : options.mutant.faults) };
-  const isUnused = options.mutant?.isUnused ?? (options.mutant === undefined && options.outdates !== true && new Chance(options.seed + BEGINNINGS).happens(UNUSED_SHARE));
+  const mix: FaultMix = {
+    ...drawFaults(chance),
+    ...(options.mutant === undefined ? drawMoreFaults(new Chance(options.seed + MORE_FAULTS)) : options.mutant.faults),
+  };
+  const isUnused =
+    options.mutant?.isUnused ??
+    (options.mutant === undefined &&
+      options.outdates !== true &&
+      new Chance(options.seed + BEGINNINGS).happens(UNUSED_SHARE));
   if (isUnused) mix.putBacks = true;
   if (options.mutant === undefined) mix.relapses = new Chance(options.seed + RELAPSES).happens(RELAPSES_SHARE);
   const schedule = new Schedule();
   const network = new Network({ schedule, chance });
   network.ordered = mix.ordered;
-  const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
-  const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: { ...firstAssignment(replicas, options.minInSync), ...(isUnused && { unused: true }) } });
+  const replicas = NODES.slice(
+    0,
+    options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3),
+  );
+  const etcd = new SimulatedEtcd({
+    schedule,
+    chance,
+    network,
+    assignment: { ...firstAssignment(replicas, options.minInSync), ...(isUnused && { unused: true }) },
+  });
   const lateReads = new Chance(options.seed + LATE_READS);
   const isLate = options.mutant === undefined && lateReads.happens(LATE_READS_SHARE);
   const counts = Object.fromEntries([...HAPPENS, ...SELDOM].map((name) => [name, 0]));
@@ -124,7 +186,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   late.run();
   // Longer than a read that stalls twice.
   schedule.runUntil(schedule.now + 5000);
-  if (late.acknowledged === 0) throw new Violation(`liveness: nothing is served after healing; ${JSON.stringify(etcd.current.assignment)}`);
+  if (late.acknowledged === 0)
+    throw new Violation(`liveness: nothing is served after healing; ${JSON.stringify(etcd.current.assignment)}`);
   checkHealed(around);
   around.oracle.checkHistory();
   counts.commits = around.oracle.committed.length;
@@ -148,7 +211,10 @@ function drawReplicas(chance: Chance, minInSync: number): number {
   return minInSync >= 2 ? chance.pick([3, 3, 3, 2]) : chance.pick([2, 2, 3, 1]);
 }
 
-/** From shards that are unread, or dormant, whenever they are quiet to those that come and go. Reads are told as seldom as nodes tell of them, or not. */
+/**
+ * From shards that are unread, or dormant, whenever they are quiet to those that come and go. Reads are told as seldom
+ * as nodes tell of them, or not.
+ */
 function drawUnread(chance: Chance): NodeSurroundings['unread'] {
   if (!chance.happens(UNREAD_SHARE)) return undefined;
   const [afterMs, toldEveryMs] = [chance.pick([0, 300, 1200, 2500]), chance.pick([0, 200, 1000, Infinity])];
@@ -170,19 +236,28 @@ function firstAssignment(replicas: string[], minInSync: number): SimulatedEtcd['
   };
 }
 
-/** Once healed, a primary serves, everyone is in sync, moves have ended, and all have the same log and know it committed. */
+/**
+ * Once healed, a primary serves, everyone is in sync, moves have ended, and all have the same log and know it
+ * committed.
+ */
 function checkHealed({ etcd, nodes, oracle }: NodeSurroundings): void {
   const { assignment } = etcd.current;
   const primary = assignment.primary === null ? undefined : nodes.get(assignment.primary.node);
   const status = primary?.replica?.status(primary.clock());
-  if (status?.phase !== 'serving' || assignment.inSync.length < assignment.replicas.length || assignment.adding.length + assignment.removing.length > 0) {
+  if (
+    status?.phase !== 'serving' ||
+    assignment.inSync.length < assignment.replicas.length ||
+    assignment.adding.length + assignment.removing.length > 0
+  ) {
     throw new Violation(`liveness: not healed; ${JSON.stringify(assignment)} ${JSON.stringify(status)}`);
   }
   for (const member of assignment.inSync) {
     const { storage } = nodes.get(member.node)!;
     for (let at = 0; at < oracle.committed.length; at++) {
-      if (storage.entries[at]?.write?.payload !== oracle.committed[at].write?.payload) throw new Violation(`log mismatch: ${member.node} at ${at + 1}`);
+      if (storage.entries[at]?.write?.payload !== oracle.committed[at].write?.payload)
+        throw new Violation(`log mismatch: ${member.node} at ${at + 1}`);
     }
-    if (storage.applied < oracle.committed.length) throw new Violation(`${member.node} has applied ${storage.applied} of ${oracle.committed.length}`);
+    if (storage.applied < oracle.committed.length)
+      throw new Violation(`${member.node} has applied ${storage.applied} of ${oracle.committed.length}`);
   }
 }

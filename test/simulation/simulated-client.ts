@@ -5,7 +5,10 @@ import { payloadOf } from './written';
 
 const KEYS = ['x', 'y'];
 
-/** Writes and reads one operation after the other, wherever it guesses the primary to be, and sends again what got no answer. */
+/**
+ * Writes and reads one operation after the other, wherever it guesses the primary to be, and sends again what got no
+ * answer.
+ */
 export class SimulatedClient {
   acknowledged = 0;
   private readonly name: string;
@@ -28,7 +31,13 @@ export class SimulatedClient {
     if (schedule.now > this.until) return;
     const isWrite = chance.happens(0.5) && schedule.now >= (this.around.lullUntil ?? 0);
     const key = chance.pick(KEYS);
-    const operation: Operation = { type: isWrite ? 'write' : 'read', key, value: isWrite ? this.nextValue() : null, invokedAt: schedule.now, answeredAt: Infinity };
+    const operation: Operation = {
+      type: isWrite ? 'write' : 'read',
+      key,
+      value: isWrite ? this.nextValue() : null,
+      invokedAt: schedule.now,
+      answeredAt: Infinity,
+    };
     oracle.operations.push(operation);
     this.attempt(operation, {
       requestNumber: ++this.requests,
@@ -42,12 +51,17 @@ export class SimulatedClient {
     return [...this.around.nodes.keys()];
   }
 
-  private attempt(operation: Operation, request: { requestNumber: number; payload: Buffer | null; deadline: number; done: boolean }): void {
+  private attempt(
+    operation: Operation,
+    request: { requestNumber: number; payload: Buffer | null; deadline: number; done: boolean },
+  ): void {
     const { schedule, chance, network, nodes, counts, threads } = this.around;
     if (request.done) return;
     if (schedule.now > request.deadline) return this.finish(request);
     // Reads go to any replica, and some by an old map to where one once was.
-    const target = nodes.get(operation.type === 'read' && chance.happens(0.4) ? chance.pick(this.nodes()) : this.guess)!;
+    const target = nodes.get(
+      operation.type === 'read' && chance.happens(0.4) ? chance.pick(this.nodes()) : this.guess,
+    )!;
     let answered = false;
     const take = (ok: boolean, value?: number | null): void => {
       if (request.done || answered) return;
@@ -59,13 +73,22 @@ export class SimulatedClient {
       this.acknowledged++;
       this.finish(request);
     };
-    const reply = (ok: boolean, value?: number | null): void => network.send(target.id, this.name, () => take(ok, value));
-    const reading: Parameters<typeof target.threadRead<number | null>> = [({ values }) => values.get(operation.key) ?? null, (value) => reply(value !== undefined, value)];
+    const reply = (ok: boolean, value?: number | null): void =>
+      network.send(target.id, this.name, () => take(ok, value));
+    const reading: Parameters<typeof target.threadRead<number | null>> = [
+      ({ values }) => values.get(operation.key) ?? null,
+      (value) => reply(value !== undefined, value),
+    ];
     network.send(this.name, target.id, () => {
-      if (request.payload === null && threads === true) return target.receiveOnThread(() => target.threadRead(...reading));
+      if (request.payload === null && threads === true)
+        return target.receiveOnThread(() => target.threadRead(...reading));
       return target.receive(() => {
         if (request.payload === null) return target.read(...reading);
-        const source = { session: this.name, requestNumber: request.requestNumber, settledBelow: request.requestNumber };
+        const source = {
+          session: this.name,
+          requestNumber: request.requestNumber,
+          settledBelow: request.requestNumber,
+        };
         target.write({ source, payload: request.payload }, (answer) => reply(answer.ok));
       });
     });
@@ -75,7 +98,9 @@ export class SimulatedClient {
   private retry(operation: Operation, request: Parameters<SimulatedClient['attempt']>[1], delay: number): void {
     const { schedule, chance, etcd } = this.around;
     // Mostly as the routes say, sometimes anywhere: old primaries get their share.
-    this.guess = chance.happens(0.5) ? (etcd.current.assignment.primary?.node ?? this.guess) : chance.pick(this.nodes());
+    this.guess = chance.happens(0.5)
+      ? (etcd.current.assignment.primary?.node ?? this.guess)
+      : chance.pick(this.nodes());
     schedule.after(delay, () => this.attempt(operation, request));
   }
 

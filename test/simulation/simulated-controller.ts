@@ -53,7 +53,9 @@ export class SimulatedController {
     const changes = (mutant?.plan ?? planChanges)({
       collections: [{ record: this.collectionOf(assignment), revision: 1 }],
       assignments: [{ assignment, revision }],
-      members: [...members].map(([id, store]) => ({ id, address: id, store, zone: '', diskBytes: 0, freeBytes: 0 }) as NodeMember),
+      members: [...members].map(
+        ([id, store]) => ({ id, address: id, store, zone: '', diskBytes: 0, freeBytes: 0 }) as NodeMember,
+      ),
       reprieved: new Set(),
       behind: new Set(),
       unreachable: new Set(),
@@ -70,12 +72,34 @@ export class SimulatedController {
   }
 
   private candidates(members: Map<string, string>): Map<string, PromotionCandidate> {
-    return new Map([...members].map(([node, store]) => [node, { store, last: { epoch: 0, sequence: this.around.chance.below(100) } }]));
+    return new Map(
+      [...members].map(([node, store]) => [
+        node,
+        { store, last: { epoch: 0, sequence: this.around.chance.below(100) } },
+      ]),
+    );
   }
 
   private collectionOf({ spec, minInSync }: ShardAssignment): CollectionRecord {
-    const rest = { dim: 1, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-    return { uid: spec.collectionUid, identity: spec.collectionUid, name: spec.collectionUid, shards: 1, replicas: this.wantedReplicas, minInSync, ...rest };
+    const rest = {
+      dim: 1,
+      metric: 'cosine',
+      description: null,
+      language: null,
+      quantization: 'int8',
+      createdAt: '',
+      embeddingModel: null,
+      state: 'ready',
+    } as const;
+    return {
+      uid: spec.collectionUid,
+      identity: spec.collectionUid,
+      name: spec.collectionUid,
+      shards: 1,
+      replicas: this.wantedReplicas,
+      minInSync,
+      ...rest,
+    };
   }
 
   private awayMs(members: Map<string, string>): Map<string, number> {
@@ -90,7 +114,11 @@ export class SimulatedController {
   private change(assignment: ShardAssignment, expectedRevision: number, requires: ReplicaId[], reason: string): void {
     const { etcd, chance, schedule, counts } = this.around;
     counts[reason] = (counts[reason] ?? 0) + 1;
-    const change = { assignment: { ...assignment, changeId: `${this.name}-${++this.changes}` }, expectedRevision, requires };
+    const change = {
+      assignment: { ...assignment, changeId: `${this.name}-${++this.changes}` },
+      expectedRevision,
+      requires,
+    };
     const send = (): void => etcd.change(this.name, change, () => {});
     if (chance.happens(this.lateDecisions)) schedule.after(chance.unit() * 1500, send);
     else send();

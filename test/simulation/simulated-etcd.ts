@@ -24,8 +24,8 @@ export interface ChangeAnswer extends Versioned {
 const REGISTRATION_MS = 2000;
 
 /**
- * The cluster store: linearizable changes of one shard's assignment and node entries under leases. Answers get lost, plain
- * reads may be stale (etcd #20418), and leases may end early (etcd #15247).
+ * The cluster store: linearizable changes of one shard's assignment and node entries under leases. Answers get lost,
+ * plain reads may be stale (etcd #20418), and leases may end early (etcd #15247).
  */
 export class SimulatedEtcd {
   current: Versioned;
@@ -34,7 +34,10 @@ export class SimulatedEtcd {
   staleReads = 0;
   /** Probability that a change's answer is lost. */
   lostAnswers = 0;
-  /** Probability that a change is refused, as if a node entry that it requires were missing, while a copy of it is under way. */
+  /**
+   * Probability that a change is refused, as if a node entry that it requires were missing, while a copy of it is under
+   * way.
+   */
   lateCopies = 0;
   /** Told of the nodes that such a change requires. */
   onLateCopy: (nodes: string[]) => void = () => {};
@@ -89,7 +92,9 @@ export class SimulatedEtcd {
 
   change(from: string, change: Change, see: (answer: ChangeAnswer) => void): void {
     this.network.send(from, ETCD, () => {
-      const answer = this.isDelayed(from, change) ? { applied: false, ...this.current } : this.compareAndSwap(from, change);
+      const answer = this.isDelayed(from, change)
+        ? { applied: false, ...this.current }
+        : this.compareAndSwap(from, change);
       if (this.chance.happens(this.lostAnswers)) return;
       this.network.send(ETCD, from, () => see(answer));
     });
@@ -109,7 +114,9 @@ export class SimulatedEtcd {
 
   private compareAndSwap(from: string, change: Change): ChangeAnswer {
     const members = this.members();
-    const holds = change.expectedRevision === this.current.revision && change.requires.every((one) => members.get(one.node) === one.store);
+    const holds =
+      change.expectedRevision === this.current.revision &&
+      change.requires.every((one) => members.get(one.node) === one.store);
     if (!holds) return { applied: false, ...this.current };
     const before = this.current.assignment;
     this.current = { assignment: change.assignment, revision: this.current.revision + 1 };
@@ -120,14 +127,16 @@ export class SimulatedEtcd {
     const seen = this.current;
     for (const watcher of this.watchers) this.network.send(ETCD, watcher.name, () => watcher.see(seen));
     if (before.epoch === change.assignment.epoch) {
-      for (const { node } of change.assignment.inSync) if (!before.inSync.some((member) => member.node === node)) this.onJoined(node);
+      for (const { node } of change.assignment.inSync)
+        if (!before.inSync.some((member) => member.node === node)) this.onJoined(node);
     }
     return { applied: true, ...this.current };
   }
 
   private members(): Map<string, string> {
     const members = new Map<string, string>();
-    for (const [node, entry] of this.registered) if (this.schedule.now - entry.at <= REGISTRATION_MS) members.set(node, entry.store);
+    for (const [node, entry] of this.registered)
+      if (this.schedule.now - entry.at <= REGISTRATION_MS) members.set(node, entry.store);
     return members;
   }
 }

@@ -41,9 +41,15 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   wallClocks?: Chance;
   /** Reads come to other threads of the nodes. */
   threads?: boolean;
-  /** When a shard counts as unread and dormant, and how often replicas are told of reads; absent: after too long to come up. */
+  /**
+   * When a shard counts as unread and dormant, and how often replicas are told of reads; absent: after too long to come
+   * up.
+   */
   unread?: { afterMs: number; dormantAfterMs: number; toldEveryMs: number } | undefined;
-  /** What a primary sends of its log it reads from a disk, in parts, each some time after the other; absent: it has it at hand. */
+  /**
+   * What a primary sends of its log it reads from a disk, in parts, each some time after the other; absent: it has it
+   * at hand.
+   */
   lateReads?: Chance | undefined;
   /** Absent: the protocol's core as it is. */
   makeReplica?: (options: ShardReplicaOptions) => ShardReplica;
@@ -83,7 +89,9 @@ const LAGGING_LOOK_MS = 5;
 /** A read that waits for the lease asks for it so often at most. */
 const RENEWED_EVERY_MS = 100;
 
-/** A node's process around the protocol core: carries out its effects on the simulated disk, network and cluster store. */
+/**
+ * A node's process around the protocol core: carries out its effects on the simulated disk, network and cluster store.
+ */
 export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   readonly id: string;
   readonly storage: SimulatedStorage<Machine>;
@@ -122,7 +130,10 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private isOpening = false;
   /** What says on its disk, apart from the data, that the shard was open here. */
   private isNoted = false;
-  /** What it reads after its disk was put back is no older than that, and it registers only when it knows what it has lost. */
+  /**
+   * What it reads after its disk was put back is no older than that, and it registers only when it knows what it has
+   * lost.
+   */
   private leastRevision = 0;
   private isRegistering = true;
   /** By the node at the other end: of the streams to it, and from it. */
@@ -183,7 +194,10 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.storage.crash();
   }
 
-  /** Its process ends, and its disk is put back to before the shard: the node's own store, and nothing that says what was in it. */
+  /**
+   * Its process ends, and its disk is put back to before the shard: the node's own store, and nothing that says what
+   * was in it.
+   */
   putBack(): void {
     this.crash();
     this.storage.remove();
@@ -268,18 +282,25 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     return Math.floor(WALL_START_MS + this.around.schedule.now + this.wallErrorMs);
   }
 
-  /** A linearizable read as the shell does it, at whatever replica this is: what `see` sees, or undefined when it may not. */
+  /**
+   * A linearizable read as the shell does it, at whatever replica this is: what `see` sees, or undefined when it may
+   * not.
+   */
   read<Seen>(see: (machine: Machine) => Seen, answer: (seen: Seen | undefined) => void, patience = 20): void {
     const { replica } = this;
     this.tellRead();
     const verdict = replica?.mayServe(this.clock()) ?? 'misrouted';
-    if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
+    if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0)
+      return answer(undefined);
     if (verdict === 'wait') {
       this.renewLease();
       return this.after(20, () => this.read(see, answer, patience - 1));
     }
     const { epoch, role, readPosition } = replica;
-    assert(replica.leaseValid(epoch, this.clock()), 'a read is let in although its answer does not count: the shell would ask again without end');
+    assert(
+      replica.leaseValid(epoch, this.clock()),
+      'a read is let in although its answer does not count: the shell would ask again without end',
+    );
     const finish = (value: Seen): void => {
       const counts = this.replica === replica && replica.leaseValid(epoch, this.clock());
       if (role === 'follower') this.around.counts[counts ? 'followerReads' : 'followerReadsLate']++;
@@ -295,8 +316,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 
   /**
-   * A read as another thread of the process does it: it goes on while the main thread stands still, as in a pause, and is
-   * stopped with the machine. What it may not answer is the main thread's.
+   * A read as another thread of the process does it: it goes on while the main thread stands still, as in a pause, and
+   * is stopped with the machine. What it may not answer is the main thread's.
    */
   threadRead<Seen>(see: (machine: Machine) => Seen, answer: (seen: Seen | undefined) => void): void {
     const { replica, permit } = this;
@@ -334,7 +355,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
 
   private tellRead(): void {
     const { unread } = this.around;
-    if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.toldEveryMs) return;
+    if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.toldEveryMs)
+      return;
     this.readToldAt = this.clock();
     this.step({ type: 'read' });
   }
@@ -347,7 +369,12 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.isRenewing = false;
   }
 
-  private whenApplied(position: number, replica: ShardReplica, then: (isThere: boolean) => void, patience = LAGGING_LOOKS): void {
+  private whenApplied(
+    position: number,
+    replica: ShardReplica,
+    then: (isThere: boolean) => void,
+    patience = LAGGING_LOOKS,
+  ): void {
     if (this.replica === replica && replica.applied >= position) return then(true);
     if (this.replica !== replica || patience === 0) return then(false);
     if (patience === LAGGING_LOOKS) this.step({ type: 'readWaits' });
@@ -412,7 +439,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     if (assignment.unused !== undefined) return this.beginUnused(assignment);
     if (seed === undefined || around.fill === undefined) return this.create(assignment);
     if (assignment.epoch === 0 || this.isFilling) return;
-    if (![...assignment.inSync, ...assignment.eligible].some((one) => one.node === node && one.store === storage.store)) return this.create(assignment);
+    if (![...assignment.inSync, ...assignment.eligible].some((one) => one.node === node && one.store === storage.store))
+      return this.create(assignment);
     this.isFilling = true;
     const { generation } = this;
     const done = (payload: Buffer | null): void =>
@@ -429,7 +457,10 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     around.fill({ node, seed, isWanted: () => this.up && generation === this.generation, done });
   }
 
-  /** As node/hosting/replicas/replica-opening.ts decides and does it, after a while in which its process or another one may end. */
+  /**
+   * As node/hosting/replicas/replica-opening.ts decides and does it, after a while in which its process or another one
+   * may end.
+   */
   private beginUnused(first: ShardAssignment): void {
     const { around, storage, id: node } = this;
     if (first.epoch === 0 || this.isOpening) return;
@@ -456,7 +487,9 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
 
   private open(isNew = false): void {
     const state = this.storage.state();
-    const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
+    const unapplied = this.storage.entries
+      .slice(state.appliedSequence)
+      .map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
     const { unread } = this.around;
     const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
     const options = {
@@ -569,7 +602,9 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     switch (effect.type) {
       case 'append':
         this.storage.append(effect);
-        return this.onDisk(this.syncMs, replica, () => this.step({ type: 'stored', token: this.storage.finishAppend().token }));
+        return this.onDisk(this.syncMs, replica, () =>
+          this.step({ type: 'stored', token: this.storage.finishAppend().token }),
+        );
       case 'apply':
         return this.later(around.chance.around(this.applyMs), replica, () => {
           this.step({ type: 'applied', upTo: effect.upTo, results: this.storage.apply(effect.upTo) });
@@ -613,7 +648,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private leads(epoch: number): void {
     const { around } = this;
     around.counts.promotions++;
-    if (this.wallMs() < (this.replica?.latestTimeMs ?? 0)) around.counts.slowClocks = (around.counts.slowClocks ?? 0) + 1;
+    if (this.wallMs() < (this.replica?.latestTimeMs ?? 0))
+      around.counts.slowClocks = (around.counts.slowClocks ?? 0) + 1;
     // A primary of a past epoch may lack what was committed since; it can neither commit nor read.
     if (around.etcd.current.assignment.epoch === epoch) around.oracle.leads(this.id, epoch, this.storage.entries);
   }
@@ -637,7 +673,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const { nodes, lateReads } = this.around;
     const { range, ...header } = outgoing;
     if (this.isRenewing && pace === 'dormant') this.around.counts.dormantReads++;
-    if (range !== null && lateReads !== undefined && !nodes.get(to)!.isOutdated) return this.sendLate(to, header, range, lateReads);
+    if (range !== null && lateReads !== undefined && !nodes.get(to)!.isOutdated)
+      return this.sendLate(to, header, range, lateReads);
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
     const target = nodes.get(to)!;
     const message = { ...header, entries: target.isOutdated ? entries.map(asUnknown) : entries };
@@ -647,7 +684,12 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 
   /** As the shell does it: what is there once it is read, if this replica still leads then. */
-  private sendLate(to: string, header: Omit<AppendMessage, 'entries'>, { from, to: until }: { from: number; to: number }, lateReads: Chance): void {
+  private sendLate(
+    to: string,
+    header: Omit<AppendMessage, 'entries'>,
+    { from, to: until }: { from: number; to: number },
+    lateReads: Chance,
+  ): void {
     const { counts } = this.around;
     const { replica } = this;
     this.after(lateReads.around(LATE_READ_MS), () => {
@@ -658,7 +700,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
       counts.lateReads++;
       this.transmit(to, { ...header, entries });
       const { epoch, sequence } = entries[entries.length - 1];
-      if (sequence < until) this.sendLate(to, { ...header, prev: { epoch, sequence } }, { from: sequence + 1, to: until }, lateReads);
+      if (sequence < until)
+        this.sendLate(to, { ...header, prev: { epoch, sequence } }, { from: sequence + 1, to: until }, lateReads);
     });
   }
 
@@ -702,8 +745,20 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 }
 
-function askEtcd(node: SimulatedNode, around: NodeSurroundings, effect: Extract<ReplicaEffect, { type: 'change' }>): void {
+function askEtcd(
+  node: SimulatedNode,
+  around: NodeSurroundings,
+  effect: Extract<ReplicaEffect, { type: 'change' }>,
+): void {
   around.etcd.change(node.id, effect, (answer) =>
-    node.receive(() => node.step({ type: 'changeAnswer', changeId: effect.assignment.changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision })),
+    node.receive(() =>
+      node.step({
+        type: 'changeAnswer',
+        changeId: effect.assignment.changeId,
+        applied: answer.applied,
+        current: answer.assignment,
+        revision: answer.revision,
+      }),
+    ),
   );
 }

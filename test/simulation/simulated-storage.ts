@@ -53,9 +53,9 @@ export class Registers implements StateMachine {
 }
 
 /**
- * One replica's disk. Appends reach it in order and late; at a crash some of those under way are there and the rest are not.
- * Records and the applied position move together and, not being synced themselves, may fall back at a crash to where they
- * were at the last sync.
+ * One replica's disk. Appends reach it in order and late; at a crash some of those under way are there and the rest are
+ * not. Records and the applied position move together and, not being synced themselves, may fall back at a crash to
+ * where they were at the last sync.
  */
 export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
   /** As a reader in the process sees it. */
@@ -114,7 +114,10 @@ export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
   }
 
   trim(firstSequence: number): number {
-    this.disk.firstSequence = Math.max(this.disk.firstSequence, Math.min(firstSequence, this.applied + 1, this.disk.entries.length + 1));
+    this.disk.firstSequence = Math.max(
+      this.disk.firstSequence,
+      Math.min(firstSequence, this.applied + 1, this.disk.entries.length + 1),
+    );
     return this.disk.firstSequence;
   }
 
@@ -122,7 +125,10 @@ export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
     const kept = this.chance.below(this.underway.length + 1);
     for (const change of this.underway.slice(0, kept)) this.persist(change);
     const applied = Math.min(this.applied, this.disk.entries.length);
-    this.disk.applied = Math.max(this.disk.firstSequence - 1, this.disk.applied + this.chance.below(Math.max(0, applied - this.disk.applied) + 1));
+    this.disk.applied = Math.max(
+      this.disk.firstSequence - 1,
+      this.disk.applied + this.chance.below(Math.max(0, applied - this.disk.applied) + 1),
+    );
     this.open();
   }
 
@@ -151,7 +157,11 @@ export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
 
   /** What it begins with, in the place of an entry that nobody has; see node/engine/records/seed-position.ts. */
   seed(payload: Buffer): void {
-    const entry: LogEntry = { sequence: SEED_SEQUENCE, epoch: 0, write: { source: { session: '', requestNumber: 0, settledBelow: 0 }, payload } };
+    const entry: LogEntry = {
+      sequence: SEED_SEQUENCE,
+      epoch: 0,
+      write: { source: { session: '', requestNumber: 0, settledBelow: 0 }, payload },
+    };
     this.disk = { ...this.disk, entries: [entry], firstSequence: SEED_SEQUENCE + 1, applied: SEED_SEQUENCE };
     this.open();
   }

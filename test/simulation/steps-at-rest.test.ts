@@ -6,8 +6,8 @@ import { anatomyOf } from './anatomy';
 import { simulate } from './replication-simulation';
 
 /**
- * Steps of a quiet replica are short: what is said again and again moves times, and nothing else is looked at. Beside each
- * replica of the simulation runs one that takes every step in full, and must do and become the same.
+ * Steps of a quiet replica are short: what is said again and again moves times, and nothing else is looked at. Beside
+ * each replica of the simulation runs one that takes every step in full, and must do and become the same.
  */
 
 const FROM = Number(process.env.SEED ?? 1);
@@ -44,8 +44,14 @@ class ComparedReplica extends ShardReplica {
     forget(this.full);
     deepStrictEqual(effects, this.full.step(event, nowMs));
     forget(this.full);
-    deepStrictEqual([this.nextTickAt(), this.readableUntil, this.readPosition], [this.full.nextTickAt(), this.full.readableUntil, this.full.readPosition]);
-    const isShort = (primary?.rest ?? null) !== null ? primary!.rest === before.rest : (follower.again ?? null) !== null && follower.again === before.again;
+    deepStrictEqual(
+      [this.nextTickAt(), this.readableUntil, this.readPosition],
+      [this.full.nextTickAt(), this.full.readableUntil, this.full.readPosition],
+    );
+    const isShort =
+      (primary?.rest ?? null) !== null
+        ? primary!.rest === before.rest
+        : (follower.again ?? null) !== null && follower.again === before.again;
     if (!isShort) return effects;
     if (event.type === 'tick') short.ticks++;
     else if (event.type === 'append') short.heartbeats++;
@@ -64,23 +70,31 @@ function forget(replica: ShardReplica): void {
 /** All that it is made of, but functions. */
 function pictureOf(part: unknown, inside: readonly unknown[] = []): unknown {
   if (typeof part === 'function') return null;
-  if (typeof part !== 'object' || part === null || Buffer.isBuffer(part) || inside.includes(part)) return part instanceof Object && inside.includes(part) ? 'above' : part;
+  if (typeof part !== 'object' || part === null || Buffer.isBuffer(part) || inside.includes(part))
+    return part instanceof Object && inside.includes(part) ? 'above' : part;
   const path = [...inside, part];
   if (part instanceof Map) return [...part].map(([key, value]) => [key, pictureOf(value, path)]);
   if (Array.isArray(part)) return part.map((one) => pictureOf(one, path));
-  return Object.fromEntries(Object.entries(part).flatMap(([key, value]) => (SHORTCUTS.has(key) || value instanceof ShardReplica ? [] : [[key, pictureOf(value, path)]])));
+  return Object.fromEntries(
+    Object.entries(part).flatMap(([key, value]) =>
+      SHORTCUTS.has(key) || value instanceof ShardReplica ? [] : [[key, pictureOf(value, path)]],
+    ),
+  );
 }
 
 console.log(`steps at rest: SEED=${FROM}`);
 
-test.each([1, 2])('what a quiet replica is told again and again changes it as any other step would, with at least %i in sync', (minInSync) => {
-  short = { heartbeats: 0, answers: 0, ticks: 0 };
-  for (let seed = FROM; seed < FROM + SEEDS; seed++) {
-    const compared = simulate({ seed, minInSync, makeReplica: (options) => new ComparedReplica(options) });
-    expect(compared).toEqual(simulate({ seed, minInSync }));
-  }
-  expect(Math.min(...Object.values(short))).toBeGreaterThan(SEEDS);
-});
+test.each([1, 2])(
+  'what a quiet replica is told again and again changes it as any other step would, with at least %i in sync',
+  (minInSync) => {
+    short = { heartbeats: 0, answers: 0, ticks: 0 };
+    for (let seed = FROM; seed < FROM + SEEDS; seed++) {
+      const compared = simulate({ seed, minInSync, makeReplica: (options) => new ComparedReplica(options) });
+      expect(compared).toEqual(simulate({ seed, minInSync }));
+    }
+    expect(Math.min(...Object.values(short))).toBeGreaterThan(SEEDS);
+  },
+);
 
 test('M51: a quiet follower that takes short steps though something happened is caught by the comparison', () => {
   const caught = Array.from({ length: FORGETFUL_SEEDS }, (_, i) => FORGETFUL_FROM + i).some((seed) => {

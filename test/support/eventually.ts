@@ -1,9 +1,16 @@
-/** Between two looks, in milliseconds: short at first, and then no load on a machine whose processes are what is awaited. */
+/**
+ * Between two looks, in milliseconds: short at first, and then no load on a machine whose processes are what is
+ * awaited.
+ */
 const PAUSE_FIRST_MS = 5;
 const PAUSE_MAX_MS = 100;
 
 /** Waits until `holds` is true, looking again after growing pauses; throws after `deadlineMs` with what was awaited. */
-export async function eventually(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 30_000): Promise<void> {
+export async function eventually(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  deadlineMs = 30_000,
+): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let pauseMs = PAUSE_FIRST_MS; !(await holds()); pauseMs = Math.min(1.5 * pauseMs, PAUSE_MAX_MS)) {
     if (performance.now() > deadline) throw new Error(`not in time: ${what}`);

@@ -31,5 +31,9 @@ require.extensions['.ts'] = (module, filename) => {
  */
 function strip(source, filename) {
   const { transformSync } = require('@swc/core');
-  return transformSync(source, { filename, jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }).code;
+  return transformSync(source, {
+    filename,
+    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+    module: { type: 'commonjs' },
+  }).code;
 }

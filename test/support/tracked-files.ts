@@ -15,8 +15,18 @@ export interface TrackedFile {
 
 /** The code that people write: files of the checkout that git does not ignore, without those that a program writes. */
 export function handWrittenCode(): TrackedFile[] {
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
-  const removed = execFileSync('git', ['ls-files', '-z', '--deleted'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 }).split('\0');
-  const paths = listed.split('\0').filter((path) => CODE.test(path) && !GENERATED.test(path) && !removed.includes(path));
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'],
+    { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 },
+  );
+  const removed = execFileSync('git', ['ls-files', '-z', '--deleted'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  }).split('\0');
+  const paths = listed
+    .split('\0')
+    .filter((path) => CODE.test(path) && !GENERATED.test(path) && !removed.includes(path));
   return paths.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }

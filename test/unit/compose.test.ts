@@ -7,7 +7,11 @@ import { COMPOSE_FOLDER, type ComposeService, composeText, readComposeFile } fro
 
 /** docker-compose.yaml and the files it names: against the settings, and against each other. */
 
-const SECRETS = { API_KEY: 'the-api-key', CLUSTER_SECRET: 'the-cluster-secret', GRAFANA_PASSWORD: 'the-grafana-password' };
+const SECRETS = {
+  API_KEY: 'the-api-key',
+  CLUSTER_SECRET: 'the-cluster-secret',
+  GRAFANA_PASSWORD: 'the-grafana-password',
+};
 const { services, volumes } = readComposeFile(SECRETS);
 const members = Object.entries(services).filter(([, service]) => service.build !== undefined);
 const others = Object.entries(services).filter(([, service]) => service.build === undefined);
@@ -21,7 +25,11 @@ function roleOf(service: ComposeService): 'coordinator' | 'node' {
 
 /** What a service would run with, by variable; the image sets DATA_DIR. */
 function inForce(name: string): Record<string, string> {
-  const { settings } = settingsInForce(roleOf(services[name]), { DATA_DIR: '/data', ...services[name].environment }, { cores: 2, hostName: name });
+  const { settings } = settingsInForce(
+    roleOf(services[name]),
+    { DATA_DIR: '/data', ...services[name].environment },
+    { cores: 2, hostName: name },
+  );
   return Object.fromEntries(settings.map((setting) => [setting.name, setting.value]));
 }
 
@@ -36,7 +44,13 @@ function readYaml(path: string): any {
 
 describe('docker-compose.yaml', () => {
   test('is a cluster of three nodes and two coordinators with etcd, Prometheus and Grafana', () => {
-    expect(members.map(([name, service]) => `${name} ${roleOf(service)}`)).toEqual(['node-1 node', 'node-2 node', 'node-3 node', 'coordinator-1 coordinator', 'coordinator-2 coordinator']);
+    expect(members.map(([name, service]) => `${name} ${roleOf(service)}`)).toEqual([
+      'node-1 node',
+      'node-2 node',
+      'node-3 node',
+      'coordinator-1 coordinator',
+      'coordinator-2 coordinator',
+    ]);
     expect(others.map(([name]) => name)).toEqual(['etcd', 'prometheus', 'grafana']);
   });
 
@@ -69,36 +83,54 @@ describe('docker-compose.yaml', () => {
   });
 
   test('gives each secret to those who need it and to nobody else', () => {
-    const holders = (secret: string): string[] => Object.entries(services).flatMap(([name, service]) => (JSON.stringify(service).includes(secret) ? [name] : []));
-    expect(holders(SECRETS.API_KEY)).toEqual(members.filter(([, service]) => roleOf(service) === 'coordinator').map(([name]) => name));
+    const holders = (secret: string): string[] =>
+      Object.entries(services).flatMap(([name, service]) => (JSON.stringify(service).includes(secret) ? [name] : []));
+    expect(holders(SECRETS.API_KEY)).toEqual(
+      members.filter(([, service]) => roleOf(service) === 'coordinator').map(([name]) => name),
+    );
     expect(holders(SECRETS.CLUSTER_SECRET)).toEqual(members.map(([name]) => name));
     expect(holders(SECRETS.GRAFANA_PASSWORD)).toEqual(['grafana']);
   });
 
   test.each(members)('%s: runs as confined as the chart has it, and is given the time to stop', (name, service) => {
-    expect(service).toMatchObject({ read_only: true, tmpfs: ['/tmp'], cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], image: `quiver:${version}` });
-    expect(Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1000).toBeGreaterThan(Number(inForce(name).SHUTDOWN_TIMEOUT_MS));
+    expect(service).toMatchObject({
+      read_only: true,
+      tmpfs: ['/tmp'],
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      image: `quiver:${version}`,
+    });
+    expect(Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1000).toBeGreaterThan(
+      Number(inForce(name).SHUTDOWN_TIMEOUT_MS),
+    );
   });
 
   test('publishes the API of each coordinator, on this machine only and each port once', () => {
-    const published = Object.entries(services).flatMap(([name, service]) => (service.ports ?? []).map((port) => ({ name, port })));
+    const published = Object.entries(services).flatMap(([name, service]) =>
+      (service.ports ?? []).map((port) => ({ name, port })),
+    );
     for (const { port } of published) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     expect(new Set(published.map(({ port }) => port.split(':')[1])).size).toBe(published.length);
     for (const [name, service] of members) {
-      expect(published.filter((entry) => entry.name === name).map(({ port }) => port.split(':')[2])).toEqual(roleOf(service) === 'coordinator' ? [inForce(name).PORT] : []);
+      expect(published.filter((entry) => entry.name === name).map(({ port }) => port.split(':')[2])).toEqual(
+        roleOf(service) === 'coordinator' ? [inForce(name).PORT] : [],
+      );
     }
   });
 
-  test.each(Object.entries(services))('%s: has a health check, a limit of memory and an image of one version', (_name, service) => {
-    expect(service.healthcheck?.test[0]).toBe('CMD');
-    expect(service.healthcheck?.test.length).toBeGreaterThan(1);
-    expect(service.mem_limit).toMatch(/^\d+[gm]$/);
-    expect(service.image).toMatch(/:v?\d+\.\d+\.\d+$/);
-    for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
-      expect(condition).toBe('service_healthy');
-      expect(services[other].healthcheck).toBeDefined();
-    }
-  });
+  test.each(Object.entries(services))(
+    '%s: has a health check, a limit of memory and an image of one version',
+    (_name, service) => {
+      expect(service.healthcheck?.test[0]).toBe('CMD');
+      expect(service.healthcheck?.test.length).toBeGreaterThan(1);
+      expect(service.mem_limit).toMatch(/^\d+[gm]$/);
+      expect(service.image).toMatch(/:v?\d+\.\d+\.\d+$/);
+      for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+        expect(condition).toBe('service_healthy');
+        expect(services[other].healthcheck).toBeDefined();
+      }
+    },
+  );
 
   test.each(members)("%s: is healthy when it is ready, by the image's own check", (_name, service) => {
     const [, command, script, path] = service.healthcheck?.test ?? [];
@@ -107,12 +139,21 @@ describe('docker-compose.yaml', () => {
   });
 
   test('each member has a volume of its own; every volume is declared and used; every mounted file is there', () => {
-    const mounts = Object.entries(services).flatMap(([name, service]) => (service.volumes ?? []).map((volume) => ({ name, source: volume.split(':')[0], target: volume.split(':')[1] })));
-    for (const [name] of members) expect(mounts.filter((mount) => mount.name === name)).toEqual([{ name, source: name, target: inForce(name).DATA_DIR }]);
+    const mounts = Object.entries(services).flatMap(([name, service]) =>
+      (service.volumes ?? []).map((volume) => ({ name, source: volume.split(':')[0], target: volume.split(':')[1] })),
+    );
+    for (const [name] of members)
+      expect(mounts.filter((mount) => mount.name === name)).toEqual([
+        { name, source: name, target: inForce(name).DATA_DIR },
+      ]);
     const named = mounts.map(({ source }) => source).filter((source) => !source.startsWith('.'));
     expect([...named].sort()).toEqual(Object.keys(volumes).sort());
     for (const { source } of mounts.filter((mount) => mount.source.startsWith('.'))) {
-      expect(existsSync(join(COMPOSE_FOLDER, source)) ? statSync(join(COMPOSE_FOLDER, source)).isFile() : `${source} is missing`).toBe(true);
+      expect(
+        existsSync(join(COMPOSE_FOLDER, source))
+          ? statSync(join(COMPOSE_FOLDER, source)).isFile()
+          : `${source} is missing`,
+      ).toBe(true);
     }
   });
 });
@@ -120,19 +161,28 @@ describe('docker-compose.yaml', () => {
 describe('what it gives Prometheus and Grafana', () => {
   const prometheus = readYaml('deploy/compose/prometheus.yml');
   const targets = prometheus.scrape_configs.flatMap((job: any) =>
-    job.static_configs.flatMap((group: any) => group.targets.map((target: string) => ({ target, component: group.labels.app_kubernetes_io_component }))),
+    job.static_configs.flatMap((group: any) =>
+      group.targets.map((target: string) => ({ target, component: group.labels.app_kubernetes_io_component })),
+    ),
   );
 
   test('Prometheus scrapes the operations port of every member, and etcd', () => {
-    const expected = members.map(([name, service]) => ({ target: `${name}:${inForce(name).OPS_PORT}`, component: roleOf(service) as string }));
-    const etcdPort = services.etcd.command?.flatMap((word) => /^--listen-metrics-urls=http:\/\/0\.0\.0\.0:(\d+)$/.exec(word)?.[1] ?? [])[0];
+    const expected = members.map(([name, service]) => ({
+      target: `${name}:${inForce(name).OPS_PORT}`,
+      component: roleOf(service) as string,
+    }));
+    const etcdPort = services.etcd.command?.flatMap(
+      (word) => /^--listen-metrics-urls=http:\/\/0\.0\.0\.0:(\d+)$/.exec(word)?.[1] ?? [],
+    )[0];
     expected.push({ target: `etcd:${etcdPort}`, component: 'etcd' });
     const byName = (a: { target: string }, b: { target: string }): number => (a.target < b.target ? -1 : 1);
     expect([...targets].sort(byName)).toEqual(expected.sort(byName));
   });
 
   test('Prometheus reads its configuration and the alert rules of the chart where they are mounted', () => {
-    expect(services.prometheus.command).toContain(`--config.file=${mountOf('prometheus', 'deploy/compose/prometheus.yml')}`);
+    expect(services.prometheus.command).toContain(
+      `--config.file=${mountOf('prometheus', 'deploy/compose/prometheus.yml')}`,
+    );
     expect(prometheus.rule_files).toEqual([mountOf('prometheus', 'helm/files/alerts.yaml')]);
     expect(readYaml('helm/files/alerts.yaml').groups.length).toBeGreaterThan(0);
   });
@@ -141,13 +191,18 @@ describe('what it gives Prometheus and Grafana', () => {
     const [source] = readYaml('deploy/compose/grafana/datasources.yaml').datasources;
     const port = services.prometheus.ports?.[0].split(':')[2];
     expect(source).toMatchObject({ type: 'prometheus', url: `http://prometheus:${port}`, isDefault: true });
-    expect(mountOf('grafana', 'deploy/compose/grafana/datasources.yaml')).toMatch(/^\/etc\/grafana\/provisioning\/datasources\//);
-    expect(mountOf('grafana', 'deploy/compose/grafana/dashboards.yaml')).toMatch(/^\/etc\/grafana\/provisioning\/dashboards\//);
+    expect(mountOf('grafana', 'deploy/compose/grafana/datasources.yaml')).toMatch(
+      /^\/etc\/grafana\/provisioning\/datasources\//,
+    );
+    expect(mountOf('grafana', 'deploy/compose/grafana/dashboards.yaml')).toMatch(
+      /^\/etc\/grafana\/provisioning\/dashboards\//,
+    );
     const [provider] = readYaml('deploy/compose/grafana/dashboards.yaml').providers;
     expect(mountOf('grafana', 'helm/files/dashboard.json')).toMatch(new RegExp(`^${provider.options.path}/`));
     const dashboard = readFileSync(join(COMPOSE_FOLDER, 'helm/files/dashboard.json'), 'utf8');
     expect(JSON.parse(dashboard).panels.length).toBeGreaterThan(0);
     // A data source of a dashboard is its default, a variable, or this one.
-    for (const [, uid] of dashboard.matchAll(/"datasource": *\{[^}]*"uid": *"([^"]+)"/g)) expect(['-- Grafana --', source.uid, ...(uid.startsWith('$') ? [uid] : [])]).toContain(uid);
+    for (const [, uid] of dashboard.matchAll(/"datasource": *\{[^}]*"uid": *"([^"]+)"/g))
+      expect(['-- Grafana --', source.uid, ...(uid.startsWith('$') ? [uid] : [])]).toContain(uid);
   });
 });

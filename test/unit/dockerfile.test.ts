@@ -10,7 +10,10 @@ const text = readFileSync(join(root, 'Dockerfile'), 'utf8');
 const ignored = readFileSync(join(root, '.dockerignore'), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'));
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string; engines: { node: string } };
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string;
+  engines: { node: string };
+};
 
 /** The instructions in order, continued lines joined. */
 const instructions = text
@@ -28,7 +31,9 @@ const args = Object.fromEntries(restsOf('ARG').map((rest) => rest.split('=', 2))
 
 describe('the Dockerfile', () => {
   test('has nothing that its linter complains of', () => {
-    expect(validate(text).map(({ message, range }) => `line ${range.start.line + 1}: ${JSON.stringify(message)}`)).toEqual([]);
+    expect(
+      validate(text).map(({ message, range }) => `line ${range.start.line + 1}: ${JSON.stringify(message)}`),
+    ).toEqual([]);
     expect(validate('FROM debian\nRUM make\n')).not.toEqual([]);
   });
 
@@ -46,12 +51,18 @@ describe('the Dockerfile', () => {
     expect(user).toEqual(['10001:10001']);
     expect(restsOf('ENTRYPOINT')).toEqual(['["tini", "--", "quiver"]']);
     expect(restsOf('HEALTHCHECK')[0]).toMatch(/ CMD \["node", "\/opt\/quiver\/scripts\/healthcheck\.cjs", "livez"\]$/);
-    for (const label of ['title', 'description', 'licenses', 'version', 'revision']) expect(text).toContain(`org.opencontainers.image.${label}="`);
+    for (const label of ['title', 'description', 'licenses', 'version', 'revision'])
+      expect(text).toContain(`org.opencontainers.image.${label}="`);
     expect(args.VERSION).toBe(manifest.version);
   });
 
   test('names the ports that the settings have by default', () => {
-    const ports = [SETTINGS.port.fallback, CLUSTER_SETTINGS.rpcPort.fallback, SETTINGS.opsPort.fallback, NODE_FALLBACKS.OPS_PORT];
+    const ports = [
+      SETTINGS.port.fallback,
+      CLUSTER_SETTINGS.rpcPort.fallback,
+      SETTINGS.opsPort.fallback,
+      NODE_FALLBACKS.OPS_PORT,
+    ];
     expect(restsOf('EXPOSE')).toEqual([ports.join(' ')]);
   });
 

@@ -37,7 +37,9 @@ function anchorsOf(page: string): string[] {
 }
 
 function brokenLinks(page: string): string[] {
-  const targets = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]).filter((target) => !/^[a-z]+:/.test(target));
+  const targets = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1])
+    .filter((target) => !/^[a-z]+:/.test(target));
   return targets.filter((target) => {
     const [path, anchor] = target.split('#');
     const file = path === '' ? page : resolve(dirname(page), path);
@@ -47,7 +49,9 @@ function brokenLinks(page: string): string[] {
 
 /** Files named by their whole path; those of another version's or a pattern's are not looked for. */
 function missingFiles(page: string): string[] {
-  const named = [...textOf(page).matchAll(/`((?:coordinator|node|shared|proto|scripts|test|helm|docs|deploy)\/[\w./-]*)`/g)].map((match) => match[1]);
+  const named = [
+    ...textOf(page).matchAll(/`((?:coordinator|node|shared|proto|scripts|test|helm|docs|deploy)\/[\w./-]*)`/g),
+  ].map((match) => match[1]);
   return named.filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, `${path}.ts`)));
 }
 

@@ -12,13 +12,17 @@ const RETIRED: Record<string, string> = {
 };
 
 /**
- * The places that use a word, as `path:line`. A word with a capital is a name, met as a whole; one without is met as any
- * word of a name (`noted` in `NotedShards`, `noted_shards`) and of a text, but not in a comment.
+ * The places that use a word, as `path:line`. A word with a capital is a name, met as a whole; one without is met as
+ * any word of a name (`noted` in `NotedShards`, `noted_shards`) and of a text, but not in a comment.
  */
 function uses(word: string, files: { path: string; text: string }[]): string[] {
   const isName = /[A-Z]/.test(word);
   const [first, rest] = [word[0], word.slice(1)];
-  const asWord = isName ? new RegExp(`\\b${word}\\b`) : new RegExp(`(?<![a-z])${word}(?![a-z])|(?<![A-Z])${first.toUpperCase()}${rest}(?![a-z])|(?<![A-Za-z])${word.toUpperCase()}(?![A-Za-z])`);
+  const asWord = isName
+    ? new RegExp(`\\b${word}\\b`)
+    : new RegExp(
+        `(?<![a-z])${word}(?![a-z])|(?<![A-Z])${first.toUpperCase()}${rest}(?![a-z])|(?<![A-Za-z])${word.toUpperCase()}(?![A-Za-z])`,
+      );
   return files.flatMap(({ path, text }) => {
     if (!asWord.test(text)) return [];
     const lines = (isName ? text : withoutComments(text)).split('\n');
@@ -28,7 +32,9 @@ function uses(word: string, files: { path: string; text: string }[]): string[] {
 
 /** Comments are blank lines then, so that lines keep their numbers. */
 function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, '')).replace(/^\s*(?:\/\/|#).*$/gm, '');
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
+    .replace(/^\s*(?:\/\/|#).*$/gm, '');
 }
 
 test('a word is met in names, in messages and in constants, and not within another word or in a comment', () => {
@@ -49,6 +55,8 @@ test('a word is met in names, in messages and in constants, and not within anoth
 
 test('words that are retired stay so', () => {
   const files = handWrittenCode().filter(({ path }) => path !== 'test/unit/house-words.test.ts');
-  const found = Object.entries(RETIRED).flatMap(([word, instead]) => uses(word, files).map((place) => `${place} says ${word}; say ${instead}`));
+  const found = Object.entries(RETIRED).flatMap(([word, instead]) =>
+    uses(word, files).map((place) => `${place} says ${word}; say ${instead}`),
+  );
   expect(found).toEqual([]);
 });

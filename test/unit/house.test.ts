@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ERROR_KINDS } from '../../shared/base/errors/quiver-error';
 
-/** The rules of docs/architecture.md about who may import whom and what things are called, read off every source file. */
+/**
+ * The rules of docs/architecture.md about who may import whom and what things are called, read off every source file.
+ */
 
 const root = resolve(__dirname, '../..');
 
@@ -26,11 +28,19 @@ function sourcesUnder(folder: string): SourceFile[] {
 }
 
 /**
- * Each side of the house from its top floor down: a room (a folder or a file) imports rooms of lower floors and what is in
- * shared/, and nothing else of its side.
+ * Each side of the house from its top floor down: a room (a folder or a file) imports rooms of lower floors and what is
+ * in shared/, and nothing else of its side.
  */
 const FLOORS: Record<string, string[][]> = {
-  cli: [['main.ts'], ['program.ts'], ['commands/'], ['export/', 'import/', 'migrate/'], ['formats/', 'writing/'], ['connection/', 'filters/', 'terminal/'], ['command-context.ts', 'command-error.ts']],
+  cli: [
+    ['main.ts'],
+    ['program.ts'],
+    ['commands/'],
+    ['export/', 'import/', 'migrate/'],
+    ['formats/', 'writing/'],
+    ['connection/', 'filters/', 'terminal/'],
+    ['command-context.ts', 'command-error.ts'],
+  ],
   embedded: [
     ['main.ts', 'repair.ts'],
     ['rebuilt-collections.ts'],
@@ -49,7 +59,15 @@ const FLOORS: Record<string, string[][]> = {
     ['service/demo/', 'service/documents/', 'service/sampling/', 'service/search/'],
     ['service/vectors/'],
     ['cluster/operations/', 'service/collections/'],
-    ['api/native/', 'models/', 'service/audit/', 'service/keys/', 'service/limits/', 'service/routing/', 'service/service.ts'],
+    [
+      'api/native/',
+      'models/',
+      'service/audit/',
+      'service/keys/',
+      'service/limits/',
+      'service/routing/',
+      'service/service.ts',
+    ],
     [
       'models/cut-text.ts',
       'service/answer-hold.ts',
@@ -85,12 +103,24 @@ const FLOORS: Record<string, string[][]> = {
     ['base/metrics/'],
     ['base/threads/'],
     ['base/process/', 'base/trace/'],
-    ['base/config/', 'base/files/', 'base/logs/', 'base/memory/', 'base/secret/', 'base/tables/', 'base/text/', 'base/time/'],
+    [
+      'base/config/',
+      'base/files/',
+      'base/logs/',
+      'base/memory/',
+      'base/secret/',
+      'base/tables/',
+      'base/text/',
+      'base/time/',
+    ],
     ['base/errors/', 'base/text/nearest-name.ts'],
   ],
 };
 
-/** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
+/**
+ * Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or
+ * chance.
+ */
 const PURE_CORE = [
   /^coordinator\/service\/answer-hold\.ts$/,
   /^coordinator\/service\/pages\.ts$/,
@@ -116,7 +146,8 @@ const PURE_CORE = [
   /^shared\/base\/config\/(?:settings|unknown-settings)\.ts$/,
   /^shared\/(?:base\/text|contract\/filter|contract\/vector)\//,
 ];
-const IMPURE_WORDS = /\b(?:setTimeout|setInterval|setImmediate|Date\.now|performance\.now|Math\.random|randomUUID|randomBytes|process\.env)\b|\bnew Date\(\)|\bawait /;
+const IMPURE_WORDS =
+  /\b(?:setTimeout|setInterval|setImmediate|Date\.now|performance\.now|Math\.random|randomUUID|randomBytes|process\.env)\b|\bnew Date\(\)|\bawait /;
 const PURE_MODULES = ['node:assert', 'snowball-stemmers'];
 
 /** What `quiver` runs beside the roles; neither side imports it, and it serves both. */
@@ -151,15 +182,19 @@ function roomOf(path: string): { room: string; floor: number } | undefined {
 /** A pattern for each of the names that one pattern lists, `(?:a|b)` and what it must not be, `(?!a)`. */
 function alternativesOf({ source }: RegExp): RegExp[] {
   const listed = /\((?:\?:)?([\w-]+(?:\|[\w-]+)+)\)/.exec(source);
-  if (listed !== null) return listed[1].split('|').flatMap((one) => alternativesOf(new RegExp(source.replace(listed[0], one))));
+  if (listed !== null)
+    return listed[1].split('|').flatMap((one) => alternativesOf(new RegExp(source.replace(listed[0], one))));
   const without = /\(\?!([^)]+)\)/.exec(source);
-  return without === null ? [new RegExp(source)] : [new RegExp(source.replace(without[0], '')), new RegExp(source.replace(without[0], without[1]))];
+  return without === null
+    ? [new RegExp(source)]
+    : [new RegExp(source.replace(without[0], '')), new RegExp(source.replace(without[0], without[1]))];
 }
 
 /** Modules that some files reach by imports, themselves among them. */
 function reachedFrom(start: string[]): Set<string> {
   const reached = new Set(start);
-  for (const module of reached) for (const imported of byModule.get(module)?.imports ?? []) if (byModule.has(imported)) reached.add(imported);
+  for (const module of reached)
+    for (const imported of byModule.get(module)?.imports ?? []) if (byModule.has(imported)) reached.add(imported);
   return reached;
 }
 
@@ -183,7 +218,12 @@ const OWNERS: Record<string, string[]> = {
   '@modelcontextprotocol/server': ['coordinator/api/mcp/'],
   '@aws-sdk/credential-provider-node': ['shared/backup-store/ambient-credentials.ts'],
   busboy: ['coordinator/api/'],
-  'prom-client': ['coordinator/api/metrics/', 'node/hosting/metrics/', 'shared/cluster-store/metrics/', 'shared/base/metrics/'],
+  'prom-client': [
+    'coordinator/api/metrics/',
+    'node/hosting/metrics/',
+    'shared/cluster-store/metrics/',
+    'shared/base/metrics/',
+  ],
   '@grpc/grpc-js': [
     'shared/wire/',
     'shared/cluster-store/etcd/',
@@ -200,7 +240,11 @@ const OWNERS: Record<string, string[]> = {
   '@opentelemetry/exporter-trace-otlp-http': ['shared/base/trace/otlp-tracer.ts'],
   'coordinator/api/native/body-scanner': ['coordinator/api-process.ts', 'coordinator/api/'],
   'node/engine/kv/store-binding': ['node/engine/kv/'],
-  'node/engine/vector/native-binding': ['node/engine/vector/', 'node/engine/filter/memory-filter-index.ts', 'node/engine/filter/filter-program.ts'],
+  'node/engine/vector/native-binding': [
+    'node/engine/vector/',
+    'node/engine/filter/memory-filter-index.ts',
+    'node/engine/filter/filter-program.ts',
+  ],
 };
 
 /** Where programs, threads and commands begin: files that others name by their path. */
@@ -230,17 +274,24 @@ describe('the house', () => {
   test('coordinator and node meet only in shared and in embedded', () => {
     const crossing = sources.flatMap((source) =>
       housemates(source)
-        .filter((path) => sideOf(path) !== sideOf(source.path) && !MAY_IMPORT[sideOf(source.path)].includes(sideOf(path)))
+        .filter(
+          (path) => sideOf(path) !== sideOf(source.path) && !MAY_IMPORT[sideOf(source.path)].includes(sideOf(path)),
+        )
         .map((path) => `${source.path} → ${path}`),
     );
     expect(crossing).toEqual([]);
   });
 
   test('the command line uses the client for programs, and of the service pure functions only', () => {
-    const isLent = (path: string): boolean => path.startsWith('clients/typescript/src/') || PURE_CORE.some((pattern) => pattern.test(`${path}.ts`));
+    const isLent = (path: string): boolean =>
+      path.startsWith('clients/typescript/src/') || PURE_CORE.some((pattern) => pattern.test(`${path}.ts`));
     const foreign = sources
       .filter(({ path }) => sideOf(path) === 'cli')
-      .flatMap(({ path, imports }) => imports.filter((name) => /^(?:clients|coordinator|embedded|node|shared)\//.test(name) && !isLent(name)).map((name) => `${path} → ${name}`));
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter((name) => /^(?:clients|coordinator|embedded|node|shared)\//.test(name) && !isLent(name))
+          .map((name) => `${path} → ${name}`),
+      );
     expect(foreign).toEqual([]);
   });
 
@@ -250,7 +301,12 @@ describe('the house', () => {
     expect(client.length).toBeGreaterThan(10);
     expect(
       client.flatMap(({ path, imports }) =>
-        imports.filter((imported) => !modules.has(imported) && !(path.includes('/langchain/') && imported.startsWith('@langchain/core/'))).map((imported) => `${path} → ${imported}`),
+        imports
+          .filter(
+            (imported) =>
+              !modules.has(imported) && !(path.includes('/langchain/') && imported.startsWith('@langchain/core/')),
+          )
+          .map((imported) => `${path} → ${imported}`),
       ),
     ).toEqual([]);
   });
@@ -282,32 +338,52 @@ describe('the house', () => {
   test('what the rules above name is there', () => {
     const paths = sources.map(({ path }) => path);
     const rooms = Object.entries(FLOORS).flatMap(([side, floors]) => floors.flat().map((room) => `${side}/${room}`));
-    expect(rooms.filter((room) => !paths.some((path) => path === room || (room.endsWith('/') && path.startsWith(room))))).toEqual([]);
-    expect(PURE_CORE.flatMap(alternativesOf).filter((pattern) => !paths.some((path) => pattern.test(path)))).toEqual([]);
+    expect(
+      rooms.filter((room) => !paths.some((path) => path === room || (room.endsWith('/') && path.startsWith(room)))),
+    ).toEqual([]);
+    expect(PURE_CORE.flatMap(alternativesOf).filter((pattern) => !paths.some((path) => pattern.test(path)))).toEqual(
+      [],
+    );
     const core = written.filter(({ path }) => PURE_CORE.some((pattern) => pattern.test(path)));
     expect(PURE_MODULES.filter((name) => !core.some(({ imports }) => imports.includes(name)))).toEqual([]);
-    const crossed = new Set(sources.flatMap((source) => housemates(source).map((path) => `${sideOf(source.path)} → ${sideOf(path)}`)));
-    expect(Object.entries(MAY_IMPORT).flatMap(([side, others]) => others.map((other) => `${side} → ${other}`).filter((pair) => !crossed.has(pair)))).toEqual([]);
+    const crossed = new Set(
+      sources.flatMap((source) => housemates(source).map((path) => `${sideOf(source.path)} → ${sideOf(path)}`)),
+    );
+    expect(
+      Object.entries(MAY_IMPORT).flatMap(([side, others]) =>
+        others.map((other) => `${side} → ${other}`).filter((pair) => !crossed.has(pair)),
+      ),
+    ).toEqual([]);
     expect(ENTRANCES.filter((module) => !byModule.has(module))).toEqual([]);
     expect(TESTS_OF_THE_WHOLE.filter((name) => !existsSync(join(root, 'test/unit', `${name}.test.ts`)))).toEqual([]);
   });
 
   test('each file serves a program: what tests alone use stands in test/', () => {
     const reached = reachedFrom(ENTRANCES);
-    expect(written.map(({ path }) => path).filter((path) => !reached.has(path.replace(/\.ts$/, '')))).toEqual(UNUSED_YET);
+    expect(written.map(({ path }) => path).filter((path) => !reached.has(path.replace(/\.ts$/, '')))).toEqual(
+      UNUSED_YET,
+    );
   });
 
   test('what is in shared is used by both sides', () => {
-    const reached = (side: string): Set<string> => reachedFrom([...sources.filter(({ path }) => sideOf(path) === side).map(({ path }) => path.replace(/\.ts$/, '')), ...COMMANDS]);
+    const reached = (side: string): Set<string> =>
+      reachedFrom([
+        ...sources.filter(({ path }) => sideOf(path) === side).map(({ path }) => path.replace(/\.ts$/, '')),
+        ...COMMANDS,
+      ]);
     const [coordinator, node] = [reached('coordinator'), reached('node')];
-    const oneSided = written.map(({ path }) => path.replace(/\.ts$/, '')).filter((module) => sideOf(module) === 'shared' && !(coordinator.has(module) && node.has(module)));
+    const oneSided = written
+      .map(({ path }) => path.replace(/\.ts$/, ''))
+      .filter((module) => sideOf(module) === 'shared' && !(coordinator.has(module) && node.has(module)));
     expect(oneSided).toEqual([]);
   });
 
   test('a name that is exported is one thing', () => {
     const places = new Map<string, string[]>();
     for (const { path, text } of written) {
-      for (const [, name] of text.matchAll(/^export (?:abstract |async )*(?:class|interface|type|enum|function\*?|const|let) (\w+)/gm)) {
+      for (const [, name] of text.matchAll(
+        /^export (?:abstract |async )*(?:class|interface|type|enum|function\*?|const|let) (\w+)/gm,
+      )) {
         places.set(name, [...new Set([...(places.get(name) ?? []), path])]);
       }
     }
@@ -316,19 +392,28 @@ describe('the house', () => {
   });
 
   test('"Errors:" in a comment names kinds of shared/base/errors, or classes that are there', () => {
-    const classes = new Set(written.flatMap(({ text }) => [...text.matchAll(/^export class (\w+) extends (?:Quiver)?Error\b/gm)].map(([, name]) => name)));
-    const isKnown = (word: string): boolean => Object.hasOwn(ERROR_KINDS, word) || classes.has(word) || word === 'SyntaxError';
+    const classes = new Set(
+      written.flatMap(({ text }) =>
+        [...text.matchAll(/^export class (\w+) extends (?:Quiver)?Error\b/gm)].map(([, name]) => name),
+      ),
+    );
+    const isKnown = (word: string): boolean =>
+      Object.hasOwn(ERROR_KINDS, word) || classes.has(word) || word === 'SyntaxError';
     let count = 0;
     const wrong = written.flatMap(({ path, text }) =>
-      [...text.matchAll(/@throws.*|Errors: ([\s\S]*?)(?:\*\/|\n\s*\*\s*\n|\n\s*[^\s*]|\. )/g)].flatMap(([all, said]) => {
-        count += 1;
-        if (said === undefined) return [`${path}: ${all}`];
-        const words = said.match(/[\w`]+/g) ?? [];
-        // "as `write`", "those of the store": what is said elsewhere, or of whom nothing is known here.
-        const refers = ['as', 'that', 'those', 'what'].includes(words[0] ?? '');
-        const named = words.map((word) => word.replaceAll('`', ''));
-        return named.filter((word, i) => !isKnown(word) && ((i === 0 && !refers) || /^[a-z]+(?:_[a-z]+)+$/.test(word))).map((word) => `${path}: ${word}`);
-      }),
+      [...text.matchAll(/@throws.*|Errors: ([\s\S]*?)(?:\*\/|\n\s*\*\s*\n|\n\s*[^\s*]|\. )/g)].flatMap(
+        ([all, said]) => {
+          count += 1;
+          if (said === undefined) return [`${path}: ${all}`];
+          const words = said.match(/[\w`]+/g) ?? [];
+          // "as `write`", "those of the store": what is said elsewhere, or of whom nothing is known here.
+          const refers = ['as', 'that', 'those', 'what'].includes(words[0] ?? '');
+          const named = words.map((word) => word.replaceAll('`', ''));
+          return named
+            .filter((word, i) => !isKnown(word) && ((i === 0 && !refers) || /^[a-z]+(?:_[a-z]+)+$/.test(word)))
+            .map((word) => `${path}: ${word}`);
+        },
+      ),
     );
     expect(count).toBeGreaterThan(100);
     expect(wrong).toEqual([]);
@@ -348,8 +433,13 @@ describe('the house', () => {
       const name = basename(path, '.test.ts');
       if (folder === '') return !TESTS_OF_THE_WHOLE.includes(name);
       // What it tests is imported, or named by its path: scripts are run, services are reached through the whole.
-      const isAboutFolder = existsSync(join(root, folder)) && (imports.some((imported) => dirname(imported) === folder) || text.replace(/^import .*$/gm, '').includes(`${folder}/`));
-      const namesakes = written.filter((source) => basename(source.path, '.ts') === name).map((source) => dirname(source.path));
+      const isAboutFolder =
+        existsSync(join(root, folder)) &&
+        (imports.some((imported) => dirname(imported) === folder) ||
+          text.replace(/^import .*$/gm, '').includes(`${folder}/`));
+      const namesakes = written
+        .filter((source) => basename(source.path, '.ts') === name)
+        .map((source) => dirname(source.path));
       return namesakes.length > 0 ? !namesakes.includes(folder) : !isAboutFolder;
     });
     expect(astray.map(({ path }) => path)).toEqual([]);
@@ -364,7 +454,8 @@ describe('the house', () => {
         return;
       }
       if (done.has(module)) return;
-      for (const imported of byModule.get(module)?.imports ?? []) if (byModule.has(imported)) visit(imported, [...trail, module]);
+      for (const imported of byModule.get(module)?.imports ?? [])
+        if (byModule.has(imported)) visit(imported, [...trail, module]);
       done.add(module);
     };
     for (const module of byModule.keys()) visit(module, []);

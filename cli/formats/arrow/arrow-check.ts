@@ -21,19 +21,23 @@ export interface BatchHead {
 }
 
 /**
- * Checks how many rows and values a batch would have: columns that are shorter than the batch are made longer as it is read.
- * Throws a RangeError.
+ * Checks how many rows and values a batch would have: columns that are shorter than the batch are made longer as it is
+ * read. Throws a RangeError.
  */
 export function checkBatchHead(message: Message): void {
   if (!message.isRecordBatch() && !message.isDictionaryBatch()) return;
   const header = message.header() as unknown as BatchHead & { data?: BatchHead };
   const { length, nodes, buffers, compression } = header.data ?? header;
   // Each has bytes of its own: otherwise few could stand for very many.
-  if (buffers.reduce((sum, each) => sum + each.length, 0) > message.bodyLength) throw new RangeError(`the columns of a batch would have more than its ${message.bodyLength} bytes`);
+  if (buffers.reduce((sum, each) => sum + each.length, 0) > message.bodyLength)
+    throw new RangeError(`the columns of a batch would have more than its ${message.bodyLength} bytes`);
   const factor = compression === null || compression === undefined ? 1 : COMPRESSION_MAX;
   const most = Math.max(EMPTY_ROWS_MAX, message.bodyLength * VALUES_PER_BYTE * factor);
   for (const { length: count, nullCount } of [{ length, nullCount: 0 }, ...nodes])
-    if (!(count >= 0 && count <= most && nullCount >= 0 && nullCount <= count)) throw new RangeError(`a batch of ${message.bodyLength} bytes would have ${count} values, ${nullCount} of them null`);
+    if (!(count >= 0 && count <= most && nullCount >= 0 && nullCount <= count))
+      throw new RangeError(
+        `a batch of ${message.bodyLength} bytes would have ${count} values, ${nullCount} of them null`,
+      );
 }
 
 /** Checks the columns of a batch, see {@link ColumnCheck}. */
@@ -43,8 +47,8 @@ export function checkBatch(check: ColumnCheck, batch: RecordBatch): void {
 }
 
 /**
- * Checks that a column has the values that it says: every length, offset and index is within the buffers. The library does not
- * look, and would answer rows that there are not, or texts of other rows. Throws a RangeError.
+ * Checks that a column has the values that it says: every length, offset and index is within the buffers. The library
+ * does not look, and would answer rows that there are not, or texts of other rows. Throws a RangeError.
  */
 export class ColumnCheck {
   private readonly checked = new WeakSet<object>();
@@ -54,10 +58,12 @@ export class ColumnCheck {
   /** `rows`: at least so many values. */
   check(data: Data, rows: number): void {
     const { type, length } = data;
-    if (!(length >= rows && Number.isSafeInteger(length))) throw new RangeError(`a column has ${length} values for ${rows} rows`);
+    if (!(length >= rows && Number.isSafeInteger(length)))
+      throw new RangeError(`a column has ${length} values for ${rows} rows`);
     const { DataType: kinds } = this.arrow;
     // These have no bitmap of their own.
-    if (!kinds.isNull(type) && !kinds.isUnion(type) && data.nullCount > 0) need(data.nullBitmap?.length ?? 0, Math.ceil(length / 8));
+    if (!kinds.isNull(type) && !kinds.isUnion(type) && data.nullCount > 0)
+      need(data.nullBitmap?.length ?? 0, Math.ceil(length / 8));
     this.values(data, type, length);
   }
 
@@ -69,7 +75,8 @@ export class ColumnCheck {
     } else if (kinds.isBool(type)) need(values?.length ?? 0, Math.ceil(length / 8));
     else if (kinds.isDictionary(type)) this.dictionary(data, values, length);
     else if (kinds.isUtf8View(type) || kinds.isBinaryView(type)) this.views(data, length);
-    else if (kinds.isUtf8(type) || kinds.isBinary(type) || kinds.isLargeUtf8(type) || kinds.isLargeBinary(type)) this.offsets(data, length, values?.length ?? 0);
+    else if (kinds.isUtf8(type) || kinds.isBinary(type) || kinds.isLargeUtf8(type) || kinds.isLargeBinary(type))
+      this.offsets(data, length, values?.length ?? 0);
     else if (kinds.isList(type) || kinds.isMap(type) || kinds.isLargeList(type)) {
       this.offsets(data, length, data.children[0]?.length ?? 0);
       this.check(data.children[0], 0);
@@ -77,7 +84,8 @@ export class ColumnCheck {
       if (!(type.listSize >= 0)) throw new RangeError(`a list of ${type.listSize} values`);
       this.check(data.children[0], length * type.listSize);
     } else if (kinds.isStruct(type)) {
-      if (type.children.length === 0 && length > EMPTY_ROWS_MAX) throw new RangeError(`${length} rows that take no bytes`);
+      if (type.children.length === 0 && length > EMPTY_ROWS_MAX)
+        throw new RangeError(`${length} rows that take no bytes`);
       for (const child of data.children) this.check(child, length);
     } else if (kinds.isUnion(type)) this.union(data, length);
     else need(values?.length ?? 0, length * data.stride);
@@ -97,7 +105,8 @@ export class ColumnCheck {
     }
     for (let i = 0; i < length; i++) {
       const index = Number((indices as ArrayLike<unknown>)[i]);
-      if (!(index >= 0 && index < dictionary.length) && data.getValid(i)) throw new RangeError('an index is beyond its dictionary');
+      if (!(index >= 0 && index < dictionary.length) && data.getValid(i))
+        throw new RangeError('an index is beyond its dictionary');
     }
   }
 
@@ -115,7 +124,10 @@ export class ColumnCheck {
   }
 
   private views(data: Data, length: number): void {
-    const { values: views, variadicBuffers = [] } = data as unknown as { values: Uint8Array; variadicBuffers?: readonly Uint8Array[] };
+    const { values: views, variadicBuffers = [] } = data as unknown as {
+      values: Uint8Array;
+      variadicBuffers?: readonly Uint8Array[];
+    };
     need(views?.byteLength ?? 0, length * VIEW_BYTES);
     const view = new DataView(views.buffer, views.byteOffset, views.byteLength);
     for (let i = 0; i < length; i++) {
@@ -129,7 +141,9 @@ export class ColumnCheck {
   }
 
   private union(data: Data, length: number): void {
-    const { typeIds, valueOffsets, children, type } = data as Data & { type: { typeIdToChildIndex: Record<number, number>; mode: number } };
+    const { typeIds, valueOffsets, children, type } = data as Data & {
+      type: { typeIdToChildIndex: Record<number, number>; mode: number };
+    };
     need(typeIds?.length ?? 0, length);
     const isDense = type.mode === this.arrow.UnionMode.Dense;
     if (isDense) need(valueOffsets?.length ?? 0, length);
@@ -137,7 +151,8 @@ export class ColumnCheck {
     for (let i = 0; i < length; i++) {
       const child = children[type.typeIdToChildIndex[typeIds[i]]];
       if (child === undefined) throw new RangeError('a value is of no type of its union');
-      if (isDense && !(valueOffsets[i] >= 0 && valueOffsets[i] < child.length)) throw new RangeError('a value is outside of its column');
+      if (isDense && !(valueOffsets[i] >= 0 && valueOffsets[i] < child.length))
+        throw new RangeError('a value is outside of its column');
     }
   }
 }

@@ -34,9 +34,9 @@ interface Dictionary {
 }
 
 /**
- * Has a reader of the library, of which nothing was read yet, hold no more than fits into memory: of batches what their columns become
- * together, of dictionaries, which stay, all that came. Beyond that it throws a RangeError. The library itself would go through a dictionary, and
- * make room for all of its values once more, with each piece that comes.
+ * Has a reader of the library, of which nothing was read yet, hold no more than fits into memory: of batches what their
+ * columns become together, of dictionaries, which stay, all that came. Beyond that it throws a RangeError. The library
+ * itself would go through a dictionary, and make room for all of its values once more, with each piece that comes.
  */
 export function boundReader(arrow: ArrowLibrary, reader: unknown): void {
   const inner = (reader as { _impl: InnerReader })._impl;
@@ -53,13 +53,27 @@ export function boundReader(arrow: ArrowLibrary, reader: unknown): void {
     if (heldFor !== inner.dictionaries) held.clear();
     heldFor = inner.dictionaries;
     const before = isDelta ? held.get(id) : undefined;
-    const own = { pieces: before?.pieces ?? [], values: (before?.values ?? 0) + data.length, bytes: (before?.bytes ?? 0) + bytesOf(data, body) };
-    if (own.pieces.length === PIECES_MAX) throw new RangeError(`a dictionary comes in more than ${PIECES_MAX} pieces; write it whole, or in larger ones`);
+    const own = {
+      pieces: before?.pieces ?? [],
+      values: (before?.values ?? 0) + data.length,
+      bytes: (before?.bytes ?? 0) + bytesOf(data, body),
+    };
+    if (own.pieces.length === PIECES_MAX)
+      throw new RangeError(`a dictionary comes in more than ${PIECES_MAX} pieces; write it whole, or in larger ones`);
     held.set(id, own);
     const all = [...held.values()];
-    const [values, bytes] = [all.reduce((sum, each) => sum + each.values, 0), all.reduce((sum, each) => sum + each.bytes, 0)];
-    if (values > VALUES_MAX) throw new RangeError(`its dictionaries have ${values} values; at most ${VALUES_MAX} are read: write these columns without a dictionary`);
-    if (bytes > BYTES_MAX) throw new RangeError(`its dictionaries have ${bytes} bytes; at most ${BYTES_MAX >> 20} MiB are read: write these columns without a dictionary`);
+    const [values, bytes] = [
+      all.reduce((sum, each) => sum + each.values, 0),
+      all.reduce((sum, each) => sum + each.bytes, 0),
+    ];
+    if (values > VALUES_MAX)
+      throw new RangeError(
+        `its dictionaries have ${values} values; at most ${VALUES_MAX} are read: write these columns without a dictionary`,
+      );
+    if (bytes > BYTES_MAX)
+      throw new RangeError(
+        `its dictionaries have ${bytes} bytes; at most ${BYTES_MAX >> 20} MiB are read: write these columns without a dictionary`,
+      );
     own.pieces.push(...loadDictionary({ id, data, isDelta: false }, body).data);
     return new arrow.Vector(own.pieces.slice());
   };
@@ -72,11 +86,13 @@ function bytesOf({ buffers, compression }: BatchHead, body: Uint8Array): number 
   let bytes = 0;
   for (const { offset, length } of buffers) {
     if (length === 0) continue;
-    if (!(offset >= 0 && length >= LENGTH_BYTES && offset + length <= body.byteLength)) throw new RangeError('a compressed buffer is cut off');
+    if (!(offset >= 0 && length >= LENGTH_BYTES && offset + length <= body.byteLength))
+      throw new RangeError('a compressed buffer is cut off');
     const become = Number(view.getBigInt64(offset, true));
     if (become < -1) throw new RangeError(`a compressed buffer would have ${become} bytes`);
     bytes += become === -1 ? length : become;
   }
-  if (!(bytes <= Math.max(PIECE_BYTES_MAX, body.byteLength * BATCH_RATIO_MAX))) throw new RangeError(`a batch of ${body.byteLength} bytes would have ${bytes}; write smaller batches`);
+  if (!(bytes <= Math.max(PIECE_BYTES_MAX, body.byteLength * BATCH_RATIO_MAX)))
+    throw new RangeError(`a batch of ${body.byteLength} bytes would have ${bytes}; write smaller batches`);
   return bytes;
 }

@@ -1,6 +1,15 @@
 import type { Data, DataType, Vector } from 'apache-arrow';
 import { CommandError, EXIT_CODES } from '../../command-error';
-import { dateText, decimalValue, durationText, intervalText, shortestFloat, timestampText, timeText, type TimeUnitName } from '../table-values';
+import {
+  dateText,
+  decimalValue,
+  durationText,
+  intervalText,
+  shortestFloat,
+  timestampText,
+  timeText,
+  type TimeUnitName,
+} from '../table-values';
 
 type ArrowLibrary = typeof import('apache-arrow');
 /** A value of a column by its row, as JSON has it, a typed array, bytes, or a big integer. */
@@ -15,8 +24,8 @@ const DAY_MS = 86_400_000n;
 const DEPTH_MAX = 100;
 
 /**
- * Makes a reader of a column's part. `name` is for messages. Throws a CommandError for a type that has no counterpart: the
- * library's own objects must never be stored.
+ * Makes a reader of a column's part. `name` is for messages. Throws a CommandError for a type that has no counterpart:
+ * the library's own objects must never be stored.
  */
 export function readerOf(arrow: ArrowLibrary, data: Data, name: string, depth = 0): ReadValue {
   if (depth > DEPTH_MAX) throw new RangeError(`column "${name}" is nested too deep`);
@@ -32,8 +41,10 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
   const { type, values, children } = data;
   const inner = (child: Data): ReadValue => readerOf(arrow, child, name, depth + 1);
   if (kinds.isNull(type)) return () => null;
-  if (kinds.isList(type) || kinds.isLargeList(type)) return listReader(arrow, children[0], rangeOf(data.valueOffsets as unknown as Offsets), inner);
-  if (kinds.isFixedSizeList(type)) return listReader(arrow, children[0], (row) => [row * type.listSize, (row + 1) * type.listSize], inner);
+  if (kinds.isList(type) || kinds.isLargeList(type))
+    return listReader(arrow, children[0], rangeOf(data.valueOffsets as unknown as Offsets), inner);
+  if (kinds.isFixedSizeList(type))
+    return listReader(arrow, children[0], (row) => [row * type.listSize, (row + 1) * type.listSize], inner);
   if (kinds.isStruct(type)) {
     const fields = type.children.map((field, i) => ({ name: String(field.name), read: inner(children[i]) }));
     return (row) => Object.fromEntries(fields.map((field) => [field.name, field.read(row)]));
@@ -43,7 +54,9 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
     const [keyOf, valueOf] = children[0].children.map(inner);
     return (row) => {
       const [from, to] = range(row);
-      return Object.fromEntries(Array.from({ length: to - from }, (_, i) => [keyText(keyOf(from + i)), valueOf(from + i)]));
+      return Object.fromEntries(
+        Array.from({ length: to - from }, (_, i) => [keyText(keyOf(from + i)), valueOf(from + i)]),
+      );
     };
   }
   if (kinds.isDictionary(type)) return dictionaryReader(data, inner);
@@ -57,24 +70,48 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
   if (kinds.isDuration(type)) return (row) => durationText(BigInt(values[row] as bigint), UNITS[type.unit]);
   if (kinds.isDate(type)) {
     if (type.unit === arrow.DateUnit.DAY) return (row) => dateText(BigInt(values[row] as number));
-    return (row) => (BigInt(values[row]) % DAY_MS === 0n ? dateText(BigInt(values[row]) / DAY_MS) : timestampText(BigInt(values[row]), 'ms'));
+    return (row) =>
+      BigInt(values[row]) % DAY_MS === 0n
+        ? dateText(BigInt(values[row]) / DAY_MS)
+        : timestampText(BigInt(values[row]), 'ms');
   }
   if (kinds.isInterval(type)) return intervalReader(arrow, data);
   if (kinds.isDecimal(type)) {
     const words = (type.bitWidth || 128) / 32;
-    return (row) => decimalValue(integerOf((values as Uint32Array).subarray(row * words, (row + 1) * words)), type.scale);
+    return (row) =>
+      decimalValue(integerOf((values as Uint32Array).subarray(row * words, (row + 1) * words)), type.scale);
   }
   // Lists of them are typed arrays where none is missing.
-  if (kinds.isFloat(type) && type.precision === arrow.Precision.SINGLE) return (row) => shortestFloat((values as Float32Array)[row]);
-  const isPlain = [kinds.isBool, kinds.isInt, kinds.isFloat, kinds.isUtf8, kinds.isLargeUtf8, kinds.isUtf8View, kinds.isBinary, kinds.isLargeBinary, kinds.isBinaryView, kinds.isFixedSizeBinary];
+  if (kinds.isFloat(type) && type.precision === arrow.Precision.SINGLE)
+    return (row) => shortestFloat((values as Float32Array)[row]);
+  const isPlain = [
+    kinds.isBool,
+    kinds.isInt,
+    kinds.isFloat,
+    kinds.isUtf8,
+    kinds.isLargeUtf8,
+    kinds.isUtf8View,
+    kinds.isBinary,
+    kinds.isLargeBinary,
+    kinds.isBinaryView,
+    kinds.isFixedSizeBinary,
+  ];
   if (isPlain.some((is) => is(type))) {
     const column = new Column([data]);
     return (row) => column.get(row) as unknown;
   }
-  throw new CommandError(`column "${name}" is of Arrow's type ${arrow.Type[type.typeId]}, which has no counterpart here; leave it out with --metadata`, EXIT_CODES.usage);
+  throw new CommandError(
+    `column "${name}" is of Arrow's type ${arrow.Type[type.typeId]}, which has no counterpart here; leave it out with --metadata`,
+    EXIT_CODES.usage,
+  );
 }
 
-function listReader(arrow: ArrowLibrary, child: Data, range: (row: number) => [number, number], inner: (child: Data) => ReadValue): ReadValue {
+function listReader(
+  arrow: ArrowLibrary,
+  child: Data,
+  range: (row: number) => [number, number],
+  inner: (child: Data) => ReadValue,
+): ReadValue {
   const { type } = child;
   const isWide = arrow.DataType.isFloat(type) && type.precision !== arrow.Precision.HALF;
   // Numbers as a typed array when none is missing.
@@ -129,7 +166,12 @@ function intervalReader(arrow: ArrowLibrary, { type, values }: Data): ReadValue 
     case arrow.IntervalUnit.DAY_TIME:
       return (row) => intervalText({ months: 0, days: parts[2 * row], nanos: BigInt(parts[2 * row + 1]) * MILLIS });
     default:
-      return (row) => intervalText({ months: parts[4 * row], days: parts[4 * row + 1], nanos: BigInt.asIntN(64, (BigInt(parts[4 * row + 3]) << 32n) | BigInt(parts[4 * row + 2] >>> 0)) });
+      return (row) =>
+        intervalText({
+          months: parts[4 * row],
+          days: parts[4 * row + 1],
+          nanos: BigInt.asIntN(64, (BigInt(parts[4 * row + 3]) << 32n) | BigInt(parts[4 * row + 2] >>> 0)),
+        });
   }
 }
 
@@ -142,6 +184,8 @@ function integerOf(words: Uint32Array): bigint {
 /** JSON has keys of text alone. */
 function keyText(key: unknown): string {
   if (typeof key === 'object' && key !== null)
-    return key instanceof Uint8Array ? Buffer.from(key).toString('base64') : JSON.stringify(key, (_name, value) => (typeof value === 'bigint' ? String(value) : (value as unknown)));
+    return key instanceof Uint8Array
+      ? Buffer.from(key).toString('base64')
+      : JSON.stringify(key, (_name, value) => (typeof value === 'bigint' ? String(value) : (value as unknown)));
   return String(key);
 }

@@ -14,15 +14,20 @@ import { chunkRows, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type Re
 /** The package is large, and only needed with such a file. */
 async function loadArrow() {
   const arrow = await import('apache-arrow');
-  arrow.compressionRegistry.set(arrow.CompressionType.LZ4_FRAME, { decode: (bytes) => decompressed(bytes, lz4FrameDecompress) });
+  arrow.compressionRegistry.set(arrow.CompressionType.LZ4_FRAME, {
+    decode: (bytes) => decompressed(bytes, lz4FrameDecompress),
+  });
   arrow.compressionRegistry.set(arrow.CompressionType.ZSTD, { decode: (bytes) => decompressed(bytes, zstdDecompress) });
   if (arrow.Message.decode !== decodeChecked) {
     decodeUnchecked = arrow.Message.decode.bind(arrow.Message);
     arrow.Message.decode = decodeChecked;
-    const { prototype } = arrow.AsyncMessageReader as unknown as { prototype: { readMetadata: (length: number) => Promise<unknown> } };
+    const { prototype } = arrow.AsyncMessageReader as unknown as {
+      prototype: { readMetadata: (length: number) => Promise<unknown> };
+    };
     const read = prototype.readMetadata;
     prototype.readMetadata = async function (length) {
-      if (!(length <= MESSAGE_BYTES_MAX)) throw new RangeError(`a message has a head of ${length} bytes; at most ${MESSAGE_BYTES_MAX} are read`);
+      if (!(length <= MESSAGE_BYTES_MAX))
+        throw new RangeError(`a message has a head of ${length} bytes; at most ${MESSAGE_BYTES_MAX} are read`);
       return read.call(this, length);
     };
   }
@@ -51,7 +56,8 @@ const RATIO_MAX = 256;
 function decompressed(bytes: Uint8Array, decompress: Decompressor): Uint8Array {
   if (bytes.byteOffset < LENGTH_BYTES) throw new RangeError('a compressed buffer is cut off');
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset - LENGTH_BYTES).getBigInt64(0, true));
-  if (!(length >= 0 && length <= Math.max(PIECE_BYTES_MAX, bytes.length * RATIO_MAX))) throw new RangeError(`a compressed buffer would have ${length} bytes`);
+  if (!(length >= 0 && length <= Math.max(PIECE_BYTES_MAX, bytes.length * RATIO_MAX)))
+    throw new RangeError(`a compressed buffer would have ${length} bytes`);
   const whole = decompress(bytes, length);
   if (whole.length !== length) throw new RangeError(`a compressed buffer has ${whole.length} bytes, not ${length}`);
   // Numbers of eight bytes are read in place.
@@ -103,7 +109,9 @@ export class ArrowSource implements RecordSource {
       // Of the library, for a type that it has no class for.
       const type = /^Unrecognized type: "(\w+)"/.exec(message)?.[1];
       const reason = type === undefined ? message : `it has a column of the type ${type}; write it as another one`;
-      throw new CommandError(`${this.bytes.name} can't be read as Arrow: ${reason}`, EXIT_CODES.failed, { cause: error });
+      throw new CommandError(`${this.bytes.name} can't be read as Arrow: ${reason}`, EXIT_CODES.failed, {
+        cause: error,
+      });
     }
   }
 
@@ -159,15 +167,22 @@ function readWithin(file: FileHandle): FileHandle {
   return { fd: file.fd, stat: async () => file.stat(), read, close: async () => file.close() } as unknown as FileHandle;
 }
 
-/** Throws a RangeError when the index of batches is not what it must be. A file that has none is told by the library. */
+/**
+ * Throws a RangeError when the index of batches is not what it must be. A file that has none is told by the library.
+ */
 async function checkFooter(file: FileHandle): Promise<void> {
   const { size } = await file.stat();
   if (size < FILE_MAGIC.length + FOOTER_END_BYTES) throw new RangeError('it is cut off');
   const end = Buffer.alloc(FOOTER_END_BYTES);
   await file.read(end, 0, FOOTER_END_BYTES, size - FOOTER_END_BYTES);
   const length = end.readInt32LE(0);
-  if (!end.subarray(4).equals(FILE_MAGIC.subarray(0, 6)) || !(length > 0 && length <= size - FILE_MAGIC.length - FOOTER_END_BYTES)) throw new RangeError('it is cut off, or its end is damaged');
-  if (length > MESSAGE_BYTES_MAX) throw new RangeError(`its footer has ${length} bytes; at most ${MESSAGE_BYTES_MAX} are read`);
+  if (
+    !end.subarray(4).equals(FILE_MAGIC.subarray(0, 6)) ||
+    !(length > 0 && length <= size - FILE_MAGIC.length - FOOTER_END_BYTES)
+  )
+    throw new RangeError('it is cut off, or its end is damaged');
+  if (length > MESSAGE_BYTES_MAX)
+    throw new RangeError(`its footer has ${length} bytes; at most ${MESSAGE_BYTES_MAX} are read`);
   const footer = Buffer.alloc(length);
   await file.read(footer, 0, length, size - FOOTER_END_BYTES - length);
   checkFlatbuffer(footer, footerShape(size));

@@ -1,4 +1,7 @@
-/** What a table of FlatBuffers holds, by the order of its fields. A field that is not told is a number, and not followed. */
+/**
+ * What a table of FlatBuffers holds, by the order of its fields. A field that is not told is a number, and not
+ * followed.
+ */
 export type TableShape = () => Readonly<Record<number, FieldShape>>;
 
 export type FieldShape =
@@ -19,9 +22,9 @@ const ELEMENTS_MAX = 1 << 20;
 const TEXT_BYTES_MAX = 32 << 20;
 
 /**
- * Goes through a table of FlatBuffers (https://flatbuffers.dev/internals/) and all below it. The library in JavaScript believes
- * every length and place, and makes as many values as a list says it has; here each must be within the bytes, and all together must fit
- * into memory. Throws a RangeError where that is not so.
+ * Goes through a table of FlatBuffers (https://flatbuffers.dev/internals/) and all below it. The library in JavaScript
+ * believes every length and place, and makes as many values as a list says it has; here each must be within the bytes,
+ * and all together must fit into memory. Throws a RangeError where that is not so.
  */
 export function checkFlatbuffer(bytes: Uint8Array, root: TableShape): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -59,7 +62,8 @@ export function checkFlatbuffer(bytes: Uint8Array, root: TableShape): void {
       if (place === null) continue;
       const to = target(place);
       if (field === 'text') {
-        if ((textBytes += list(to, 1)) > TEXT_BYTES_MAX) throw new RangeError(`it has more than ${TEXT_BYTES_MAX >> 20} MiB of names and notes`);
+        if ((textBytes += list(to, 1)) > TEXT_BYTES_MAX)
+          throw new RangeError(`it has more than ${TEXT_BYTES_MAX >> 20} MiB of names and notes`);
       } else if ('listOf' in field) {
         const count = list(to, field.listOf);
         if ((elements += count) > ELEMENTS_MAX) throw new RangeError('it has too many parts');

@@ -4,14 +4,26 @@ import type { ByteSource } from '../byte-source';
 import { type BulkAction, bulkActionOf, shapedRows } from './json-shapes';
 import { jsonLayout, type JsonPiece, type JsonPlace, jsonValues, valuesOfLine } from './json-values';
 import { parseLenient } from './lossless-json';
-import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource, type SourceRecord, type UnreadableRow } from '../record-source';
+import {
+  CHUNK_BYTES,
+  CHUNK_ROWS,
+  type KnownFields,
+  PIECE_BYTES_MAX,
+  type RecordChunk,
+  type RecordSource,
+  type SourceRecord,
+  type UnreadableRow,
+} from '../record-source';
 
 const LINE_END = 0x0a;
 /** Its characters can't be told: two ids might become one. */
 const NOT_UTF8 = 'not UTF-8';
 
 /** Lines of a text with their numbers from 1 and the place behind each; without the end of the line. */
-export async function* linesOf(bytes: AsyncIterable<Buffer>, mark: JsonPlace = { byte: 0, line: 0 }): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
+export async function* linesOf(
+  bytes: AsyncIterable<Buffer>,
+  mark: JsonPlace = { byte: 0, line: 0 },
+): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
   let { byte, line: number } = mark;
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -31,7 +43,8 @@ export async function* linesOf(bytes: AsyncIterable<Buffer>, mark: JsonPlace = {
     if (from < piece.length) {
       held.push(piece.subarray(from));
       heldBytes += piece.length - from;
-      if (heldBytes > PIECE_BYTES_MAX) throw new CommandError(`line ${number + 1} is longer than ${PIECE_BYTES_MAX >> 20} MiB`);
+      if (heldBytes > PIECE_BYTES_MAX)
+        throw new CommandError(`line ${number + 1} is longer than ${PIECE_BYTES_MAX >> 20} MiB`);
     }
     if (lines.length > 0) yield lines;
   }
@@ -53,8 +66,8 @@ interface JsonMark extends JsonPlace {
 }
 
 /**
- * JSON objects: one a line, where blank lines are passed over, several a line, over several lines, or as elements of an array. An
- * object that holds the rows of another product (json-shapes.ts) is each of them.
+ * JSON objects: one a line, where blank lines are passed over, several a line, over several lines, or as elements of an
+ * array. An object that holds the rows of another product (json-shapes.ts) is each of them.
  */
 export class JsonLinesSource implements RecordSource {
   readonly columns = null;
@@ -68,7 +81,10 @@ export class JsonLinesSource implements RecordSource {
     const from = mark as JsonMark | null;
     const start: JsonPlace = from ?? { byte: 0, line: 0 };
     this.action = from?.action ?? null;
-    const { isLines, bytes } = from === null ? await jsonLayout(this.bytes.open()) : { isLines: from.isLines, bytes: this.bytes.open(start.byte) };
+    const { isLines, bytes } =
+      from === null
+        ? await jsonLayout(this.bytes.open())
+        : { isLines: from.isLines, bytes: this.bytes.open(start.byte) };
     let records: SourceRecord[] = [];
     let unreadable: UnreadableRow[] = [];
     let size = 0;
@@ -81,19 +97,36 @@ export class JsonLinesSource implements RecordSource {
       size = 0;
       return made;
     };
-    const pieces: AsyncIterable<(Omit<JsonPiece, 'isInArray'> & { isInArray?: boolean })[]> = isLines ? linesOf(bytes, start) : jsonValues(bytes, start, this.bytes.name);
+    const pieces: AsyncIterable<(Omit<JsonPiece, 'isInArray'> & { isInArray?: boolean })[]> = isLines
+      ? linesOf(bytes, start)
+      : jsonValues(bytes, start, this.bytes.name);
     let failure: Error | null = null;
     try {
       for await (const lines of pieces) {
         for (const { line, number, end, isInArray } of lines) {
           const isFirst = number === 1 && start.byte === 0;
-          const text = line.toString('utf8', isFirst && line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0).trim();
+          const text = line
+            .toString(
+              'utf8',
+              isFirst && line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0,
+            )
+            .trim();
           const rows = text === '' ? [] : this.rowsOf(line, text);
-          last = { byte: end, line: number, isLines, action: this.action, ...(isInArray === undefined ? {} : { isInArray }) };
+          last = {
+            byte: end,
+            line: number,
+            isLines,
+            action: this.action,
+            ...(isInArray === undefined ? {} : { isInArray }),
+          };
           if (typeof rows === 'string') unreadable.push({ number, reason: rows });
           else for (const fields of rows) records.push({ fields, number });
           size += line.length;
-          if (records.length + unreadable.length >= CHUNK_ROWS || (size >= CHUNK_BYTES && records.length + unreadable.length > 0)) yield chunk();
+          if (
+            records.length + unreadable.length >= CHUNK_ROWS ||
+            (size >= CHUNK_BYTES && records.length + unreadable.length > 0)
+          )
+            yield chunk();
         }
       }
     } catch (error) {
@@ -114,7 +147,10 @@ export class JsonLinesSource implements RecordSource {
   /** Of objects that stand beside each other in a line; null: it is anything else. */
   private rowsBeside(line: Buffer): Record<string, unknown>[] | null {
     const pieces = valuesOfLine(line);
-    const values = pieces.length === 1 && pieces[0].length === line.length ? [] : pieces.map((piece) => objectOf(piece.toString('utf8')));
+    const values =
+      pieces.length === 1 && pieces[0].length === line.length
+        ? []
+        : pieces.map((piece) => objectOf(piece.toString('utf8')));
     const rows: Record<string, unknown>[] = [];
     for (const value of values) {
       const found = typeof value === 'string' ? value : this.rowsOfValue(value);
@@ -153,7 +189,8 @@ function objectOf(text: string): Record<string, unknown> | string {
     const value = parseLenient(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
     // A list of lists of numbers is one of vectors.
-    if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number')) return { vector: value };
+    if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number'))
+      return { vector: value };
     return 'not a JSON object';
   } catch (error) {
     return `not JSON: ${(error as Error).message}`;

@@ -9,12 +9,20 @@ export interface ShapedRows {
 }
 
 /**
- * The rows within what other products write: OpenAI's batch output and embeddings, what Chroma's get() gives, objects of Weaviate,
- * hits of Elasticsearch and OpenSearch, points of Qdrant, and lists of items as many APIs have them, this one's among them. Null: the
- * object is a row itself. A text says why there is no row.
+ * The rows within what other products write: OpenAI's batch output and embeddings, what Chroma's get() gives, objects
+ * of Weaviate, hits of Elasticsearch and OpenSearch, points of Qdrant, and lists of items as many APIs have them, this
+ * one's among them. Null: the object is a row itself. A text says why there is no row.
  */
 export function shapedRows(value: JsonObject): ShapedRows | string | null {
-  return openAiBatch(value) ?? openAiEmbeddings(value) ?? chromaDump(value) ?? elasticsearch(value) ?? weaviate(value) ?? qdrant(value) ?? listOfItems(value);
+  return (
+    openAiBatch(value) ??
+    openAiEmbeddings(value) ??
+    chromaDump(value) ??
+    elasticsearch(value) ??
+    weaviate(value) ??
+    qdrant(value) ??
+    listOfItems(value)
+  );
 }
 
 /** A line of the file that a batch gives: the answer to one request. */
@@ -39,7 +47,14 @@ function openAiBatch(value: JsonObject): ShapedRows | string | null {
 function openAiEmbeddings(value: JsonObject): ShapedRows | null {
   const answered = value.object === 'list' ? embeddingsOf(value) : null;
   if (answered === null) return null;
-  return { rows: answered.map(({ index, embedding }) => ({ index, embedding, ...(value.model === undefined ? {} : { model: value.model }) })), known: { vector: 'embedding' } };
+  return {
+    rows: answered.map(({ index, embedding }) => ({
+      index,
+      embedding,
+      ...(value.model === undefined ? {} : { model: value.model }),
+    })),
+    known: { vector: 'embedding' },
+  };
 }
 
 function embeddingsOf({ data }: JsonObject): { index: unknown; embedding: unknown }[] | null {
@@ -50,23 +65,45 @@ function embeddingsOf({ data }: JsonObject): { index: unknown; embedding: unknow
 /** Columns beside each other, as Chroma's get() gives them. */
 function chromaDump(value: JsonObject): ShapedRows | string | null {
   const { ids } = value;
-  if (!Array.isArray(ids) || ids.length === 0 || !ids.every((id) => typeof id === 'string' || typeof id === 'number')) return null;
-  const columns = Object.entries({ embedding: value.embeddings, document: value.documents, metadata: value.metadatas, uri: value.uris }).filter((column): column is [string, unknown[]] =>
-    Array.isArray(column[1]),
-  );
+  if (!Array.isArray(ids) || ids.length === 0 || !ids.every((id) => typeof id === 'string' || typeof id === 'number'))
+    return null;
+  const columns = Object.entries({
+    embedding: value.embeddings,
+    document: value.documents,
+    metadata: value.metadatas,
+    uri: value.uris,
+  }).filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
   if (columns.length === 0) return null;
   const short = columns.find(([, each]) => each.length !== ids.length);
   if (short !== undefined) return `there are ${ids.length} ids and ${short[1].length} values of ${short[0]}`;
-  const rows = ids.map((id: unknown, i) => Object.fromEntries([['id', id], ...columns.map(([name, each]) => [name, each[i]])]) as JsonObject);
+  const rows = ids.map(
+    (id: unknown, i) =>
+      Object.fromEntries([['id', id], ...columns.map(([name, each]) => [name, each[i]])]) as JsonObject,
+  );
   const has = (name: string): boolean => columns.some(([each]) => each === name);
-  return { rows, known: { id: 'id', ...(has('embedding') ? { vector: 'embedding' } : {}), ...(has('document') ? { text: 'document' } : {}) } };
+  return {
+    rows,
+    known: {
+      id: 'id',
+      ...(has('embedding') ? { vector: 'embedding' } : {}),
+      ...(has('document') ? { text: 'document' } : {}),
+    },
+  };
 }
 
 /** A hit, as dumps have one a line, or an answer with a list of them. */
 function elasticsearch(value: JsonObject): ShapedRows | null {
   const hits = isObject(value.hits) ? value.hits.hits : [value];
-  if (!isList(hits) || hits.length === 0 || !hits.every((hit) => isObject(hit._source) && ('_id' in hit || '_index' in hit))) return null;
-  return { rows: hits.map(({ _id, _source }) => ({ ...(_source as JsonObject), ...(_id === undefined ? {} : { _id }) })), known: hits.every(({ _id }) => _id !== undefined) ? { id: '_id' } : {} };
+  if (
+    !isList(hits) ||
+    hits.length === 0 ||
+    !hits.every((hit) => isObject(hit._source) && ('_id' in hit || '_index' in hit))
+  )
+    return null;
+  return {
+    rows: hits.map(({ _id, _source }) => ({ ...(_source as JsonObject), ...(_id === undefined ? {} : { _id }) })),
+    known: hits.every(({ _id }) => _id !== undefined) ? { id: '_id' } : {},
+  };
 }
 
 /** An object with its properties, a list of them, or an answer of GraphQL. */
@@ -86,8 +123,16 @@ function graphObjects({ data }: JsonObject): JsonObject[] | null {
 
 function weaviateRow(object: JsonObject): JsonObject | null {
   const { _additional: additional, properties, id, uuid, vector, vectors, ...rest } = object;
-  if (isObject(additional)) return { ...withoutAdditional(object), ...idOf(additional.id), ...vectorsOf(additional.vector, additional.vectors) };
-  const isOne = isObject(properties) && (id !== undefined || uuid !== undefined) && ('class' in rest || vector !== undefined || vectors !== undefined);
+  if (isObject(additional))
+    return {
+      ...withoutAdditional(object),
+      ...idOf(additional.id),
+      ...vectorsOf(additional.vector, additional.vectors),
+    };
+  const isOne =
+    isObject(properties) &&
+    (id !== undefined || uuid !== undefined) &&
+    ('class' in rest || vector !== undefined || vectors !== undefined);
   return isOne ? { ...properties, ...idOf(id ?? uuid), ...vectorsOf(vector, vectors) } : null;
 }
 
@@ -105,14 +150,20 @@ function vectorsOf(vector: unknown, vectors: unknown): JsonObject {
   if (named === null) return vector === undefined || vector === null ? {} : { vector };
   const list = Object.entries(named);
   if (Array.isArray(vector)) return { vector };
-  return list.length === 1 ? { vector: list[0][1] } : Object.fromEntries(list.map(([name, each]) => [`vectors.${name}`, each]));
+  return list.length === 1
+    ? { vector: list[0][1] }
+    : Object.fromEntries(list.map(([name, each]) => [`vectors.${name}`, each]));
 }
 
 /** What a scroll of Qdrant answers. */
 function qdrant({ result }: JsonObject): ShapedRows | null {
   const points = isObject(result) ? result.points : null;
-  if (!isList(points) || points.length === 0 || !points.every((point) => 'id' in point && 'payload' in point)) return null;
-  return { rows: points, known: { id: 'id', ...(points.every(({ vector }) => Array.isArray(vector)) ? { vector: 'vector' } : {}) } };
+  if (!isList(points) || points.length === 0 || !points.every((point) => 'id' in point && 'payload' in point))
+    return null;
+  return {
+    rows: points,
+    known: { id: 'id', ...(points.every(({ vector }) => Array.isArray(vector)) ? { vector: 'vector' } : {}) },
+  };
 }
 
 /** What lists of items are called in bodies and answers: of this service, Pinecone, Qdrant, Milvus. */
@@ -130,7 +181,11 @@ function listOfItems(value: JsonObject): ShapedRows | null {
   if (LISTS.includes(name)) {
     const inner = value[name];
     const list = isObject(inner) ? Object.values(inner) : inner;
-    if (isList(list) && list.length > 0 && list.every((item) => IDS.some((id) => id in item) && CONTENTS.some((content) => content in item))) {
+    if (
+      isList(list) &&
+      list.length > 0 &&
+      list.every((item) => IDS.some((id) => id in item) && CONTENTS.some((content) => content in item))
+    ) {
       // What this service counts changes by.
       return { rows: list.map((item) => ('external_id' in item ? withoutVersion(item) : item)), known: {} };
     }
@@ -149,12 +204,19 @@ export interface BulkAction {
 }
 
 const ACTIONS: readonly string[] = ['index', 'create', 'update', 'delete'];
-const ACTION_FIELDS = /^(?:_.*|routing|pipeline|version|version_type|if_seq_no|if_primary_term|require_alias|retry_on_conflict|dynamic_templates)$/;
+const ACTION_FIELDS =
+  /^(?:_.*|routing|pipeline|version|version_type|if_seq_no|if_primary_term|require_alias|retry_on_conflict|dynamic_templates)$/;
 
 /** Null: the object is no such line. */
 export function bulkActionOf(value: JsonObject): BulkAction | null {
   const [[kind, target] = ['', null], ...more] = Object.entries(value);
-  if (more.length > 0 || !ACTIONS.includes(kind) || !isObject(target) || !Object.keys(target).every((name) => ACTION_FIELDS.test(name))) return null;
+  if (
+    more.length > 0 ||
+    !ACTIONS.includes(kind) ||
+    !isObject(target) ||
+    !Object.keys(target).every((name) => ACTION_FIELDS.test(name))
+  )
+    return null;
   const { _id: id } = target;
   return { kind: kind as BulkAction['kind'], id: typeof id === 'string' || typeof id === 'number' ? id : null };
 }

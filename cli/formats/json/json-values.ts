@@ -18,17 +18,25 @@ export interface JsonPiece {
   isInArray: boolean;
 }
 
-const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Array.from('"\\,[]{}', (character) => character.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Array.from(
+  '"\\,[]{}',
+  (character) => character.charCodeAt(0),
+);
 const BYTE_ORDER_MARK_BYTES = 3;
 const LINE_FEED = 0x0a;
 
 const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0x1e;
 
 /**
- * The elements of a JSON array, or values one after the other, however they are laid out in lines: of a file of any size, with
- * one value in memory. What is no JSON comes as a piece that can't be parsed. Throws a CommandError for an array that is cut off.
+ * The elements of a JSON array, or values one after the other, however they are laid out in lines: of a file of any
+ * size, with one value in memory. What is no JSON comes as a piece that can't be parsed. Throws a CommandError for an
+ * array that is cut off.
  */
-export async function* jsonValues(bytes: AsyncIterable<Buffer>, from: JsonPlace, name: string): AsyncGenerator<JsonPiece[]> {
+export async function* jsonValues(
+  bytes: AsyncIterable<Buffer>,
+  from: JsonPlace,
+  name: string,
+): AsyncGenerator<JsonPiece[]> {
   const scan = new ValueScan(from, name);
   for await (const piece of bytes) {
     const values = scan.push(piece);
@@ -89,7 +97,11 @@ class ValueScan {
     if (this.parts !== null) {
       this.parts.push(piece.subarray(start));
       this.partBytes += piece.length - start;
-      if (this.partBytes > PIECE_BYTES_MAX) throw new CommandError(`item ${this.number + 1} of ${this.name} is longer than ${PIECE_BYTES_MAX >> 20} MiB`, EXIT_CODES.usage);
+      if (this.partBytes > PIECE_BYTES_MAX)
+        throw new CommandError(
+          `item ${this.number + 1} of ${this.name} is longer than ${PIECE_BYTES_MAX >> 20} MiB`,
+          EXIT_CODES.usage,
+        );
     }
     this.byte += piece.length;
     return values;
@@ -128,7 +140,8 @@ class ValueScan {
       else if (this.depth > 0) {
         if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) this.depth -= 1;
         if (this.depth === 0) return at + 1;
-      } else if (isSpace(byte) || byte === COMMA || byte === CLOSE_LIST) return at === from && this.partBytes === 0 ? at + 1 : at;
+      } else if (isSpace(byte) || byte === COMMA || byte === CLOSE_LIST)
+        return at === from && this.partBytes === 0 ? at + 1 : at;
     }
     return null;
   }
@@ -144,10 +157,12 @@ class ValueScan {
 }
 
 /**
- * How a file of JSON is laid out, by its first line: a value a line, or values over several lines or within an array. Answers
- * the bytes again, from their beginning.
+ * How a file of JSON is laid out, by its first line: a value a line, or values over several lines or within an array.
+ * Answers the bytes again, from their beginning.
  */
-export async function jsonLayout(bytes: AsyncIterable<Buffer>): Promise<{ isLines: boolean; bytes: AsyncIterable<Buffer> }> {
+export async function jsonLayout(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ isLines: boolean; bytes: AsyncIterable<Buffer> }> {
   const source = bytes[Symbol.asyncIterator]();
   const seen: Buffer[] = [];
   let isLines: boolean | null = null;
@@ -158,7 +173,10 @@ export async function jsonLayout(bytes: AsyncIterable<Buffer>): Promise<{ isLine
     if (done) break;
     seen.push(value);
     size += value.length;
-    first ??= value.find((byte, at) => !isSpace(byte) && !(size === value.length && at < BYTE_ORDER_MARK_BYTES && byte >= 0x80)) ?? null;
+    first ??=
+      value.find(
+        (byte, at) => !isSpace(byte) && !(size === value.length && at < BYTE_ORDER_MARK_BYTES && byte >= 0x80),
+      ) ?? null;
     if (first === OPEN_LIST) isLines = false;
     else if ((first !== null && first !== OPEN_OBJECT) || size > PIECE_BYTES_MAX) isLines = true;
     else if (value.includes(LINE_FEED)) isLines = looksLikeLines(Buffer.concat(seen).toString('utf8'));

@@ -1,4 +1,7 @@
-/** A JSON number that no double holds exactly: an integer beyond 2^53, or a number of three and more digits behind its E. */
+/**
+ * A JSON number that no double holds exactly: an integer beyond 2^53, or a number of three and more digits behind its
+ * E.
+ */
 const LARGE_NUMBER = /[:[,]\s*-?\d{16,}\s*[,}\]]|\d[eE]\+?\d{3,}\s*[,}\]]/;
 /** What is said of them. */
 export const LARGE_INTEGERS = 'integers beyond 2^53 became strings of their digits';
@@ -6,8 +9,8 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 const STRINGS_AND_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Parses JSON; an integer that a double can't hold becomes a string of its digits instead of another number, and so does a number
- * beyond all doubles. Ids and keys of peers are 64 bits wide. `onLarge` is told of each.
+ * Parses JSON; an integer that a double can't hold becomes a string of its digits instead of another number, and so
+ * does a number beyond all doubles. Ids and keys of peers are 64 bits wide. `onLarge` is told of each.
  */
 export function parseLossless(text: string, onLarge: () => void = () => {}): unknown {
   if (!LARGE_NUMBER.test(text)) return JSON.parse(text);
@@ -21,7 +24,9 @@ export function parseLossless(text: string, onLarge: () => void = () => {}): unk
 
 /** Whether a number of JSON is another one as a double: a whole number in digits, or one that would be infinite. */
 function isLarge(token: string): boolean {
-  return /^-?\d+$/.test(token) ? token.length >= 16 && !Number.isSafeInteger(Number(token)) : NUMBER.test(token) && !Number.isFinite(Number(token));
+  return /^-?\d+$/.test(token)
+    ? token.length >= 16 && !Number.isSafeInteger(Number(token))
+    : NUMBER.test(token) && !Number.isFinite(Number(token));
 }
 
 /** What Python writes for numbers that are none. */
@@ -29,7 +34,9 @@ const NO_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b(?!\s*:)/g;
 /** Stands for them while the rest is parsed: a character that is for private use, which no name has. */
 const MARK = '\u{f7a11}';
 
-/** As {@link parseLossless}, also of JSON with NaN, Infinity and -Infinity, as Python writes it. Throws a SyntaxError. */
+/**
+ * As {@link parseLossless}, also of JSON with NaN, Infinity and -Infinity, as Python writes it. Throws a SyntaxError.
+ */
 export function parseLenient(text: string): unknown {
   try {
     return parseLossless(text);

@@ -2,11 +2,22 @@ import type { FileHandle } from 'node:fs/promises';
 import type { FileMetaData, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../../command-error';
 import type { HeldPages } from './held-pages';
-import { chunkPlace, type DecodedPage, type GroupChunks, PageReader, parsersOf, type ParquetLibrary, pathOf, sliceOf } from './parquet-file';
+import {
+  chunkPlace,
+  type DecodedPage,
+  type GroupChunks,
+  PageReader,
+  parsersOf,
+  type ParquetLibrary,
+  pathOf,
+  sliceOf,
+} from './parquet-file';
 import { isLeftToLibrary, nestedConverterOf, storedTree } from './parquet-values';
 import { shortestFloat } from '../table-values';
 
-/** A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning. */
+/**
+ * A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning.
+ */
 export type ColumnMark = [offset: number, rows: number] | null;
 
 /** Values of one column of a row group, row after row. */
@@ -36,7 +47,8 @@ function plainPath(column: SchemaTree): SchemaTree[] | null {
   }
   const lists = path.filter(({ element }) => element.repetition_type === 'REPEATED').length;
   // Below the list there is its element; what is deeper is a field of an object.
-  if (lists === 1 && path.length - path.findIndex(({ element }) => element.repetition_type === 'REPEATED') > 2) return null;
+  if (lists === 1 && path.length - path.findIndex(({ element }) => element.repetition_type === 'REPEATED') > 2)
+    return null;
   // A group without a list is a struct, which is answered as an object.
   return lists > 1 || (lists === 0 && path.length > 1) ? null : path;
 }
@@ -60,7 +72,10 @@ export async function openColumn(parts: {
   const path = plainPath(column);
   if (path === null) return new NestedColumn(parts);
   const { size } = await file.stat();
-  const reader = new PlainColumn(new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns, pages), [root, ...path]);
+  const reader = new PlainColumn(
+    new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns, pages),
+    [root, ...path],
+  );
   if (mark) await reader.seek(mark);
   return reader;
 }
@@ -179,7 +194,9 @@ class PlainColumn implements ColumnReader {
     const length = this.partial?.length ?? 0;
     if (length + to - from > LIST_VALUES_MAX) throw new CommandError(`a list has more than ${LIST_VALUES_MAX} values`);
     if (this.partial === null || length === 0) {
-      this.partial = ArrayBuffer.isView(values) ? (values as Float32Array).subarray(from, to) : (values as unknown[]).slice(from, to);
+      this.partial = ArrayBuffer.isView(values)
+        ? (values as Float32Array).subarray(from, to)
+        : (values as unknown[]).slice(from, to);
       return;
     }
     // A list that is no typed array is nobody else's.
@@ -223,9 +240,19 @@ class NestedColumn implements ColumnReader {
     const { size } = await file.stat();
     let bytes = 0;
     const leaves = leavesOf(column, [root]);
-    for (const path of leaves) bytes += await new PageReader(library, file, name, chunkPlace(library, chunks, group, path, size), columns, pages).check(NESTED_BYTES_MAX - bytes);
+    for (const path of leaves)
+      bytes += await new PageReader(
+        library,
+        file,
+        name,
+        chunkPlace(library, chunks, group, path, size),
+        columns,
+        pages,
+      ).check(NESTED_BYTES_MAX - bytes);
     if (bytes > NESTED_BYTES_MAX)
-      throw new CommandError(`column "${column.element.name}" is nested and has more than ${NESTED_BYTES_MAX >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
+      throw new CommandError(
+        `column "${column.element.name}" is nested and has more than ${NESTED_BYTES_MAX >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`,
+      );
     pages.hold(this, bytes);
     const slice = sliceOf(file, size);
     let rows: Record<string, unknown>[] = [];
@@ -236,7 +263,10 @@ class NestedColumn implements ColumnReader {
     // Of this column and group alone: the library goes through all that there is.
     const own: FileMetaData = {
       ...metadata,
-      schema: [{ ...root.element, num_children: 1 }, ...(isWhole ? elements : elements.map((element) => stored.get(element) ?? element))],
+      schema: [
+        { ...root.element, num_children: 1 },
+        ...(isWhole ? elements : elements.map((element) => stored.get(element) ?? element)),
+      ],
       row_groups: [{ ...rowGroup, columns: leaves.flatMap((path) => chunks.get(pathOf(path)) ?? []) }],
       num_rows: rowGroup.num_rows,
     };

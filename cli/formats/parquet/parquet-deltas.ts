@@ -1,4 +1,7 @@
-/** Values of one page of texts, and bytes that these become: by the encoding, a few bytes may stand for any number of either. */
+/**
+ * Values of one page of texts, and bytes that these become: by the encoding, a few bytes may stand for any number of
+ * either.
+ */
 const TEXTS_MAX = 1 << 20;
 const TEXT_BYTES_MAX = 128 << 20;
 
@@ -10,8 +13,9 @@ const LENGTH_BITS = 32;
 
 /**
  * Looks through a page of `count` values in one of the delta encodings
- * (https://parquet.apache.org/docs/file-format/data-pages/encodings/), which another reader will decode: it believes what the page says
- * of its blocks, and makes as many bytes of texts as their lengths come to. Answers these. Throws a RangeError for what can't be.
+ * (https://parquet.apache.org/docs/file-format/data-pages/encodings/), which another reader will decode: it believes
+ * what the page says of its blocks, and makes as many bytes of texts as their lengths come to. Answers these. Throws a
+ * RangeError for what can't be.
  */
 export function checkDeltas(bytes: Uint8Array, encoding: string, count: number): number {
   const deltas = new Deltas(bytes);
@@ -25,7 +29,8 @@ export function checkDeltas(bytes: Uint8Array, encoding: string, count: number):
   let before = 0;
   let total = 0;
   for (let i = 0; i < count; i++) {
-    if (prefixes[i] < 0 || prefixes[i] > before || suffixes[i] < 0) throw new RangeError('a text has a length that can not be');
+    if (prefixes[i] < 0 || prefixes[i] > before || suffixes[i] < 0)
+      throw new RangeError('a text has a length that can not be');
     before = prefixes[i] + suffixes[i];
     total += before;
   }
@@ -43,7 +48,15 @@ class Deltas {
     const block = this.varint();
     const parts = this.varint();
     const ofPart = block / parts;
-    if (!(block > 0 && block <= BLOCK_VALUES_MAX && block % BLOCK_VALUES === 0 && ofPart >= PART_VALUES && ofPart % PART_VALUES === 0))
+    if (
+      !(
+        block > 0 &&
+        block <= BLOCK_VALUES_MAX &&
+        block % BLOCK_VALUES === 0 &&
+        ofPart >= PART_VALUES &&
+        ofPart % PART_VALUES === 0
+      )
+    )
       throw new RangeError(`a block would have ${block} values in ${parts} parts`);
     this.varint();
     return { block, parts, first: this.zigzag() };
@@ -66,7 +79,8 @@ class Deltas {
         // The last part may end with its last value.
         const needed = Math.ceil((Math.min(ofPart, count - next) * width) / 8);
         const packed = this.take(Math.max(needed, Math.min((ofPart * width) / 8, this.bytes.length - this.at)));
-        for (let i = 0; i < ofPart && next < count; i++) values[next++] = value = (value + least + bitsAt(packed, i * width, width)) | 0;
+        for (let i = 0; i < ofPart && next < count; i++)
+          values[next++] = value = (value + least + bitsAt(packed, i * width, width)) | 0;
       }
     }
     return values;

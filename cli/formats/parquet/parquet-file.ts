@@ -1,5 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { Compressors, Encoding, FileMetaData, PageHeader, RowGroup, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
+import type {
+  Compressors,
+  Encoding,
+  FileMetaData,
+  PageHeader,
+  RowGroup,
+  SchemaElement,
+  SchemaTree,
+} from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from '../decompression';
 import type { HeldPages } from './held-pages';
@@ -22,7 +30,14 @@ export async function loadParquet() {
   ]);
   // That of the library takes the block of no bytes, a page of nulls, for damage.
   const lz4: Decompressor = (bytes, length) => (length === 0 ? NO_BYTES : compressors.compressors.LZ4!(bytes, length));
-  const own = { ...compressors.compressors, GZIP: gunzip, BROTLI: brotliDecompress, ZSTD: zstdDecompress, LZ4: lz4, LZ4_RAW: lz4BlockDecompress };
+  const own = {
+    ...compressors.compressors,
+    GZIP: gunzip,
+    BROTLI: brotliDecompress,
+    ZSTD: zstdDecompress,
+    LZ4: lz4,
+    LZ4_RAW: lz4BlockDecompress,
+  };
   const bounded = Object.entries(own).map(([codec, decompress]) => [codec, withBound(codec, decompress)]);
   return { ...main, ...column, ...datapage, ...conversion, compressors: Object.fromEntries(bounded) as Compressors };
 }
@@ -32,7 +47,8 @@ const RATIO_MAX: Readonly<Record<string, number>> = { SNAPPY: 64, LZ4: 256, LZ4_
 
 function withBound(codec: string, decompress: Decompressor): Decompressor {
   return (bytes, length) => {
-    if (!(length >= 0 && length <= PIECE_BYTES_MAX && length <= (RATIO_MAX[codec] ?? Infinity) * (bytes.length + 1))) throw new Error(`a page would have ${length} bytes`);
+    if (!(length >= 0 && length <= PIECE_BYTES_MAX && length <= (RATIO_MAX[codec] ?? Infinity) * (bytes.length + 1)))
+      throw new Error(`a page would have ${length} bytes`);
     return decompress(bytes, length);
   };
 }
@@ -81,7 +97,10 @@ const PAGE_VALUES_MAX = 4 << 20;
 const AHEAD_BYTES = 1 << 20;
 /** The same of all columns that are read side by side. */
 const AHEAD_ALL_BYTES = 128 << 20;
-/** What a value takes in memory once it is decoded: one of a dictionary is there once; a number; a text or whatever else is an object. */
+/**
+ * What a value takes in memory once it is decoded: one of a dictionary is there once; a number; a text or whatever else
+ * is an object.
+ */
 const [SHARED_BYTES, NUMBER_BYTES, OBJECT_BYTES] = [8, 24, 48];
 const NUMBERS: readonly (string | undefined)[] = ['BOOLEAN', 'INT32', 'FLOAT', 'DOUBLE'];
 /** A head holds statistics besides; more is damage. */
@@ -127,7 +146,8 @@ export class PageReader {
       const head = await this.head();
       if (head === null) return null;
       if (head.type === 'DICTIONARY_PAGE') await this.readDictionary(head);
-      else if (head.type === 'DATA_PAGE' || head.type === 'DATA_PAGE_V2') return { offset, ...(await this.readData(head)) };
+      else if (head.type === 'DATA_PAGE' || head.type === 'DATA_PAGE_V2')
+        return { offset, ...(await this.readData(head)) };
       else this.offset += head.compressed_page_size;
     }
   }
@@ -153,15 +173,20 @@ export class PageReader {
 
   private checkHead(head: PageHeader): void {
     const { compressed_page_size: compressed, uncompressed_page_size: uncompressed } = head;
-    if (!(compressed >= 0 && compressed <= this.place.end - this.offset)) throw this.damaged(`a page would have ${compressed} bytes, compressed`);
-    if (!(uncompressed >= 0 && uncompressed <= PIECE_BYTES_MAX)) throw this.damaged(`a page would have ${uncompressed} bytes`);
+    if (!(compressed >= 0 && compressed <= this.place.end - this.offset))
+      throw this.damaged(`a page would have ${compressed} bytes, compressed`);
+    if (!(uncompressed >= 0 && uncompressed <= PIECE_BYTES_MAX))
+      throw this.damaged(`a page would have ${uncompressed} bytes`);
     const values = (head.data_page_header ?? head.data_page_header_v2 ?? head.dictionary_page_header)?.num_values ?? 0;
     const nulls = head.data_page_header_v2?.num_nulls ?? 0;
     if (!(values >= 0 && values <= PAGE_VALUES_MAX)) throw this.damaged(`a page would have ${values} values`);
     if (!(nulls >= 0 && nulls <= values)) throw this.damaged(`a page would have ${nulls} nulls of ${values} values`);
   }
 
-  /** Looks at all pages, before somebody else reads them who believes their runs; answers how many bytes these become, at most `bytesMax` and a page. */
+  /**
+   * Looks at all pages, before somebody else reads them who believes their runs; answers how many bytes these become,
+   * at most `bytesMax` and a page.
+   */
   async check(bytesMax: number): Promise<number> {
     let bytes = 0;
     for (let head = await this.head(); head !== null && bytes <= bytesMax; head = await this.head()) {
@@ -181,7 +206,10 @@ export class PageReader {
     this.checkLevels(parts.repetition, parts.count, repetition);
     this.checkLevels(parts.definition, parts.count, definition);
     const definitionLevels = this.levels(parts.definition, parts.count, definition);
-    return parts.count * SHARED_BYTES + this.checkEncoded(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
+    return (
+      parts.count * SHARED_BYTES +
+      this.checkEncoded(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition))
+    );
   }
 
   private checkLevels(bytes: Uint8Array, count: number, highest: number): void {
@@ -190,7 +218,9 @@ export class PageReader {
 
   /** What a page takes in memory, as it is stored and decoded. */
   private decodedBytes(head: PageHeader): number {
-    const { num_values: values, encoding } = (head.data_page_header ?? head.data_page_header_v2 ?? head.dictionary_page_header) as { num_values: number; encoding?: Encoding };
+    const { num_values: values, encoding } = (head.data_page_header ??
+      head.data_page_header_v2 ??
+      head.dictionary_page_header) as { num_values: number; encoding?: Encoding };
     const isShared = head.type !== 'DICTIONARY_PAGE' && encoding?.endsWith('_DICTIONARY') === true;
     const each = isShared ? SHARED_BYTES : NUMBERS.includes(this.place.decoder.type) ? NUMBER_BYTES : OBJECT_BYTES;
     return head.compressed_page_size + head.uncompressed_page_size + values * each;
@@ -216,9 +246,17 @@ export class PageReader {
     const bytes = await this.stored(head);
     const { page, ...levels } = head.type === 'DATA_PAGE' ? this.firstPage(bytes, head) : this.secondPage(bytes, head);
     const { encoding } = headerOf(head)!;
-    const values = this.library.convertWithDictionary(page.dataPage, this.dictionary as never, encoding, decoder) as ArrayLike<unknown>;
+    const values = this.library.convertWithDictionary(
+      page.dataPage,
+      this.dictionary as never,
+      encoding,
+      decoder,
+    ) as ArrayLike<unknown>;
     // Those of a dictionary are made once.
-    return { values: this.dictionary !== undefined && encoding.endsWith('_DICTIONARY') ? values : this.meant(values), ...levels };
+    return {
+      values: this.dictionary !== undefined && encoding.endsWith('_DICTIONARY') ? values : this.meant(values),
+      ...levels,
+    };
   }
 
   /** The bytes of a data page, behind which reading goes on. */
@@ -240,9 +278,14 @@ export class PageReader {
     const { repetition, definition, values: encoded } = this.firstParts(bytes, head);
     const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
     const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
-    const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
+    const values =
+      this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
     this.holdEncoded(encoded, header.encoding, values);
-    return { page: this.library.readDataPage(encoded, { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
+    return {
+      page: this.library.readDataPage(encoded, { ...header, num_values: values }, this.withoutLevels),
+      repetitionLevels,
+      definitionLevels,
+    };
   }
 
   private firstParts(bytes: Buffer, head: PageHeader): PageParts {
@@ -272,7 +315,12 @@ export class PageReader {
     const plain = {
       ...head,
       uncompressed_page_size: head.uncompressed_page_size - repetition.length - definition.length,
-      data_page_header_v2: { ...header, repetition_levels_byte_length: 0, definition_levels_byte_length: 0, is_compressed: false },
+      data_page_header_v2: {
+        ...header,
+        repetition_levels_byte_length: 0,
+        definition_levels_byte_length: 0,
+        is_compressed: false,
+      },
     };
     return { page: this.library.readDataPageV2(values, plain, this.withoutLevels), repetitionLevels, definitionLevels };
   }
@@ -281,14 +329,26 @@ export class PageReader {
     const header = head.data_page_header_v2!;
     const { repetition_levels_byte_length: repetitionBytes, definition_levels_byte_length: definitionBytes } = header;
     const valuesAt = repetitionBytes + definitionBytes;
-    if (!(repetitionBytes >= 0 && definitionBytes >= 0 && valuesAt <= bytes.length)) throw this.damaged('a page is cut off');
+    if (!(repetitionBytes >= 0 && definitionBytes >= 0 && valuesAt <= bytes.length))
+      throw this.damaged('a page is cut off');
     const { codec, compressors } = this.place.decoder;
     const stored = bytes.subarray(valuesAt);
-    const values = header.is_compressed === false ? stored : this.library.decompressPage(stored, head.uncompressed_page_size - valuesAt, codec, compressors);
-    return { repetition: bytes.subarray(0, repetitionBytes), definition: bytes.subarray(repetitionBytes, valuesAt), values, count: header.num_values };
+    const values =
+      header.is_compressed === false
+        ? stored
+        : this.library.decompressPage(stored, head.uncompressed_page_size - valuesAt, codec, compressors);
+    return {
+      repetition: bytes.subarray(0, repetitionBytes),
+      definition: bytes.subarray(repetitionBytes, valuesAt),
+      values,
+      count: header.num_values,
+    };
   }
 
-  /** The library would make as many values as a run or a block says. Answers how many bytes of texts it makes of what stands there in fewer. */
+  /**
+   * The library would make as many values as a run or a block says. Answers how many bytes of texts it makes of what
+   * stands there in fewer.
+   */
   private checkEncoded(bytes: Uint8Array, encoding: string, count: number): number {
     if (encoding.startsWith('DELTA_') && count > 0) return this.ifDamaged(() => checkDeltas(bytes, encoding, count));
     const isIndices = encoding.endsWith('_DICTIONARY');
@@ -323,7 +383,10 @@ export class PageReader {
   private async bytes(length: number): Promise<Buffer> {
     const at = this.offset - this.heldAt;
     if (at < 0 || at + length > this.held.length) {
-      const wanted = Math.min(Math.max(length, Math.min(AHEAD_BYTES, Math.floor(AHEAD_ALL_BYTES / this.columns))), this.place.end - this.offset);
+      const wanted = Math.min(
+        Math.max(length, Math.min(AHEAD_BYTES, Math.floor(AHEAD_ALL_BYTES / this.columns))),
+        this.place.end - this.offset,
+      );
       // Never written again: the views of a page that is in use stay as they are.
       this.held = Buffer.allocUnsafeSlow(wanted);
       this.heldAt = this.offset;
@@ -375,13 +438,20 @@ export function pathOf(path: readonly SchemaTree[]): string {
 }
 
 /** Where the chunk of a leaf is, in a row group. */
-export function chunkPlace(library: ParquetLibrary, chunks: GroupChunks, group: number, path: SchemaTree[], fileBytes: number): ChunkPlace {
+export function chunkPlace(
+  library: ParquetLibrary,
+  chunks: GroupChunks,
+  group: number,
+  path: SchemaTree[],
+  fileBytes: number,
+): ChunkPlace {
   const names = path.slice(1).map(({ element }) => element.name);
   const chunk = chunks.get(pathOf(path))?.meta_data;
   if (chunk === undefined) throw new CommandError(`column ${names.join('.')} is not in row group ${group}`);
   const start = Number(chunk.dictionary_page_offset || chunk.data_page_offset);
   const end = start + Number(chunk.total_compressed_size);
-  if (!(start >= 0 && end >= start && end <= fileBytes)) throw new CommandError(`column ${names.join('.')} would be from byte ${start} to ${end} of ${fileBytes}`);
+  if (!(start >= 0 && end >= start && end <= fileBytes))
+    throw new CommandError(`column ${names.join('.')} would be from byte ${start} to ${end} of ${fileBytes}`);
   const leaf = path[path.length - 1];
   // Of a type that is several columns, each is as the library needs it.
   const isWhole = path.some((node) => isLeftToLibrary({ ...node, children: [] }));
@@ -409,14 +479,21 @@ export function parsersOf(library: ParquetLibrary): ParquetLibrary['DEFAULT_PARS
 }
 
 /** The metadata at the end of a file; every list of theirs has the room that it takes. */
-export async function readParquetMetadata(library: ParquetLibrary, file: FileHandle, size: number): Promise<FileMetaData> {
+export async function readParquetMetadata(
+  library: ParquetLibrary,
+  file: FileHandle,
+  size: number,
+): Promise<FileMetaData> {
   const slice = sliceOf(file, size);
   const end = Buffer.from(await slice(Math.max(0, size - FOOTER_END_BYTES)));
   const length = end.length < FOOTER_END_BYTES ? 0 : end.readUInt32LE(0);
   const isHere = length > 0 && length <= size - FOOTER_END_BYTES;
   // The library says what a file is that has none.
   if (!isHere || end.toString('latin1', 4) !== 'PAR1') return library.parquetMetadataAsync({ byteLength: size, slice });
-  if (length > FOOTER_BYTES_MAX) throw new Error(`its footer has ${length} bytes; at most ${FOOTER_BYTES_MAX} are read: write larger row groups, or several files`);
+  if (length > FOOTER_BYTES_MAX)
+    throw new Error(
+      `its footer has ${length} bytes; at most ${FOOTER_BYTES_MAX} are read: write larger row groups, or several files`,
+    );
   const footer = new Uint8Array(await slice(size - FOOTER_END_BYTES - length));
   checkThrift(footer.subarray(0, length));
   const metadata = library.parquetMetadata(footer, { geoparquet: length <= NOTES_BYTES_MAX });
@@ -439,7 +516,10 @@ function checkDepth(schema: readonly SchemaElement[]): void {
 const FOOTER_BYTES_MAX = 64 << 20;
 /** Deeper ones are damage. */
 const SCHEMA_DEPTH_MAX = 100;
-/** In a larger footer, notes of geometries are not looked for: they are JSON, which takes many times its bytes in memory. */
+/**
+ * In a larger footer, notes of geometries are not looked for: they are JSON, which takes many times its bytes in
+ * memory.
+ */
 const NOTES_BYTES_MAX = 8 << 20;
 /** Length of the metadata, and the magic number. */
 const FOOTER_END_BYTES = 8;
@@ -447,7 +527,8 @@ const FOOTER_END_BYTES = 8;
 /** Any part of a file, as the library asks for it. A damaged file has parts where none can be. */
 export function sliceOf(file: FileHandle, size: number): (from: number, to?: number) => Promise<ArrayBuffer> {
   const read = async (from: number, to: number): Promise<ArrayBuffer> => {
-    if (!(from >= 0 && from <= to && to <= size)) throw new Error(`it is damaged: it would go from byte ${from} to ${to} of ${size}`);
+    if (!(from >= 0 && from <= to && to <= size))
+      throw new Error(`it is damaged: it would go from byte ${from} to ${to} of ${size}`);
     const bytes = new Uint8Array(to - from);
     for (let at = 0; at < bytes.length;) {
       const { bytesRead } = await file.read(bytes, at, bytes.length - at, from + at);

@@ -1,15 +1,21 @@
 import type { SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 
-/** The highest repetition level of a leaf (how many lists it is in) and its highest definition level (how deep it can be missing). */
+/**
+ * The highest repetition level of a leaf (how many lists it is in) and its highest definition level (how deep it can be
+ * missing).
+ */
 export function highestLevels(path: readonly SchemaTree[]): { repetition: number; definition: number } {
   const below = path.slice(1).map(({ element }) => element.repetition_type);
-  return { repetition: below.filter((type) => type === 'REPEATED').length, definition: below.filter((type) => type !== 'REQUIRED').length };
+  return {
+    repetition: below.filter((type) => type === 'REPEATED').length,
+    definition: below.filter((type) => type !== 'REQUIRED').length,
+  };
 }
 
 /**
  * Reads `count` levels of a page. They are run-length encoded and bit-packed as Parquet has them
- * (https://parquet.apache.org/docs/file-format/data-pages/encodings/). Lists of a thousand numbers have a thousand levels
- * a row: so these are bytes, and runs are filled at once. Throws a RangeError when they are damaged.
+ * (https://parquet.apache.org/docs/file-format/data-pages/encodings/). Lists of a thousand numbers have a thousand
+ * levels a row: so these are bytes, and runs are filled at once. Throws a RangeError when they are damaged.
  */
 export function readLevels(bytes: Uint8Array, count: number, highest: number): Uint8Array {
   const width = 32 - Math.clz32(highest);
@@ -74,10 +80,16 @@ function unpack(bytes: Uint8Array, at: number, width: number, levels: Uint8Array
 }
 
 /**
- * Looks through `count` values of `width` bits, encoded as levels are, that another reader will make an array of; `what` is for messages. Throws a RangeError for
- * a run of more values than there are: it would be made as long as it says.
+ * Looks through `count` values of `width` bits, encoded as levels are, that another reader will make an array of;
+ * `what` is for messages. Throws a RangeError for a run of more values than there are: it would be made as long as it
+ * says.
  */
-export function checkRuns(bytes: Uint8Array, width: number, count: number, what: 'indices' | 'levels' = 'indices'): void {
+export function checkRuns(
+  bytes: Uint8Array,
+  width: number,
+  count: number,
+  what: 'indices' | 'levels' = 'indices',
+): void {
   let at = 0;
   for (let seen = 0; seen < count;) {
     let header = 0;
@@ -92,7 +104,8 @@ export function checkRuns(bytes: Uint8Array, width: number, count: number, what:
     if (length === 0) throw new RangeError(`a run of ${what} is empty`);
     if (header % 2 === 1) {
       // The last of them may have fewer values than eight times its length.
-      if ((length - 1) * 8 >= count - seen) throw new RangeError(`a run of ${length * 8} ${what} where there are ${count - seen}`);
+      if ((length - 1) * 8 >= count - seen)
+        throw new RangeError(`a run of ${length * 8} ${what} where there are ${count - seen}`);
       seen += length * 8;
       at += length * width;
     } else {

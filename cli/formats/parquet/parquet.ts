@@ -8,7 +8,10 @@ import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordS
 
 interface ParquetMark {
   row: number;
-  /** Where each column goes on in the row group of that row; a column that is not here is read from the group's beginning. */
+  /**
+   * Where each column goes on in the row group of that row; a column that is not here is read from the group's
+   * beginning.
+   */
   columns: Record<string, ColumnMark>;
 }
 
@@ -40,8 +43,11 @@ export class ParquetSource implements RecordSource {
     } catch (error) {
       await file.close();
       // The library stumbles over parts that are not there.
-      const reason = error instanceof TypeError ? 'what is said of its columns at its end is damaged' : (error as Error).message;
-      throw new CommandError(`${path} is no Parquet file that can be read: ${reason}`, EXIT_CODES.usage, { cause: error });
+      const reason =
+        error instanceof TypeError ? 'what is said of its columns at its end is damaged' : (error as Error).message;
+      throw new CommandError(`${path} is no Parquet file that can be read: ${reason}`, EXIT_CODES.usage, {
+        cause: error,
+      });
     }
   }
 
@@ -54,17 +60,29 @@ export class ParquetSource implements RecordSource {
       let groupStart = 0;
       for (let group = 0; group < this.metadata.row_groups.length; group++) {
         const groupRows = Number(this.metadata.row_groups[group].num_rows);
-        if (groupStart + groupRows > start.row) yield* this.readGroup({ group, groupStart, groupRows, read, columns, start });
+        if (groupStart + groupRows > start.row)
+          yield* this.readGroup({ group, groupStart, groupRows, read, columns, start });
         groupStart += groupRows;
       }
     } catch (error) {
-      throw error instanceof CommandError ? error : new CommandError(`${this.path} can't be read: ${(error as Error).message}`, EXIT_CODES.failed, { cause: error });
+      throw error instanceof CommandError
+        ? error
+        : new CommandError(`${this.path} can't be read: ${(error as Error).message}`, EXIT_CODES.failed, {
+            cause: error,
+          });
     } finally {
       await this.file.close();
     }
   }
 
-  private async *readGroup(parts: { group: number; groupStart: number; groupRows: number; read: SchemaTree[]; columns: SchemaTree[]; start: ParquetMark }): AsyncGenerator<RecordChunk> {
+  private async *readGroup(parts: {
+    group: number;
+    groupStart: number;
+    groupRows: number;
+    read: SchemaTree[];
+    columns: SchemaTree[];
+    start: ParquetMark;
+  }): AsyncGenerator<RecordChunk> {
     const { library, file, metadata, root } = this;
     const { group, groupStart, groupRows, read, columns, start } = parts;
     if (read.length === 0) throw new CommandError(`${this.path} is damaged: it has rows, but no column`);
@@ -74,7 +92,19 @@ export class ParquetSource implements RecordSource {
     const pages = new HeldPages(this.path);
     for (const column of read) {
       const mark = rowsBehind === 0 ? undefined : start.columns[column.element.name];
-      const reader = await openColumn({ library, file, name: this.path, metadata, root, group, chunks, columns: read.length, pages, column, mark });
+      const reader = await openColumn({
+        library,
+        file,
+        name: this.path,
+        metadata,
+        root,
+        group,
+        chunks,
+        columns: read.length,
+        pages,
+        column,
+        mark,
+      });
       if (!mark && rowsBehind > 0) await passOver(reader, rowsBehind);
       readers.push(reader);
     }
@@ -89,7 +119,9 @@ export class ParquetSource implements RecordSource {
         return { fields, number: groupStart + row + i };
       });
       row += rows;
-      const marks = read.map(({ element }, c): [string, ColumnMark | undefined] => [element.name, readers[c].mark()]).filter((entry): entry is [string, ColumnMark] => entry[1] !== undefined);
+      const marks = read
+        .map(({ element }, c): [string, ColumnMark | undefined] => [element.name, readers[c].mark()])
+        .filter((entry): entry is [string, ColumnMark] => entry[1] !== undefined);
       const next: ParquetMark = { row: groupStart + row, columns: row === groupRows ? {} : Object.fromEntries(marks) };
       yield { records, unreadable: [], place: 'row', idPrefix: '', mark: next, share: (groupStart + row) / this.rows };
     }

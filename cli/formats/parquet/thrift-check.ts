@@ -5,7 +5,9 @@ const [TRUE, FALSE, I16, I64, BINARY, LIST, STRUCT] = [1, 2, 4, 6, 8, 9, 12];
 const DEPTH_MAX = 32;
 /** What a value is counted as, in numbers: objects take some ten times their memory. */
 const [STRUCT_COST, BINARY_COST] = [8, 4];
-/** Numbers, or what counts as so many: some 60,000 chunks of columns with all that is told of them, 250 MB as objects. */
+/**
+ * Numbers, or what counts as so many: some 60,000 chunks of columns with all that is told of them, 250 MB as objects.
+ */
 const COST_MAX = 6_000_000;
 /** Elements of a schema, with groups and lists. */
 const SCHEMA_MAX = 200_000;
@@ -15,14 +17,16 @@ const SCHEMA_FIELD = 2;
 /**
  * Goes through a structure of Thrift's compact protocol
  * (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md), as Parquet has them, from `from` on, and answers
- * where it ends. Libraries make room for as many values as a list says it has; here every one must be in the bytes, and all
- * together must fit into memory. Throws a RangeError when it goes beyond the bytes, and an Error for what Parquet never has.
+ * where it ends. Libraries make room for as many values as a list says it has; here every one must be in the bytes, and
+ * all together must fit into memory. Throws a RangeError when it goes beyond the bytes, and an Error for what Parquet
+ * never has.
  */
 export function checkThrift(bytes: Uint8Array, from = 0): number {
   let at = from;
   let cost = 0;
   const pay = (units: number): void => {
-    if ((cost += units) > COST_MAX) throw new Error('it has too many columns, row groups or other parts; write larger row groups, or several files');
+    if ((cost += units) > COST_MAX)
+      throw new Error('it has too many columns, row groups or other parts; write larger row groups, or several files');
   };
   const skip = (count: number): void => {
     if (count > bytes.length - at) throw new RangeError('it is cut off');
@@ -62,7 +66,8 @@ export function checkThrift(bytes: Uint8Array, from = 0): number {
       const head = next();
       const count = head >> 4 === 15 ? length() : head >> 4;
       if (count > bytes.length - at) throw new RangeError('it is cut off');
-      if (depth === 0 && field === SCHEMA_FIELD && count > SCHEMA_MAX) throw new Error(`its schema has ${count} elements; at most ${SCHEMA_MAX} are read`);
+      if (depth === 0 && field === SCHEMA_FIELD && count > SCHEMA_MAX)
+        throw new Error(`its schema has ${count} elements; at most ${SCHEMA_MAX} are read`);
       for (let i = 0; i < count; i++) value(head & 0x0f, depth + 1, true);
     } else if (type === STRUCT) struct(depth + 1);
     else throw new Error(`it has a value of the unknown type ${type}`);

@@ -8,8 +8,14 @@ interface ChromaCollection {
   name: string;
   dimension: number | null;
   metadata: PeerObject | null;
-  configuration_json?: { hnsw?: ChromaIndex | null; spann?: ChromaIndex | null; embedding_function?: { type: string; name?: string } | null } | null;
-  schema?: { keys?: Record<string, { float_list?: { vector_index?: { config?: { space?: string } } }; sparse_vector?: unknown }> } | null;
+  configuration_json?: {
+    hnsw?: ChromaIndex | null;
+    spann?: ChromaIndex | null;
+    embedding_function?: { type: string; name?: string } | null;
+  } | null;
+  schema?: {
+    keys?: Record<string, { float_list?: { vector_index?: { config?: { space?: string } } }; sparse_vector?: unknown }>;
+  } | null;
 }
 
 interface ChromaIndex {
@@ -32,7 +38,10 @@ const FORMS: Record<string, string> = { cosine: '1 − cosine', l2: 'the squared
 /** Chroma's own types of metadata values that are no JSON of the user. */
 const TYPE_KEY = '#type';
 
-/** Chroma 1.x and 0.6: its HTTP API v2, `/openapi.json` of a running server. Pages go by offset, in the order of insertion. */
+/**
+ * Chroma 1.x and 0.6: its HTTP API v2, `/openapi.json` of a running server. Pages go by offset, in the order of
+ * insertion.
+ */
 export class ChromaSource implements PeerSource {
   private readonly database: string;
   private readonly byName = new Map<string, ChromaCollection>();
@@ -52,7 +61,9 @@ export class ChromaSource implements PeerSource {
     const found: PeerCollection[] = [];
     const others = await this.otherDatabases();
     for (let offset = 0; ; offset += LIST_PAGE) {
-      const page = await this.http.get<ChromaCollection[]>(`${this.database}/collections?limit=${LIST_PAGE}&offset=${offset}`);
+      const page = await this.http.get<ChromaCollection[]>(
+        `${this.database}/collections?limit=${LIST_PAGE}&offset=${offset}`,
+      );
       for (const collection of page) found.push(await this.described(collection, others));
       if (page.length < LIST_PAGE) return found.sort((a, b) => (a.name < b.name ? -1 : 1));
     }
@@ -62,11 +73,20 @@ export class ChromaSource implements PeerSource {
     const offset = typeof cursor === 'number' ? cursor : 0;
     const there = this.byName.get(collection.name);
     if (there === undefined) throw new PeerError(`Chroma has no collection "${collection.name}"`);
-    const records = await this.http.post<ChromaRecords>(`${this.database}/collections/${there.id}/get`, { limit, offset, include: ['embeddings', 'documents', 'metadatas', 'uris'] }, findings);
+    const records = await this.http.post<ChromaRecords>(
+      `${this.database}/collections/${there.id}/get`,
+      { limit, offset, include: ['embeddings', 'documents', 'metadatas', 'uris'] },
+      findings,
+    );
     const items = records.ids.map((id, i) => {
       const metadata: PeerObject = {};
       for (const [key, value] of Object.entries(records.metadatas?.[i] ?? {})) {
-        if (isObject(value) && TYPE_KEY in value) findings.add('sparse vectors', 'left out', 'sparse vectors in metadata are left out; hybrid search here makes its own from texts');
+        if (isObject(value) && TYPE_KEY in value)
+          findings.add(
+            'sparse vectors',
+            'left out',
+            'sparse vectors in metadata are left out; hybrid search here makes its own from texts',
+          );
         else metadata[key] = value;
       }
       const uri = records.uris?.[i] ?? null;
@@ -86,7 +106,10 @@ export class ChromaSource implements PeerSource {
     this.byName.set(there.name, there);
     const index = there.configuration_json?.hnsw ?? there.configuration_json?.spann ?? {};
     const legacy = there.metadata?.[LEGACY_SPACE];
-    const space = index.space ?? there.schema?.keys?.['#embedding']?.float_list?.vector_index?.config?.space ?? (typeof legacy === 'string' ? legacy : 'l2');
+    const space =
+      index.space ??
+      there.schema?.keys?.['#embedding']?.float_list?.vector_index?.config?.space ??
+      (typeof legacy === 'string' ? legacy : 'l2');
     const count = await this.http.get<number>(`${this.database}/collections/${there.id}/count`);
     const { description, ...rest } = there.metadata ?? {};
     const findings: Finding[] = [metricFinding('', space, FORMS[space] ?? space), ...others];
@@ -107,12 +130,24 @@ export class ChromaSource implements PeerSource {
     }
     const kept = Object.keys(rest).filter((key) => !key.startsWith('hnsw:'));
     if (kept.length > 0)
-      findings.push({ topic: 'collection settings', effect: 'left out', detail: `metadata of the collection itself: ${JSON.stringify(Object.fromEntries(kept.map((key) => [key, rest[key]])))}` });
+      findings.push({
+        topic: 'collection settings',
+        effect: 'left out',
+        detail: `metadata of the collection itself: ${JSON.stringify(Object.fromEntries(kept.map((key) => [key, rest[key]])))}`,
+      });
     const sparse = Object.entries(there.schema?.keys ?? {}).filter(([, value]) => value.sparse_vector !== undefined);
-    if (sparse.length > 0) findings.push({ topic: 'sparse vectors', effect: 'left out', detail: `sparse indexes on ${sparse.map(([key]) => key).join(', ')}` });
+    if (sparse.length > 0)
+      findings.push({
+        topic: 'sparse vectors',
+        effect: 'left out',
+        detail: `sparse indexes on ${sparse.map(([key]) => key).join(', ')}`,
+      });
     return {
       name: there.name,
-      vectors: there.dimension === null ? [] : [{ name: '', dim: there.dimension, metric: metricOf(space), metricThere: space }],
+      vectors:
+        there.dimension === null
+          ? []
+          : [{ name: '', dim: there.dimension, metric: metricOf(space), metricThere: space }],
       count,
       description: typeof description === 'string' ? description : null,
       obstacle: there.dimension === null ? 'it never held a vector, so it has no dimension' : null,
@@ -122,13 +157,21 @@ export class ChromaSource implements PeerSource {
 
   /** One run reads one database; that there are others is worth a word. */
   private async otherDatabases(): Promise<Finding[]> {
-    const databases = await this.http.get<{ name: string }[]>(`/api/v2/tenants/${encodeURIComponent(this.place.tenant)}/databases`).catch((error: Error) => {
-      if (error instanceof PeerError) return [];
-      throw error;
-    });
+    const databases = await this.http
+      .get<{ name: string }[]>(`/api/v2/tenants/${encodeURIComponent(this.place.tenant)}/databases`)
+      .catch((error: Error) => {
+        if (error instanceof PeerError) return [];
+        throw error;
+      });
     const names = databases.map(({ name }) => name).filter((name) => name !== this.place.database);
     return names.length === 0
       ? []
-      : [{ topic: 'tenants', effect: 'check', detail: `the tenant "${this.place.tenant}" has other databases, each read by a run of its own (--database): ${names.join(', ')}` }];
+      : [
+          {
+            topic: 'tenants',
+            effect: 'check',
+            detail: `the tenant "${this.place.tenant}" has other databases, each read by a run of its own (--database): ${names.join(', ')}`,
+          },
+        ];
   }
 }

@@ -3,7 +3,16 @@ import postgres from 'postgres';
 import type { Finding, ItemFindings } from '../finding';
 import { LARGE_INTEGERS, parseLossless } from '../../formats/json/lossless-json';
 import { PeerError, type PeerHttpOptions, firstOrLater } from '../peer-http';
-import type { PeerObject, MetricHere, PageRequest, PeerAddress, PeerCollection, PeerPage, PeerSource, PeerVector } from '../peer-source';
+import type {
+  PeerObject,
+  MetricHere,
+  PageRequest,
+  PeerAddress,
+  PeerCollection,
+  PeerPage,
+  PeerSource,
+  PeerVector,
+} from '../peer-source';
 import { idText, metricFinding, noteMetadata, takeText } from '../peer-values';
 
 interface Column {
@@ -53,11 +62,15 @@ const CLASS_METRICS: [RegExp, MetricHere | null, string][] = [
   [/_ip_ops$/, 'ip', 'inner_product'],
   [/_l1_ops$/, null, 'l1'],
 ];
-const FORMS: Record<string, string> = { cosine: '1 − cosine (<=>)', l2: 'the distance (<->), lower is better', inner_product: 'the negative dot product (<#>)' };
+const FORMS: Record<string, string> = {
+  cosine: '1 − cosine (<=>)',
+  l2: 'the distance (<->), lower is better',
+  inner_product: 'the negative dot product (<#>)',
+};
 
 /**
- * PostgreSQL 13 and later with pgvector 0.5 and later: every table or materialised view with a column of type vector or halfvec
- * that this user may read. Pages go by the primary key, in its order.
+ * PostgreSQL 13 and later with pgvector 0.5 and later: every table or materialised view with a column of type vector or
+ * halfvec that this user may read. Pages go by the primary key, in its order.
  */
 export class PgvectorSource implements PeerSource {
   private readonly sql: postgres.Sql;
@@ -79,7 +92,11 @@ export class PgvectorSource implements PeerSource {
       prepare: false,
       connect_timeout: CONNECT_SECONDS,
       onnotice: () => {},
-      connection: { application_name: 'quiver migrate', default_transaction_read_only: 'on', statement_timeout: STATEMENT_MS } as Record<string, string | number>,
+      connection: {
+        application_name: 'quiver migrate',
+        default_transaction_read_only: 'on',
+        statement_timeout: STATEMENT_MS,
+      } as Record<string, string | number>,
     });
   }
 
@@ -123,11 +140,15 @@ export class PgvectorSource implements PeerSource {
     const keys = table.key.map(({ name }) => `t.${quoted(name)}`);
     // A key of one column is the id; one of several is in the metadata too, because its parts are fields of their own.
     const isId = (name: string): boolean => table.key.length === 1 && table.key[0].name === name;
-    const others = table.columns.filter(({ name, type }) => !isVectorType(type) && !isId(name)).map(({ name }) => `t.${quoted(name)}`);
+    const others = table.columns
+      .filter(({ name, type }) => !isVectorType(type) && !isId(name))
+      .map(({ name }) => `t.${quoted(name)}`);
     const after = cursor as string[] | null;
     const conditions = [
       ...(this.where === null ? [] : [`(${this.where})`]),
-      ...(after === null ? [] : [`(${keys.join(', ')}) > (${table.key.map(({ type }, i) => `$${i + 1}::text::${type}`).join(', ')})`]),
+      ...(after === null
+        ? []
+        : [`(${keys.join(', ')}) > (${table.key.map(({ type }, i) => `$${i + 1}::text::${type}`).join(', ')})`]),
     ];
     const rows = await this.ask<{ key: string[]; vector: string | null; row: string }>(
       `SELECT ARRAY[${keys.map((key) => `${key}::text`).join(', ')}] AS key, t.${quoted(vector)}::text AS vector, ${others.length === 0 ? `'{}'` : `(SELECT to_jsonb(o)::text FROM (SELECT ${others.join(', ')}) o)`} AS row
@@ -142,7 +163,12 @@ export class PgvectorSource implements PeerSource {
     await this.sql.end({ timeout: 1 });
   }
 
-  private item(row: { key: string[]; vector: string | null; row: string }, table: Table, textField: string | null, findings: ItemFindings): PeerPage['items'][number] {
+  private item(
+    row: { key: string[]; vector: string | null; row: string },
+    table: Table,
+    textField: string | null,
+    findings: ItemFindings,
+  ): PeerPage['items'][number] {
     const metadata = parseLossless(row.row, () => findings.add('numbers', 'changed', LARGE_INTEGERS)) as PeerObject;
     const text = takeText(metadata, textField);
     noteMetadata(metadata, findings);
@@ -150,14 +176,21 @@ export class PgvectorSource implements PeerSource {
     return { id, vector: row.vector === null ? null : (JSON.parse(row.vector) as number[]), metadata, text };
   }
 
-  private async described(schema: string, table: string, columns: ColumnRow[], indexes: IndexRow[]): Promise<PeerCollection> {
+  private async described(
+    schema: string,
+    table: string,
+    columns: ColumnRow[],
+    indexes: IndexRow[],
+  ): Promise<PeerCollection> {
     const name = schema === 'public' ? table : `${schema}.${table}`;
     const unique = indexes.find(({ method }) => method === 'btree');
     const all = columns.map(({ column, type }): Column => ({ name: column, type }));
     const key = (unique?.columns ?? []).map((column) => all.find((own) => own.name === column)!);
     this.tables.set(name, { schema, name: table, columns: all, key });
     const findings: Finding[] = [];
-    const vectors = columns.filter(({ base_type }) => VECTOR_TYPES.has(base_type)).map((column) => this.vector(column, indexes, findings));
+    const vectors = columns
+      .filter(({ base_type }) => VECTOR_TYPES.has(base_type))
+      .map((column) => this.vector(column, indexes, findings));
     if (vectors.length > 1)
       findings.push({
         topic: 'named vectors',
@@ -182,7 +215,10 @@ export class PgvectorSource implements PeerSource {
     const all = `SELECT count(*)::text AS count FROM ${quoted(schema)}.${quoted(table)} t`;
     if (this.where === null) return { count: Number((await this.ask<{ count: string }>(all))[0].count), misfit: null };
     try {
-      return { count: Number((await this.ask<{ count: string }>(`${all} WHERE (${this.where})`))[0].count), misfit: null };
+      return {
+        count: Number((await this.ask<{ count: string }>(`${all} WHERE (${this.where})`))[0].count),
+        misfit: null,
+      };
     } catch (error) {
       if (!(error instanceof PeerError)) throw error;
       return { count: null, misfit: error.message };
@@ -191,8 +227,15 @@ export class PgvectorSource implements PeerSource {
 
   private vector({ column, type, base_type }: ColumnRow, indexes: IndexRow[], findings: Finding[]): PeerVector {
     const index = indexes.find(({ method, columns }) => method !== 'btree' && columns.includes(column));
-    const [, metric, metricThere] = CLASS_METRICS.find(([pattern]) => index !== undefined && pattern.test(index.classes[0])) ?? [null, 'cosine' as const, ''];
-    if (metricThere === '') findings.push({ topic: 'metric', effect: 'check', detail: `no index of "${column}" says the metric, so cosine is taken; --metric chooses another` });
+    const [, metric, metricThere] = CLASS_METRICS.find(
+      ([pattern]) => index !== undefined && pattern.test(index.classes[0]),
+    ) ?? [null, 'cosine' as const, ''];
+    if (metricThere === '')
+      findings.push({
+        topic: 'metric',
+        effect: 'check',
+        detail: `no index of "${column}" says the metric, so cosine is taken; --metric chooses another`,
+      });
     else findings.push(metricFinding(column, metricThere, FORMS[metricThere] ?? metricThere));
     if (index !== undefined)
       findings.push({
@@ -200,7 +243,12 @@ export class PgvectorSource implements PeerSource {
         effect: 'not needed',
         detail: `${index.method}${index.options === null ? '' : ` (${index.options.join(', ')})`}: Quiver calibrates its effort to RECALL_TARGET`,
       });
-    if (base_type === 'halfvec') findings.push({ topic: 'vector types', effect: 'changed', detail: `"${column}" (halfvec): its numbers are kept as float32` });
+    if (base_type === 'halfvec')
+      findings.push({
+        topic: 'vector types',
+        effect: 'changed',
+        detail: `"${column}" (halfvec): its numbers are kept as float32`,
+      });
     const dim = /\((\d+)\)/.exec(type);
     return { name: column, dim: dim === null ? null : Number(dim[1]), metric, metricThere: metricThere || 'unknown' };
   }
@@ -217,7 +265,12 @@ export class PgvectorSource implements PeerSource {
       } catch (error) {
         const { message, code = '' } = error as Error & { code?: string };
         const wait = PASSING.test(code) ? backoff.next(null) : null;
-        if (wait === null) throw new PeerError(`PostgreSQL: ${message}${code === '' ? '' : ` (${code})`}`, REFUSED.has(code) ? 403 : null, { cause: error });
+        if (wait === null)
+          throw new PeerError(
+            `PostgreSQL: ${message}${code === '' ? '' : ` (${code})`}`,
+            REFUSED.has(code) ? 403 : null,
+            { cause: error },
+          );
         onWait?.(message, wait);
         await sleep(wait, undefined, { signal });
       }
@@ -226,17 +279,54 @@ export class PgvectorSource implements PeerSource {
 }
 
 function columnFindings(columns: ColumnRow[], key: Column[]): Finding[] {
-  const findings: Finding[] = [{ topic: 'schema', effect: 'not needed', detail: 'types, constraints and foreign keys of columns: metadata here are any JSON' }];
-  if (key.length > 1) findings.push({ topic: 'ids', effect: 'changed', detail: `the key (${key.map(({ name }) => name).join(', ')}) becomes one id, its parts joined by "/"` });
+  const findings: Finding[] = [
+    {
+      topic: 'schema',
+      effect: 'not needed',
+      detail: 'types, constraints and foreign keys of columns: metadata here are any JSON',
+    },
+  ];
+  if (key.length > 1)
+    findings.push({
+      topic: 'ids',
+      effect: 'changed',
+      detail: `the key (${key.map(({ name }) => name).join(', ')}) becomes one id, its parts joined by "/"`,
+    });
   for (const { column, type, base_type } of columns) {
-    if (base_type === 'sparsevec') findings.push({ topic: 'sparse vectors', effect: 'left out', detail: `"${column}"; hybrid search here makes its own from texts (BM25)` });
-    else if (base_type === 'tsvector') findings.push({ topic: 'text', effect: 'kept as data', detail: `"${column}" (tsvector): as text; hybrid_search makes its own index of words` });
-    else if (/^(?:date|timestamp|time)/.test(base_type)) findings.push({ topic: 'field types', effect: 'kept as data', detail: `"${column}" (${type}): ISO strings, whose ranges compare as text` });
-    else if (base_type === 'numeric') findings.push({ topic: 'numbers', effect: 'changed', detail: `"${column}" (${type}): the nearest double` });
-    else if (base_type === 'bytea') findings.push({ topic: 'field types', effect: 'kept as data', detail: `"${column}" (bytea): hexadecimal text; metadata have at most 64 KiB` });
+    if (base_type === 'sparsevec')
+      findings.push({
+        topic: 'sparse vectors',
+        effect: 'left out',
+        detail: `"${column}"; hybrid search here makes its own from texts (BM25)`,
+      });
+    else if (base_type === 'tsvector')
+      findings.push({
+        topic: 'text',
+        effect: 'kept as data',
+        detail: `"${column}" (tsvector): as text; hybrid_search makes its own index of words`,
+      });
+    else if (/^(?:date|timestamp|time)/.test(base_type))
+      findings.push({
+        topic: 'field types',
+        effect: 'kept as data',
+        detail: `"${column}" (${type}): ISO strings, whose ranges compare as text`,
+      });
+    else if (base_type === 'numeric')
+      findings.push({ topic: 'numbers', effect: 'changed', detail: `"${column}" (${type}): the nearest double` });
+    else if (base_type === 'bytea')
+      findings.push({
+        topic: 'field types',
+        effect: 'kept as data',
+        detail: `"${column}" (bytea): hexadecimal text; metadata have at most 64 KiB`,
+      });
     else if (/^(?:geometry|geography|point|box|polygon|circle)$/.test(base_type))
-      findings.push({ topic: 'geo', effect: 'kept as data', detail: `"${column}" (${type}): as text or JSON; there is no geometry to filter by` });
-    else if (/^(?:inet|cidr|interval|.*range|hstore|xml|bit|varbit)$/.test(base_type)) findings.push({ topic: 'field types', effect: 'kept as data', detail: `"${column}" (${type}): as text` });
+      findings.push({
+        topic: 'geo',
+        effect: 'kept as data',
+        detail: `"${column}" (${type}): as text or JSON; there is no geometry to filter by`,
+      });
+    else if (/^(?:inet|cidr|interval|.*range|hstore|xml|bit|varbit)$/.test(base_type))
+      findings.push({ topic: 'field types', effect: 'kept as data', detail: `"${column}" (${type}): as text` });
   }
   return findings;
 }

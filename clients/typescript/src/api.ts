@@ -36,7 +36,10 @@ export type SearchAnswer = AnswerOf<'post_collections_name_search'>;
 export type BulkSearchQuery = BodyOf<'post_collections_name_bulk_search'>['queries'][number];
 export type BulkSearchAnswer = AnswerOf<'post_collections_name_bulk_search'>;
 /** `profiles`: of each request that it took, in their order. */
-export type ProfiledBulkSearch = { results: BulkSearchAnswer['results']; profiles: NonNullable<BulkSearchAnswer['profile']>[] };
+export type ProfiledBulkSearch = {
+  results: BulkSearchAnswer['results'];
+  profiles: NonNullable<BulkSearchAnswer['profile']>[];
+};
 export type HybridSearchRequest = BodyOf<'post_collections_name_hybrid_search'>;
 export type HybridSearchAnswer = AnswerOf<'post_collections_name_hybrid_search'>;
 export type RerankRequest = BodyOf<'post_collections_name_rerank'>;
@@ -68,17 +71,27 @@ export type ExportedVector = AnswerOf<'get_collections_collection_name_export'>[
 export type ExportQuery = QueryOf<'get_collections_collection_name_export'>;
 
 /** The same with metadata of a type. */
-export type Typed<Row, Meta extends object> = Row extends { metadata: Metadata } ? Omit<Row, 'metadata'> & { metadata: Meta } : Row;
+export type Typed<Row, Meta extends object> = Row extends { metadata: Metadata }
+  ? Omit<Row, 'metadata'> & { metadata: Meta }
+  : Row;
 /** An answer whose hits have metadata of a type; it is gone through, and has a length, as its `results`. */
 export type TypedAnswer<Answer extends { results: unknown[] }, Meta extends object> = Omit<Answer, 'results'> & {
   results: Typed<Answer['results'][number], Meta>[];
 } & Listing<Typed<Answer['results'][number], Meta>>;
 /** A page whose items have metadata of a type; it is gone through, and has a length, as its `vectors`. */
-export type TypedPage<Meta extends object> = Omit<ScrollPage, 'vectors'> & { vectors: Typed<StoredVector, Meta>[] } & Listing<Typed<StoredVector, Meta>>;
+export type TypedPage<Meta extends object> = Omit<ScrollPage, 'vectors'> & {
+  vectors: Typed<StoredVector, Meta>[];
+} & Listing<Typed<StoredVector, Meta>>;
 /** What an item may be given as: ids as whole numbers, moments as Date. */
-export type Giving<Request extends { metadata?: unknown; expires_at?: unknown }, Meta extends object> = Omit<Request, 'metadata' | 'expires_at'> & {
+export type Giving<Request extends { metadata?: unknown; expires_at?: unknown }, Meta extends object> = Omit<
+  Request,
+  'metadata' | 'expires_at'
+> & {
   metadata?: Given<Meta>;
   expires_at?: Request['expires_at'] | Date;
 };
 /** An item to write, with metadata of a type. */
-export type ItemOf<Meta extends object, Id extends ExternalId = ExternalId> = Omit<Giving<Item, Meta>, 'external_id'> & { external_id: Id };
+export type ItemOf<Meta extends object, Id extends ExternalId = ExternalId> = Omit<
+  Giving<Item, Meta>,
+  'external_id'
+> & { external_id: Id };

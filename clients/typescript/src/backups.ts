@@ -14,12 +14,18 @@ export class BackupsApi {
 
   /** All backups, the newest first. */
   async list(where: BackupTarget = {}, options?: CallOptions): Promise<Backup[]> {
-    return (await this.send<{ backups: Backup[] }>({ method: 'GET', path: 'backups', query: { ...where } }, options)).backups;
+    return (await this.send<{ backups: Backup[] }>({ method: 'GET', path: 'backups', query: { ...where } }, options))
+      .backups;
   }
 
   /** From when to when collections can be restored to any moment, where logs are shipped. */
   async restorable(where: BackupTarget = {}, options?: CallOptions): Promise<RestorableCollection[]> {
-    return (await this.send<{ restorable: RestorableCollection[] }>({ method: 'GET', path: 'backups', query: { ...where } }, options)).restorable;
+    return (
+      await this.send<{ restorable: RestorableCollection[] }>(
+        { method: 'GET', path: 'backups', query: { ...where } },
+        options,
+      )
+    ).restorable;
   }
 
   /** How far a backup is, and what is in it. */
@@ -32,12 +38,20 @@ export class BackupsApi {
     return this.send({ method: 'DELETE', path: `backups/${encodeURIComponent(id)}`, query: { ...where } }, options);
   }
 
-  /** Begins to compare every object of a backup with its checksum; `verification` of {@link get} says what was found. */
+  /**
+   * Begins to compare every object of a backup with its checksum; `verification` of {@link get} says what was found.
+   */
   async verify(id: string, where: BackupTarget = {}, options?: CallOptions): Promise<Backup> {
-    return this.send({ method: 'POST', path: `backups/${encodeURIComponent(id)}/verify`, query: { ...where }, isRepeatable: true }, options);
+    return this.send(
+      { method: 'POST', path: `backups/${encodeURIComponent(id)}/verify`, query: { ...where }, isRepeatable: true },
+      options,
+    );
   }
 
-  /** Begins to restore collections into names that are free, or collections that are empty; `rename` gives others than in the backup. `until`: to a moment. */
+  /**
+   * Begins to restore collections into names that are free, or collections that are empty; `rename` gives others than
+   * in the backup. `until`: to a moment.
+   */
   async restore(restore: NewRestore, options?: CallOptions): Promise<Restore> {
     return this.send({ method: 'POST', path: 'restore', json: restore }, options);
   }

@@ -27,7 +27,10 @@ function utf8Bytes(text: string): number {
 }
 
 /** Cuts items into batches, in their order. An item that is larger than a batch may be has one of its own. */
-export async function* batchesOf<Item>(items: Iterable<Item> | AsyncIterable<Item>, rules: BatchRules<Item>): AsyncGenerator<Batch<Item>> {
+export async function* batchesOf<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  rules: BatchRules<Item>,
+): AsyncGenerator<Batch<Item>> {
   let batch = emptyBatch<Item>();
   for await (const item of items) {
     const text = textOf(item, rules);
@@ -62,7 +65,12 @@ export function halvesOf<Item>(batch: Batch<Item>, idOf: (item: Item) => string)
   const part = (from: number, to: number): Batch<Item> => {
     const items = batch.items.slice(from, to);
     const texts = batch.texts.slice(from, to);
-    return { items, texts, bytes: texts.reduce((sum, text) => sum + utf8Bytes(text), 0), ids: new Set(items.map(idOf)) };
+    return {
+      items,
+      texts,
+      bytes: texts.reduce((sum, text) => sum + utf8Bytes(text), 0),
+      ids: new Set(items.map(idOf)),
+    };
   };
   return [part(0, middle), part(middle, batch.items.length)];
 }

@@ -11,8 +11,8 @@ interface ItemFields {
 }
 
 /**
- * An item as it is sent. `position` is its number in the call, `ids` those before it. Throws an InvalidValueError that names
- * the item and the field.
+ * An item as it is sent. `position` is its number in the call, `ids` those before it. Throws an InvalidValueError that
+ * names the item and the field.
  */
 export function itemBody(item: ItemFields, position?: number, ids?: CallIds): Record<string, unknown> {
   let externalId: string | null = null;
@@ -27,12 +27,17 @@ export function itemBody(item: ItemFields, position?: number, ids?: CallIds): Re
   }
 }
 
-/** The fields of a request as they are sent: vectors as base64, all others as JSON has them. Places begin with `field`. */
+/**
+ * The fields of a request as they are sent: vectors as base64, all others as JSON has them. Places begin with `field`.
+ */
 export function fieldsBody<Given extends object>(given: Given, field = ''): Given {
   const body: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     const place = field === '' ? name : `${field}.${name}`;
-    body[name] = name === 'vector' && value !== undefined && value !== null ? vectorBody(value as VectorLike, place) : jsonValue<unknown>(value, place);
+    body[name] =
+      name === 'vector' && value !== undefined && value !== null
+        ? vectorBody(value as VectorLike, place)
+        : jsonValue<unknown>(value, place);
   }
   return body as Given;
 }

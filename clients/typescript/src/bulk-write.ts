@@ -15,8 +15,9 @@ export interface BulkOptions<Item, Answer> extends CallOptions {
   /** After each request that succeeded. */
   onProgress?: (progress: BulkProgress) => void;
   /**
-   * Given, an item that the service refuses (400, 422), or that can't be sent, is handed over with the error, and the others are
-   * written: a refused batch is halved until the item is alone. Throw in it to stop. Left out, the first refusal ends the call.
+   * Given, an item that the service refuses (400, 422), or that can't be sent, is handed over with the error, and the
+   * others are written: a refused batch is halved until the item is alone. Throw in it to stop. Left out, the first
+   * refusal ends the call.
    */
   onRejected?(item: Item, error: BadRequestError | ValidationError | InvalidValueError): void;
 }
@@ -54,13 +55,19 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 const LANES = 4;
 
 /**
- * Writes items in batches, several at a time. Batches that share an id wait for each other, so that of two writes of one
- * id the later one is what stays. After a failure no further batch is begun; those under way end before it is thrown.
+ * Writes items in batches, several at a time. Batches that share an id wait for each other, so that of two writes of
+ * one id the later one is what stays. After a failure no further batch is begun; those under way end before it is
+ * thrown.
  */
-export async function writeInBatches<Item, Answer>(items: Iterable<Item> | AsyncIterable<Item>, parts: BulkParts<Item, Answer>, options: BulkOptions<Item, Answer> = {}): Promise<BulkProgress> {
+export async function writeInBatches<Item, Answer>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  parts: BulkParts<Item, Answer>,
+  options: BulkOptions<Item, Answer> = {},
+): Promise<BulkProgress> {
   const { batchItems = BATCH_ITEMS, batchBytes = BATCH_BYTES, lanes = LANES, onBatch, onProgress } = options;
   const onRejected = options.onRejected?.bind(options);
-  if (!(batchItems >= 1) || !(batchBytes >= 1) || !(lanes >= 1)) throw new RangeError('batchItems, batchBytes and lanes must be 1 or more');
+  if (!(batchItems >= 1) || !(batchBytes >= 1) || !(lanes >= 1))
+    throw new RangeError('batchItems, batchBytes and lanes must be 1 or more');
   const { signal, timeoutMs, retries, headers } = options;
   const progress: BulkProgress = { items: 0, bytes: 0, batches: 0, rejected: 0 };
   const underWay = new Set<BatchUnderWay>();
@@ -104,7 +111,13 @@ export async function writeInBatches<Item, Answer>(items: Iterable<Item> | Async
         };
 
   try {
-    for await (const batch of batchesOf(items, { itemsMax: batchItems, bytesMax: batchBytes, idOf: parts.idOf, textOf: parts.textOf, onUnsendable })) {
+    for await (const batch of batchesOf(items, {
+      itemsMax: batchItems,
+      bytesMax: batchBytes,
+      idOf: parts.idOf,
+      textOf: parts.textOf,
+      onUnsendable,
+    })) {
       while (underWay.size >= lanes) await Promise.race([...underWay].map(({ done }) => done));
       if (failure !== null) break;
       begin(batch);

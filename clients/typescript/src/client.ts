@@ -19,7 +19,10 @@ const DEFAULT_METRIC = 'cosine';
 export interface DocumentUpload {
   collection_name: string;
   file: UploadSource;
-  /** Kept as `source` in the metadata of its chunks; must end in `.txt`. Default: the name of a File, else `document.txt`. */
+  /**
+   * Kept as `source` in the metadata of its chunks; must end in `.txt`. Default: the name of a File, else
+   * `document.txt`.
+   */
   name?: string;
   include_timing?: boolean;
   /** When its chunks expire, as ISO 8601. Default: as the collection says. */
@@ -46,7 +49,10 @@ export class QuiverClient {
     this.cluster = new ClusterApi(this.transport);
   }
 
-  /** A collection by its name, whether it is there or not; `collection<{ year: number }>(name)` says what its metadata are. */
+  /**
+   * A collection by its name, whether it is there or not; `collection<{ year: number }>(name)` says what its metadata
+   * are.
+   */
   collection<Meta extends object = Metadata>(name: string): QuiverCollection<Meta> {
     return new QuiverCollection<Meta>(this.transport, name);
   }
@@ -57,11 +63,14 @@ export class QuiverClient {
   }
 
   /**
-   * A collection, which is made where there is none. A ConflictError where there is one with another dimension or metric, or where
-   * `language`, `quantization`, `metadata` or `vectors` is given and differs: these can't be changed. What else is given is for a new
-   * collection only.
+   * A collection, which is made where there is none. A ConflictError where there is one with another dimension or
+   * metric, or where `language`, `quantization`, `metadata` or `vectors` is given and differs: these can't be changed.
+   * What else is given is for a new collection only.
    */
-  async getOrCreate<Meta extends object = Metadata>(collection: api.NewCollection, options?: CallOptions): Promise<QuiverCollection<Meta>> {
+  async getOrCreate<Meta extends object = Metadata>(
+    collection: api.NewCollection,
+    options?: CallOptions,
+  ): Promise<QuiverCollection<Meta>> {
     const found = this.collection<Meta>(collection.name);
     const there = await found.info(options).catch(async (error: unknown) => {
       if (!(error instanceof NotFoundError)) throw error;
@@ -72,8 +81,14 @@ export class QuiverClient {
       });
     });
     const { dim, distance_metric = DEFAULT_METRIC, language, quantization, metadata, vectors } = collection;
-    const wanted = Object.entries({ dim, distance_metric, language, quantization, metadata, vectors }).filter(([, value]) => value !== undefined && value !== null);
-    const differences = wanted.flatMap(([name, value]) => (there[name as keyof Collection] === value ? [] : [`its ${name} is ${shown(there[name as keyof Collection])}, not ${shown(value)}`]));
+    const wanted = Object.entries({ dim, distance_metric, language, quantization, metadata, vectors }).filter(
+      ([, value]) => value !== undefined && value !== null,
+    );
+    const differences = wanted.flatMap(([name, value]) =>
+      there[name as keyof Collection] === value
+        ? []
+        : [`its ${name} is ${shown(there[name as keyof Collection])}, not ${shown(value)}`],
+    );
     if (differences.length === 0) return found;
     throw new ConflictError(`collection "${collection.name}" is there, but ${differences.join('; ')}`, {
       code: 409,
@@ -86,21 +101,36 @@ export class QuiverClient {
   }
 
   async listCollections(options?: CallOptions): Promise<Collection[]> {
-    return (await this.transport.data<{ collections: Collection[] }>({ method: 'GET', path: '/v1/collections' }, options)).collections;
+    return (
+      await this.transport.data<{ collections: Collection[] }>({ method: 'GET', path: '/v1/collections' }, options)
+    ).collections;
   }
 
   /** Uploads a text file: it is split, embedded and stored as it arrives, all or nothing. */
   async uploadDocument(upload: DocumentUpload, options?: CallOptions): Promise<api.UploadAnswer> {
     const { collection_name, file, onProgress, include_timing, expires_at } = upload;
     const name = upload.name ?? (file instanceof Blob && 'name' in file ? String(file.name) : 'document.txt');
-    const fields = { collection_name, ...(include_timing === undefined ? {} : { include_timing: String(include_timing) }), ...(expires_at === undefined ? {} : { expires_at }) };
-    return this.transport.data({ method: 'POST', path: '/v1/documents/upload', body: uploadBody(fields, { name, source: file }, onProgress) }, options);
+    const fields = {
+      collection_name,
+      ...(include_timing === undefined ? {} : { include_timing: String(include_timing) }),
+      ...(expires_at === undefined ? {} : { expires_at }),
+    };
+    return this.transport.data(
+      { method: 'POST', path: '/v1/documents/upload', body: uploadBody(fields, { name, source: file }, onProgress) },
+      options,
+    );
   }
 
   /** Asks in natural language; answers with the texts of a collection that are nearest. */
-  async query({ profile, ...request }: api.QueryRequest & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.QueryAnswer, Metadata>> {
+  async query(
+    { profile, ...request }: api.QueryRequest & api.Profiled,
+    options?: CallOptions,
+  ): Promise<api.TypedAnswer<api.QueryAnswer, Metadata>> {
     const json = fieldsBody(request);
-    const answer = await this.transport.data<api.QueryAnswer>({ method: 'POST', path: '/v1/query', query: { profile }, json, isRepeatable: true }, options);
+    const answer = await this.transport.data<api.QueryAnswer>(
+      { method: 'POST', path: '/v1/query', query: { profile }, json, isRepeatable: true },
+      options,
+    );
     return listing(answer, answer.results);
   }
 
@@ -141,10 +171,16 @@ export class QuiverClient {
 
   /** The OpenAPI document of the service; needs no key. */
   async openApi(options?: CallOptions): Promise<Record<string, unknown>> {
-    return JSON.parse(await this.transport.text({ method: 'GET', path: '/openapi.json' }, options)) as Record<string, unknown>;
+    return JSON.parse(await this.transport.text({ method: 'GET', path: '/openapi.json' }, options)) as Record<
+      string,
+      unknown
+    >;
   }
 
-  /** The `data` of any operation, also one of a service that knows more than this client: `{ method: 'GET', path: '/v1/…' }`. */
+  /**
+   * The `data` of any operation, also one of a service that knows more than this client:
+   * `{ method: 'GET', path: '/v1/…' }`.
+   */
   async request<Data = unknown>(request: ApiRequest, options?: CallOptions): Promise<Data> {
     return this.transport.data<Data>(request, options);
   }

@@ -3,7 +3,15 @@ import { fieldsBody, itemBody, vectorBody } from './bodies';
 import { type BulkOptions, type BulkProgress, writeInBatches } from './bulk-write';
 import { NotFoundError } from './errors';
 import { exportedVectors } from './exported-vectors';
-import type { Collection, CollectionStats, Purge, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
+import type {
+  Collection,
+  CollectionStats,
+  Purge,
+  RecallReport,
+  Reshard,
+  Sample,
+  StoredVector,
+} from './generated/api-types';
 import { CallIds, idText, idTexts } from './ids';
 import { jsonValue } from './sent-values';
 import { listing } from './listing';
@@ -27,11 +35,11 @@ const DOT_SEGMENTS = ['.', '..'];
 type OnWire<Answer> = Omit<Answer, 'vector'> & { vector?: string | number[] };
 
 /**
- * One collection, of which nothing is known but its name until a method asks. `Meta` is what its metadata are, for the types of
- * items and hits alone; nothing checks that they are.
+ * One collection, of which nothing is known but its name until a method asks. `Meta` is what its metadata are, for the
+ * types of items and hits alone; nothing checks that they are.
  *
- * Ids may be whole numbers, and values in metadata and filters are taken as programs have them (Date, BigInt, Map, …). What can't be
- * sent is an InvalidValueError, which names the item and the field.
+ * Ids may be whole numbers, and values in metadata and filters are taken as programs have them (Date, BigInt, Map, …).
+ * What can't be sent is an InvalidValueError, which names the item and the field.
  */
 export class QuiverCollection<Meta extends object = Metadata> {
   private readonly path: string;
@@ -54,13 +62,19 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /** Sets its description or its time to live; null clears them, and what is left out stays. */
-  async update(change: { description?: string | null; ttl_seconds?: number | null }, options?: CallOptions): Promise<Collection> {
+  async update(
+    change: { description?: string | null; ttl_seconds?: number | null },
+    options?: CallOptions,
+  ): Promise<Collection> {
     return this.transport.data({ method: 'PATCH', path: this.path, json: change, isRepeatable: true }, options);
   }
 
   /** Sets the most that it may hold; what is left out is not bounded, and `{}` takes the quota away (admin). */
   async setQuota(quota: api.NewQuota, options?: CallOptions): Promise<Collection> {
-    return this.transport.data({ method: 'POST', path: `${this.path}/quota`, json: quota, isRepeatable: true }, options);
+    return this.transport.data(
+      { method: 'POST', path: `${this.path}/quota`, json: quota, isRepeatable: true },
+      options,
+    );
   }
 
   /** Deletes it with everything in it, for good. */
@@ -68,12 +82,18 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return this.transport.data({ method: 'DELETE', path: this.path }, options);
   }
 
-  /** Makes the best index of the vectors that are there; goes on after the answer, and {@link stats} shows how far it is. */
+  /**
+   * Makes the best index of the vectors that are there; goes on after the answer, and {@link stats} shows how far it
+   * is.
+   */
   async optimize(options?: CallOptions): Promise<CollectionStats> {
     return this.post('optimize', undefined, options);
   }
 
-  /** Rewrites its files, so that nothing of deleted and expired items is in them (admin); {@link purgeState} shows how far it is. */
+  /**
+   * Rewrites its files, so that nothing of deleted and expired items is in them (admin); {@link purgeState} shows how
+   * far it is.
+   */
   async purge(options?: CallOptions): Promise<Purge> {
     return this.post('purge', undefined, options);
   }
@@ -94,14 +114,25 @@ export class QuiverCollection<Meta extends object = Metadata> {
 
   /** Compares calibrated with exact searches: the recall with its error, and times. */
   async recallCheck(request: api.RecallCheckRequest = {}, options?: CallOptions): Promise<RecallReport> {
-    return this.post('recall_check', { ...request, queries: request.queries?.map((vector, i) => vectorBody(vector, `queries[${i}]`)), filters: jsonValue(request.filters, 'filters') }, options);
+    return this.post(
+      'recall_check',
+      {
+        ...request,
+        queries: request.queries?.map((vector, i) => vectorBody(vector, `queries[${i}]`)),
+        filters: jsonValue(request.filters, 'filters'),
+      },
+      options,
+    );
   }
 
   /**
-   * Inserts or updates one item, by its vector or by a text that the service embeds. With `if_version` or `only_if`, only if
-   * the stored one is as they say; otherwise a VersionConflictError.
+   * Inserts or updates one item, by its vector or by a text that the service embeds. With `if_version` or `only_if`,
+   * only if the stored one is as they say; otherwise a VersionConflictError.
    */
-  async upsert(item: Omit<api.Giving<api.UpsertRequest, Meta>, 'external_id'> & { external_id: ExternalId }, options?: CallOptions): Promise<api.UpsertAnswer> {
+  async upsert(
+    item: Omit<api.Giving<api.UpsertRequest, Meta>, 'external_id'> & { external_id: ExternalId },
+    options?: CallOptions,
+  ): Promise<api.UpsertAnswer> {
     return this.post('upsert', itemBody(item), options);
   }
 
@@ -109,7 +140,11 @@ export class QuiverCollection<Meta extends object = Metadata> {
    * Inserts or updates up to 1,000 items in one request, all or none. {@link upsertMany} takes any number. With
    * `on_error: 'skip'`, items that are not valid or conflict are left out, and the results say why.
    */
-  async bulkUpsert(items: readonly api.ItemOf<Meta>[], request: Omit<api.BulkUpsertRequest, 'items'> = {}, options?: CallOptions): Promise<api.BulkUpsertAnswer> {
+  async bulkUpsert(
+    items: readonly api.ItemOf<Meta>[],
+    request: Omit<api.BulkUpsertRequest, 'items'> = {},
+    options?: CallOptions,
+  ): Promise<api.BulkUpsertAnswer> {
     const ids = new CallIds();
     const json = { ...request, items: items.map((item, i) => itemBody(item, i, ids)) };
     // Done twice, the second answer would tell of conflicts with what the first one wrote, and of no error.
@@ -117,7 +152,9 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return this.transport.data({ method: 'POST', path: `${this.path}/bulk_upsert`, json, isRepeatable }, options);
   }
 
-  /** Inserts or updates any number of items in batches, several at a time; of two items with one id the later one stays. */
+  /**
+   * Inserts or updates any number of items in batches, several at a time; of two items with one id the later one stays.
+   */
   async upsertMany<Id extends ExternalId = string>(
     items: Iterable<api.ItemOf<Meta, Id>> | AsyncIterable<api.ItemOf<Meta, Id>>,
     options?: BulkOptions<api.ItemOf<Meta, Id>, api.BulkUpsertAnswer>,
@@ -136,33 +173,62 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /**
-   * Changes parts of one item, and leaves the others: metadata by JSON Merge Patch, unless `metadata_mode` is `replace`; its
-   * text, and with it its vector if that was made of the former text (`embed: false`: it stays); its vector. With `if_version`, only if it has that version; otherwise a VersionConflictError.
+   * Changes parts of one item, and leaves the others: metadata by JSON Merge Patch, unless `metadata_mode` is
+   * `replace`; its text, and with it its vector if that was made of the former text (`embed: false`: it stays); its
+   * vector. With `if_version`, only if it has that version; otherwise a VersionConflictError.
    */
-  async patch(id: ExternalId, change: Omit<api.Giving<api.ItemChange, Meta>, 'metadata'> & { metadata?: object }, options?: CallOptions): Promise<api.ItemChanged> {
+  async patch(
+    id: ExternalId,
+    change: Omit<api.Giving<api.ItemChange, Meta>, 'metadata'> & { metadata?: object },
+    options?: CallOptions,
+  ): Promise<api.ItemChanged> {
     const text = idText(id);
     if (DOT_SEGMENTS.includes(text)) throw noPath(text, 'upsert it with if_version');
-    return this.transport.data({ method: 'PATCH', path: `${this.path}/vectors/${encodeURIComponent(text)}`, json: fieldsBody(change), isRepeatable: true }, options);
+    return this.transport.data(
+      {
+        method: 'PATCH',
+        path: `${this.path}/vectors/${encodeURIComponent(text)}`,
+        json: fieldsBody(change),
+        isRepeatable: true,
+      },
+      options,
+    );
   }
 
   /**
-   * Sets and takes away members of the metadata of every item that matches, each once. Repeated after an answer that was
-   * lost, it counts what still matched.
+   * Sets and takes away members of the metadata of every item that matches, each once. Repeated after an answer that
+   * was lost, it counts what still matched.
    */
   async updateByFilter(change: api.FilteredChange, options?: CallOptions): Promise<api.FilteredChanged> {
     return this.post('update_by_filter', fieldsBody(change), options);
   }
 
   /**
-   * Deletes one item; with `if_version`, only if it has that version. One that is not there is a NotFoundError: also when it
-   * went with an earlier attempt whose answer was lost (`afterLostAnswer`).
+   * Deletes one item; with `if_version`, only if it has that version. One that is not there is a NotFoundError: also
+   * when it went with an earlier attempt whose answer was lost (`afterLostAnswer`).
    */
-  async delete(given: ExternalId, request: { if_version?: number } = {}, options?: CallOptions): Promise<api.VectorDeleted> {
+  async delete(
+    given: ExternalId,
+    request: { if_version?: number } = {},
+    options?: CallOptions,
+  ): Promise<api.VectorDeleted> {
     const id = idText(given);
     if (!DOT_SEGMENTS.includes(id)) {
-      return this.transport.data({ method: 'DELETE', path: `${this.path}/delete/${encodeURIComponent(id)}`, query: { if_version: request.if_version }, isRepeatable: true }, options);
+      return this.transport.data(
+        {
+          method: 'DELETE',
+          path: `${this.path}/delete/${encodeURIComponent(id)}`,
+          query: { if_version: request.if_version },
+          isRepeatable: true,
+        },
+        options,
+      );
     }
-    const { deleted } = await this.deleteBatch([id], { if_versions: request.if_version === undefined ? undefined : [request.if_version] }, options);
+    const { deleted } = await this.deleteBatch(
+      [id],
+      { if_versions: request.if_version === undefined ? undefined : [request.if_version] },
+      options,
+    );
     if (deleted.length === 0) throw this.notThere('DELETE', id);
     return { deleted: id, external_id: id, status: 'deleted' };
   }
@@ -171,14 +237,26 @@ export class QuiverCollection<Meta extends object = Metadata> {
    * Deletes up to 1,000 items in one request; those that are not there are listed. {@link deleteMany} takes any number.
    * `if_versions` are the versions that they must have, in the order of the ids; null: any.
    */
-  async deleteBatch(ids: readonly ExternalId[], request: { if_versions?: readonly (number | null)[] | undefined } = {}, options?: CallOptions): Promise<api.BatchDeleted> {
+  async deleteBatch(
+    ids: readonly ExternalId[],
+    request: { if_versions?: readonly (number | null)[] | undefined } = {},
+    options?: CallOptions,
+  ): Promise<api.BatchDeleted> {
     return this.post('delete_batch', { ...request, external_ids: idTexts(ids, 'external_ids') }, options);
   }
 
   /** Deletes any number of items in batches, several at a time. */
-  async deleteMany<Id extends ExternalId = string>(ids: Iterable<Id> | AsyncIterable<Id>, options?: BulkOptions<Id, api.BatchDeleted>): Promise<BulkProgress> {
-    const send = async (texts: readonly string[], call: CallOptions): Promise<api.BatchDeleted> => this.post('delete_batch', `{"external_ids":[${texts.join(',')}]}`, call);
-    return writeInBatches<Id, api.BatchDeleted>(ids, { idOf: (id) => idText(id), textOf: (id) => JSON.stringify(idText(id)), send }, options);
+  async deleteMany<Id extends ExternalId = string>(
+    ids: Iterable<Id> | AsyncIterable<Id>,
+    options?: BulkOptions<Id, api.BatchDeleted>,
+  ): Promise<BulkProgress> {
+    const send = async (texts: readonly string[], call: CallOptions): Promise<api.BatchDeleted> =>
+      this.post('delete_batch', `{"external_ids":[${texts.join(',')}]}`, call);
+    return writeInBatches<Id, api.BatchDeleted>(
+      ids,
+      { idOf: (id) => idText(id), textOf: (id) => JSON.stringify(idText(id)), send },
+      options,
+    );
   }
 
   /** Deletes every item whose metadata match; filters must not be empty. */
@@ -187,10 +265,16 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /** One stored item; a NotFoundError without it. */
-  async get(given: ExternalId, options?: CallOptions): Promise<api.Typed<StoredVector, Meta> & { vector: Float32Array }> {
+  async get(
+    given: ExternalId,
+    options?: CallOptions,
+  ): Promise<api.Typed<StoredVector, Meta> & { vector: Float32Array }> {
     const id = idText(given);
     if (!DOT_SEGMENTS.includes(id)) {
-      const found: OnWire<StoredVector> = await this.transport.data({ method: 'GET', path: `${this.path}/vectors/${encodeURIComponent(id)}`, query: AS_BASE64 }, options);
+      const found: OnWire<StoredVector> = await this.transport.data(
+        { method: 'GET', path: `${this.path}/vectors/${encodeURIComponent(id)}`, query: AS_BASE64 },
+        options,
+      );
       return decoded<Meta>(found) as api.Typed<StoredVector, Meta> & { vector: Float32Array };
     }
     const [found] = await this.fetch([id], {}, options);
@@ -199,10 +283,18 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /** Stored items by id, in the order asked; those that are not there are left out. Asks for 100 at a time. */
-  async fetch(ids: readonly ExternalId[], request: { include_vectors?: boolean } = {}, options?: CallOptions): Promise<api.Typed<StoredVector, Meta>[]> {
+  async fetch(
+    ids: readonly ExternalId[],
+    request: { include_vectors?: boolean } = {},
+    options?: CallOptions,
+  ): Promise<api.Typed<StoredVector, Meta>[]> {
     const found: api.Typed<StoredVector, Meta>[] = [];
     for (const part of partsOf(idTexts(ids, 'ids'), FETCH_IDS_MAX)) {
-      const { vectors } = await this.post<{ vectors: OnWire<StoredVector>[] }>('vectors/fetch', { ...AS_BASE64, ...request, ids: part }, options);
+      const { vectors } = await this.post<{ vectors: OnWire<StoredVector>[] }>(
+        'vectors/fetch',
+        { ...AS_BASE64, ...request, ids: part },
+        options,
+      );
       found.push(...vectors.map((one) => decoded<Meta>(one)));
     }
     return found;
@@ -210,7 +302,11 @@ export class QuiverCollection<Meta extends object = Metadata> {
 
   /** One page of the collection in insertion order; `next_cursor` is null at its end. */
   async scrollPage(request: api.ScrollRequest = {}, options?: CallOptions): Promise<api.TypedPage<Meta>> {
-    const page = await this.post<{ vectors: OnWire<StoredVector>[]; next_cursor: string | null }>('scroll', { ...AS_BASE64, ...fieldsBody(request) }, options);
+    const page = await this.post<{ vectors: OnWire<StoredVector>[]; next_cursor: string | null }>(
+      'scroll',
+      { ...AS_BASE64, ...fieldsBody(request) },
+      options,
+    );
     const vectors = page.vectors.map((one) => decoded<Meta>(one));
     return listing({ ...page, vectors }, vectors);
   }
@@ -219,45 +315,69 @@ export class QuiverCollection<Meta extends object = Metadata> {
   async *scroll(request: api.ScrollRequest = {}, options?: CallOptions): AsyncGenerator<api.Typed<StoredVector, Meta>> {
     let cursor: string | null | undefined = request.cursor;
     do {
-      const page: api.TypedPage<Meta> = await this.scrollPage({ limit: SCROLL_LIMIT, ...request, cursor: cursor ?? undefined }, options);
+      const page: api.TypedPage<Meta> = await this.scrollPage(
+        { limit: SCROLL_LIMIT, ...request, cursor: cursor ?? undefined },
+        options,
+      );
       yield* page.vectors;
       cursor = page.next_cursor;
     } while (cursor !== null);
   }
 
   /**
-   * Its first vectors in insertion order (`limit`, by default 10,000, at most 100,000) in one streamed answer. An answer
-   * that breaks off throws; {@link scroll} goes through collections of any size, and repeats a page that failed.
+   * Its first vectors in insertion order (`limit`, by default 10,000, at most 100,000) in one streamed answer. An
+   * answer that breaks off throws; {@link scroll} goes through collections of any size, and repeats a page that failed.
    */
   export(request: api.ExportQuery = {}, options?: CallOptions): AsyncGenerator<api.Typed<api.ExportedVector, Meta>> {
-    return exportedVectors<Meta>(this.transport.pieces({ method: 'GET', path: `${this.path}/export`, query: { ...request, ...AS_BASE64 } }, options));
+    return exportedVectors<Meta>(
+      this.transport.pieces(
+        { method: 'GET', path: `${this.path}/export`, query: { ...request, ...AS_BASE64 } },
+        options,
+      ),
+    );
   }
 
   /** A uniform sample of the items that match, with their vectors or a projection of them on request. */
   async sample(request: api.SampleRequest = {}, options?: CallOptions): Promise<Sample> {
     const sample = await this.post<Sample>('sample', fieldsBody(request), options);
-    for (const part of [sample.vectors, sample.projection]) if (part !== undefined) part.data = vectorFromAnswer(part.data as unknown as string);
+    for (const part of [sample.vectors, sample.projection])
+      if (part !== undefined) part.data = vectorFromAnswer(part.data as unknown as string);
     return sample;
   }
 
   /** The nearest items to a vector, or to a text that the service embeds. */
-  async search(request: api.SearchRequest & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.SearchAnswer, Meta>> {
+  async search(
+    request: api.SearchRequest & api.Profiled,
+    options?: CallOptions,
+  ): Promise<api.TypedAnswer<api.SearchAnswer, Meta>> {
     return this.ask<api.SearchAnswer>('search', request, options);
   }
 
   /**
-   * Several searches; results are in the order of the queries. Asks for 20 at a time. With `profile`, also where the time went,
-   * of each of these requests.
+   * Several searches; results are in the order of the queries. Asks for 20 at a time. With `profile`, also where the
+   * time went, of each of these requests.
    */
-  async bulkSearch(queries: readonly api.BulkSearchQuery[], options: CallOptions & { profile: true }): Promise<api.ProfiledBulkSearch>;
-  async bulkSearch(queries: readonly api.BulkSearchQuery[], options?: CallOptions & { profile?: false }): Promise<api.BulkSearchAnswer['results']>;
-  async bulkSearch(queries: readonly api.BulkSearchQuery[], { profile = false, ...options }: CallOptions & api.Profiled = {}): Promise<api.BulkSearchAnswer['results'] | api.ProfiledBulkSearch> {
+  async bulkSearch(
+    queries: readonly api.BulkSearchQuery[],
+    options: CallOptions & { profile: true },
+  ): Promise<api.ProfiledBulkSearch>;
+  async bulkSearch(
+    queries: readonly api.BulkSearchQuery[],
+    options?: CallOptions & { profile?: false },
+  ): Promise<api.BulkSearchAnswer['results']>;
+  async bulkSearch(
+    queries: readonly api.BulkSearchQuery[],
+    { profile = false, ...options }: CallOptions & api.Profiled = {},
+  ): Promise<api.BulkSearchAnswer['results'] | api.ProfiledBulkSearch> {
     const found: api.ProfiledBulkSearch = { results: [], profiles: [] };
     const bodies = queries.map((query, i) => fieldsBody(query, `queries[${i}]`));
     for (const part of partsOf(bodies, BULK_QUERIES_MAX)) {
       const query = profile ? { profile } : {};
       const json = { queries: part };
-      const answer = await this.transport.data<api.BulkSearchAnswer>({ method: 'POST', path: `${this.path}/bulk_search`, query, json, isRepeatable: true }, options);
+      const answer = await this.transport.data<api.BulkSearchAnswer>(
+        { method: 'POST', path: `${this.path}/bulk_search`, query, json, isRepeatable: true },
+        options,
+      );
       found.results.push(...answer.results);
       if (answer.profile !== undefined) found.profiles.push(answer.profile);
     }
@@ -265,17 +385,31 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /** Search by meaning and keywords together: `alpha` 1 is the vector alone, 0 the keywords alone. */
-  async hybridSearch(request: api.HybridSearchRequest & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.HybridSearchAnswer, Meta>> {
+  async hybridSearch(
+    request: api.HybridSearchRequest & api.Profiled,
+    options?: CallOptions,
+  ): Promise<api.TypedAnswer<api.HybridSearchAnswer, Meta>> {
     return this.ask<api.HybridSearchAnswer>('hybrid_search', request, options);
   }
 
   /** Exact scores of listed items; those that are not there are left out. */
-  async rerank(request: Omit<api.RerankRequest, 'candidates'> & { candidates: readonly ExternalId[] } & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.RerankAnswer, Meta>> {
-    return this.ask<api.RerankAnswer>('rerank', { ...request, candidates: idTexts(request.candidates, 'candidates') }, options);
+  async rerank(
+    request: Omit<api.RerankRequest, 'candidates'> & { candidates: readonly ExternalId[] } & api.Profiled,
+    options?: CallOptions,
+  ): Promise<api.TypedAnswer<api.RerankAnswer, Meta>> {
+    return this.ask<api.RerankAnswer>(
+      'rerank',
+      { ...request, candidates: idTexts(request.candidates, 'candidates') },
+      options,
+    );
   }
 
   /** Items that are like a stored one, which is left out. */
-  async recommend(given: ExternalId, request: api.RecommendRequest & api.Profiled = {}, options?: CallOptions): Promise<api.TypedAnswer<api.RecommendAnswer, Meta>> {
+  async recommend(
+    given: ExternalId,
+    request: api.RecommendRequest & api.Profiled = {},
+    options?: CallOptions,
+  ): Promise<api.TypedAnswer<api.RecommendAnswer, Meta>> {
     const id = idText(given);
     if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'get its vector and search for that');
     return this.ask<api.RecommendAnswer>(`recommend/${encodeURIComponent(id)}`, request, options);
@@ -283,7 +417,10 @@ export class QuiverCollection<Meta extends object = Metadata> {
 
   /** How many items pass the filters, exactly; without filters, all. */
   async count(request: api.CountRequest = {}, options?: CallOptions): Promise<number> {
-    const { count } = await this.transport.data<api.CountAnswer>({ method: 'POST', path: `${this.path}/count`, json: fieldsBody(request), isRepeatable: true }, options);
+    const { count } = await this.transport.data<api.CountAnswer>(
+      { method: 'POST', path: `${this.path}/count`, json: fieldsBody(request), isRepeatable: true },
+      options,
+    );
     return count;
   }
 
@@ -299,7 +436,16 @@ export class QuiverCollection<Meta extends object = Metadata> {
     { profile, ...request }: api.Profiled & Record<string, unknown>,
     options?: CallOptions,
   ): Promise<api.TypedAnswer<Answer, Meta>> {
-    const answer = await this.transport.data<Answer>({ method: 'POST', path: `${this.path}/${path}`, query: { profile }, json: fieldsBody(request), isRepeatable: true }, options);
+    const answer = await this.transport.data<Answer>(
+      {
+        method: 'POST',
+        path: `${this.path}/${path}`,
+        query: { profile },
+        json: fieldsBody(request),
+        isRepeatable: true,
+      },
+      options,
+    );
     return listing(answer, answer.results) as unknown as api.TypedAnswer<Answer, Meta>;
   }
 
@@ -330,7 +476,10 @@ function noPath(id: string, instead: string): RangeError {
 
 function decoded<Meta extends object>(found: OnWire<StoredVector>): api.Typed<StoredVector, Meta> {
   const { vector, ...others } = found;
-  return (vector === undefined ? others : { ...others, vector: vectorFromAnswer(vector) }) as api.Typed<StoredVector, Meta>;
+  return (vector === undefined ? others : { ...others, vector: vectorFromAnswer(vector) }) as api.Typed<
+    StoredVector,
+    Meta
+  >;
 }
 
 function partsOf<Element>(list: readonly Element[], size: number): Element[][] {

@@ -19,26 +19,48 @@ interface Success<Data> {
 }
 
 /** The success of an answer's text. Throws the error of its envelope, or a BadAnswerError when it has none. */
-export function successOf<Data>(text: string, response: Response, { method, path }: ApiRequest, attempt: number): Success<Data> {
+export function successOf<Data>(
+  text: string,
+  response: Response,
+  { method, path }: ApiRequest,
+  attempt: number,
+): Success<Data> {
   const envelope = envelopeOf(text);
   if (envelope === null) {
     const location = response.headers.get('location');
-    const shown = location === null ? text.slice(0, SHOWN_MAX) : `it points to ${location.slice(0, SHOWN_MAX)}, and the key goes to the given address only`;
-    throw new BadAnswerError(`${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${shown}`, {
-      httpStatus: response.status,
-      retryAfterMs: retryAfterMs(response),
-    });
+    const shown =
+      location === null
+        ? text.slice(0, SHOWN_MAX)
+        : `it points to ${location.slice(0, SHOWN_MAX)}, and the key goes to the given address only`;
+    throw new BadAnswerError(
+      `${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${shown}`,
+      {
+        httpStatus: response.status,
+        retryAfterMs: retryAfterMs(response),
+      },
+    );
   }
   if (envelope.status === 'success') return envelope as Success<Data>;
   const { code, message, conflicts, written } = envelope.error ?? { code: 500, message: 'no error was given' };
-  const facts = { code, requestId: response.headers.get('x-request-id'), retryAfterMs: retryAfterMs(response), method, path, attempts: attempt + 1 };
-  throw code === 409 && Array.isArray(conflicts) ? new VersionConflictError(message, facts, { conflicts, written }) : apiError(message, facts);
+  const facts = {
+    code,
+    requestId: response.headers.get('x-request-id'),
+    retryAfterMs: retryAfterMs(response),
+    method,
+    path,
+    attempts: attempt + 1,
+  };
+  throw code === 409 && Array.isArray(conflicts)
+    ? new VersionConflictError(message, facts, { conflicts, written })
+    : apiError(message, facts);
 }
 
 function envelopeOf(text: string): Envelope | null {
   try {
     const value = JSON.parse(text) as Partial<Envelope> | null;
-    return typeof value === 'object' && value !== null && (value.status === 'success' || value.status === 'error') ? (value as Envelope) : null;
+    return typeof value === 'object' && value !== null && (value.status === 'success' || value.status === 'error')
+      ? (value as Envelope)
+      : null;
   } catch {
     return null;
   }

@@ -71,7 +71,10 @@ export interface VersionConflict {
   version: number | null;
 }
 
-/** The service refused or failed: an envelope with `status: "error"`. A code without a class of its own comes as this one. */
+/**
+ * The service refused or failed: an envelope with `status: "error"`. A code without a class of its own comes as this
+ * one.
+ */
 export class ApiError extends QuiverError implements ApiErrorFacts {
   override name = 'ApiError';
   readonly code: number;
@@ -81,8 +84,8 @@ export class ApiError extends QuiverError implements ApiErrorFacts {
   readonly path: string;
   readonly attempts: number;
   /**
-   * Whether an earlier attempt of the same call may have been carried out, although its answer was lost. Then the error may
-   * be about what the call itself did: an item that is gone already, or has another version than before.
+   * Whether an earlier attempt of the same call may have been carried out, although its answer was lost. Then the error
+   * may be about what the call itself did: an item that is gone already, or has another version than before.
    */
   afterLostAnswer = false;
 
@@ -118,8 +121,9 @@ export class ConflictError extends ApiError {
   override name = 'ConflictError';
 }
 /**
- * 409 of a conditional write (`if_version`, `only_if`, `if_versions`): an item is not as it expects, and nothing was done but
- * what {@link written} names. With {@link afterLostAnswer} it may be this very call that changed the item: read it.
+ * 409 of a conditional write (`if_version`, `only_if`, `if_versions`): an item is not as it expects, and nothing was
+ * done but what {@link written} names. With {@link afterLostAnswer} it may be this very call that changed the item:
+ * read it.
  */
 export class VersionConflictError extends ConflictError {
   override name = 'VersionConflictError';
@@ -128,7 +132,11 @@ export class VersionConflictError extends ConflictError {
   /** Ids of other shards that were written all the same, because another change came in between; at most 100. */
   readonly written: readonly string[];
 
-  constructor(message: string, facts: ApiErrorFacts, found: { conflicts: readonly VersionConflict[]; written?: readonly string[] | undefined }) {
+  constructor(
+    message: string,
+    facts: ApiErrorFacts,
+    found: { conflicts: readonly VersionConflict[]; written?: readonly string[] | undefined },
+  ) {
     super(message, facts);
     this.conflicts = found.conflicts;
     this.written = found.written ?? [];

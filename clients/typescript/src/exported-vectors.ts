@@ -11,7 +11,9 @@ const LIST_HEAD = '"vectors":[';
  *
  * Throws a BadAnswerError when the text ends early or does not hold as many as it says.
  */
-export async function* exportedVectors<Meta extends object = Metadata>(pieces: AsyncIterable<string>): AsyncGenerator<Typed<ExportedVector, Meta>> {
+export async function* exportedVectors<Meta extends object = Metadata>(
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<Typed<ExportedVector, Meta>> {
   const objects = new ObjectScan();
   let text = '';
   let isInList = false;
@@ -33,7 +35,10 @@ export async function* exportedVectors<Meta extends object = Metadata>(pieces: A
     }
   }
   const said = /^\],"count":(\d+)\}/.exec(text)?.[1];
-  if (!isInList || said !== String(count)) throw new BadAnswerError(`the export ended after ${count} vectors${said === undefined ? '' : ` of ${said}`}`, { httpStatus: 200 });
+  if (!isInList || said !== String(count))
+    throw new BadAnswerError(`the export ended after ${count} vectors${said === undefined ? '' : ` of ${said}`}`, {
+      httpStatus: 200,
+    });
 }
 
 /** Finds the objects of a JSON list in text that comes in pieces. */

@@ -10,7 +10,12 @@ export function idText(given: ExternalId, field = 'external_id'): string {
   if (typeof given === 'string') return given;
   if (typeof given === 'bigint' || Number.isSafeInteger(given)) return String(given);
   const kind = given === null ? 'null' : typeof given;
-  throw new InvalidValueError(kind === 'number' ? `${given} is no whole number that is exact: give the id as a text` : `is ${kind}, not a text or a whole number`, { field });
+  throw new InvalidValueError(
+    kind === 'number'
+      ? `${given} is no whole number that is exact: give the id as a text`
+      : `is ${kind}, not a text or a whole number`,
+    { field },
+  );
 }
 
 /** The texts of several ids; the error names the place of one that is none. */
@@ -24,7 +29,10 @@ export class CallIds {
   private readonly digits = new Map<string, number>();
   private isFull = false;
 
-  /** The text of the id of the item at a position. Throws an InvalidValueError for one that another kind of id has taken. */
+  /**
+   * The text of the id of the item at a position. Throws an InvalidValueError for one that another kind of id has
+   * taken.
+   */
   textOf(given: ExternalId, position: number): string {
     const text = idText(given);
     const isText = typeof given === 'string';
@@ -34,12 +42,18 @@ export class CallIds {
     const field = 'external_id';
     if (taken !== undefined) {
       const [number, word] = isText ? [taken, position] : [position, taken];
-      throw new InvalidValueError(`the number ${text} of item ${number} and the text "${text}" of item ${word} are one id: write all ids as texts`, { field });
+      throw new InvalidValueError(
+        `the number ${text} of item ${number} and the text "${text}" of item ${word} are one id: write all ids as texts`,
+        { field },
+      );
     }
     if (own.size < REMEMBERED_MAX) own.set(text, position);
     else if (!own.has(text)) this.isFull = true;
     // Too many to tell whether they meet.
-    if (this.isFull && this.numbers.size > 0 && this.digits.size > 0) throw new InvalidValueError('ids are both numbers and texts of digits, and many: write all ids as texts', { field });
+    if (this.isFull && this.numbers.size > 0 && this.digits.size > 0)
+      throw new InvalidValueError('ids are both numbers and texts of digits, and many: write all ids as texts', {
+        field,
+      });
     return text;
   }
 }

@@ -9,7 +9,10 @@ const PATH = '/v1/admin/keys';
 export class KeysApi {
   constructor(private readonly transport: Transport) {}
 
-  /** Makes a key, limited to collections, networks, a rate or a quota on request; its secret is in this answer and never again. */
+  /**
+   * Makes a key, limited to collections, networks, a rate or a quota on request; its secret is in this answer and never
+   * again.
+   */
   async create(key: NewKey, options?: CallOptions): Promise<ApiKeyWithSecret> {
     return this.transport.data({ method: 'POST', path: PATH, json: key }, options);
   }
@@ -22,7 +25,10 @@ export class KeysApi {
     return this.transport.data({ method: 'GET', path: `${PATH}/${id}` }, options);
   }
 
-  /** Renames it, changes its role, limits or end, switches it off or on. What is left out stays; null takes a limit away. */
+  /**
+   * Renames it, changes its role, limits or end, switches it off or on. What is left out stays; null takes a limit
+   * away.
+   */
   async update(id: number, change: KeyChange, options?: CallOptions): Promise<ApiKey> {
     return this.transport.data({ method: 'PATCH', path: `${PATH}/${id}`, json: change, isRepeatable: true }, options);
   }
@@ -31,7 +37,10 @@ export class KeysApi {
     return this.transport.data({ method: 'DELETE', path: `${PATH}/${id}` }, options);
   }
 
-  /** Gives it a new secret, which is in this answer and never again. The old one works for `grace_seconds` more, else no longer. */
+  /**
+   * Gives it a new secret, which is in this answer and never again. The old one works for `grace_seconds` more, else no
+   * longer.
+   */
   async rotate(id: number, rotation?: KeyRotation, options?: CallOptions): Promise<RotatedApiKey> {
     return this.transport.data({ method: 'POST', path: `${PATH}/${id}/rotate`, json: rotation }, options);
   }

@@ -28,12 +28,20 @@ const NOT_DONE_STATUSES = [429];
 /**
  * How long to wait before the request is sent again; null when it is not to be.
  *
- * `isRepeatable`: whether carrying the request out twice is the same as once. Others are only sent again when the service
- * has certainly not begun with them. `chance` is from 0 to 1.
+ * `isRepeatable`: whether carrying the request out twice is the same as once. Others are only sent again when the
+ * service has certainly not begun with them. `chance` is from 0 to 1.
  */
-export function retryDelayMs(error: unknown, given: { policy: RetryPolicy; attempt: number; isRepeatable: boolean; chance: number }): number | null {
+export function retryDelayMs(
+  error: unknown,
+  given: { policy: RetryPolicy; attempt: number; isRepeatable: boolean; chance: number },
+): number | null {
   const { policy, attempt, isRepeatable, chance } = given;
-  if (attempt >= policy.retries || !(error instanceof QuiverError) || !(isUntouched(error) || (isRepeatable && isPassing(error)))) return null;
+  if (
+    attempt >= policy.retries ||
+    !(error instanceof QuiverError) ||
+    !(isUntouched(error) || (isRepeatable && isPassing(error)))
+  )
+    return null;
   const backoffMs = Math.min(policy.delayMaxMs, policy.delayMs * 2 ** attempt) * (0.5 + chance / 2);
   const askedMs = error instanceof ApiError || error instanceof BadAnswerError ? (error.retryAfterMs ?? 0) : 0;
   if (askedMs > policy.retryAfterMaxMs) return null;
@@ -49,7 +57,12 @@ function isUntouched(error: QuiverError): boolean {
 
 /** Whether a request that failed so may have been carried out all the same. */
 export function mayHaveBeenDone(error: unknown): boolean {
-  return error instanceof QuiverError && isPassing(error) && !isUntouched(error) && !(error instanceof BadAnswerError && NOT_DONE_STATUSES.includes(error.httpStatus));
+  return (
+    error instanceof QuiverError &&
+    isPassing(error) &&
+    !isUntouched(error) &&
+    !(error instanceof BadAnswerError && NOT_DONE_STATUSES.includes(error.httpStatus))
+  );
 }
 
 /** The same request may succeed later. */

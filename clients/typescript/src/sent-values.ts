@@ -2,16 +2,19 @@ import { InvalidValueError } from './errors';
 import { base64FromBytes } from './vectors';
 
 /**
- * A value as JSON has it: moments as ISO 8601, whole numbers of BigInt (beyond 2^53 as text), Map as an object, Set and typed
- * arrays as lists, bytes as base64. The value itself where nothing is to be done.
+ * A value as JSON has it: moments as ISO 8601, whole numbers of BigInt (beyond 2^53 as text), Map as an object, Set and
+ * typed arrays as lists, bytes as base64. The value itself where nothing is to be done.
  *
- * Throws an InvalidValueError with the place, beginning with `field`, of what JSON has not: NaN, infinite numbers, functions, promises.
+ * Throws an InvalidValueError with the place, beginning with `field`, of what JSON has not: NaN, infinite numbers,
+ * functions, promises.
  */
 export function jsonValue<Value>(value: Value, field: string): Value {
   try {
     return converted(value) as Value;
   } catch (error) {
-    throw error instanceof RangeError ? new InvalidValueError('is nested too deeply, or holds itself', { field, cause: error }) : below(field, error);
+    throw error instanceof RangeError
+      ? new InvalidValueError('is nested too deeply, or holds itself', { field, cause: error })
+      : below(field, error);
   }
 }
 
@@ -26,7 +29,9 @@ function converted(value: unknown): unknown {
       if (!Number.isFinite(value)) throw new InvalidValueError(`${value} is no value of JSON`);
       return value;
     case 'bigint':
-      return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : String(value);
+      return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
+        ? Number(value)
+        : String(value);
     case 'object':
       return value === null ? null : ofObject(value);
     case 'function':
@@ -51,11 +56,14 @@ function ofObject(value: object): unknown {
     if (value instanceof Set) return ofList([...value]);
     if (value instanceof Uint8Array) return base64FromBytes(value);
     if (value instanceof ArrayBuffer) return base64FromBytes(new Uint8Array(value));
-    if (value instanceof DataView) return base64FromBytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+    if (value instanceof DataView)
+      return base64FromBytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
     if (ArrayBuffer.isView(value)) return ofList(Array.from(value as unknown as ArrayLike<unknown>));
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return converted(value.valueOf());
+    if (value instanceof Number || value instanceof String || value instanceof Boolean)
+      return converted(value.valueOf());
     if (value instanceof Promise) throw new InvalidValueError('is a Promise: await it');
-    if (value instanceof RegExp || value instanceof WeakMap || value instanceof WeakSet) throw new InvalidValueError(`is a ${value.constructor.name}, which JSON has not`);
+    if (value instanceof RegExp || value instanceof WeakMap || value instanceof WeakSet)
+      throw new InvalidValueError(`is a ${value.constructor.name}, which JSON has not`);
   }
   const own = value as { toJSON?: () => unknown };
   return typeof own.toJSON === 'function' ? converted(own.toJSON()) : ofMembers(own as Record<string, unknown>);
@@ -79,14 +87,17 @@ function ofMembers(value: Record<string, unknown>): Record<string, unknown> {
     if (one !== value[name]) (changed ??= []).push([name, one]);
   }
   // Not by assignment: keys such as __proto__ are data.
-  return changed === null ? value : Object.fromEntries([...names.map((name) => [name, value[name]] as [string, unknown]), ...changed]);
+  return changed === null
+    ? value
+    : Object.fromEntries([...names.map((name) => [name, value[name]] as [string, unknown]), ...changed]);
 }
 
 function ofMap(map: Map<unknown, unknown>): Record<string, unknown> {
   const members = new Map<string, unknown>();
   for (const [key, value] of map) {
     const name = converted(key);
-    if (name === undefined || (typeof name === 'object' && name !== null)) throw new InvalidValueError('a key of the Map is no text');
+    if (name === undefined || (typeof name === 'object' && name !== null))
+      throw new InvalidValueError('a key of the Map is no text');
     const text = typeof name === 'string' ? name : JSON.stringify(name);
     if (members.has(text)) throw new InvalidValueError(`two keys of the Map are ${JSON.stringify(text)} as texts`);
     members.set(text, part(value, text));

@@ -9,13 +9,13 @@ import { WarningsOnce } from './warnings';
 /** How to reach a service. */
 export interface QuiverOptions {
   /**
-   * Where the service is, with the path before `/v1` if a proxy puts one there. Default: the environment's `QUIVER_URL`,
-   * else `http://localhost:8000`.
+   * Where the service is, with the path before `/v1` if a proxy puts one there. Default: the environment's
+   * `QUIVER_URL`, else `http://localhost:8000`.
    */
   url?: string;
   /**
-   * Sent as `x-api-key`, or as a bearer token if it looks like one; without any, only public endpoints answer. Default: the
-   * environment's `QUIVER_API_KEY`.
+   * Sent as `x-api-key`, or as a bearer token if it looks like one; without any, only public endpoints answer. Default:
+   * the environment's `QUIVER_API_KEY`.
    */
   apiKey?: string;
   /** In the place of `apiKey`: a bearer token, or what gives one. */
@@ -25,16 +25,17 @@ export interface QuiverOptions {
   /** Changes to {@link DEFAULT_RETRY_POLICY}; `{ retries: 0 }` sends everything once. */
   retry?: Partial<RetryPolicy>;
   /**
-   * Gives every write a random `Idempotency-Key`, the same for all its attempts: so the service does it once, and it is sent again
-   * also when its answer was lost. For services that know the header; earlier ones ignore it, and a repeated write is done twice
-   * there. Default: false.
+   * Gives every write a random `Idempotency-Key`, the same for all its attempts: so the service does it once, and it is
+   * sent again also when its answer was lost. For services that know the header; earlier ones ignore it, and a repeated
+   * write is done twice there. Default: false.
    */
   idempotencyKeys?: boolean;
   /** Sent with every request. */
   headers?: Record<string, string>;
   /**
-   * Takes what the service says about a request that it carried out: a field that it does not know, a filter by a field that no item
-   * has, a text that is longer than the model reads. Default: `console.warn`, once for each kind. null: nobody is told.
+   * Takes what the service says about a request that it carried out: a field that it does not know, a filter by a field
+   * that no item has, a text that is longer than the model reads. Default: `console.warn`, once for each kind. null:
+   * nobody is told.
    */
   onWarning?: ((warning: string) => void) | null;
   /** Has the service refuse (422) what it would else warn of as a likely mistake of the request. Default: false. */
@@ -46,8 +47,9 @@ export interface QuiverOptions {
 }
 
 /**
- * Gives the bearer token of the next request, and so is asked before each: it should keep a token until shortly before that
- * ends. `refused`: the service did not take the one before. A request that was refused is sent once more, with the new one.
+ * Gives the bearer token of the next request, and so is asked before each: it should keep a token until shortly before
+ * that ends. `refused`: the service did not take the one before. A request that was refused is sent once more, with the
+ * new one.
  */
 export type TokenProvider = (why: { refused: boolean }) => string | Promise<string>;
 
@@ -58,7 +60,15 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const UNAUTHENTICATED = 401;
 
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
-const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
+const NO_CONNECTION = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ConnectionRefused',
+];
 const IDEMPOTENCY_KEY = 'idempotency-key';
 const DEFAULT_URL = 'http://localhost:8000';
 /** More than the service allows itself (`REQUEST_TIMEOUT_MS`, a minute), so that its own error is what comes. */
@@ -94,11 +104,18 @@ export class Transport {
     this.base = baseOf(options.url ?? fromEnvironment('QUIVER_URL') ?? DEFAULT_URL);
     this.tokens = typeof options.token === 'function' ? options.token : null;
     const secret = options.token ?? options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
-    this.#headers = { ...(options.strict === true ? { 'x-strict': 'true' } : {}), ...options.headers, ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}) };
+    this.#headers = {
+      ...(options.strict === true ? { 'x-strict': 'true' } : {}),
+      ...options.headers,
+      ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}),
+    };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     this.hasKeys = options.idempotencyKeys ?? false;
-    this.onWarning = options.onWarning === undefined ? new WarningsOnce((warning) => console.warn(`quiver: ${warning}`)).tell : options.onWarning;
+    this.onWarning =
+      options.onWarning === undefined
+        ? new WarningsOnce((warning) => console.warn(`quiver: ${warning}`)).tell
+        : options.onWarning;
     this.onWait = options.onWait;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
@@ -113,7 +130,9 @@ export class Transport {
   async data<Data>(given: ApiRequest, callOptions: CallOptions = {}): Promise<Data> {
     const { request, options } = this.named(given, callOptions);
     const { data, warnings = [] } = await this.repeated(request, options, async (attempt) =>
-      this.attempt(request, options, async (response) => successOf<Data>(await response.text(), response, request, attempt)),
+      this.attempt(request, options, async (response) =>
+        successOf<Data>(await response.text(), response, request, attempt),
+      ),
     );
     for (const warning of warnings) this.onWarning?.(`${request.method} ${request.path}: ${warning}`);
     return data;
@@ -125,7 +144,10 @@ export class Transport {
     const hasOwn = Object.keys(options.headers ?? {}).some((name) => name.toLowerCase() === IDEMPOTENCY_KEY);
     if (!hasOwn && !this.hasKeys) return { request, options };
     const headers = hasOwn ? options.headers : { ...options.headers, [IDEMPOTENCY_KEY]: newIdempotencyKey() };
-    return { request: { ...request, isRepeatable: true }, options: headers === undefined ? options : { ...options, headers } };
+    return {
+      request: { ...request, isRepeatable: true },
+      options: headers === undefined ? options : { ...options, headers },
+    };
   }
 
   /** The text of an answer that has no envelope. */
@@ -141,7 +163,9 @@ export class Transport {
 
   /** The text of an answer in pieces as they come, each within the timeout. Only the beginning is repeated. */
   async *pieces(request: ApiRequest, options: CallOptions = {}): AsyncGenerator<string> {
-    const { next, end, first } = await this.repeated(request, options, async (attempt) => this.begin(request, options, attempt));
+    const { next, end, first } = await this.repeated(request, options, async (attempt) =>
+      this.begin(request, options, attempt),
+    );
     try {
       for (let text: string | null = first; text !== null; text = await next()) yield text;
     } finally {
@@ -158,7 +182,9 @@ export class Transport {
     const next = async (): Promise<string | null> => {
       if (reader === undefined) return null;
       watch.restart();
-      const { done, value } = await watch.within(reader.read()).catch((error: unknown) => this.failed(error, watch, request));
+      const { done, value } = await watch
+        .within(reader.read())
+        .catch((error: unknown) => this.failed(error, watch, request));
       watch.pause();
       return done ? null : decoder.decode(value, { stream: true });
     };
@@ -184,7 +210,11 @@ export class Transport {
   }
 
   /** Calls `send` until it succeeds or is not worth repeating. */
-  private async repeated<Result>(request: ApiRequest, options: CallOptions, send: (attempt: number) => Promise<Result>): Promise<Result> {
+  private async repeated<Result>(
+    request: ApiRequest,
+    options: CallOptions,
+    send: (attempt: number) => Promise<Result>,
+  ): Promise<Result> {
     const policy = options.retries === undefined ? this.policy : { ...this.policy, retries: options.retries };
     const isRepeatable = request.isRepeatable ?? request.method === 'GET';
     // A body that was read once can't be sent again, whatever became of it.
@@ -197,14 +227,25 @@ export class Transport {
         return await send(attempt);
       } catch (error) {
         if (error instanceof ApiError) error.afterLostAnswer = isAnswerLost;
-        if (this.tokens !== null && !isRenewed && request.body?.isRepeatable !== false && error instanceof ApiError && error.code === UNAUTHENTICATED) {
+        if (
+          this.tokens !== null &&
+          !isRenewed &&
+          request.body?.isRepeatable !== false &&
+          error instanceof ApiError &&
+          error.code === UNAUTHENTICATED
+        ) {
           this.isRefused = isRenewed = true;
           // It is no attempt that the policy counts: nothing was wrong but the token.
           attempt--;
           continue;
         }
         isAnswerLost ||= mayHaveBeenDone(error);
-        const delayMs = retryDelayMs(error, { policy: { ...policy, retries }, attempt, isRepeatable, chance: Math.random() });
+        const delayMs = retryDelayMs(error, {
+          policy: { ...policy, retries },
+          attempt,
+          isRepeatable,
+          chance: Math.random(),
+        });
         if (delayMs === null) throw error;
         this.onWait?.(delayMs, error as Error);
         await pause(delayMs, options.signal);
@@ -212,7 +253,11 @@ export class Transport {
     }
   }
 
-  private async attempt<Result>(request: ApiRequest, options: CallOptions, read: (response: Response) => Promise<Result>): Promise<Result> {
+  private async attempt<Result>(
+    request: ApiRequest,
+    options: CallOptions,
+    read: (response: Response) => Promise<Result>,
+  ): Promise<Result> {
     const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
     try {
       const response = await this.send(request, options, watch);
@@ -234,7 +279,8 @@ export class Transport {
     const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal, redirect: 'manual' };
     if (json !== undefined) {
       headers['content-type'] = 'application/json';
-      init.body = typeof json === 'string' || json instanceof Uint8Array ? (json as RequestInit['body']) : JSON.stringify(json);
+      init.body =
+        typeof json === 'string' || json instanceof Uint8Array ? (json as RequestInit['body']) : JSON.stringify(json);
     } else if (body !== undefined) {
       headers['content-type'] = body.contentType;
       init.body = body.open(() => watch.restart());
@@ -242,7 +288,9 @@ export class Transport {
       init.duplex = 'half';
     }
     watch.restart();
-    return watch.within(this.fetch(this.base + request.path + queryText(request.query), init)).catch((error: unknown) => this.failed(error, watch, request));
+    return watch
+      .within(this.fetch(this.base + request.path + queryText(request.query), init))
+      .catch((error: unknown) => this.failed(error, watch, request));
   }
 
   private async token(provider: TokenProvider): Promise<string> {
@@ -257,18 +305,30 @@ export class Transport {
     watch.throwIfGivenUp();
     const failure = body?.failure?.();
     if (failure !== undefined && failure !== null) throw failure.error;
-    if (watch.isOver) throw new TimeoutError(`${method} ${path}: no answer within ${watch.timeoutMs} ms`, { cause: error });
+    if (watch.isOver)
+      throw new TimeoutError(`${method} ${path}: no answer within ${watch.timeoutMs} ms`, { cause: error });
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
     const code = cause?.code ?? (error as { code?: string }).code;
-    const reason = [error instanceof Error ? error.message : String(error), cause?.message].filter((text) => text !== undefined && text !== '').join(': ');
-    throw new ConnectionError(`${method} ${path}: no answer from ${this.base}: ${reason}`, { cause: error, mayHaveArrived: code === undefined || !NO_CONNECTION.includes(code) });
+    const reason = [error instanceof Error ? error.message : String(error), cause?.message]
+      .filter((text) => text !== undefined && text !== '')
+      .join(': ');
+    throw new ConnectionError(`${method} ${path}: no answer from ${this.base}: ${reason}`, {
+      cause: error,
+      mayHaveArrived: code === undefined || !NO_CONNECTION.includes(code),
+    });
   }
 }
 
-/** The header of a key, or of a token. Throws a TypeError for one that no header can hold: `fetch` would show it in its error. */
+/**
+ * The header of a key, or of a token. Throws a TypeError for one that no header can hold: `fetch` would show it in its
+ * error.
+ */
 function credential(given: string, isToken: boolean): Record<string, string> {
   const secret = given.trim();
-  if (!HEADER_VALUE.test(secret)) throw new TypeError(`the ${isToken ? 'token' : 'key'} has a character that it can't have, such as the end of a line`);
+  if (!HEADER_VALUE.test(secret))
+    throw new TypeError(
+      `the ${isToken ? 'token' : 'key'} has a character that it can't have, such as the end of a line`,
+    );
   return isToken || JSON_WEB_TOKEN.test(secret) ? { authorization: `Bearer ${secret}` } : { 'x-api-key': secret };
 }
 
@@ -283,8 +343,8 @@ function fromEnvironment(name: string): string | undefined {
 }
 
 /**
- * Throws a TypeError for an address that is none, rather than at the first call. `localhost:8000` is one with a strange scheme. Nor may it
- * hold a user or a password: `fetch` would refuse it, and show them in its error.
+ * Throws a TypeError for an address that is none, rather than at the first call. `localhost:8000` is one with a strange
+ * scheme. Nor may it hold a user or a password: `fetch` would refuse it, and show them in its error.
  */
 function baseOf(url: string): string {
   const shown = JSON.stringify(url.replace(/^([^/?#]*)\/\/[^/?#]*@/, '$1//'));
@@ -294,12 +354,16 @@ function baseOf(url: string): string {
   } catch {
     throw new TypeError(`the url is no address: ${shown}`);
   }
-  if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new TypeError(`the url must begin with http:// or https://, not ${shown}`);
-  if (address.username !== '' || address.password !== '') throw new TypeError(`the url must have no user and no password; a key is given as apiKey: ${shown}`);
+  if (address.protocol !== 'http:' && address.protocol !== 'https:')
+    throw new TypeError(`the url must begin with http:// or https://, not ${shown}`);
+  if (address.username !== '' || address.password !== '')
+    throw new TypeError(`the url must have no user and no password; a key is given as apiKey: ${shown}`);
   return address.href.replace(/\/+$/, '');
 }
 
 function queryText(query: ApiRequest['query'] = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`]));
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+  );
   return given.length === 0 ? '' : `?${given.join('&')}`;
 }

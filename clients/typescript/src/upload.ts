@@ -1,7 +1,13 @@
 import type { RequestBody } from './request';
 
 /** What a document's text may come as. */
-export type UploadSource = string | Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+export type UploadSource =
+  | string
+  | Uint8Array
+  | Blob
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>
+  | Iterable<Uint8Array>;
 
 /** Bytes of the file that were handed over, and all there are; null of a stream. */
 export interface UploadProgress {
@@ -16,11 +22,19 @@ const PIECE_BYTES = 64 * 1024;
  * The body of an upload: fields first, then the file. It is sent while it is read where the runtime sends streams; a
  * browser gets it whole, because it sends streams over HTTP/2 only.
  */
-export function uploadBody(fields: Record<string, string>, file: { name: string; source: UploadSource }, onProgress?: (progress: UploadProgress) => void): RequestBody {
+export function uploadBody(
+  fields: Record<string, string>,
+  file: { name: string; source: UploadSource },
+  onProgress?: (progress: UploadProgress) => void,
+): RequestBody {
   const boundary = `quiver-${randomText()}`;
   const encoder = new TextEncoder();
-  const parts = Object.entries(fields).map(([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
-  const head = encoder.encode(`${parts.join('')}--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${quoted(file.name)}"\r\nContent-Type: text/plain\r\n\r\n`);
+  const parts = Object.entries(fields).map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  const head = encoder.encode(
+    `${parts.join('')}--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${quoted(file.name)}"\r\nContent-Type: text/plain\r\n\r\n`,
+  );
   const tail = encoder.encode(`\r\n--${boundary}--\r\n`);
   const source = typeof file.source === 'string' ? encoder.encode(file.source) : file.source;
   const isWhole = source instanceof Uint8Array || source instanceof Blob;
@@ -44,7 +58,8 @@ export function uploadBody(fields: Record<string, string>, file: { name: string;
     yield tail;
   }
   const contentType = `multipart/form-data; boundary=${boundary}`;
-  if (sendsStreams()) return { contentType, open: (onPiece) => streamOf(pieces(onPiece)), isRepeatable: isWhole, failure: () => failure };
+  if (sendsStreams())
+    return { contentType, open: (onPiece) => streamOf(pieces(onPiece)), isRepeatable: isWhole, failure: () => failure };
   if (!isWhole) throw new TypeError('browsers send files, texts and bytes, but no streams');
   // How much of it went is not told there.
   const report = (bytes: number): void => onProgress?.({ bytes, totalBytes });
@@ -63,7 +78,8 @@ async function* piecesOf(source: Exclude<UploadSource, string>): AsyncGenerator<
   } else if ('getReader' in source) {
     const reader = source.getReader();
     try {
-      for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) if (value !== undefined) yield value;
+      for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read())
+        if (value !== undefined) yield value;
     } finally {
       await reader.cancel().catch(() => undefined);
     }
@@ -86,7 +102,12 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 
 /** Node, Deno and Bun do; browsers have a `document`, or are workers without any of those names. */
 function sendsStreams(): boolean {
-  const { process, Deno, Bun, document } = globalThis as { process?: { versions?: { node?: string } }; Deno?: unknown; Bun?: unknown; document?: unknown };
+  const { process, Deno, Bun, document } = globalThis as {
+    process?: { versions?: { node?: string } };
+    Deno?: unknown;
+    Bun?: unknown;
+    document?: unknown;
+  };
   return document === undefined && (process?.versions?.node !== undefined || Deno !== undefined || Bun !== undefined);
 }
 

@@ -1,5 +1,16 @@
 /** Arrays of numbers of every type; of those with 8 bits, each byte is a number. */
-export type NumberArray = Float32Array | Float64Array | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array;
+export type NumberArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
 
 /** A vector as callers may give it: numbers, an array of any number type, or base64 of little-endian float32 values. */
 export type VectorLike = readonly number[] | NumberArray | string;
@@ -21,7 +32,8 @@ export type Given<Value> = Value extends string
 
 /**
  * Which items are meant. Every pair must match: a scalar equals a scalar or is in an array, an object equals an object,
- * null a present null; dotted keys reach into objects. An object whose keys start with `$` compares ({@link Comparison}).
+ * null a present null; dotted keys reach into objects. An object whose keys start with `$` compares ({@link
+ * Comparison}).
  */
 export interface Filters {
   $and?: Filters[];

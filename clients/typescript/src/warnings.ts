@@ -1,7 +1,9 @@
 /** Kinds of warnings that are remembered; then all are told anew. */
 const REMEMBERED_MAX = 1_000;
 
-/** Tells each kind of warning once: those that differ in numbers alone, or in how many items they name, are of one kind. */
+/**
+ * Tells each kind of warning once: those that differ in numbers alone, or in how many items they name, are of one kind.
+ */
 export class WarningsOnce {
   private readonly told = new Set<string>();
 

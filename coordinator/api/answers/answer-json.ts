@@ -12,7 +12,9 @@ import type { VectorFormat } from '../body/vector-format';
  * inserted unchanged.
  */
 
-/** A score as a JSON number. Infinite scores (dot products of huge vectors) become the largest double; NaN becomes 0. */
+/**
+ * A score as a JSON number. Infinite scores (dot products of huge vectors) become the largest double; NaN becomes 0.
+ */
 export function scoreJson(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return Number.isNaN(score) ? '0' : String(Math.sign(score) * Number.MAX_VALUE);
@@ -25,7 +27,12 @@ export function scoreJson(score: number): string {
 const PIECE_CHARACTERS = 16 * 1024;
 
 /** A JSON array in pieces, each made when it is taken: `head`, the elements by `elementJson` in brackets, `tail`. */
-export function* listPieces<Element>(head: string, elements: readonly Element[], elementJson: (element: Element, index: number) => string, tail: string): Generator<string> {
+export function* listPieces<Element>(
+  head: string,
+  elements: readonly Element[],
+  elementJson: (element: Element, index: number) => string,
+  tail: string,
+): Generator<string> {
   let piece = `${head}[`;
   for (let i = 0; i < elements.length; i++) {
     piece += i === 0 ? elementJson(elements[i], i) : `,${elementJson(elements[i], i)}`;
@@ -37,11 +44,18 @@ export function* listPieces<Element>(head: string, elements: readonly Element[],
 }
 
 /**
- * The same of elements that come in pages, which are emptied; the next is asked for when the text of the last was taken. It is no generator,
- * because that would keep its last piece until the next is asked for.
+ * The same of elements that come in pages, which are emptied; the next is asked for when the text of the last was
+ * taken. It is no generator, because that would keep its last piece until the next is asked for.
  */
-export function pagedPieces<Element>(head: string, pages: AsyncIterable<Element[]>, elementJson: (element: Element) => string, tail: () => string): AsyncIterable<string> {
-  return { [Symbol.asyncIterator]: () => new PagedPieces(`${head}[`, pages[Symbol.asyncIterator](), elementJson, tail) };
+export function pagedPieces<Element>(
+  head: string,
+  pages: AsyncIterable<Element[]>,
+  elementJson: (element: Element) => string,
+  tail: () => string,
+): AsyncIterable<string> {
+  return {
+    [Symbol.asyncIterator]: () => new PagedPieces(`${head}[`, pages[Symbol.asyncIterator](), elementJson, tail),
+  };
 }
 
 class PagedPieces<Element> implements AsyncIterator<string> {
@@ -108,7 +122,12 @@ class PagedPieces<Element> implements AsyncIterator<string> {
 }
 
 /** An array of hits, in pieces. What was left out of them is read meanwhile. */
-export function foundPieces(head: string, { hits, later }: FoundHits, writer: HitWriter, tail: string): Iterable<string> | AsyncIterable<string> {
+export function foundPieces(
+  head: string,
+  { hits, later }: FoundHits,
+  writer: HitWriter,
+  tail: string,
+): Iterable<string> | AsyncIterable<string> {
   if (later === undefined && !writer.takesTurns) return listPieces(head, hits, writer.json, tail);
   return pagedPieces(head, later === undefined ? onePage(hits) : later.pagesOf(hits), writer.json, () => tail);
 }
@@ -118,22 +137,45 @@ async function* onePage<Element>(elements: readonly Element[]): AsyncGenerator<E
 }
 
 /** The same text as of the bytes. */
-export function hitsPieces({ before, hits, behind }: Pick<HitsAnswer, 'before' | 'hits' | 'behind'>): Generator<string> {
+export function hitsPieces({
+  before,
+  hits,
+  behind,
+}: Pick<HitsAnswer, 'before' | 'hits' | 'behind'>): Generator<string> {
   return listPieces(before, hitsFromBytes(hits), hitJson, behind);
 }
 
 /** An array of lists of hits, in pieces; `writers`: of the hits of each list. */
-export function hitListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Iterable<string> | AsyncIterable<string> {
-  return lists.some(({ later }, i) => later !== undefined || writers[i].takesTurns) ? laterListsPieces(head, lists, writers, tail) : wholeListsPieces(head, lists, writers, tail);
+export function hitListsPieces(
+  head: string,
+  lists: readonly FoundHits[],
+  writers: readonly HitWriter[],
+  tail: string,
+): Iterable<string> | AsyncIterable<string> {
+  return lists.some(({ later }, i) => later !== undefined || writers[i].takesTurns)
+    ? laterListsPieces(head, lists, writers, tail)
+    : wholeListsPieces(head, lists, writers, tail);
 }
 
-function* wholeListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Generator<string> {
+function* wholeListsPieces(
+  head: string,
+  lists: readonly FoundHits[],
+  writers: readonly HitWriter[],
+  tail: string,
+): Generator<string> {
   if (lists.length === 0) yield `${head}[]${tail}`;
-  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, writers[i].json, tailOfList(tail, i, lists.length));
+  for (let i = 0; i < lists.length; i++)
+    yield* listPieces(headOfList(head, i), lists[i].hits, writers[i].json, tailOfList(tail, i, lists.length));
 }
 
-async function* laterListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): AsyncGenerator<string> {
-  for (let i = 0; i < lists.length; i++) yield* foundPieces(headOfList(head, i), lists[i], writers[i], tailOfList(tail, i, lists.length));
+async function* laterListsPieces(
+  head: string,
+  lists: readonly FoundHits[],
+  writers: readonly HitWriter[],
+  tail: string,
+): AsyncGenerator<string> {
+  for (let i = 0; i < lists.length; i++)
+    yield* foundPieces(headOfList(head, i), lists[i], writers[i], tailOfList(tail, i, lists.length));
 }
 
 function headOfList(head: string, i: number): string {
@@ -154,7 +196,10 @@ export interface HitWriter {
 /** Writes hits with what an answer is to have of them; `whole`: a hit with all that it has. */
 export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['json'] = hitJson): HitWriter {
   if (fields === undefined) return { json: whole, takesTurns: false };
-  return { json: (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) }), takesTurns: fields.length > 0 };
+  return {
+    json: (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) }),
+    takesTurns: fields.length > 0,
+  };
 }
 
 export function hitJson({ externalId, score, metadata, text, explanation }: ScoredHit): string {

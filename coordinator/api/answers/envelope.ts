@@ -33,7 +33,11 @@ export function jsonRpcError(code: number, message: string): string {
 }
 
 /** The code and message of an error for its client; any error but an operating error becomes a bare 500. */
-export function publicError(error: unknown): { code: number; message: string; shown?: Readonly<Record<string, unknown>> | undefined } {
+export function publicError(error: unknown): {
+  code: number;
+  message: string;
+  shown?: Readonly<Record<string, unknown>> | undefined;
+} {
   if (!isQuiverError(error)) return { code: INTERNAL_CODE, message: INTERNAL_MESSAGE };
   const { code, kind, message, shown }: QuiverError = error;
   if (kind === 'internal') return { code, message: INTERNAL_MESSAGE };

@@ -9,7 +9,9 @@ export async function explainedError(error: unknown, collectionNames: () => Prom
   if (!isQuiverError(error) || error.kind !== 'not_found' || typeof error.details.collection !== 'string') return error;
   try {
     const nearest = nearestName(error.details.collection, await collectionNames());
-    return nearest === null ? error : new QuiverError(error.kind, `${error.message}; did you mean ${JSON.stringify(nearest)}?`, { cause: error });
+    return nearest === null
+      ? error
+      : new QuiverError(error.kind, `${error.message}; did you mean ${JSON.stringify(nearest)}?`, { cause: error });
   } catch {
     // The names are a courtesy: what failed is still that the collection does not exist.
     return error;

@@ -21,15 +21,15 @@ export interface UsedFilter {
 }
 
 /**
- * Tells of filters that most likely are not what was meant: of fields that no item has, of operators without `$` and forms of other
- * products (both are such fields), and of dates that are compared as texts with dates written otherwise.
+ * Tells of filters that most likely are not what was meant: of fields that no item has, of operators without `$` and
+ * forms of other products (both are such fields), and of dates that are compared as texts with dates written otherwise.
  */
 export class FilterDoubts {
   constructor(private readonly search: Pick<SearchService, 'filterFacts'>) {}
 
   /**
-   * undefined: nothing has to be waited for. Nearly always nothing has to be looked at: where all conditions are to be met and
-   * something met them, the fields are there. Errors: schema_violation where the request is strict.
+   * undefined: nothing has to be waited for. Nearly always nothing has to be looked at: where all conditions are to be
+   * met and something met them, the fields are there. Errors: schema_violation where the request is strict.
    */
   look(used: UsedFilter, warnings: RequestWarnings): Promise<void> | undefined {
     const { collection, filter, hasHits, total } = used;
@@ -43,10 +43,17 @@ export class FilterDoubts {
   }
 }
 
-function tell({ place = 'filters' }: UsedFilter, { fields, dates }: AskedFields, facts: FilterFacts | null, warnings: RequestWarnings): void {
+function tell(
+  { place = 'filters' }: UsedFilter,
+  { fields, dates }: AskedFields,
+  facts: FilterFacts | null,
+  warnings: RequestWarnings,
+): void {
   if (facts === null) return;
   const missing = new Set(facts.missing);
-  const unmet = fields.filter((field) => missing.has(field.path) && !isInside(field.path, missing) && (!facts.isEmpty || isForeign(field)));
+  const unmet = fields.filter(
+    (field) => missing.has(field.path) && !isInside(field.path, missing) && (!facts.isEmpty || isForeign(field)),
+  );
   let told = 0;
   for (const field of unmet) {
     if (field.isNegated && !isMisspelt(field, facts.names)) continue;
@@ -64,7 +71,8 @@ function tell({ place = 'filters' }: UsedFilter, { fields, dates }: AskedFields,
 
 /** Whether the path leads through another that is missing, which says it all. */
 function isInside(path: string, missing: ReadonlySet<string>): boolean {
-  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) if (missing.has(path.slice(0, dot))) return true;
+  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1))
+    if (missing.has(path.slice(0, dot))) return true;
   return false;
 }
 

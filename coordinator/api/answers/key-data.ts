@@ -27,5 +27,10 @@ export function quotaUsedData({ items, bytes, period, resetsAt }: KeyQuotaUse) {
 
 /** What a key is limited to, each with the role that is in force. */
 export function scopesData({ role, collections }: { role: Role; collections: readonly CollectionScope[] | null }) {
-  return collections?.map((scope) => ({ ...(scope.name === undefined ? { prefix: scope.prefix } : { name: scope.name }), role: scope.role ?? role })) ?? null;
+  return (
+    collections?.map((scope) => ({
+      ...(scope.name === undefined ? { prefix: scope.prefix } : { name: scope.name }),
+      role: scope.role ?? role,
+    })) ?? null
+  );
 }

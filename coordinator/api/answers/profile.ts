@@ -13,7 +13,9 @@ export interface RequestTimes {
 const PARTS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'other'] as const;
 type Part = (typeof PARTS)[number];
 
-/** Where the time of a request went, as `profile` in its answer has it. Milliseconds, rounded to tenths of microseconds. */
+/**
+ * Where the time of a request went, as `profile` in its answer has it. Milliseconds, rounded to tenths of microseconds.
+ */
 export interface RequestProfile extends Record<`${Part}_ms`, number> {
   request_id: string;
   trace_id: string | null;
@@ -21,7 +23,9 @@ export interface RequestProfile extends Record<`${Part}_ms`, number> {
   shards: ShardProfile[];
 }
 
-/** One call of a shard. What is not known is null: of a node of an earlier version, or of a call that has none of it. */
+/**
+ * One call of a shard. What is not known is null: of a node of an earlier version, or of a call that has none of it.
+ */
 export interface ShardProfile {
   read: string;
   query: number | null;
@@ -49,7 +53,11 @@ export interface ShardProfile {
   error: string | null;
 }
 
-export function profileOf(notes: CallNotes, times: RequestTimes, { requestId, traceId }: { requestId: string; traceId: string | null }): RequestProfile {
+export function profileOf(
+  notes: CallNotes,
+  times: RequestTimes,
+  { requestId, traceId }: { requestId: string; traceId: string | null },
+): RequestProfile {
   const parts = partsOf(notes, times);
   return {
     request_id: requestId,
@@ -72,20 +80,31 @@ export function shortProfile(profile: RequestProfile, callsMax: number): Request
 }
 
 /**
- * Divides the time among the parts. Calls of shards overlap, and so do the queries of a bulk: each moment counts once, for the
- * calls that are under way, otherwise for the step that it is in.
+ * Divides the time among the parts. Calls of shards overlap, and so do the queries of a bulk: each moment counts once,
+ * for the calls that are under way, otherwise for the step that it is in.
  */
-function partsOf({ steps, calls }: CallNotes, { startedMs, handedMs, doneMs, parseMs }: RequestTimes): Record<Part, number> {
+function partsOf(
+  { steps, calls }: CallNotes,
+  { startedMs, handedMs, doneMs, parseMs }: RequestTimes,
+): Record<Part, number> {
   const parts = Object.fromEntries(PARTS.map((part) => [part, 0])) as Record<Part, number>;
   parts.parse = parseMs;
   parts.wait = Math.max(0, handedMs - startedMs - parseMs);
-  const asked: NotedStep[] = calls.map((call) => ({ name: 'shards', startMs: call.startMs, endMs: call.endMs || doneMs }));
+  const asked: NotedStep[] = calls.map((call) => ({
+    name: 'shards',
+    startMs: call.startMs,
+    endMs: call.endMs || doneMs,
+  }));
   const firstMs = Math.min(...asked.map(({ startMs }) => startMs));
   const spans = [...asked, ...steps];
-  const bounds = [...new Set([handedMs, doneMs, ...spans.flatMap(({ startMs, endMs }) => [startMs, endMs])])].filter((ms) => ms >= handedMs && ms <= doneMs).sort((a, b) => a - b);
+  const bounds = [...new Set([handedMs, doneMs, ...spans.flatMap(({ startMs, endMs }) => [startMs, endMs])])]
+    .filter((ms) => ms >= handedMs && ms <= doneMs)
+    .sort((a, b) => a - b);
   for (let i = 1; i < bounds.length; i += 1) {
     const [fromMs, toMs] = [bounds[i - 1], bounds[i]];
-    const names = new Set(spans.filter(({ startMs, endMs }) => startMs <= fromMs && endMs >= toMs).map(({ name }) => name));
+    const names = new Set(
+      spans.filter(({ startMs, endMs }) => startMs <= fromMs && endMs >= toMs).map(({ name }) => name),
+    );
     parts[partOf(names, fromMs < firstMs)] += toMs - fromMs;
   }
   return parts;

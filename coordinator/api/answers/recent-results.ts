@@ -2,8 +2,8 @@
 const KEPT = 8;
 
 /**
- * What was made of the last few texts: clients ask in the same words again and again. For results that depend on their text
- * alone, and that nobody changes.
+ * What was made of the last few texts: clients ask in the same words again and again. For results that depend on their
+ * text alone, and that nobody changes.
  */
 export class RecentResults<Result> {
   private readonly texts: string[] = [];

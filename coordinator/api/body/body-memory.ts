@@ -1,12 +1,15 @@
 /** Memory is taken in multiples of this: bodies of a load are nearly, but not quite, of one size. */
 const ROUNDED_BYTES = 1024 * 1024;
-/** What is kept for the next bodies: a load over a few connections has as many on their way, each with what is made of it. */
+/**
+ * What is kept for the next bodies: a load over a few connections has as many on their way, each with what is made of
+ * it.
+ */
 const KEPT_MAX = 8;
 const KEPT_BYTES_MAX = 128 * 1024 * 1024;
 /**
- * Memory may be so many times as large as what is wanted. Less than twice: what is made of a body is given half of its size, and
- * goes to another thread. If that were as large as a body, V8 would look through the heap of this thread every few bodies, because
- * what goes and comes back counts as new.
+ * Memory may be so many times as large as what is wanted. Less than twice: what is made of a body is given half of its
+ * size, and goes to another thread. If that were as large as a body, V8 would look through the heap of this thread
+ * every few bodies, because what goes and comes back counts as new.
  */
 const FIT_MAX = 1.5;
 /** It is kept no longer than this after the last use. */
@@ -15,9 +18,9 @@ const KEPT_MS = 2_000;
 const DISCARDED_BYTES_MIN = 8 * 1024;
 
 /**
- * Memory for large bodies and for what is made of them, which is used again: fresh memory costs about as much as all that is
- * written to it, and what buffers have counts when V8 decides to look through all of its heap. Pages that nobody has written to
- * take no memory.
+ * Memory for large bodies and for what is made of them, which is used again: fresh memory costs about as much as all
+ * that is written to it, and what buffers have counts when V8 decides to look through all of its heap. Pages that
+ * nobody has written to take no memory.
  */
 export class BodyMemory {
   private readonly kept: ArrayBuffer[] = [];
@@ -41,7 +44,8 @@ export class BodyMemory {
   /** Nobody uses it any more. Does nothing for memory that is not from here, or that has gone to another thread. */
   give(memory: ArrayBuffer): void {
     if (!this.lent.delete(memory) || memory.byteLength === 0) return;
-    if (this.kept.length === KEPT_MAX || this.keptBytes + memory.byteLength > KEPT_BYTES_MAX) return this.detach(memory);
+    if (this.kept.length === KEPT_MAX || this.keptBytes + memory.byteLength > KEPT_BYTES_MAX)
+      return this.detach(memory);
     // The one that was used last is in the processor's caches.
     this.kept.unshift(memory);
     this.keptBytes += memory.byteLength;
@@ -57,7 +61,13 @@ export class BodyMemory {
 
   /** Frees a piece that nobody uses any more, if it has a buffer of its own. */
   discard({ buffer, byteOffset, byteLength }: Buffer): void {
-    if (byteOffset === 0 && byteLength >= DISCARDED_BYTES_MIN && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) this.detach(buffer);
+    if (
+      byteOffset === 0 &&
+      byteLength >= DISCARDED_BYTES_MIN &&
+      byteLength === buffer.byteLength &&
+      buffer instanceof ArrayBuffer
+    )
+      this.detach(buffer);
   }
 
   private forget(): void {

@@ -10,7 +10,15 @@ import { validate, validateEachElement, validateElements } from '../fields/issue
 import { longIntegers, tellLongIntegers } from './long-integers';
 import { recentOf, type RecentResults } from '../answers/recent-results';
 import { TURN_MS, type Turns } from '../load/turns';
-import { type BodyScan, type BodyScanner, type EncodedBody, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
+import {
+  type BodyScan,
+  type BodyScanner,
+  type EncodedBody,
+  flawError,
+  type JudgedBody,
+  type JudgedList,
+  type ScanBounds,
+} from './body-scanner';
 import { ClientGone } from './client-gone';
 
 /** A body up to this size is scanned on the JavaScript thread, in a fraction of a millisecond. */
@@ -65,8 +73,8 @@ export class BodyReader {
   }
 
   /**
-   * The output of `expected.schema` for the body; at once if it is one that differs from a recent one in nothing but its vector.
-   * Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
+   * The output of `expected.schema` for the body; at once if it is one that differs from a recent one in nothing but
+   * its vector. Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
    */
   read(body: Buffer, expected: JsonBody, options: ReadOptions): unknown {
     const list = expected.list ?? null;
@@ -85,13 +93,19 @@ export class BodyReader {
 
   private async readAside(body: Buffer, expected: JsonBody, options: ReadOptions): Promise<unknown> {
     const { list = null } = expected;
-    const encoded = list?.encodes === undefined ? null : await this.scanner.encodeAside(body, list, list.encodes, options.isGone);
+    const encoded =
+      list?.encodes === undefined ? null : await this.scanner.encodeAside(body, list, list.encodes, options.isGone);
     if (list !== null && encoded !== null) return this.encoded(encoded, list.name, expected, options);
     return this.scanned(await this.scanner.scanAside(body, list, options.isGone), body, expected, options);
   }
 
   /** The output for a body whose list is encoded, in the same steps as in {@link scanned}. */
-  private async encoded({ root: text, upserts }: EncodedBody, name: string, expected: JsonBody, { isGone, warnings }: ReadOptions): Promise<unknown> {
+  private async encoded(
+    { root: text, upserts }: EncodedBody,
+    name: string,
+    expected: JsonBody,
+    { isGone, warnings }: ReadOptions,
+  ): Promise<unknown> {
     try {
       if (text.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
       const root = JSON.parse(text) as Members;
@@ -121,7 +135,13 @@ export class BodyReader {
     if (list === null || !isObject(root)) {
       ignored.tell(warnings);
       const output = validate(expected.schema, root, 'body');
-      if (typeof mark === 'string' && warnings.list.length === 0 && isObject(root) && root.vector instanceof Float32Array) this.remember(expected, scan, { mark, output, isStrict: warnings.isStrict });
+      if (
+        typeof mark === 'string' &&
+        warnings.list.length === 0 &&
+        isObject(root) &&
+        root.vector instanceof Float32Array
+      )
+        this.remember(expected, scan, { mark, output, isStrict: warnings.isStrict });
       return output;
     }
     const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;
@@ -135,7 +155,8 @@ export class BodyReader {
       ignored.tell(warnings);
       return validate(expected.schema, root, 'body');
     }
-    if (judged.length > list.lengthMax) throw new QuiverError(list.excess ?? 'limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
+    if (judged.length > list.lengthMax)
+      throw new QuiverError(list.excess ?? 'limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
     if (body.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;
@@ -169,7 +190,8 @@ export class BodyReader {
       const common = commonOutputs(elements, list);
       // What is common has no other fields.
       if (common === null) this.lookAtElements(elements, list, outputs.length, ignored);
-      for (const output of common ?? check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
+      for (const output of common ?? check(list.elements, elements, { list: list.name, first: outputs.length }))
+        outputs.push(output);
     }
     return outputs;
   }
@@ -187,17 +209,26 @@ export class BodyReader {
     const known = this.known(schema);
     if (known === null) return ignored;
     ignored.look(root, known);
-    for (const [name, fields] of this.inner(schema)) if (Object.hasOwn(root, name) && isObject(root[name])) ignored.look(root[name], fields, name);
+    for (const [name, fields] of this.inner(schema))
+      if (Object.hasOwn(root, name) && isObject(root[name])) ignored.look(root[name], fields, name);
     if (!Object.hasOwn(root, STRICT_FIELD) || known.has(STRICT_FIELD)) return ignored;
     const { strict } = root;
-    if (typeof strict !== 'boolean' && strict !== null) throw new QuiverError('schema_violation', 'strict must be true or false');
+    if (typeof strict !== 'boolean' && strict !== null)
+      throw new QuiverError('schema_violation', 'strict must be true or false');
     if (strict === true) warnings.isStrict = true;
     return ignored;
   }
 
-  private lookAtElements(elements: readonly unknown[], { name, elements: schema }: BodyList, first: number, ignored: IgnoredFields): void {
+  private lookAtElements(
+    elements: readonly unknown[],
+    { name, elements: schema }: BodyList,
+    first: number,
+    ignored: IgnoredFields,
+  ): void {
     const known = this.known(schema.element);
-    if (known !== null) for (const [i, element] of elements.entries()) if (isObject(element)) ignored.look(element, known, name, first + i);
+    if (known !== null)
+      for (const [i, element] of elements.entries())
+        if (isObject(element)) ignored.look(element, known, name, first + i);
   }
 
   private known(schema: z.ZodType): ReadonlySet<string> | null {

@@ -16,15 +16,18 @@ export interface BodyScanner {
    */
   scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan>;
   /**
-   * The list of a large body as encoded upserts, made on another thread, where the body passes the scan and all elements are items that
-   * hold what nearly all hold, and are valid. null: not so, as far as is known, and a scan has to tell. `body` must
-   * not change. Once `isGone()` is true, it may reject with ClientGone.
+   * The list of a large body as encoded upserts, made on another thread, where the body passes the scan and all
+   * elements are items that hold what nearly all hold, and are valid. null: not so, as far as is known, and a scan has
+   * to tell. `body` must not change. Once `isGone()` is true, it may reject with ClientGone.
    */
   encodeAside(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null>;
 }
 
 /** What an item may hold. */
-export type ItemBounds = Pick<HttpLimits, 'metadataBytesMax' | 'metadataFieldsMax'> & { metadataDepthMax: number; externalIdCharactersMax: number };
+export type ItemBounds = Pick<HttpLimits, 'metadataBytesMax' | 'metadataFieldsMax'> & {
+  metadataDepthMax: number;
+  externalIdCharactersMax: number;
+};
 
 /** A body without a flaw, whose list is encoded. */
 export interface EncodedBody {
@@ -40,7 +43,10 @@ export interface ListPlace {
   lengthMax: number;
 }
 
-export type ScanBounds = Pick<HttpLimits, 'vectorDimMax' | 'jsonDepthMax' | 'jsonValuesMax' | 'jsonKeysMax' | 'requestBytesMax'>;
+export type ScanBounds = Pick<
+  HttpLimits,
+  'vectorDimMax' | 'jsonDepthMax' | 'jsonValuesMax' | 'jsonKeysMax' | 'requestBytesMax'
+>;
 
 export type BodyScan = BodyFlaw | JudgedBody;
 
@@ -67,7 +73,10 @@ export interface JudgedBody {
   readonly hasLongIntegers: boolean;
   /** null if the body has no array there, or if its name is written with escapes. */
   list: JudgedList | null;
-  /** Converts the member `vector` of a parsed text: an array that holds only numbers becomes float32; anything else stays. */
+  /**
+   * Converts the member `vector` of a parsed text: an array that holds only numbers becomes float32; anything else
+   * stays.
+   */
   vector(value: unknown): unknown;
 }
 
@@ -95,27 +104,47 @@ export function float32IfNumbers(value: unknown, lengthMax: number): unknown {
 }
 
 /** The error for a flaw: schema_violation for invalid JSON, limit_exceeded with the setting's name for a bound. */
-export function flawError({ flaw, at, element }: BodyFlaw, body: Buffer, list: ListPlace | null, bounds: ScanBounds): QuiverError {
+export function flawError(
+  { flaw, at, element }: BodyFlaw,
+  body: Buffer,
+  list: ListPlace | null,
+  bounds: ScanBounds,
+): QuiverError {
   const place = element < 0 ? 'body' : `${list?.name}[${element}]`;
   switch (flaw) {
     case FLAW.encoding:
       return new QuiverError('schema_violation', 'body is not valid UTF-8');
     case FLAW.depth:
-      return new QuiverError('limit_exceeded', `body is nested more than ${bounds.jsonDepthMax} levels deep (MAX_JSON_DEPTH)`);
+      return new QuiverError(
+        'limit_exceeded',
+        `body is nested more than ${bounds.jsonDepthMax} levels deep (MAX_JSON_DEPTH)`,
+      );
     case FLAW.values: {
       const rest = list === null || element >= 0 ? '' : ` outside of ${list.name}`;
-      return new QuiverError('limit_exceeded', `${place} has more than ${bounds.jsonValuesMax} values${rest} (MAX_JSON_VALUES)`);
+      return new QuiverError(
+        'limit_exceeded',
+        `${place} has more than ${bounds.jsonValuesMax} values${rest} (MAX_JSON_VALUES)`,
+      );
     }
     case FLAW.keys: {
       const rest = list === null || element >= 0 ? '' : ` outside of ${list.name}`;
-      return new QuiverError('limit_exceeded', `${place} has more than ${bounds.jsonKeysMax} keys${rest} (MAX_JSON_KEYS)`);
+      return new QuiverError(
+        'limit_exceeded',
+        `${place} has more than ${bounds.jsonKeysMax} keys${rest} (MAX_JSON_KEYS)`,
+      );
     }
     case FLAW.bytes: {
       const rest = element >= 0 ? '' : ` outside of ${list?.name}`;
-      return new QuiverError('limit_exceeded', `${place} exceeds the maximum of ${bounds.requestBytesMax} bytes${rest} (MAX_REQUEST_BYTES)`);
+      return new QuiverError(
+        'limit_exceeded',
+        `${place} exceeds the maximum of ${bounds.requestBytesMax} bytes${rest} (MAX_REQUEST_BYTES)`,
+      );
     }
     default:
-      return new QuiverError('schema_violation', `body is not valid JSON: unexpected ${at < body.length ? `${characterAt(body, at)} at byte ${at}${jsonHint(body, at)}` : 'end'}`);
+      return new QuiverError(
+        'schema_violation',
+        `body is not valid JSON: unexpected ${at < body.length ? `${characterAt(body, at)} at byte ${at}${jsonHint(body, at)}` : 'end'}`,
+      );
   }
 }
 
@@ -125,7 +154,9 @@ const INVISIBLE = /[\p{C}\p{Z}]/u;
 /** The character that begins at a byte, for a message. */
 function characterAt(body: Buffer, at: number): string {
   const [character] = body.toString('utf8', at, at + 4);
-  return INVISIBLE.test(character) ? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}` : JSON.stringify(character);
+  return INVISIBLE.test(character)
+    ? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+    : JSON.stringify(character);
 }
 
 /** What other writers put where JSON has something else. */
@@ -144,6 +175,9 @@ const FOREIGN_BYTES = 64;
 
 function jsonHint(body: Buffer, at: number): string {
   const text = body.toString('utf8', at, at + FOREIGN_BYTES);
-  if (/^[\]}]/.test(text)) return /,\s*$/.test(body.toString('latin1', Math.max(0, at - FOREIGN_BYTES), at)) ? '; JSON has no comma behind the last one' : '';
+  if (/^[\]}]/.test(text))
+    return /,\s*$/.test(body.toString('latin1', Math.max(0, at - FOREIGN_BYTES), at))
+      ? '; JSON has no comma behind the last one'
+      : '';
   return FOREIGN.find(([form]) => form.test(text))?.[1] ?? '';
 }

@@ -26,8 +26,9 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},]|-?\d[\d.eE+-]*/gs;
 const WHOLE = /^-?\d+$/;
 
 /**
- * The whole numbers beyond 2^53 of a JSON text, which JSON.parse accepts: the first few, and those of vectors left out, which are
- * float32 whatever is written. `list`: the text is a part of the body's list of that name, whose first element has the index `first`.
+ * The whole numbers beyond 2^53 of a JSON text, which JSON.parse accepts: the first few, and those of vectors left out,
+ * which are float32 whatever is written. `list`: the text is a part of the body's list of that name, whose first
+ * element has the index `first`.
  */
 export function longIntegers(text: string, list = '', first = 0): LongInteger[] {
   const found: LongInteger[] = [];
@@ -58,7 +59,14 @@ export function longIntegers(text: string, list = '', first = 0): LongInteger[] 
         isName = false;
         break;
       default:
-        if (token.length < LONG_INTEGER_DIGITS || !WHOLE.test(token) || Number.isSafeInteger(Number(token)) || BigInt(token) === MAX || BigInt(token) === -MAX) break;
+        if (
+          token.length < LONG_INTEGER_DIGITS ||
+          !WHOLE.test(token) ||
+          Number.isSafeInteger(Number(token)) ||
+          BigInt(token) === MAX ||
+          BigInt(token) === -MAX
+        )
+          break;
         if (open.some(({ name }) => name === '"vector"')) break;
         found.push({ path: pathOf(open, list), digits: token });
         if (found.length > TOLD_MAX) return found;
@@ -72,7 +80,8 @@ const MAX = 2n ** 53n;
 
 function pathOf(open: readonly OpenValue[], list: string): string {
   let path = list;
-  for (const { index, name } of open) path += index >= 0 ? `[${index}]` : `${path === '' ? '' : '.'}${JSON.parse(name) as string}`;
+  for (const { index, name } of open)
+    path += index >= 0 ? `[${index}]` : `${path === '' ? '' : '.'}${JSON.parse(name) as string}`;
   return path.slice(0, SHOWN_MAX);
 }
 
@@ -80,8 +89,12 @@ function pathOf(open: readonly OpenValue[], list: string): string {
 export function tellLongIntegers(found: readonly LongInteger[], warnings: RequestWarnings): void {
   for (const { path, digits } of found.slice(0, TOLD_MAX)) {
     const rounded = Number(digits);
-    const became = Number.isFinite(rounded) ? `it becomes ${JSON.stringify(rounded)}` : 'it is more than any number here';
-    warnings.doubt(`${path} is ${digits.slice(0, SHOWN_MAX)}, beyond 2^53, up to which whole numbers are exact: ${became}; send it as a text`);
+    const became = Number.isFinite(rounded)
+      ? `it becomes ${JSON.stringify(rounded)}`
+      : 'it is more than any number here';
+    warnings.doubt(
+      `${path} is ${digits.slice(0, SHOWN_MAX)}, beyond 2^53, up to which whole numbers are exact: ${became}; send it as a text`,
+    );
   }
   if (found.length > TOLD_MAX) warnings.doubt('more whole numbers are beyond 2^53');
 }

@@ -2,7 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { AcceptedScan, BodyScannerAddon, ScanAnswer } from '../native/body-scanner';
 import { EncodedUpserts } from '../../service/vectors/encoded-upserts';
-import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type ItemBounds, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
+import {
+  type BodyScan,
+  type BodyScanner,
+  type EncodedBody,
+  float32IfNumbers,
+  type ItemBounds,
+  type JudgedBody,
+  type JudgedList,
+  type ListPlace,
+  type ScanBounds,
+} from './body-scanner';
 import { ClientGone } from './client-gone';
 import type { BodyMemory } from './body-memory';
 
@@ -19,7 +29,10 @@ const ROOM_FLOATS_MAX = ROOM_FLOATS / 8;
 
 /** Numbers are mostly written with a point and some digits, in twice their four bytes. */
 const ROOM_SHARE = 0.5;
-/** An item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least two. */
+/**
+ * An item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least
+ * two.
+ */
 const ROOM_SHARE_MAX = 4;
 
 /**
@@ -34,7 +47,10 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly questions = new Map<ListPlace | null, { list: string; bounds: Float64Array }>();
   private readonly memory: BodyMemory;
   private readonly scansAsideMax: number;
-  /** How many bytes an encoded write has room for at first, for each byte of the body: as many as the body needed that needed most. */
+  /**
+   * How many bytes an encoded write has room for at first, for each byte of the body: as many as the body needed that
+   * needed most.
+   */
   private roomShare = ROOM_SHARE;
   private room = new Float32Array(0);
   /** How many numbers of the room are taken. */
@@ -60,7 +76,12 @@ export class NativeBodyScanner implements BodyScanner {
     if (typeof floats === 'number') {
       const first = this.used;
       this.used += floats;
-      return new NativelyJudgedBody({ root, floats: this.room.buffer as ArrayBuffer, hasLongIntegers }, this.nonce, this.bounds.vectorDimMax, first);
+      return new NativelyJudgedBody(
+        { root, floats: this.room.buffer as ArrayBuffer, hasLongIntegers },
+        this.nonce,
+        this.bounds.vectorDimMax,
+        first,
+      );
     }
     // They had no room, which the next ones have if they are not many.
     if (this.room.length - this.used < ROOM_FLOATS_MAX) {
@@ -72,14 +93,28 @@ export class NativeBodyScanner implements BodyScanner {
 
   async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
     const question = this.questionFor(list);
-    return this.aside(isGone, async () => this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds)));
+    return this.aside(isGone, async () =>
+      this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds)),
+    );
   }
 
-  async encodeAside(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null> {
+  async encodeAside(
+    body: Buffer,
+    list: ListPlace,
+    items: ItemBounds,
+    isGone: () => boolean,
+  ): Promise<EncodedBody | null> {
     const question = this.questionFor(list);
-    const bounds = Float64Array.of(...question.bounds, items.metadataBytesMax, items.metadataFieldsMax, items.metadataDepthMax, items.externalIdCharactersMax);
+    const bounds = Float64Array.of(
+      ...question.bounds,
+      items.metadataBytesMax,
+      items.metadataFieldsMax,
+      items.metadataDepthMax,
+      items.externalIdCharactersMax,
+    );
     return this.aside(isGone, async () => {
-      // Of this body: if each of several at once doubled what is for all, they would soon ask for more memory than there is.
+      // Of this body: if each of several at once doubled what is for all, they would soon ask for more memory than
+      // there is.
       let share = this.roomShare;
       let memory = this.memory.take(body.length * share);
       let encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
@@ -122,7 +157,14 @@ export class NativeBodyScanner implements BodyScanner {
       const { vectorDimMax, jsonDepthMax, jsonValuesMax, requestBytesMax, jsonKeysMax } = this.bounds;
       question = {
         list: list === null ? '' : JSON.stringify(list.name),
-        bounds: Float64Array.of(vectorDimMax, list?.lengthMax ?? 1, jsonDepthMax, jsonValuesMax, requestBytesMax, jsonKeysMax),
+        bounds: Float64Array.of(
+          vectorDimMax,
+          list?.lengthMax ?? 1,
+          jsonDepthMax,
+          jsonValuesMax,
+          requestBytesMax,
+          jsonKeysMax,
+        ),
       };
       this.questions.set(list, question);
     }
@@ -130,7 +172,12 @@ export class NativeBodyScanner implements BodyScanner {
   }
 
   private judged(answer: ScanAnswer): BodyScan {
-    if (Array.isArray(answer)) return new NativelyJudgedBody({ root: answer[0], floats: answer[1] as ArrayBuffer, hasLongIntegers: answer[2] }, this.nonce, this.bounds.vectorDimMax);
+    if (Array.isArray(answer))
+      return new NativelyJudgedBody(
+        { root: answer[0], floats: answer[1] as ArrayBuffer, hasLongIntegers: answer[2] },
+        this.nonce,
+        this.bounds.vectorDimMax,
+      );
     return answer.flaw === undefined ? new NativelyJudgedBody(answer, this.nonce, this.bounds.vectorDimMax) : answer;
   }
 }
@@ -161,7 +208,11 @@ class NativelyJudgedBody implements JudgedBody {
     if (elements === undefined || parts === undefined || listLength === undefined) return null;
     const text = Buffer.from(elements);
     const bounds = new Uint32Array(parts);
-    return { length: listLength, partCount: bounds.length / 2, part: (index) => `[${text.toString('utf8', bounds[2 * index], bounds[2 * index + 1])}]` };
+    return {
+      length: listLength,
+      partCount: bounds.length / 2,
+      part: (index) => `[${text.toString('utf8', bounds[2 * index], bounds[2 * index + 1])}]`,
+    };
   }
 
   vector(value: unknown): unknown {

@@ -6,8 +6,8 @@ export const NEEDLESS_BODY_BYTES = 4096;
 const NO_BODY = 'this call takes no body';
 
 /**
- * Tells of a body where none is taken, unless it says nothing but whether the request is strict, which is heeded. Null: nobody
- * looked at it.
+ * Tells of a body where none is taken, unless it says nothing but whether the request is strict, which is heeded. Null:
+ * nobody looked at it.
  */
 export function tellNeedless(bytes: Buffer | null, warnings: RequestWarnings): undefined {
   const body = bytes === null ? null : parsed(bytes);

@@ -26,26 +26,39 @@ export function announcedLength(request: IncomingMessage): number | 'chunked' {
 }
 
 export function bodyTooLarge({ bytesMax, setting }: BodyBound): QuiverError {
-  return new QuiverError('limit_exceeded', `body exceeds the maximum of ${bytesMax} bytes${setting === null ? '' : ` (${setting})`}`);
+  return new QuiverError(
+    'limit_exceeded',
+    `body exceeds the maximum of ${bytesMax} bytes${setting === null ? '' : ` (${setting})`}`,
+  );
 }
 
 export function bodyStalled(stallTimeoutMs: number): QuiverError {
-  return new QuiverError('invalid_parameter', `the body stopped coming: nothing of it arrived for ${stallTimeoutMs} ms (STALL_TIMEOUT_MS)`);
+  return new QuiverError(
+    'invalid_parameter',
+    `the body stopped coming: nothing of it arrived for ${stallTimeoutMs} ms (STALL_TIMEOUT_MS)`,
+  );
 }
 
 export interface ReadBodyOptions {
   bound: BodyBound;
   /** Called for every piece when it arrives; may refuse it by throwing. */
   grown: (bytes: number) => void;
-  /** Longest time without a byte, in milliseconds. Over HTTP/1.1, a body of up to 64 KiB has the server's time for a whole request instead. */
+  /**
+   * Longest time without a byte, in milliseconds. Over HTTP/1.1, a body of up to 64 KiB has the server's time for a
+   * whole request instead.
+   */
   stallTimeoutMs: number;
   turns: Turns;
-  /** Where large bodies of an announced length go, to be given back by whoever gets them. Default: each has memory of its own. */
+  /**
+   * Where large bodies of an announced length go, to be given back by whoever gets them. Default: each has memory of
+   * its own.
+   */
   memory?: BodyMemory | undefined;
 }
 
 /**
- * Reads a whole request body, at once if it has arrived, of at most `bound.bytesMax` bytes, both as sent and as unpacked (Content-Encoding gzip).
+ * Reads a whole request body, at once if it has arrived, of at most `bound.bytesMax` bytes, both as sent and as
+ * unpacked (Content-Encoding gzip).
  *
  * Errors: limit_exceeded; invalid_parameter for another encoding, broken gzip or a body that stops coming; ClientGone.
  * After an error the rest of the body is unread; it is up to the caller.
@@ -54,7 +67,10 @@ export function readBody(request: IncomingMessage, options: ReadBodyOptions): Bu
   const { bound } = options;
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== 'gzip') {
-    throw new QuiverError('invalid_parameter', `content-encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported: use gzip or none`);
+    throw new QuiverError(
+      'invalid_parameter',
+      `content-encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported: use gzip or none`,
+    );
   }
   const announced = announcedLength(request);
   if (announced !== 'chunked' && announced > bound.bytesMax) throw bodyTooLarge(bound);
@@ -66,15 +82,28 @@ export function readBody(request: IncomingMessage, options: ReadBodyOptions): Bu
     return whole;
   }
   const { memory } = options;
-  if (memory !== undefined && encoding === 'identity' && request.httpVersionMajor === 1 && announced !== 'chunked' && announced > UNWATCHED_BYTES) {
+  if (
+    memory !== undefined &&
+    encoding === 'identity' &&
+    request.httpVersionMajor === 1 &&
+    announced !== 'chunked' &&
+    announced > UNWATCHED_BYTES
+  ) {
     return readInto(memory, announced, request, options);
   }
   const pieces: Buffer[] = [];
-  return readPieces(request, encoding === 'gzip', options, (piece) => pieces.push(piece)).then(() => (pieces.length === 1 ? pieces[0] : joined(pieces, options.turns)));
+  return readPieces(request, encoding === 'gzip', options, (piece) => pieces.push(piece)).then(() =>
+    pieces.length === 1 ? pieces[0] : joined(pieces, options.turns),
+  );
 }
 
 /** A body of exactly `announced` bytes, as the HTTP parser makes sure. Its pieces are freed as they come. */
-async function readInto(memory: BodyMemory, announced: number, request: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+async function readInto(
+  memory: BodyMemory,
+  announced: number,
+  request: IncomingMessage,
+  options: ReadBodyOptions,
+): Promise<Buffer> {
   const lent = memory.take(announced);
   const body = Buffer.from(lent, 0, announced);
   let at = 0;
@@ -91,7 +120,12 @@ async function readInto(memory: BodyMemory, announced: number, request: Incoming
 }
 
 /** Gives all pieces of a body to `keep`, which may change them. */
-function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBodyOptions, keep: (piece: Buffer) => void): Promise<void> {
+function readPieces(
+  request: IncomingMessage,
+  isPacked: boolean,
+  options: ReadBodyOptions,
+  keep: (piece: Buffer) => void,
+): Promise<void> {
   const { bound, grown, stallTimeoutMs } = options;
   return new Promise((resolve, reject) => {
     const gunzip = isPacked ? createGunzip() : null;
@@ -152,14 +186,20 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
   });
 }
 
-/** Whether the announced body is too small to need a timer of its own: over HTTP/1.1, the server's time for a whole request bounds it, too. */
+/**
+ * Whether the announced body is too small to need a timer of its own: over HTTP/1.1, the server's time for a whole
+ * request bounds it, too.
+ */
 function isSmall(request: IncomingMessage): boolean {
   if (request.httpVersionMajor > 1) return false;
   const announced = announcedLength(request);
   return announced !== 'chunked' && announced <= UNWATCHED_BYTES;
 }
 
-/** Joins the pieces. For a large body it does so in turns, because copying it blocks the thread for tens of milliseconds. */
+/**
+ * Joins the pieces. For a large body it does so in turns, because copying it blocks the thread for tens of
+ * milliseconds.
+ */
 async function joined(pieces: readonly Buffer[], turns: Turns): Promise<Buffer> {
   const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
   if (size <= JOINED_BYTES_A_TURN) return Buffer.concat(pieces, size);

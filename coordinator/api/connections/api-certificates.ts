@@ -26,19 +26,33 @@ export class ApiCertificates {
       first = readAll(paths);
       this.present = certificateOf(first);
     } catch (cause) {
-      throw new QuiverError('invalid_parameter', `API_TLS_CERT_FILE or API_TLS_KEY_FILE cannot be used: ${(cause as Error).message}`, { cause });
+      throw new QuiverError(
+        'invalid_parameter',
+        `API_TLS_CERT_FILE or API_TLS_KEY_FILE cannot be used: ${(cause as Error).message}`,
+        { cause },
+      );
     }
     this.files = new FollowedFiles({
       paths,
       first,
       onChange: (contents) => {
         this.tell(certificateOf(contents));
-        log.info({ files: paths }, "the API's certificate was replaced; connections that are opened from now on get the new one");
+        log.info(
+          { files: paths },
+          "the API's certificate was replaced; connections that are opened from now on get the new one",
+        );
       },
-      onError: (error) => log.error({ error, files: paths }, "the API's certificate can't be used as it is now; the one from before stays in force"),
+      onError: (error) =>
+        log.error(
+          { error, files: paths },
+          "the API's certificate can't be used as it is now; the one from before stays in force",
+        ),
       lookMs,
     });
-    this.timer = setInterval(() => this.tell({ ...this.present, ticketKeys: randomBytes(TICKET_KEYS_BYTES) }), TICKET_KEYS_MS);
+    this.timer = setInterval(
+      () => this.tell({ ...this.present, ticketKeys: randomBytes(TICKET_KEYS_BYTES) }),
+      TICKET_KEYS_MS,
+    );
     this.timer.unref();
   }
 

@@ -6,8 +6,8 @@ import { type NetworkList, plainAddress } from '../../../shared/base/config/netw
 const WITH_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
 
 /**
- * The address that a request comes from. Of a trusted proxy, it is the last address in `x-forwarded-for` that is no trusted
- * proxy's: what stands before that one, the client may have invented.
+ * The address that a request comes from. Of a trusted proxy, it is the last address in `x-forwarded-for` that is no
+ * trusted proxy's: what stands before that one, the client may have invented.
  */
 export function clientAddress(request: IncomingMessage, proxies: NetworkList): string {
   const { remoteAddress = 'unknown' } = request.socket;
@@ -31,15 +31,19 @@ function addressOf(hop: string): string | null {
 }
 
 /**
- * By what the requests and answers of strangers are counted: an address of IPv4, and of IPv6 the network of 64 bits that it is
- * in, because whoever has one address there has all of them.
+ * By what the requests and answers of strangers are counted: an address of IPv4, and of IPv6 the network of 64 bits
+ * that it is in, because whoever has one address there has all of them.
  */
 export function limitedAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head, tail] = address.split('::');
   const front = head === '' ? [] : head.split(':');
   const zeros = tail === undefined ? 0 : GROUPS - front.length - (tail === '' ? 0 : groupsIn(tail));
-  const groups = [...front, ...new Array<string>(Math.max(0, zeros)).fill('0'), ...(tail === undefined || tail === '' ? [] : tail.split(':'))];
+  const groups = [
+    ...front,
+    ...new Array<string>(Math.max(0, zeros)).fill('0'),
+    ...(tail === undefined || tail === '' ? [] : tail.split(':')),
+  ];
   return `${groups
     .slice(0, NETWORK_GROUPS)
     .map((group) => Number.parseInt(group, 16).toString(16))

@@ -16,7 +16,10 @@ export interface ConnectionBounds {
   isShort: () => boolean;
 }
 
-/** How many connections beyond the bound are kept open to be refused with an answer. Further ones are closed without one. */
+/**
+ * How many connections beyond the bound are kept open to be refused with an answer. Further ones are closed without
+ * one.
+ */
 export const REFUSED_MAX = 32;
 /** A client that sends no request within this time gets no answer. */
 const REFUSAL_MS = 2_000;
@@ -58,12 +61,28 @@ export class ConnectionGate {
   }
 
   /** Answers that there are too many connections, and closes this one. */
-  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; hasRealStatuses: boolean }, crossOrigin?: OutgoingHttpHeaders): void {
+  refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    parts: { clock: Clock; observer: RequestObserver; hasRealStatuses: boolean },
+    crossOrigin?: OutgoingHttpHeaders,
+  ): void {
     response.shouldKeepAlive = false;
-    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, pace: REFUSED_PACE, memory: this.uncounted });
+    const exchange = new Exchange({
+      request,
+      response,
+      ...parts,
+      awaitsContinue: false,
+      isDraining: () => true,
+      pace: REFUSED_PACE,
+      memory: this.uncounted,
+    });
     exchange.crossOrigin = crossOrigin ?? null;
     exchange.fail(
-      new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.shownMax ?? this.bounds.connectionsMax}, by its limit of open files); try again in a moment`),
+      new QuiverError(
+        'overloaded',
+        `server busy: more connections than it can hold (${this.bounds.shownMax ?? this.bounds.connectionsMax}, by its limit of open files); try again in a moment`,
+      ),
     );
   }
 

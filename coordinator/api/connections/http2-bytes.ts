@@ -2,15 +2,18 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { bytesTakenOf, type PaceBounds } from './reader-pace';
 
-/** What a client sends first, and the head of each frame: three bytes of length, the type, and more (RFC 9113, sections 3.4 and 4.1). */
+/**
+ * What a client sends first, and the head of each frame: three bytes of length, the type, and more (RFC 9113, sections
+ * 3.4 and 4.1).
+ */
 const PREFACE_BYTES = 24;
 const FRAME_HEAD_BYTES = 9;
 const TYPE_AT = 3;
 const HEADERS = 1;
 const GOAWAY = 7;
 /**
- * Requests of a connection that the library reads in one turn of the event loop. Of some bytes each, hundreds of them come in
- * one piece, and to open and reset them takes longer than others should wait.
+ * Requests of a connection that the library reads in one turn of the event loop. Of some bytes each, hundreds of them
+ * come in one piece, and to open and reset them takes longer than others should wait.
  */
 const REQUESTS_A_TURN = 16;
 
@@ -19,13 +22,13 @@ const NOTHING = Buffer.alloc(0);
 const END = Buffer.alloc(0);
 
 /**
- * The bytes of a connection on their way to Node's HTTP/2, which gets them from JavaScript. It could read them from the socket by
- * itself; then it would go on reading after its thread is ended, tell nobody of the next request, and end the whole process at the
- * first bytes of its body (nodejs/node#38418). Here a thread that is ended reads nothing any more.
+ * The bytes of a connection on their way to Node's HTTP/2, which gets them from JavaScript. It could read them from the
+ * socket by itself; then it would go on reading after its thread is ended, tell nobody of the next request, and end the
+ * whole process at the first bytes of its body (nodejs/node#38418). Here a thread that is ended reads nothing any more.
  *
- * A client's GOAWAY is left out. It changes nothing for a server, which opens no streams, but in some versions of Node a request
- * behind one, in the same piece, is refused in the midst of reading, and that corrupts the heap of the process (nodejs/node#64113;
- * StreamResponse has the other half).
+ * A client's GOAWAY is left out. It changes nothing for a server, which opens no streams, but in some versions of Node
+ * a request behind one, in the same piece, is refused in the midst of reading, and that corrupts the heap of the
+ * process (nodejs/node#64113; StreamResponse has the other half).
  */
 export class Http2Bytes extends Duplex {
   /** Bytes that are left of the preface or of a frame, and whether they are passed on. */
@@ -54,8 +57,8 @@ export class Http2Bytes extends Duplex {
   }
 
   /**
-   * Sends what was given, and ends the connection; cuts it when the client takes that too slowly, or does not end it. What follows is
-   * neither passed on nor sent.
+   * Sends what was given, and ends the connection; cuts it when the client takes that too slowly, or does not end it.
+   * What follows is neither passed on nor sent.
    */
   finish({ stallTimeoutMs, stallBytesPerSecond }: PaceBounds): void {
     const { socket } = this;

@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Http2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer,
+  type Http2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { Socket } from 'node:net';
 import { endLater } from '../../../shared/base/process/later-end';
 import type { ListenerGuard } from '../../../shared/base/process/listener-guard';
@@ -13,8 +20,8 @@ import { StreamResponse } from './stream-response';
 const STREAMS_MAX = 128;
 /**
  * Requests that begin in one round of the event loop, and that are under way. A connection that is the only one with
- * requests may have them all; otherwise they are shared equally, at least one each. Without that, a few connections with
- * all their streams in use made other clients wait for seconds.
+ * requests may have them all; otherwise they are shared equally, at least one each. Without that, a few connections
+ * with all their streams in use made other clients wait for seconds.
  */
 const BEGUN_A_ROUND = 8;
 const UNDER_WAY_MAX = 64;
@@ -22,7 +29,11 @@ const UNDER_WAY_MAX = 64;
 const STREAM_WINDOW_BYTES = 256 * 1024;
 const CONNECTION_WINDOW_BYTES = 1024 * 1024;
 
-type Serve = (request: IncomingMessage, response: ServerResponse, options: { socket: Socket; awaitsContinue: boolean }) => void;
+type Serve = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: { socket: Socket; awaitsContinue: boolean },
+) => void;
 
 interface Waiting {
   request: StreamRequest;
@@ -44,10 +55,10 @@ interface Connection {
 }
 
 /**
- * Connections of the public port that speak HTTP/2, over TLS by the client's choice in the handshake. Requests get the form
- * of HTTP/1.1 ({@link StreamRequest}, {@link StreamResponse}); several of a connection run at once. Node's own form of them
- * is not used: it answers some requests by itself, and throws when a stream has ended before it was looked at. Whatever goes
- * wrong with a stream breaks off that stream alone.
+ * Connections of the public port that speak HTTP/2, over TLS by the client's choice in the handshake. Requests get the
+ * form of HTTP/1.1 ({@link StreamRequest}, {@link StreamResponse}); several of a connection run at once. Node's own
+ * form of them is not used: it answers some requests by itself, and throws when a stream has ended before it was looked
+ * at. Whatever goes wrong with a stream breaks off that stream alone.
  */
 export class Http2Connections {
   private readonly server: Http2Server;
@@ -60,11 +71,24 @@ export class Http2Connections {
   private readonly signs: LifeSigns;
 
   /** `pace`: what a client that gives no other sign of life must take of its answers. */
-  constructor(private readonly options: { serve: Serve; idleTimeoutMs: number; pace: PaceBounds; headerBytesMax: number; guard: ListenerGuard }) {
+  constructor(
+    private readonly options: {
+      serve: Serve;
+      idleTimeoutMs: number;
+      pace: PaceBounds;
+      headerBytesMax: number;
+      guard: ListenerGuard;
+    },
+  ) {
     const { guard, headerBytesMax, pace } = options;
     this.signs = new LifeSigns({ guard, pace });
     this.server = createServer({
-      settings: { maxConcurrentStreams: STREAMS_MAX, initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: headerBytesMax, enablePush: false },
+      settings: {
+        maxConcurrentStreams: STREAMS_MAX,
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxHeaderListSize: headerBytesMax,
+        enablePush: false,
+      },
     });
     this.server.on(
       'session',
@@ -77,7 +101,8 @@ export class Http2Connections {
     this.server.on(
       'stream',
       guard.around(
-        (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => this.asked(stream, headers, rawHeaders),
+        (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) =>
+          this.asked(stream, headers, rawHeaders),
         (stream) => setImmediate(() => stream.destroy()),
       ),
     );
@@ -108,15 +133,25 @@ export class Http2Connections {
       this.connections.delete(session);
       this.signs.end(session);
     });
-    const connection = { session, socket, bytes, isLeaving: false, waiting: [], underWay: 0, begun: 0, round: this.round };
+    const connection = {
+      session,
+      socket,
+      bytes,
+      isLeaving: false,
+      waiting: [],
+      underWay: 0,
+      begun: 0,
+      round: this.round,
+    };
     this.connections.set(session, connection);
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.setTimeout(this.options.idleTimeoutMs, () => this.leave(connection));
   }
 
   /**
-   * Takes no more requests, and ends the connection when those that were taken are answered. `session.close()` is no way: what
-   * comes behind it is refused while the library reads (see StreamResponse); what comes behind a GOAWAY is ignored.
+   * Takes no more requests, and ends the connection when those that were taken are answered. `session.close()` is no
+   * way: what comes behind it is refused while the library reads (see StreamResponse); what comes behind a GOAWAY is
+   * ignored.
    */
   private leave(connection: Connection): void {
     if (connection.isLeaving) return;
@@ -136,7 +171,8 @@ export class Http2Connections {
     stream.on('error', () => undefined);
     const { session } = stream;
     const connection = session === undefined ? undefined : this.connections.get(session);
-    // Of what came in one piece, Node tells when all of it is read. The stream or the connection may have ended by then.
+    // Of what came in one piece, Node tells when all of it is read. The stream or the connection may have ended by
+    // then.
     if (connection === undefined || stream.destroyed || stream.closed) {
       setImmediate(() => stream.destroy());
       return;
@@ -146,11 +182,16 @@ export class Http2Connections {
     this.signs.begin(connection.session, socket);
     const waiting = {
       request: new StreamRequest(stream, headers, rawHeaders, socket),
-      response: new StreamResponse(stream, socket, { isHead: headers[':method'] === 'HEAD', leave: () => this.leave(connection), guard: this.options.guard }),
+      response: new StreamResponse(stream, socket, {
+        isHead: headers[':method'] === 'HEAD',
+        leave: () => this.leave(connection),
+        guard: this.options.guard,
+      }),
     };
     connection.waiting.push(waiting);
     stream.once('close', () => this.ended(connection, waiting));
-    // Not at once: the library is reading, and what ends a stream or the connection then corrupts its memory (StreamResponse).
+    // Not at once: the library is reading, and what ends a stream or the connection then corrupts its memory
+    // (StreamResponse).
     this.askForRound();
   }
 
@@ -167,7 +208,11 @@ export class Http2Connections {
       // One that was cancelled while it waited; its end is told in a moment.
       if (response.destroyed) continue;
       this.options.guard.run(
-        () => this.options.serve(request as unknown as IncomingMessage, response as unknown as ServerResponse, { socket: connection.socket, awaitsContinue: request.awaitsContinue }),
+        () =>
+          this.options.serve(request as unknown as IncomingMessage, response as unknown as ServerResponse, {
+            socket: connection.socket,
+            awaitsContinue: request.awaitsContinue,
+          }),
         () => response.destroy(),
       );
     }

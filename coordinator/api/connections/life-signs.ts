@@ -14,10 +14,10 @@ interface Watched {
 }
 
 /**
- * Watches over connections of HTTP/2 with requests that are not answered yet. After some errors of a client, the library below
- * neither reads nor sends any more, and says so to nobody: not even the client's end would be noticed, and its requests would
- * never be over. So each is asked (PING), and cut when it neither answers nor takes what it must take: whoever is slow answers only
- * when all was taken that was sent before.
+ * Watches over connections of HTTP/2 with requests that are not answered yet. After some errors of a client, the
+ * library below neither reads nor sends any more, and says so to nobody: not even the client's end would be noticed,
+ * and its requests would never be over. So each is asked (PING), and cut when it neither answers nor takes what it must
+ * take: whoever is slow answers only when all was taken that was sent before.
  */
 export class LifeSigns {
   private readonly watched = new Map<ServerHttp2Session, Watched>();
@@ -34,7 +34,8 @@ export class LifeSigns {
   }
 
   begin(session: ServerHttp2Session, socket: Socket): void {
-    if (!this.watched.has(session)) this.watched.set(session, { socket, takenBytes: bytesTakenOf(socket), isAsked: false, silentLooks: 0 });
+    if (!this.watched.has(session))
+      this.watched.set(session, { socket, takenBytes: bytesTakenOf(socket), isAsked: false, silentLooks: 0 });
     this.timer ??= setInterval(() => this.lookAtAll(), this.lookMs).unref();
   }
 

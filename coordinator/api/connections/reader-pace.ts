@@ -23,8 +23,8 @@ export interface PaceBounds {
 }
 
 /**
- * Whether the client takes its answer fast enough. Only times count in which it is waited for. A client may be behind the pace by
- * what it would have taken within the time of patience, and as much ahead.
+ * Whether the client takes its answer fast enough. Only times count in which it is waited for. A client may be behind
+ * the pace by what it would have taken within the time of patience, and as much ahead.
  */
 export class ReaderPace {
   readonly lookMs: number;
@@ -73,8 +73,16 @@ export class ReaderPace {
   }
 }
 
-/** Cuts an answer off that somebody else writes, as soon as it is taken too slowly. Calls `ended` once, when it is sent or broken off. */
-export function watchReader(response: ServerResponse, bounds: PaceBounds, nowMs: () => number, ended: () => void): void {
+/**
+ * Cuts an answer off that somebody else writes, as soon as it is taken too slowly. Calls `ended` once, when it is sent
+ * or broken off.
+ */
+export function watchReader(
+  response: ServerResponse,
+  bounds: PaceBounds,
+  nowMs: () => number,
+  ended: () => void,
+): void {
   const pace = new ReaderPace(bounds);
   const taken = new TakenBytes(response);
   const look = setInterval(() => {

@@ -3,21 +3,31 @@ import type { Socket } from 'node:net';
 import type { ListenerGuard } from '../../../shared/base/process/listener-guard';
 
 /** What belongs to a connection of HTTP/1.1 and is an error over HTTP/2 (RFC 9113, section 8.2.2). */
-const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings']);
+const OF_CONNECTIONS: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
 /** Statuses whose answers have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** What `writeHead` takes beside the status: a message, which HTTP/2 has no place for, and headers by name, in turns, or in pairs. */
+/**
+ * What `writeHead` takes beside the status: a message, which HTTP/2 has no place for, and headers by name, in turns, or
+ * in pairs.
+ */
 type Head = OutgoingHttpHeaders | readonly unknown[] | string | undefined;
 
 /**
- * An answer over HTTP/2 in the form of Node's ServerResponse, as far as it is used here. A client may end its stream at any
- * time, also before the request is looked at: to one that has ended, nothing is written, and nothing here throws because of it.
- * `connection: close` ends the connection when its answers are sent.
+ * An answer over HTTP/2 in the form of Node's ServerResponse, as far as it is used here. A client may end its stream at
+ * any time, also before the request is looked at: to one that has ended, nothing is written, and nothing here throws
+ * because of it. `connection: close` ends the connection when its answers are sent.
  *
- * Events of streams, and all that follows them in the same turn, come while the library reads. Some versions of Node send at once
- * what ends a stream or a connection then, and so free what is being read (nodejs/node#64113, #65093): a stranger could corrupt
- * the heap of the process. So all of that is done in a later turn.
+ * Events of streams, and all that follows them in the same turn, come while the library reads. Some versions of Node
+ * send at once what ends a stream or a connection then, and so free what is being read (nodejs/node#64113, #65093): a
+ * stranger could corrupt the heap of the process. So all of that is done in a later turn.
  */
 export class StreamResponse {
   statusCode = 200;
@@ -29,8 +39,8 @@ export class StreamResponse {
   private isHeadPutOff = false;
 
   /**
-   * `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. `leave`: ends the connection after its answers.
-   * `guard`: for what is done later.
+   * `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. `leave`: ends the
+   * connection after its answers. `guard`: for what is done later.
    */
   constructor(
     readonly stream: ServerHttp2Stream,
@@ -110,7 +120,10 @@ export class StreamResponse {
     this.end(text);
   }
 
-  /** Breaks the answer off. Unlike the end of a connection, the end of a stream says by its code whether the answer is whole. */
+  /**
+   * Breaks the answer off. Unlike the end of a connection, the end of a stream says by its code whether the answer is
+   * whole.
+   */
   destroy(): this {
     return this.reset(constants.NGHTTP2_INTERNAL_ERROR);
   }
@@ -166,7 +179,10 @@ export class StreamResponse {
 }
 
 function fieldsOf(head: readonly Head[]): [string, OutgoingHttpHeaders[string]][] {
-  const given = head.find((each) => typeof each === 'object' && each !== null) as OutgoingHttpHeaders | readonly unknown[] | undefined;
+  const given = head.find((each) => typeof each === 'object' && each !== null) as
+    | OutgoingHttpHeaders
+    | readonly unknown[]
+    | undefined;
   if (given === undefined) return [];
   if (!Array.isArray(given)) return Object.entries(given as OutgoingHttpHeaders);
   const flat = (Array.isArray(given[0]) ? given.flat() : given) as string[];

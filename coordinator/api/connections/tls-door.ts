@@ -5,7 +5,9 @@ import { createSecureContext, createServer, type Server, type TLSSocket } from '
 export interface ApiCertificate {
   cert: string;
   key: string;
-  /** By which all threads know the sessions of each other's clients again, so that a new connection is cheap; 48 bytes. */
+  /**
+   * By which all threads know the sessions of each other's clients again, so that a new connection is cheap; 48 bytes.
+   */
   ticketKeys: Uint8Array;
 }
 
@@ -24,7 +26,12 @@ export class TlsDoor {
   /** `opened` gets each connection whose handshake is over; one that fails, or is not over in time, is closed. */
   constructor(parts: { certificate: ApiCertificate; opened: (socket: TLSSocket) => void; handshakeMs?: number }) {
     const handshakeTimeout = parts.handshakeMs ?? HANDSHAKE_MS;
-    this.server = createServer({ ...contextOf(parts.certificate), ticketKeys: Buffer.from(parts.certificate.ticketKeys), ALPNProtocols: PROTOCOLS, handshakeTimeout });
+    this.server = createServer({
+      ...contextOf(parts.certificate),
+      ticketKeys: Buffer.from(parts.certificate.ticketKeys),
+      ALPNProtocols: PROTOCOLS,
+      handshakeTimeout,
+    });
     this.server.on('secureConnection', parts.opened);
     // Node only tells that it takes too long, and leaves the connection open.
     this.server.on('tlsClientError', (_error, socket) => socket.destroy());

@@ -12,7 +12,9 @@ export class TlsListener {
   private isClosing = false;
 
   /** `server` asks {@link isDraining}. */
-  constructor(private readonly parts: { server: () => ApiServer; certificates: ApiCertificates; connectionsMax: number }) {
+  constructor(
+    private readonly parts: { server: () => ApiServer; certificates: ApiCertificates; connectionsMax: number },
+  ) {
     let door: TlsDoor | null = null;
     this.unfollow = parts.certificates.follow((certificate) => {
       if (door === null) door = new TlsDoor({ certificate, opened: (socket) => parts.server().takeSecured(socket) });

@@ -31,13 +31,32 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
         'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow requests, are shown to admins; all that is of the whole process, its memory too, to all but keys that are limited to collections, who get zeros and empty lists.',
       answer: { type: 'data', schema: schemas.activityAnswer },
       handle: async ({ key }) => {
-        const { process, rateSeconds, quantileSeconds, requests, operations, embedding, inFlight, bodyBytes, shed, slow, slowMs } = await activity.activity();
+        const {
+          process,
+          rateSeconds,
+          quantileSeconds,
+          requests,
+          operations,
+          embedding,
+          inFlight,
+          bodyBytes,
+          shed,
+          slow,
+          slowMs,
+        } = await activity.activity();
         // What others do is none of their business, nor is how much.
         const isLimited = key !== null && key.collections !== null;
         const isAdmin = key?.role === 'admin';
         const { id, pid, uptimeSeconds, memoryBytes, heapBytes, processors } = isLimited ? NO_PROCESS : process;
         return dataAnswer({
-          process: { id: isAdmin ? id : null, pid: isAdmin ? pid : null, uptime_seconds: uptimeSeconds, memory_bytes: memoryBytes, heap_bytes: heapBytes, processors },
+          process: {
+            id: isAdmin ? id : null,
+            pid: isAdmin ? pid : null,
+            uptime_seconds: uptimeSeconds,
+            memory_bytes: memoryBytes,
+            heap_bytes: heapBytes,
+            processors,
+          },
           // How long the process runs, where that is short.
           rate_seconds: isLimited ? 0 : rateSeconds,
           quantile_seconds: isLimited ? 0 : quantileSeconds,

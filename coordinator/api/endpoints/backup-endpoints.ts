@@ -6,7 +6,17 @@ import * as schemas from '../schema/backup-schemas';
 const tag = 'Backups';
 const EXAMPLE_ID = '20260701T030000Z-1f2e3d4c';
 
-function backupData({ startedAt, endedAt, leftOut, waitsFor, copiedBytes, totalBytes, collections, verification, ...rest }: BackupView) {
+function backupData({
+  startedAt,
+  endedAt,
+  leftOut,
+  waitsFor,
+  copiedBytes,
+  totalBytes,
+  collections,
+  verification,
+  ...rest
+}: BackupView) {
   return {
     ...rest,
     started_at: startedAt === '' ? null : startedAt,
@@ -18,17 +28,41 @@ function backupData({ startedAt, endedAt, leftOut, waitsFor, copiedBytes, totalB
     total_bytes: totalBytes,
     collections: collections.map(({ name, shards }) => ({
       name,
-      shards: shards.map(({ shard, state, items, ...bytes }) => ({ shard, state, items, copied_bytes: bytes.copiedBytes, total_bytes: bytes.totalBytes, position: bytes.position ?? null })),
+      shards: shards.map(({ shard, state, items, ...bytes }) => ({
+        shard,
+        state,
+        items,
+        copied_bytes: bytes.copiedBytes,
+        total_bytes: bytes.totalBytes,
+        position: bytes.position ?? null,
+      })),
     })),
     verification:
       verification === null
         ? null
-        : { state: verification.state, objects: verification.objects, of: verification.of, bytes: verification.bytes, damaged: verification.damaged, checked_at: verification.checkedAt },
+        : {
+            state: verification.state,
+            objects: verification.objects,
+            of: verification.of,
+            bytes: verification.bytes,
+            damaged: verification.damaged,
+            checked_at: verification.checkedAt,
+          },
   };
 }
 
 function restoreData({ startedAt, endedAt, collections, ...rest }: RestoreView) {
-  return { ...rest, started_at: startedAt, ended_at: endedAt, collections: collections.map(({ from, name, shards, shardsReady }) => ({ from, name, shards, shards_ready: shardsReady })) };
+  return {
+    ...rest,
+    started_at: startedAt,
+    ended_at: endedAt,
+    collections: collections.map(({ from, name, shards, shardsReady }) => ({
+      from,
+      name,
+      shards,
+      shards_ready: shardsReady,
+    })),
+  };
 }
 
 export function backupEndpoints({ backups }: { backups: BackupsService }): Endpoint[] {
@@ -46,7 +80,9 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       errors: [404],
       isOnce: true,
       handle: async ({ body, about, inStore }) => {
-        const begun = await inStore((mark) => backups.create({ collections: body?.collections, target: body?.target }, mark));
+        const begun = await inStore((mark) =>
+          backups.create({ collections: body?.collections, target: body?.target }, mark),
+        );
         about(`backup:${begun.id}`);
         return dataAnswer(backupData(begun));
       },
@@ -61,7 +97,10 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       answer: { type: 'data', schema: schemas.backupsAnswer },
       handle: async ({ query }) => {
         const [listed, restorable] = await Promise.all([backups.list(query.target), backups.restorable(query.target)]);
-        return dataAnswer({ backups: listed.map(backupData), restorable: restorable.map(({ deletedAt, ...rest }) => ({ ...rest, deleted_at: deletedAt })) });
+        return dataAnswer({
+          backups: listed.map(backupData),
+          restorable: restorable.map(({ deletedAt, ...rest }) => ({ ...rest, deleted_at: deletedAt })),
+        });
       },
     }),
     defineEndpoint({
@@ -88,7 +127,8 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       answer: { type: 'data', schema: schemas.backupAnswer },
       errors: [404, 409],
       isOnce: true,
-      handle: async ({ path, query, inStore }) => dataAnswer(backupData(await inStore((mark) => backups.delete(path.id, query.target, mark)))),
+      handle: async ({ path, query, inStore }) =>
+        dataAnswer(backupData(await inStore((mark) => backups.delete(path.id, query.target, mark)))),
     }),
     defineEndpoint({
       method: 'POST',
@@ -111,7 +151,12 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       summary: 'Restore collections from a backup',
       description:
         'Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What this service has not sealed is restored with a warning; its keys are not, unless `unsealed` says so.',
-      body: { type: 'json', required: true, schema: schemas.restoreBody, example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.restoreBody,
+        example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } },
+      },
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],
       isOnce: true,
@@ -148,12 +193,14 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       access: 'admin',
       tag,
       summary: 'Give a restore up, or forget one that is over',
-      description: 'Nothing is left of one that is given up. From when the first of its collections takes its place, it is too late for that (409): it goes on.',
+      description:
+        'Nothing is left of one that is given up. From when the first of its collections takes its place, it is too late for that (409): it goes on.',
       path: schemas.backupParameters,
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],
       isOnce: true,
-      handle: async ({ path, inStore }) => dataAnswer(restoreData(await inStore((mark) => backups.cancelRestore(path.id, mark)))),
+      handle: async ({ path, inStore }) =>
+        dataAnswer(restoreData(await inStore((mark) => backups.cancelRestore(path.id, mark)))),
     }),
   ];
 }

@@ -1,4 +1,13 @@
-import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, StorageQuota, UnavailableShard, VectorsService, VectorView } from '../../service/service';
+import type {
+  CollectionPurge,
+  CollectionsService,
+  CollectionStats,
+  CollectionView,
+  StorageQuota,
+  UnavailableShard,
+  VectorsService,
+  VectorView,
+} from '../../service/service';
 import { takenFrom } from '../../service/pages';
 import { exportedVectorJson } from '../answers/answer-json';
 import { mustAdminister, scopedOf, seenBy } from '../requests/authorisation';
@@ -64,8 +73,17 @@ function purgeData({ collection, shards }: CollectionPurge) {
   const is = (...states: string[]): boolean => all.some(({ state }) => states.includes(state));
   return {
     collection,
-    state: is('running') ? ('running' as const) : is('failed', 'unknown') ? ('failed' as const) : is('none') ? ('none' as const) : ('done' as const),
-    bytes_reclaimed: all.reduce((sum, { state, bytesBefore, bytesAfter }) => sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0), 0),
+    state: is('running')
+      ? ('running' as const)
+      : is('failed', 'unknown')
+        ? ('failed' as const)
+        : is('none')
+          ? ('none' as const)
+          : ('done' as const),
+    bytes_reclaimed: all.reduce(
+      (sum, { state, bytesBefore, bytesAfter }) => sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0),
+      0,
+    ),
     shards: shards.map((replicas, shard) => ({
       shard,
       replicas: replicas.map(({ node, state, step, bytesBefore, bytesAfter, unshipped = 0, error }) => ({
@@ -81,7 +99,11 @@ function purgeData({ collection, shards }: CollectionPurge) {
   };
 }
 
-async function* exportPieces(collection: CollectionView, pages: AsyncIterable<VectorView[]>, format: VectorFormat): AsyncGenerator<string> {
+async function* exportPieces(
+  collection: CollectionView,
+  pages: AsyncIterable<VectorView[]>,
+  format: VectorFormat,
+): AsyncGenerator<string> {
   const head = `{"collection":${JSON.stringify(collection.name)},"dim":${collection.dim},"distance_metric":"${collection.metric}","vectors":[`;
   let count = 0;
   for await (const page of pages) {
@@ -93,7 +115,12 @@ async function* exportPieces(collection: CollectionView, pages: AsyncIterable<Ve
   yield `${count === 0 ? head : ''}],"count":${count}}`;
 }
 
-export function collectionEndpoints(parts: { collections: CollectionsService; vectors: Pick<VectorsService, 'export'>; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
+export function collectionEndpoints(parts: {
+  collections: CollectionsService;
+  vectors: Pick<VectorsService, 'export'>;
+  formats: VectorFormats;
+  limits: HttpLimits;
+}): Endpoint[] {
   const { collections, vectors, formats, limits } = parts;
   return [
     defineEndpoint({
@@ -104,7 +131,12 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       isAdministrative: true,
       tag,
       summary: 'Create a collection',
-      body: { type: 'json', required: true, schema: schemas.newCollection(limits), example: { name: 'articles', dim: 3, distance_metric: 'cosine' } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.newCollection(limits),
+        example: { name: 'articles', dim: 3, distance_metric: 'cosine' },
+      },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [400, 409],
       isOnce: true,
@@ -125,7 +157,21 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
           min_in_sync: minInSync,
           ttl_seconds: ttlSeconds = null,
         } = body;
-        const input = { name, dim, metric, description, language, quantization, metadata, vectors: place, shards, replicas, minInSync, ttlSeconds, quota };
+        const input = {
+          name,
+          dim,
+          metric,
+          description,
+          language,
+          quantization,
+          metadata,
+          vectors: place,
+          shards,
+          replicas,
+          minInSync,
+          ttlSeconds,
+          quota,
+        };
         return dataAnswer(collectionData(await inStore((mark) => collections.create(input, mark))));
       },
     }),
@@ -138,7 +184,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       tag,
       summary: 'List all collections that the key may use',
       answer: { type: 'data', schema: schemas.collectionsAnswer },
-      handle: async ({ key }) => dataAnswer({ collections: seenBy(key, await collections.list(scopedOf(key))).map(collectionData) }),
+      handle: async ({ key }) =>
+        dataAnswer({ collections: seenBy(key, await collections.list(scopedOf(key))).map(collectionData) }),
     }),
     defineEndpoint({
       method: 'GET',
@@ -214,11 +261,17 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
         'The quota is what the body says, and what it leaves out is not bounded. A write that would add more items or bytes is refused with 400, which names the quota and what there is; deleting goes on. What is there already stays. Close to the quota, updates of items that are there do not count as new. ' +
         'Items are exact for all writes of one process; in a cluster, what other coordinators add within a second may come on top. Bytes are those on the disk, which fall some time after items were deleted.',
       path: schemas.collectionParameters,
-      body: { type: 'json', required: true, schema: schemas.quotaBody, example: { items: 1_000_000, bytes: 10_737_418_240 } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.quotaBody,
+        example: { items: 1_000_000, bytes: 10_737_418_240 },
+      },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
       isOnce: true,
-      handle: async ({ path, body, inStore }) => dataAnswer(collectionData(await inStore((mark) => collections.setQuota(path.name, quotaOf(body), mark)))),
+      handle: async ({ path, body, inStore }) =>
+        dataAnswer(collectionData(await inStore((mark) => collections.setQuota(path.name, quotaOf(body), mark)))),
     }),
     defineEndpoint({
       method: 'POST',
@@ -233,7 +286,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.reshardAnswer },
       errors: [400, 404, 409],
       isOnce: true,
-      handle: async ({ path, body, inStore }) => dataAnswer(reshardData(await inStore((mark) => collections.reshard(path.name, body.shards, mark)))),
+      handle: async ({ path, body, inStore }) =>
+        dataAnswer(reshardData(await inStore((mark) => collections.reshard(path.name, body.shards, mark)))),
     }),
     defineEndpoint({
       method: 'DELETE',
@@ -246,7 +300,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.reshardAnswer },
       errors: [404],
       isOnce: true,
-      handle: async ({ path, inStore }) => dataAnswer(reshardData(await inStore((mark) => collections.cancelReshard(path.name, mark)))),
+      handle: async ({ path, inStore }) =>
+        dataAnswer(reshardData(await inStore((mark) => collections.cancelReshard(path.name, mark)))),
     }),
     defineEndpoint({
       method: 'PATCH',
@@ -257,12 +312,27 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       summary: 'Change the description or the time to live of a collection',
       description: 'What is left out stays; null clears it.',
       path: schemas.collectionNamePath,
-      body: { type: 'json', required: true, schema: schemas.collectionChange, example: { description: 'Articles of the newspaper' } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.collectionChange,
+        example: { description: 'Articles of the newspaper' },
+      },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
       isOnce: true,
       handle: async ({ path, body, inStore }) =>
-        dataAnswer(collectionData(await inStore((mark) => collections.update(path.collection_name, { description: body.description, ttlSeconds: body.ttl_seconds }, mark)))),
+        dataAnswer(
+          collectionData(
+            await inStore((mark) =>
+              collections.update(
+                path.collection_name,
+                { description: body.description, ttlSeconds: body.ttl_seconds },
+                mark,
+              ),
+            ),
+          ),
+        ),
     }),
     defineEndpoint({
       method: 'DELETE',

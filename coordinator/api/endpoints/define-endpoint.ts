@@ -9,7 +9,11 @@ const UNDER_COLLECTION = /^\/v1\/collections\/\{(\w+)\}/;
  * whose path names no collection is closed to keys that are limited to some. The pipeline
  * calls the handler with outputs of exactly the schemas given here.
  */
-export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(definition: EndpointDefinition<P, Q, B>): Endpoint {
+export function defineEndpoint<
+  P extends z.ZodObject = z.ZodObject,
+  Q extends z.ZodObject = z.ZodObject,
+  B extends z.ZodType = z.ZodUndefined,
+>(definition: EndpointDefinition<P, Q, B>): Endpoint {
   const field = UNDER_COLLECTION.exec(definition.template)?.[1];
   const empty = definition.query?.safeParse({});
   return {

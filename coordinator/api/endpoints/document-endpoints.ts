@@ -30,7 +30,12 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
           use(form.fields().collection_name);
           const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));
           const file = { ...form.file, expiresAt: () => form.fields().expires_at };
-          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(form.fields().collection_name, file, once?.mark, writerOf(key));
+          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(
+            form.fields().collection_name,
+            file,
+            once?.mark,
+            writerOf(key),
+          );
           if (isRepeated === true) once?.repeated();
           const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
           return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };

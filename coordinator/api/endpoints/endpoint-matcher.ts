@@ -16,7 +16,9 @@ export interface EndpointMatch {
   parameters: readonly { name: string; index: number }[];
 }
 
-/** Finds the endpoint of a method and raw path segments. Case-sensitive; a path with a trailing slash is another path. */
+/**
+ * Finds the endpoint of a method and raw path segments. Case-sensitive; a path with a trailing slash is another path.
+ */
 export class EndpointMatcher {
   /** By method and number of segments. Within each list, literals come before parameters. */
   private readonly patterns = new Map<string, Pattern[]>();
@@ -25,7 +27,9 @@ export class EndpointMatcher {
     for (const endpoint of endpoints) {
       const segments = endpoint.template.split('/').slice(1);
       const literals = segments.map((segment) => (segment.startsWith('{') ? null : segment));
-      const parameters = segments.flatMap((segment, index) => (segment.startsWith('{') ? [{ name: segment.slice(1, -1), index }] : []));
+      const parameters = segments.flatMap((segment, index) =>
+        segment.startsWith('{') ? [{ name: segment.slice(1, -1), index }] : [],
+      );
       const key = `${endpoint.method} ${segments.length}`;
       const sameLength = this.patterns.get(key) ?? [];
       sameLength.push({ endpoint, literals, parameters });

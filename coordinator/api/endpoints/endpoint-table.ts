@@ -47,12 +47,31 @@ export function endpointTable(parts: {
   limits: HttpLimits;
   clock: Pick<Clock, 'wallMs'>;
 }): Endpoint[] {
-  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, mcpOrigins, basePath, signIn, formats, limits, clock } = parts;
+  const {
+    service,
+    keys,
+    usage,
+    operations,
+    activity,
+    metricsText,
+    hasDocs,
+    hasDashboard,
+    mcpOrigins,
+    basePath,
+    signIn,
+    formats,
+    limits,
+    clock,
+  } = parts;
   let document: JsonSchema | null = null;
   let last: { prefix: string; json: Buffer } | null = null;
   const describe = (prefix: string): Buffer => {
     document ??= openApiDocument(table, limits);
-    if (last?.prefix !== prefix) last = { prefix, json: Buffer.from(JSON.stringify({ ...document, servers: [{ url: prefix === '' ? '/' : prefix }] })) };
+    if (last?.prefix !== prefix)
+      last = {
+        prefix,
+        json: Buffer.from(JSON.stringify({ ...document, servers: [{ url: prefix === '' ? '/' : prefix }] })),
+      };
     return last.json;
   };
   const table: Endpoint[] = [
@@ -81,7 +100,14 @@ export function endpointTable(parts: {
     table.push(
       ...mcpEndpoints({
         origins: mcpOrigins,
-        handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION, outcomes: service.outcomes, clock })),
+        handler: () =>
+          (handler ??= new McpHandler({
+            endpoints: table,
+            collectionNames: () => service.collections.names(),
+            version: VERSION,
+            outcomes: service.outcomes,
+            clock,
+          })),
       }),
     );
   }

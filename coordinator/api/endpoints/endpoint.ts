@@ -14,7 +14,10 @@ import type { RequestWarnings } from '../requests/request-warnings';
  */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path with `{name}` for parameters, each a whole segment. It is the endpoint's name in metrics, usage and documentation. */
+  /**
+   * Path with `{name}` for parameters, each a whole segment. It is the endpoint's name in metrics, usage and
+   * documentation.
+   */
   template: string;
   /** The least role that may call it; `public` needs no key and has no rate limit. */
   access: Role | 'public';
@@ -24,7 +27,10 @@ export interface Endpoint {
   isAdministrative: boolean;
   /** Whether an overloaded process may refuse it. */
   sheds: boolean;
-  /** Whether somebody could guess what it asks for: then the calls of a client's address are limited, like those with a bad key. */
+  /**
+   * Whether somebody could guess what it asks for: then the calls of a client's address are limited, like those with a
+   * bad key.
+   */
   isGuarded: boolean;
   /** Whether the dashboard asks for it by itself, to sign in and to keep what it shows up to date. */
   isWatched: boolean;
@@ -36,8 +42,8 @@ export interface Endpoint {
   summary: string;
   description: string;
   /**
-   * Whether it is done once when a request carries an Idempotency-Key; its handler uses `once` or `inStore` then. Others ignore the
-   * header: what only reads, and what does no harm when it is repeated.
+   * Whether it is done once when a request carries an Idempotency-Key; its handler uses `once` or `inStore` then.
+   * Others ignore the header: what only reads, and what does no harm when it is repeated.
    */
   isOnce: boolean;
   /** Parameters of the template; null if it has none. */
@@ -56,11 +62,14 @@ export interface Endpoint {
 }
 
 /**
- * Where a request names its collection. `own`: nowhere, and the answer is about those that the key may know of, or about
- * none. `service`: it is about the service as a whole, which keys that are limited to collections may not use. `form`: the
- * handler calls `use` with it. `fixed`: it is always that one.
+ * Where a request names its collection. `own`: nowhere, and the answer is about those that the key may know of, or
+ * about none. `service`: it is about the service as a whole, which keys that are limited to collections may not use.
+ * `form`: the handler calls `use` with it. `fixed`: it is always that one.
  */
-export type CollectionPlace = { type: 'path' | 'body'; field: string } | { type: 'form' | 'own' | 'service' } | { type: 'fixed'; name: string };
+export type CollectionPlace =
+  | { type: 'path' | 'body'; field: string }
+  | { type: 'form' | 'own' | 'service' }
+  | { type: 'fixed'; name: string };
 
 export type EndpointBody =
   | { type: 'none' }
@@ -80,8 +89,9 @@ export interface JsonBody {
    */
   list?: BodyList;
   /**
-   * The output of `schema` for a body that differs from the one of `output` in nothing but its member `vector`, an array of as
-   * many finite numbers. Where it is given, outputs are remembered by the text around the vector, and nobody may change them.
+   * The output of `schema` for a body that differs from the one of `output` in nothing but its member `vector`, an
+   * array of as many finite numbers. Where it is given, outputs are remembered by the text around the vector, and
+   * nobody may change them.
    */
   withVector?: (output: unknown, vector: Float32Array) => unknown;
   /** The most that a body may have where that is less, because anybody may send it. */
@@ -98,18 +108,18 @@ export interface BodyList {
   excess?: ErrorKind;
   elements: z.ZodArray<z.ZodType>;
   /**
-   * The output of `elements` for an element that holds what nearly all hold and is valid; undefined: `elements` has to judge
-   * it. It takes a fraction of what a schema takes.
+   * The output of `elements` for an element that holds what nearly all hold and is valid; undefined: `elements` has to
+   * judge it. It takes a fraction of what a schema takes.
    */
   common?: (element: unknown) => unknown;
   /**
-   * That elements are items of a bulk write, and what they may hold: of a large body, the output may have EncodedUpserts in the
-   * place of the list, which stand for the same elements.
+   * That elements are items of a bulk write, and what they may hold: of a large body, the output may have
+   * EncodedUpserts in the place of the list, which stand for the same elements.
    */
   encodes?: ItemBounds;
   /**
-   * Whether elements that are not valid are left to the handler, each as a RefusedElement in its place, instead of refusing
-   * the body. Gets the output of the body's schema. Default: no.
+   * Whether elements that are not valid are left to the handler, each as a RefusedElement in its place, instead of
+   * refusing the body. Gets the output of the body's schema. Default: no.
    */
   keepsRefused?: (body: Record<string, unknown>) => boolean;
 }
@@ -129,13 +139,16 @@ export interface EndpointCall extends HandlerOnce {
   request: IncomingMessage;
   /** The caller; null for a public endpoint. */
   key: Caller | null;
-  /** To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Errors: forbidden. */
+  /**
+   * To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Errors:
+   * forbidden.
+   */
   use(collection: string): void;
   /** Says for the audit log what the call is about, as `key:7`, where its path does not. */
   about(target: string): void;
   /**
-   * To be called where this is a call of another endpoint, before that is done: `use` then asks for its role, and the audit
-   * log has it as that one. Errors: unavailable for a change that could not be recorded.
+   * To be called where this is a call of another endpoint, before that is done: `use` then asks for its role, and the
+   * audit log has it as that one. Errors: unavailable for a change that could not be recorded.
    */
   becomes(endpoint: Endpoint): void;
   /** The member `profile` of the answer's data, with a comma before it, as of now; '' where nobody asked for it. */
@@ -171,8 +184,9 @@ export interface HitsAnswer {
 }
 
 /**
- * For browsers and others that want no envelope: with an HTTP status and headers of its own. `code`: what the request came to,
- * where the status does not say it. `bytes` null: an answer that has no body. `isReplayed`: it is that of an earlier request.
+ * For browsers and others that want no envelope: with an HTTP status and headers of its own. `code`: what the request
+ * came to, where the status does not say it. `bytes` null: an answer that has no body. `isReplayed`: it is that of an
+ * earlier request.
  */
 export interface BareAnswer {
   type: 'bare';
@@ -205,9 +219,26 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
       | 'description'
       | 'errors'
     >,
-    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isWatched' | 'isOnce' | 'vary' | 'failsAs' | 'description' | 'errors'>> {
+    Partial<
+      Pick<
+        Endpoint,
+        | 'isProfiled'
+        | 'collections'
+        | 'isAdministrative'
+        | 'sheds'
+        | 'isGuarded'
+        | 'isWatched'
+        | 'isOnce'
+        | 'vary'
+        | 'failsAs'
+        | 'description'
+        | 'errors'
+      >
+    > {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
-  handle(call: Omit<EndpointCall, 'path' | 'query' | 'body'> & { path: z.output<P>; query: z.output<Q>; body: z.output<B> }): Promise<Answer> | Answer;
+  handle(
+    call: Omit<EndpointCall, 'path' | 'query' | 'body'> & { path: z.output<P>; query: z.output<Q>; body: z.output<B> },
+  ): Promise<Answer> | Answer;
 }

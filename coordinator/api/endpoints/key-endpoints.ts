@@ -21,7 +21,12 @@ function usageData(view: UsageView) {
 }
 
 /** The limits that a body names; null takes one away. */
-function boundsOf(body: { collections?: CollectionScope[] | null; allowed_networks?: string[] | null; rate_limit_per_minute?: number | null; quota?: KeyQuota | null }): Partial<KeyBounds> {
+function boundsOf(body: {
+  collections?: CollectionScope[] | null;
+  allowed_networks?: string[] | null;
+  rate_limit_per_minute?: number | null;
+  quota?: KeyQuota | null;
+}): Partial<KeyBounds> {
   const { collections, allowed_networks: allowedNetworks, rate_limit_per_minute: rateLimitPerMinute, quota } = body;
   return {
     ...(collections === undefined ? {} : { collections }),
@@ -47,14 +52,24 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
         type: 'json',
         required: true,
         schema: schemas.newKeyBody,
-        example: { name: 'reader', role: 'readonly', expires_in_days: 90, collections: [{ name: 'articles' }, { prefix: 'team-a-', role: 'readwrite' }] },
+        example: {
+          name: 'reader',
+          role: 'readonly',
+          expires_in_days: 90,
+          collections: [{ name: 'articles' }, { prefix: 'team-a-', role: 'readwrite' }],
+        },
       },
       answer: { type: 'data', schema: schemas.newKeyAnswer },
       // A secret that can't be shown again.
       errors: [409],
       isOnce: true,
       handle: async ({ body, about, inStore, shown }) => {
-        const input = { name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null, ...boundsOf(body) };
+        const input = {
+          name: body.name,
+          role: body.role,
+          expiresInDays: body.expires_in_days ?? null,
+          ...boundsOf(body),
+        };
         const created = await inStore((mark) => keys.create(input, mark));
         about(`key:${created.id}`);
         return dataAnswer({ ...keyData(created), key: shown(created) });
@@ -126,7 +141,8 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       access: 'admin',
       tag,
       summary: 'Give an API key a new secret',
-      description: 'The new secret is in this answer and never again. The old one works for `grace_seconds` more, 0 by default; one from before it stops working now.',
+      description:
+        'The new secret is in this answer and never again. The old one works for `grace_seconds` more, 0 by default; one from before it stops working now.',
       path: schemas.keyParameters,
       body: { type: 'json', required: false, schema: schemas.rotationBody, example: { grace_seconds: 3600 } },
       answer: { type: 'data', schema: schemas.rotatedKeyAnswer },
@@ -149,7 +165,11 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       errors: [404],
       handle: async ({ path: { id } }) => {
         const [{ quota }, own] = await Promise.all([keys.get(id), usage.ofKey(id)]);
-        return dataAnswer({ ...usageData(own), quota_used: quota === null ? null : quotaUsedData(await keyQuotas.usedOf({ identity: keyIdentity(id), quota })) });
+        return dataAnswer({
+          ...usageData(own),
+          quota_used:
+            quota === null ? null : quotaUsedData(await keyQuotas.usedOf({ identity: keyIdentity(id), quota })),
+        });
       },
     }),
     defineEndpoint({
@@ -159,12 +179,21 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       access: 'admin',
       tag,
       summary: 'Requests made with all keys',
-      description: 'Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that there is in `by_key`.',
+      description:
+        'Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that there is in `by_key`.',
       answer: { type: 'data', schema: schemas.usageSummaryAnswer },
       handle: async () => {
         const { overall, byKey } = await usage.summary();
         const all = usageData(overall);
-        return dataAnswer({ ...all, overall: all, by_key: byKey.map(({ keyId, keyName, usage: own }) => ({ key_id: keyId, key_name: keyName, ...usageData(own) })) });
+        return dataAnswer({
+          ...all,
+          overall: all,
+          by_key: byKey.map(({ keyId, keyName, usage: own }) => ({
+            key_id: keyId,
+            key_name: keyName,
+            ...usageData(own),
+          })),
+        });
       },
     }),
   ];

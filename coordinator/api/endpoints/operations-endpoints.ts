@@ -55,15 +55,25 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       handle: async ({ key }) => {
         const health = await operations.health(scopedOf(key));
         const collections = seenBy(key, health.collections);
-        const unavailable = collections.flatMap(({ name, unavailableShards }) => unavailableShards.map(({ shard, reason }) => ({ collection: name, shard, reason })));
+        const unavailable = collections.flatMap(({ name, unavailableShards }) =>
+          unavailableShards.map(({ shard, reason }) => ({ collection: name, shard, reason })),
+        );
         return dataAnswer({
           status: unavailable.length === 0 ? ('ok' as const) : ('degraded' as const),
-          total_vectors: collections.reduce((total, { vectorCount }) => total + (vectorCount === UNKNOWN_COUNT ? 0 : vectorCount), 0),
+          total_vectors: collections.reduce(
+            (total, { vectorCount }) => total + (vectorCount === UNKNOWN_COUNT ? 0 : vectorCount),
+            0,
+          ),
           total_collections: collections.length,
           uptime_seconds: health.uptimeSeconds,
           collections: collections.map(({ name, vectorCount, dim }) => ({ name, vector_count: vectorCount, dim })),
           unavailable,
-          embedding: { configured: health.embedding.configured, active: health.embedding.active, fallback_reason: health.embedding.fallbackReason, dim: health.embedding.dim },
+          embedding: {
+            configured: health.embedding.configured,
+            active: health.embedding.active,
+            fallback_reason: health.embedding.fallbackReason,
+            dim: health.embedding.dim,
+          },
         });
       },
     }),
@@ -76,11 +86,17 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       summary: 'Nodes, shards, moves and reshards',
       answer: { type: 'data', schema: schemas.clusterAnswer },
       handle: async () => {
-        const { mode, controller, coordinators, nodes, shards, newShards, moves, reshards } = await operations.cluster();
+        const { mode, controller, coordinators, nodes, shards, newShards, moves, reshards } =
+          await operations.cluster();
         return dataAnswer({
           mode,
           controller,
-          coordinators: coordinators.map(({ id, address, pid, startedAt }) => ({ id, address, pid, started_at: startedAt })),
+          coordinators: coordinators.map(({ id, address, pid, startedAt }) => ({
+            id,
+            address,
+            pid,
+            started_at: startedAt,
+          })),
           nodes: nodes.map(nodeData),
           shards: shards.map(shardData),
           new_shards: newShards.map(shardData),
@@ -117,7 +133,8 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       access: 'admin',
       tag,
       summary: 'Make one replica of a shard what counts, after etcd was put back',
-      description: 'Only for a shard with a `later_epoch`, where the cluster can not tell what was in force. The node leads, and other replicas are copied from it: what it lacks is lost.',
+      description:
+        'Only for a shard with a `later_epoch`, where the cluster can not tell what was in force. The node leads, and other replicas are copied from it: what it lacks is lost.',
       path: schemas.shardPath,
       body: { type: 'json', required: true, schema: schemas.adoptBody, example: { node: 'node-0' } },
       answer: { type: 'data', schema: schemas.adoptAnswer },

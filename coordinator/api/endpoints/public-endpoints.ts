@@ -35,7 +35,12 @@ export function publicEndpoints(parts: {
       description: 'A browser, which accepts text/html, is sent to the dashboard at /ui.',
       answer: {
         type: 'data',
-        schema: z.object({ message: z.string(), docs: z.string().nullable(), ui: z.string().nullable(), endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })) }),
+        schema: z.object({
+          message: z.string(),
+          docs: z.string().nullable(),
+          ui: z.string().nullable(),
+          endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })),
+        }),
       },
       handle: async ({ request }) =>
         hasDashboard && wantsPage(request)
@@ -44,12 +49,15 @@ export function publicEndpoints(parts: {
               message: 'Quiver: a vector collection service',
               docs: openapiJson === null ? null : `${basePath.of(request)}/docs`,
               ui: hasDashboard ? `${basePath.of(request)}/ui` : null,
-              endpoints: parts.endpoints().map(({ method, template, summary }) => ({ method, path: template, summary })),
+              endpoints: parts
+                .endpoints()
+                .map(({ method, template, summary }) => ({ method, path: template, summary })),
             }),
     }),
   ];
   if (metricsText !== null) table.push(metricsEndpoint(metricsText));
-  if (openapiJson !== null) table.push(openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.isTold ? PREFIX_HEADER : ''));
+  if (openapiJson !== null)
+    table.push(openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.isTold ? PREFIX_HEADER : ''));
   return table;
 }
 

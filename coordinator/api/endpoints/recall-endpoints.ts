@@ -20,7 +20,11 @@ function recallData(collection: string, k: number, report: RecallReport) {
   };
 }
 
-export function recallEndpoints(parts: { recall: RecallService; search: SearchService; limits: HttpLimits }): Endpoint[] {
+export function recallEndpoints(parts: {
+  recall: RecallService;
+  search: SearchService;
+  limits: HttpLimits;
+}): Endpoint[] {
   const { recall, limits } = parts;
   const doubts = new FilterDoubts(parts.search);
   return [
@@ -40,7 +44,9 @@ export function recallEndpoints(parts: { recall: RecallService; search: SearchSe
       handle: async ({ path, body, warnings }) => {
         const { queries = null, samples, seed, k, filters: filter } = body;
         await doubts.look({ collection: path.name, filter, hasHits: false }, warnings);
-        return dataAnswer(recallData(path.name, k, await recall.check(path.name, { queries, samples, seed, k, filter })));
+        return dataAnswer(
+          recallData(path.name, k, await recall.check(path.name, { queries, samples, seed, k, filter })),
+        );
       },
     }),
   ];

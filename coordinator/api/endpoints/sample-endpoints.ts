@@ -10,7 +10,11 @@ import * as schemas from '../schema/sample-schemas';
 /** Bytes that become base64 at once; divisible by 3, so that the pieces make one text. */
 const PIECE_BYTES = 48 * 1024;
 
-export function sampleEndpoints(parts: { samples: SamplesService; search: SearchService; limits: HttpLimits }): Endpoint[] {
+export function sampleEndpoints(parts: {
+  samples: SamplesService;
+  search: SearchService;
+  limits: HttpLimits;
+}): Endpoint[] {
   const { samples, limits } = parts;
   const doubts = new FilterDoubts(parts.search);
   return [
@@ -29,13 +33,23 @@ export function sampleEndpoints(parts: { samples: SamplesService; search: Search
         type: 'json',
         required: false,
         schema: schemas.sampleBody(limits),
-        example: { size: 1000, seed: 7, filters: { topic: 'rivers' }, metadata_fields: ['topic'], projection: { method: 'pca', dimensions: 2 } },
+        example: {
+          size: 1000,
+          seed: 7,
+          filters: { topic: 'rivers' },
+          metadata_fields: ['topic'],
+          projection: { method: 'pca', dimensions: 2 },
+        },
       },
       answer: { type: 'data', schema: schemas.sampleAnswer },
       errors: [404],
       handle: async ({ path, body, hold, warnings }) => {
         const { size, seed, filters: filter, metadata_fields: fields, include_vectors: vectors, projection } = body;
-        const view = await samples.sample(path.name, { size, seed, filter, fields: fields ?? null, vectors, dimensions: projection?.dimensions ?? null }, hold);
+        const view = await samples.sample(
+          path.name,
+          { size, seed, filter, fields: fields ?? null, vectors, dimensions: projection?.dimensions ?? null },
+          hold,
+        );
         await doubts.look({ collection: path.name, filter, hasHits: view.population > 0 }, warnings);
         return { type: 'pieces', pieces: samplePieces(view, seed) };
       },
@@ -46,8 +60,18 @@ export function sampleEndpoints(parts: { samples: SamplesService; search: Search
 function* samplePieces(view: SampleView, seed: number): Generator<string> {
   const { population, items, dim, vectors, projection } = view;
   const head = `{"size":${items.length},"population":${population},"seed":${seed},"items":`;
-  yield* listPieces(head, items, ({ externalId, metadata }) => `{"external_id":${JSON.stringify(externalId)},"metadata":${metadata}}`, '');
-  if (vectors !== null) yield* base64Pieces(`,"vectors":{"format":"base64_float32","count":${items.length},"dimensions":${dim},"data":"`, vectors, '"}');
+  yield* listPieces(
+    head,
+    items,
+    ({ externalId, metadata }) => `{"external_id":${JSON.stringify(externalId)},"metadata":${metadata}}`,
+    '',
+  );
+  if (vectors !== null)
+    yield* base64Pieces(
+      `,"vectors":{"format":"base64_float32","count":${items.length},"dimensions":${dim},"data":"`,
+      vectors,
+      '"}',
+    );
   if (projection !== null) {
     const { dimensions, coordinates, shares, minima: minimum, maxima: maximum } = projection;
     const facts = `"method":"pca","dimensions":${dimensions},"format":"base64_float32","explained_variance":${JSON.stringify(shares)},"bounds":${JSON.stringify({ minimum, maximum })}`;
@@ -59,6 +83,7 @@ function* samplePieces(view: SampleView, seed: number): Generator<string> {
 function* base64Pieces(head: string, floats: Float32Array, tail: string): Generator<string> {
   const bytes = Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength);
   yield head;
-  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.toString('base64', from, Math.min(bytes.length, from + PIECE_BYTES));
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES)
+    yield bytes.toString('base64', from, Math.min(bytes.length, from + PIECE_BYTES));
   yield tail;
 }

@@ -1,7 +1,15 @@
 import { packedCount } from '../../../shared/wire/codecs/hit-codec';
 import type { SearchRequest } from '../../service/search-request';
 import type { FoundList, ScoredHit, SearchAnswer, SearchService } from '../../service/service';
-import { foundPieces, hitJson, hitListsPieces, hitWriter, scoreJson, textHitJson, timingMember } from '../answers/answer-json';
+import {
+  foundPieces,
+  hitJson,
+  hitListsPieces,
+  hitWriter,
+  scoreJson,
+  textHitJson,
+  timingMember,
+} from '../answers/answer-json';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Answer, Endpoint, EndpointCall } from './endpoint';
 import { FilterDoubts } from '../answers/filter-doubts';
@@ -29,13 +37,27 @@ interface SearchCall extends Pick<EndpointCall, 'hold' | 'profile' | 'warnings'>
 
 /** Searches, tells what the request may not have meant, and answers the hits. */
 function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCall) => Answer | Promise<Answer> {
-  return ({ collection, search: request, includeTiming, before = '{"results":', members, hit = hitJson, hold, profile, warnings }) => {
+  return ({
+    collection,
+    search: request,
+    includeTiming,
+    before = '{"results":',
+    members,
+    hit = hitJson,
+    hold,
+    profile,
+    warnings,
+  }) => {
     const answer = (found: SearchAnswer): Answer => {
       const { packedHits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const behind = `${members === undefined ? '' : members(found)}${total}${timingMember(timing, includeTiming)}${profile()}}`;
       if (packedHits !== undefined) return { type: 'hits', before, hits: packedHits, behind, worked: timing };
-      return { type: 'pieces', pieces: foundPieces(before, found, hitWriter(request.output, hit), behind), worked: timing };
+      return {
+        type: 'pieces',
+        pieces: foundPieces(before, found, hitWriter(request.output, hit), behind),
+        worked: timing,
+      };
     };
     const { filter } = request.query;
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
@@ -43,7 +65,10 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       if (filter === null) return answer(found);
       const { packedHits, hits, totalCount } = found;
       const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
-      const told = doubts.look({ collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }) }, warnings);
+      const told = doubts.look(
+        { collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }) },
+        warnings,
+      );
       return told === undefined ? answer(found) : told.then(() => answer(found));
     };
     const found = search.search(collection, request, hold);
@@ -74,12 +99,25 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,
-      body: { type: 'json', required: true, schema: schemas.searchBody(limits), withVector: schemas.searchWithVector, example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.searchBody(limits),
+        withVector: schemas.searchWithVector,
+        example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } },
+      },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
       handle: ({ path, body, hold, profile, warnings }) => {
         const { k, offset } = body.search.page;
-        return answered({ collection: path.name, ...body, hold, profile, warnings, members: ({ totalCount }) => `,"total_count":${totalCount},"k":${k},"offset":${offset}` });
+        return answered({
+          collection: path.name,
+          ...body,
+          hold,
+          profile,
+          warnings,
+          members: ({ totalCount }) => `,"total_count":${totalCount},"k":${k},"offset":${offset}`,
+        });
       },
     }),
     defineEndpoint({
@@ -109,7 +147,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { results, timing } = answer;
         tellCut(answer, warnings, (index) => `queries[${index}]`);
         for (const [i, { query }] of body.queries.entries()) {
-          await doubts.look({ collection: path.name, filter: query.filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
+          await doubts.look(
+            {
+              collection: path.name,
+              filter: query.filter,
+              hasHits: results[i].hits.length > 0,
+              place: `queries[${i}].filters`,
+            },
+            warnings,
+          );
         }
         return {
           type: 'pieces',
@@ -134,10 +180,16 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,
-      body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.hybridSearchBody(limits),
+        example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 },
+      },
       answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
-      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, ...body, hold, profile, warnings }),
+      handle: ({ path, body, hold, profile, warnings }) =>
+        answered({ collection: path.name, ...body, hold, profile, warnings }),
     }),
     defineEndpoint({
       method: 'POST',
@@ -149,10 +201,23 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,
-      body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
+      body: {
+        type: 'json',
+        required: true,
+        ...schemas.rerankBody(limits),
+        example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] },
+      },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
-      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, search: rerankSearch(body), includeTiming: body.include_timing, hold, profile, warnings }),
+      handle: ({ path, body, hold, profile, warnings }) =>
+        answered({
+          collection: path.name,
+          search: rerankSearch(body),
+          includeTiming: body.include_timing,
+          hold,
+          profile,
+          warnings,
+        }),
     }),
     defineEndpoint({
       method: 'POST',
@@ -171,7 +236,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const request = validate(recommendSearch, { externalId: path.id, body, query }, 'body');
         const { k, offset } = request.page;
         const members = `,"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)},"k":${k},"offset":${offset}`;
-        return answered({ collection: path.name, search: request, includeTiming: body.include_timing, hold, profile, warnings, members: () => members });
+        return answered({
+          collection: path.name,
+          search: request,
+          includeTiming: body.include_timing,
+          hold,
+          profile,
+          warnings,
+          members: () => members,
+        });
       },
     }),
     defineEndpoint({
@@ -182,7 +255,12 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       summary: 'Count the items that pass filters',
       description: 'Exact. Without filters it is the number of all items.',
       path: collectionParameters,
-      body: { type: 'json', required: false, schema: schemas.countBody(limits), example: { filters: { topic: 'rivers' } } },
+      body: {
+        type: 'json',
+        required: false,
+        schema: schemas.countBody(limits),
+        example: { filters: { topic: 'rivers' } },
+      },
       answer: { type: 'data', schema: schemas.countAnswer },
       errors: [404],
       handle: async ({ path, body: { filters: filter }, warnings }) => {
@@ -216,12 +294,31 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       summary: 'Ask in natural language; answers with texts',
       query: schemas.profileQuery,
       isProfiled: true,
-      body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.queryBody(limits),
+        example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 },
+      },
       answer: { type: 'data', schema: schemas.queryAnswer },
       errors: [404],
-      handle: ({ body: { text, collection_name: collection, search: request, includeTiming }, hold, profile, warnings }) => {
+      handle: ({
+        body: { text, collection_name: collection, search: request, includeTiming },
+        hold,
+        profile,
+        warnings,
+      }) => {
         const before = `{"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)},"results":`;
-        return answered({ collection, search: request, includeTiming, hold, profile, warnings, before, hit: textHitJson });
+        return answered({
+          collection,
+          search: request,
+          includeTiming,
+          hold,
+          profile,
+          warnings,
+          before,
+          hit: textHitJson,
+        });
       },
     }),
   ];

@@ -22,7 +22,13 @@ async function usedBy(caller: Caller, keyQuotas: Pick<KeyQuotasService, 'usedOf'
   });
 }
 
-export function signInEndpoints({ signIn, keyQuotas }: { signIn: SignIn; keyQuotas: Pick<KeyQuotasService, 'usedOf'> }): Endpoint[] {
+export function signInEndpoints({
+  signIn,
+  keyQuotas,
+}: {
+  signIn: SignIn;
+  keyQuotas: Pick<KeyQuotasService, 'usedOf'>;
+}): Endpoint[] {
   return [
     defineEndpoint({
       method: 'POST',
@@ -34,7 +40,13 @@ export function signInEndpoints({ signIn, keyQuotas }: { signIn: SignIn; keyQuot
       summary: 'Get the admin key for the link that the first start printed',
       description:
         'A first start without `API_KEY` prints a link to the dashboard with a token, which gives the admin key once and for ten minutes; afterwards, and for any other token, the code is 401. Calls are limited like those with a bad key (`BAD_KEY_LIMIT_PER_MINUTE`).',
-      body: { type: 'json', required: true, schema: schemas.signInBody, bytesMax: BODY_BYTES_MAX, example: { token: 'c29tZSB0b2tlbiBvZiB0aGUgbGluayB0aGF0IHdhcyBwcmludGVk' } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.signInBody,
+        bytesMax: BODY_BYTES_MAX,
+        example: { token: 'c29tZSB0b2tlbiBvZiB0aGUgbGluayB0aGF0IHdhcyBwcmludGVk' },
+      },
       answer: { type: 'data', schema: schemas.signInAnswer },
       errors: [401, 429],
       handle: async ({ body, about }) => {
@@ -58,7 +70,13 @@ export function signInEndpoints({ signIn, keyQuotas }: { signIn: SignIn; keyQuot
         const { id, name, role, expiresAt, collections, quota, token } = caller;
         const used = await usedBy(caller, keyQuotas);
         const rights = { role, expires_at: expiresAt, collections: scopesData({ role, collections }), quota };
-        return dataAnswer({ key_id: id, subject: token?.subject ?? null, name, ...rights, quota_used: used === null ? null : quotaUsedData(used) });
+        return dataAnswer({
+          key_id: id,
+          subject: token?.subject ?? null,
+          name,
+          ...rights,
+          quota_used: used === null ? null : quotaUsedData(used),
+        });
       },
     }),
   ];

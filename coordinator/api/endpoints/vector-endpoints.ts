@@ -1,4 +1,11 @@
-import type { KeptVector, SearchService, UpsertResult, VectorInput, VectorsService, VectorView } from '../../service/service';
+import type {
+  KeptVector,
+  SearchService,
+  UpsertResult,
+  VectorInput,
+  VectorsService,
+  VectorView,
+} from '../../service/service';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import { writerOf } from '../../service/keys/caller';
@@ -28,7 +35,12 @@ const KEPT_VECTOR: Record<KeptVector, string> = {
 };
 const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { topic: 'rivers' } };
 
-export function vectorEndpoints(parts: { vectors: VectorsService; search: SearchService; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
+export function vectorEndpoints(parts: {
+  vectors: VectorsService;
+  search: SearchService;
+  formats: VectorFormats;
+  limits: HttpLimits;
+}): Endpoint[] {
   const { vectors, formats, limits } = parts;
   const doubts = new FilterDoubts(parts.search);
   const viewJson =
@@ -56,7 +68,10 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         tellCut(result, warnings);
         tellZeros(result.zeros, warnings);
         const id = JSON.stringify(body.item.externalId);
-        return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}` };
+        return {
+          type: 'data',
+          json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}`,
+        };
       },
     }),
     defineEndpoint({
@@ -80,7 +95,15 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
           const { ids, result: written } = await vectors.upsertEncoded(path.name, given, manner);
           tellZeros(written.zeros, warnings, (index) => `items[${index}]`);
           const outcomeJson = (externalId: string, i: number): string => bulkOutcomeJson({ externalId }, i, written, i);
-          return { type: 'pieces', pieces: listPieces('{"results":', ids, outcomeJson, `${timingMember(written.timing, body.include_timing)}}`) };
+          return {
+            type: 'pieces',
+            pieces: listPieces(
+              '{"results":',
+              ids,
+              outcomeJson,
+              `${timingMember(written.timing, body.include_timing)}}`,
+            ),
+          };
         }
         const items = given;
         const places: number[] = [];
@@ -95,8 +118,12 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         tellCut(result, warnings, (index) => `items[${places[index]}]`);
         tellZeros(result.zeros, warnings, (index) => `items[${places[index]}]`);
         let next = 0;
-        const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
-        return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
+        const outcomeJson = (item: VectorInput | RefusedElement, i: number): string =>
+          item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++);
+        return {
+          type: 'pieces',
+          pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`),
+        };
       },
     }),
     defineEndpoint({
@@ -106,13 +133,19 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       isOnce: true,
       tag,
       summary: 'Delete one vector',
-      description: 'With if_version, only if the vector has this version; the error 409 has the present one in conflicts.',
+      description:
+        'With if_version, only if the vector has this version; the error 409 has the present one in conflicts.',
       path: schemas.vectorPath,
       query: schemas.deleteQuery,
       answer: { type: 'data', schema: schemas.vectorDeletedAnswer },
       errors: [404, 409],
       handle: async ({ path, query, once }) => {
-        const { deleted } = await vectors.delete(path.name, [path.id], query.if_version === undefined ? undefined : new Map([[path.id, query.if_version]]), once);
+        const { deleted } = await vectors.delete(
+          path.name,
+          [path.id],
+          query.if_version === undefined ? undefined : new Map([[path.id, query.if_version]]),
+          once,
+        );
         if (deleted.length === 0) throw vectorNotFound(path.name, path.id);
         return dataAnswer({ deleted: path.id, external_id: path.id, status: 'deleted' });
       },
@@ -126,11 +159,21 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       summary: 'Delete many vectors',
       description: 'Ids that do not exist are skipped and listed in not_found.',
       path: collectionParameters,
-      body: { type: 'json', required: true, ...schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
+      body: {
+        type: 'json',
+        required: true,
+        ...schemas.deleteBatchBody(limits),
+        example: { external_ids: ['a-1', 'a-2'] },
+      },
       answer: { type: 'data', schema: schemas.batchDeletedAnswer },
       errors: [404, 409],
       handle: async ({ path, body, once }) => {
-        const { deleted, notFound: missing } = await vectors.delete(path.name, body.external_ids, expectedVersions(body.external_ids, body.if_versions), once);
+        const { deleted, notFound: missing } = await vectors.delete(
+          path.name,
+          body.external_ids,
+          expectedVersions(body.external_ids, body.if_versions),
+          once,
+        );
         return dataAnswer({ deleted_count: deleted.length, deleted_ids: deleted, deleted, not_found: missing });
       },
     }),
@@ -145,7 +188,12 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         'Filters must not be empty; a document goes by {"document_id": …}. A vector that is written meanwhile may stay or go. Should a shard fail half-way (500), ' +
         'some matches are deleted and the others are as they were: repeat the call to delete the rest. deleted_count is what this call deleted.',
       path: collectionParameters,
-      body: { type: 'json', required: true, schema: schemas.deleteByFilterBody(limits), example: { filters: { topic: 'rivers' } } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.deleteByFilterBody(limits),
+        example: { filters: { topic: 'rivers' } },
+      },
       answer: { type: 'data', schema: schemas.filteredDeletedAnswer },
       errors: [404],
       handle: async ({ path, body, once, warnings }) => {
@@ -189,16 +237,28 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       description:
         'What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. A new text gets a new vector if the former one was made of its text. With if_version, only if the vector has this version (409).',
       path: schemas.vectorPath,
-      body: { type: 'json', required: true, schema: schemas.patchBody(limits), example: { metadata: { topic: 'lakes', draft: null } } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.patchBody(limits),
+        example: { metadata: { topic: 'lakes', draft: null } },
+      },
       answer: { type: 'data', schema: schemas.patchedAnswer },
       errors: [404, 409],
       handle: async ({ path, body, key, once, warnings }) => {
-        const result = await vectors.patch(path.name, { externalId: path.id, ...body }, { once, writer: writerOf(key) });
+        const result = await vectors.patch(
+          path.name,
+          { externalId: path.id, ...body },
+          { once, writer: writerOf(key) },
+        );
         const { version, kept } = result;
         if (kept !== null) warnings.tell(KEPT_VECTOR[kept]);
         tellCut(result, warnings);
         tellZeros(result.zeros, warnings);
-        return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
+        return {
+          type: 'data',
+          json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}`,
+        };
       },
     }),
     defineEndpoint({
@@ -212,7 +272,12 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         'Each match is changed once, if it still matches at that moment; one that is written meanwhile may be or not. updated_count is exact. Should a shard fail half-way (500), or metadata ' +
         'become too many (400), the error says how many were changed; the others are as they were.',
       path: collectionParameters,
-      body: { type: 'json', required: true, schema: schemas.updateByFilterBody(limits), example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.updateByFilterBody(limits),
+        example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] },
+      },
       answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
       errors: [404],
       handle: async ({ path, body, key, once, warnings }) => {
@@ -232,7 +297,12 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       summary: 'Fetch stored vectors by id',
       description: 'In the order asked, missing ones left out.',
       path: collectionParameters,
-      body: { type: 'json', required: true, schema: schemas.fetchBody, example: { ids: ['a-1'], include_vectors: true } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.fetchBody,
+        example: { ids: ['a-1'], include_vectors: true },
+      },
       answer: { type: 'data', schema: schemas.fetchAnswer },
       errors: [404],
       handle: async ({ path, body, hold }) => {
@@ -246,14 +316,21 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       access: 'readonly',
       tag,
       summary: 'Read a collection page by page, in insertion order',
-      description: 'A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.',
+      description:
+        'A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.',
       path: collectionParameters,
-      body: { type: 'json', required: false, schema: schemas.scrollBody(limits), example: { limit: 100, include_vectors: false } },
+      body: {
+        type: 'json',
+        required: false,
+        schema: schemas.scrollBody(limits),
+        example: { limit: 100, include_vectors: false },
+      },
       answer: { type: 'data', schema: schemas.scrollAnswer },
       errors: [404],
       handle: async ({ path, body, hold, warnings }) => {
         // Later pages have nothing to tell.
-        if (body.cursor === undefined) await doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings);
+        if (body.cursor === undefined)
+          await doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings);
         const { pages, nextCursor } = await vectors.scroll(path.name, {
           cursor: body.cursor ?? null,
           limit: body.limit,
@@ -261,7 +338,15 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
           vectors: body.include_vectors,
           hold,
         });
-        return { type: 'pieces', pieces: pagedPieces('{"vectors":', pages, viewJson(body.vector_format), () => `,"next_cursor":${JSON.stringify(nextCursor())}}`) };
+        return {
+          type: 'pieces',
+          pieces: pagedPieces(
+            '{"vectors":',
+            pages,
+            viewJson(body.vector_format),
+            () => `,"next_cursor":${JSON.stringify(nextCursor())}}`,
+          ),
+        };
       },
     }),
   ];
@@ -271,17 +356,30 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
  * Writes by a filter that was looked at before, so that a strict request is refused before anything is done. With an
  * Idempotency-Key, the fields may be gone by an earlier time: then it is looked at afterwards, where nothing was done.
  */
-async function onceLooked<Done>(look: () => Promise<void> | undefined, write: () => Promise<Done>, { once, isNothing }: { once: unknown; isNothing: (done: Done) => boolean }): Promise<Done> {
+async function onceLooked<Done>(
+  look: () => Promise<void> | undefined,
+  write: () => Promise<Done>,
+  { once, isNothing }: { once: unknown; isNothing: (done: Done) => boolean },
+): Promise<Done> {
   if (once === undefined) await look();
   const done = await write();
   if (once !== undefined && isNothing(done)) await look();
   return done;
 }
 
-/** What became of an item of a bulk, the one at `place` of those that were written; one that was skipped says why, and where it is. */
-function bulkOutcomeJson({ externalId, expected }: Pick<VectorInput, 'externalId' | 'expected'>, index: number, { statuses, versions, errors }: UpsertResult, place: number): string {
+/**
+ * What became of an item of a bulk, the one at `place` of those that were written; one that was skipped says why, and
+ * where it is.
+ */
+function bulkOutcomeJson(
+  { externalId, expected }: Pick<VectorInput, 'externalId' | 'expected'>,
+  index: number,
+  { statuses, versions, errors }: UpsertResult,
+  place: number,
+): string {
   const head = `{"external_id":${JSON.stringify(externalId)},"status":"${statuses[place]}"${versionMember(versions[place])}`;
-  if (statuses[place] === 'conflict') return `${head}${skippedMembers(index, 409, conflictText({ externalId, expected }, versions[place]))}}`;
+  if (statuses[place] === 'conflict')
+    return `${head}${skippedMembers(index, 409, conflictText({ externalId, expected }, versions[place]))}}`;
   const error = errors.get(place);
   return error === undefined ? `${head}}` : `${head}${skippedMembers(index, error.code, error.message)}}`;
 }
@@ -297,14 +395,22 @@ function skippedMembers(index: number, code: number, message: string): string {
 }
 
 /** By id. Errors: invalid_parameter. */
-function expectedVersions(ids: string[], versions: (number | null)[] | undefined): ReadonlyMap<string, number> | undefined {
+function expectedVersions(
+  ids: string[],
+  versions: (number | null)[] | undefined,
+): ReadonlyMap<string, number> | undefined {
   if (versions === undefined) return undefined;
-  if (versions.length !== ids.length) throw new QuiverError('invalid_parameter', `if_versions has ${versions.length} elements, and external_ids ${ids.length}`);
+  if (versions.length !== ids.length)
+    throw new QuiverError(
+      'invalid_parameter',
+      `if_versions has ${versions.length} elements, and external_ids ${ids.length}`,
+    );
   const expected = new Map<string, number>();
   ids.forEach((id, i) => {
     const version = versions[i];
     if (version === null) return;
-    if ((expected.get(id) ?? version) !== version) throw new QuiverError('invalid_parameter', `if_versions has two versions for external_id ${JSON.stringify(id)}`);
+    if ((expected.get(id) ?? version) !== version)
+      throw new QuiverError('invalid_parameter', `if_versions has two versions for external_id ${JSON.stringify(id)}`);
     expected.set(id, version);
   });
   return expected;

@@ -16,7 +16,10 @@ const hitText = z.string().meta({ description: 'Present if include_text is true;
 
 export const hitAnswer = z
   .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer, text: hitText.optional() })
-  .meta({ id: 'SearchResult', description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).' });
+  .meta({
+    id: 'SearchResult',
+    description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).',
+  });
 
 /** A hit of a hybrid search; the last four members are present if explain is true. */
 export const fusedHitAnswer = hitAnswer
@@ -33,7 +36,9 @@ export const fusedHitAnswer = hitAnswer
       'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up.',
   });
 
-export const textHitAnswer = z.object({ text: hitText.optional(), score: z.number(), metadata: metadataAnswer, external_id: z.string() }).meta({ id: 'QueryResult' });
+export const textHitAnswer = z
+  .object({ text: hitText.optional(), score: z.number(), metadata: metadataAnswer, external_id: z.string() })
+  .meta({ id: 'QueryResult' });
 
 /** In the form that the request named by vector_format. */
 export const vectorValues = z.union([z.array(z.number()), z.string().meta({ contentEncoding: 'base64' })]).meta({
@@ -41,11 +46,20 @@ export const vectorValues = z.union([z.array(z.number()), z.string().meta({ cont
 });
 
 /** Absent while a cluster has nodes of an earlier version. */
-export const itemVersion = z.int().meta({ description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.' });
+export const itemVersion = z.int().meta({
+  description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.',
+});
 
 /** Absent for an item that never expires. */
 export const itemExpiry = z.iso.datetime().meta({ description: 'When the item expires; absent if it never does.' });
 
 export const storedVectorAnswer = z
-  .object({ external_id: z.string(), vector: vectorValues.optional(), metadata: metadataAnswer, text: z.string().nullable(), expires_at: itemExpiry.optional(), version: itemVersion.optional() })
+  .object({
+    external_id: z.string(),
+    vector: vectorValues.optional(),
+    metadata: metadataAnswer,
+    text: z.string().nullable(),
+    expires_at: itemExpiry.optional(),
+    version: itemVersion.optional(),
+  })
   .meta({ id: 'StoredVector' });

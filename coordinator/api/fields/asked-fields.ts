@@ -84,7 +84,8 @@ class FieldCollector {
     if (isEqual && !isNegated) this.addMembers(path, condition.value, condition.value, 0);
     if (condition.type !== 'range') return;
     const form = dateForm(condition.bound);
-    if (form !== null && this.dates.length < FIELDS_MAX) this.dates.push({ path, bound: condition.bound as string, form });
+    if (form !== null && this.dates.length < FIELDS_MAX)
+      this.dates.push({ path, bound: condition.bound as string, form });
   }
 
   /** An object equals only what has all of its members. */

@@ -12,12 +12,18 @@ export const ifVersion = optional(integer(1, Number.MAX_SAFE_INTEGER)).meta(vers
 /** The same in a query string. */
 export const ifVersionText = integerText(1, Number.MAX_SAFE_INTEGER).optional().meta(versionMeta);
 
-export const onlyIf = optional(z.enum(['absent', 'present'])).meta({ description: 'The item must not exist, or must exist, or the error is 409.' });
+export const onlyIf = optional(z.enum(['absent', 'present'])).meta({
+  description: 'The item must not exist, or must exist, or the error is 409.',
+});
 
 /** The version that an operation expects; undefined: any. A contradiction is reported. */
-export function expectedVersion(given: { if_version?: number | undefined; only_if?: 'absent' | 'present' | undefined }, sink: IssueSink): number | undefined {
+export function expectedVersion(
+  given: { if_version?: number | undefined; only_if?: 'absent' | 'present' | undefined },
+  sink: IssueSink,
+): number | undefined {
   const { if_version: version, only_if: state } = given;
-  if (version !== undefined && state === 'absent') report(sink, given, 'must not be "absent" beside if_version', { path: ['only_if'] });
+  if (version !== undefined && state === 'absent')
+    report(sink, given, 'must not be "absent" beside if_version', { path: ['only_if'] });
   if (version !== undefined) return version;
   return state === undefined ? undefined : state === 'absent' ? NO_VERSION : ANY_VERSION;
 }

@@ -14,7 +14,8 @@ const time = z.iso.datetime({ offset: true }).transform((text, context): number 
   return z.NEVER;
 });
 
-const meaning = 'When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed.';
+const meaning =
+  'When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed.';
 
 /** Of a write that puts or changes an item. Here null is a value. */
 export const expiresAt = time
@@ -25,4 +26,6 @@ export const expiresAt = time
   });
 
 /** Of an upload; a form's field that is empty counts as left out. */
-export const expiresAtText = z.preprocess((value) => (value === '' ? undefined : value), time.optional()).meta({ description: meaning });
+export const expiresAtText = z
+  .preprocess((value) => (value === '' ? undefined : value), time.optional())
+  .meta({ description: meaning });

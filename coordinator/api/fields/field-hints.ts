@@ -14,7 +14,16 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   external_id: ['id', '_id', 'key', 'uuid', 'pk', 'doc_id', 'object_id', 'point_id'],
   external_ids: ['ids', 'points', 'keys'],
   filters: ['filter', 'where', 'expr', 'query_filter', 'must', 'should', 'must_not', 'conditions'],
-  fields: ['metadata_fields', 'output_fields', 'payload_fields', 'with_payload', 'include_metadata', 'return_properties', '_source', 'select'],
+  fields: [
+    'metadata_fields',
+    'output_fields',
+    'payload_fields',
+    'with_payload',
+    'include_metadata',
+    'return_properties',
+    '_source',
+    'select',
+  ],
   ids: ['external_ids', 'id', 'keys'],
   include_text: ['with_text', 'include_texts', 'include_documents', 'with_documents'],
   include_timing: ['timing', 'with_timing'],
@@ -62,17 +71,25 @@ const MISSPELT_MIN = 5;
 const NAMES_MAX = 20;
 
 /** A client's name as a message has it. */
-export const shownName = (name: string): string => JSON.stringify(name.length > SHOWN_NAME_MAX ? `${name.slice(0, SHOWN_NAME_MAX)}…` : name);
+export const shownName = (name: string): string =>
+  JSON.stringify(name.length > SHOWN_NAME_MAX ? `${name.slice(0, SHOWN_NAME_MAX)}…` : name);
 
 /** OTHER_NAMES without what spelling conventions differ in. */
-const BARE_NAMES: ReadonlyMap<string, ReadonlySet<string>> = new Map(Object.entries(OTHER_NAMES).map(([name, others]) => [name, new Set(others.map(bareName))]));
+const BARE_NAMES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(OTHER_NAMES).map(([name, others]) => [name, new Set(others.map(bareName))]),
+);
 
 /** The known name that `given` most likely stands for, or null. */
 export function meant(given: string, known: Iterable<string>): string | null {
   if (given.length > MEANT_NAME_MAX) return null;
   const names = [...known];
   const bare = bareName(given);
-  return names.find((name) => BARE_NAMES.get(name)?.has(bare)) ?? nearestName(given, names) ?? names.find((name) => nearestName(given, longNames(name)) !== null) ?? null;
+  return (
+    names.find((name) => BARE_NAMES.get(name)?.has(bare)) ??
+    nearestName(given, names) ??
+    names.find((name) => nearestName(given, longNames(name)) !== null) ??
+    null
+  );
 }
 
 /** What else a field is called, where that is long enough to tell a misspelling of it. */
@@ -97,13 +114,18 @@ export function missingFieldHint(owner: unknown, wanted: readonly string[]): str
   if (typeof owner !== 'object' || owner === null || Array.isArray(owner)) return '';
   const names = Object.keys(owner).slice(0, NAMES_MAX);
   for (const field of wanted) {
-    const given = names.find((name) => BARE_NAMES.get(field)?.has(bareName(name)) === true || nearestName(name, [field]) !== null);
+    const given = names.find(
+      (name) => BARE_NAMES.get(field)?.has(bareName(name)) === true || nearestName(name, [field]) !== null,
+    );
     if (given !== undefined) return `; there is ${shownName(given)}: did you mean ${field}?`;
   }
   return '';
 }
 
-/** The names of the fields that a schema of an object knows, whatever is done with the object behind it; null: it takes any, or is of no object. */
+/**
+ * The names of the fields that a schema of an object knows, whatever is done with the object behind it; null: it takes
+ * any, or is of no object.
+ */
 export function fieldsOf(schema: z.ZodType): ReadonlySet<string> | null {
   if (schema instanceof z.ZodPipe) return fieldsOf(schema.in as z.ZodType) ?? fieldsOf(schema.out as z.ZodType);
   const isOpen = schema instanceof z.ZodObject && schema.def.catchall !== undefined;
@@ -112,13 +134,22 @@ export function fieldsOf(schema: z.ZodType): ReadonlySet<string> | null {
 
 /** Of the fields that are objects themselves, the names that each knows; those that take any are left out. */
 export function innerFieldsOf(schema: z.ZodType): ReadonlyMap<string, ReadonlySet<string>> {
-  if (schema instanceof z.ZodPipe) return innerFieldsOf((fieldsOf(schema.in as z.ZodType) === null ? schema.out : schema.in) as z.ZodType);
-  const inner = schema instanceof z.ZodObject ? Object.entries(schema.shape as Record<string, z.ZodType>).map(([name, field]) => [name, fieldsOf(bare(field))] as const) : [];
+  if (schema instanceof z.ZodPipe)
+    return innerFieldsOf((fieldsOf(schema.in as z.ZodType) === null ? schema.out : schema.in) as z.ZodType);
+  const inner =
+    schema instanceof z.ZodObject
+      ? Object.entries(schema.shape as Record<string, z.ZodType>).map(
+          ([name, field]) => [name, fieldsOf(bare(field))] as const,
+        )
+      : [];
   return new Map(inner.flatMap(([name, fields]) => (fields === null ? [] : [[name, fields] as const])));
 }
 
 /** A field's schema without what lets it be absent or null. */
 function bare(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) return bare(schema.unwrap() as z.ZodType);
-  return schema instanceof z.ZodPipe ? bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType) : schema;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return bare(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodPipe
+    ? bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType)
+    : schema;
 }

@@ -40,23 +40,37 @@ function numberFromText(value: unknown, context: z.core.$RefinementCtx): unknown
 const SHOWN_TEXT_MAX = 40;
 
 /** An integer in a path or query string, where everything is text. */
-export const integerText = (minimum: number, maximum: number) => z.preprocess(numberFromText, integer(minimum, maximum));
+export const integerText = (minimum: number, maximum: number) =>
+  z.preprocess(numberFromText, integer(minimum, maximum));
 
-export const integerTextWithDefault = (minimum: number, maximum: number, value: number) => z.preprocess(numberFromText, integer(minimum, maximum).default(value));
+export const integerTextWithDefault = (minimum: number, maximum: number, value: number) =>
+  z.preprocess(numberFromText, integer(minimum, maximum).default(value));
 
 /** Words for yes and no in a form or a query string; a checkbox sends `on`. */
-const FLAGS = new Map([...['true', '1', 'yes', 'on'].map((word) => [word, true] as const), ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const)]);
+const FLAGS = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),
+]);
 
-export const flagText = z.preprocess((value) => (typeof value === 'string' ? (FLAGS.get(value.trim().toLowerCase()) ?? value) : value), z.boolean().default(false));
+export const flagText = z.preprocess(
+  (value) => (typeof value === 'string' ? (FLAGS.get(value.trim().toLowerCase()) ?? value) : value),
+  z.boolean().default(false),
+);
 
 /**
  * An array of at most `lengthMax` elements. A longer one is `excess`, by default limit_exceeded (400), found before any
  * element is examined; `setting` names the setting that configures the limit.
  */
-export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string, excess: ErrorKind = 'limit_exceeded') {
+export function boundedArray<S extends z.ZodType>(
+  element: S,
+  lengthMax: number,
+  setting?: string,
+  excess: ErrorKind = 'limit_exceeded',
+) {
   return z.preprocess(
     (value, context) => {
-      if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: excess });
+      if (Array.isArray(value) && value.length > lengthMax)
+        report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: excess });
       return value;
     },
     z.array(element).meta({ maxItems: lengthMax }),
@@ -74,7 +88,10 @@ const COLLECTION_NAME = /^[A-Za-z0-9_-]{1,255}$/;
 export const collectionName = z
   .string()
   .meta({ minLength: 1, maxLength: REQUEST_BOUNDS.nameCharactersMax, pattern: '^[A-Za-z0-9_-]+$' })
-  .refine((name) => COLLECTION_NAME.test(name), { error: 'must be 1 to 255 letters, digits, hyphens or underscores', abort: true });
+  .refine((name) => COLLECTION_NAME.test(name), {
+    error: 'must be 1 to 255 letters, digits, hyphens or underscores',
+    abort: true,
+  });
 
 /** Control characters, and lone surrogates, which UTF-8 can't represent. */
 const NOT_IN_IDS = /[\p{Cc}\p{Surrogate}]/u;
@@ -90,7 +107,11 @@ export function idViolation(id: string): string | null {
 
 export const externalId = z
   .string()
-  .meta({ minLength: 1, maxLength: REQUEST_BOUNDS.externalIdCharactersMax, description: 'Any Unicode but control characters.' })
+  .meta({
+    minLength: 1,
+    maxLength: REQUEST_BOUNDS.externalIdCharactersMax,
+    description: 'Any Unicode but control characters.',
+  })
   .superRefine((id, context) => {
     const violation = idViolation(id);
     if (violation !== null) context.addIssue({ code: 'custom', message: violation, input: id });
@@ -106,16 +127,24 @@ export function vector(vectorDimMax: number) {
     .meta({
       oneOf: [
         { type: 'array', items: { type: 'number' }, minItems: 1, maxItems: vectorDimMax },
-        { type: 'string', contentEncoding: 'base64', maxLength: base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT) },
+        {
+          type: 'string',
+          contentEncoding: 'base64',
+          maxLength: base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT),
+        },
       ],
-      description: 'Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values.',
+      description:
+        'Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values.',
     })
     .transform((value, context): Float32Array => {
       // A text that is far too long is not even decoded.
-      const isTooLong = typeof value === 'string' && value.length > base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT);
+      const isTooLong =
+        typeof value === 'string' && value.length > base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT);
       const given = isTooLong ? null : float32From(value, context);
       if (isTooLong || (given !== null && given.length > vectorDimMax)) {
-        report(context, value, `has more than the maximum of ${vectorDimMax} elements (MAX_VECTOR_DIM)`, { kind: 'limit_exceeded' });
+        report(context, value, `has more than the maximum of ${vectorDimMax} elements (MAX_VECTOR_DIM)`, {
+          kind: 'limit_exceeded',
+        });
         return z.NEVER;
       }
       if (given === null) return z.NEVER;
@@ -128,7 +157,8 @@ export function vector(vectorDimMax: number) {
 
 /** How vectors are answered. */
 export const vectorFormat = withDefault(z.enum(VECTOR_FORMATS), 'array').meta({
-  description: 'How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read.',
+  description:
+    'How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read.',
 });
 
 /** Index of the first NaN or infinity; -1 if there is none. */
@@ -176,8 +206,11 @@ export function boundedText(charactersMax: number, setting: string) {
     .meta({ maxLength: charactersMax })
     .superRefine((text, context) => {
       // A character takes at most two code units, so most texts need no counting.
-      if (text.length <= charactersMax || (text.length <= 2 * charactersMax && [...text].length <= charactersMax)) return;
-      report(context, text, `exceeds the maximum length of ${charactersMax} characters (${setting})`, { kind: 'limit_exceeded' });
+      if (text.length <= charactersMax || (text.length <= 2 * charactersMax && [...text].length <= charactersMax))
+        return;
+      report(context, text, `exceeds the maximum length of ${charactersMax} characters (${setting})`, {
+        kind: 'limit_exceeded',
+      });
     });
 }
 
@@ -189,7 +222,9 @@ export function itemText(textBytesMax: number) {
     .superRefine((text, context) => {
       // A code unit takes at most three bytes, so most texts need no counting.
       if (text.length * 3 <= textBytesMax || Buffer.byteLength(text) <= textBytesMax) return;
-      report(context, text, `exceeds the maximum of ${textBytesMax} bytes (MAX_TEXT_BYTES)`, { kind: 'limit_exceeded' });
+      report(context, text, `exceeds the maximum of ${textBytesMax} bytes (MAX_TEXT_BYTES)`, {
+        kind: 'limit_exceeded',
+      });
     });
 }
 
@@ -239,6 +274,8 @@ export const requiredFilters = (bounds: FilterBounds) =>
   });
 
 /** Paths of metadata, as filters have them. Omitted: undefined. */
-export const metadataFields = optional(boundedArray(z.string().max(REQUEST_BOUNDS.nameCharactersMax), REQUEST_BOUNDS.chosenFieldsMax));
+export const metadataFields = optional(
+  boundedArray(z.string().max(REQUEST_BOUNDS.nameCharactersMax), REQUEST_BOUNDS.chosenFieldsMax),
+);
 
 export const includeTiming = withDefault(z.boolean(), false);

@@ -16,7 +16,20 @@ const PEER_NAMES: Readonly<Record<string, string>> = {
 }; // prettier-ignore
 
 /** Those that are a peer's filter by themselves, where they hold an object or an array. */
-const PEER_CLAUSES: ReadonlySet<string> = new Set(['must', 'should', 'mustnot', 'bool', 'operands', 'and', 'or', 'not', 'term', 'terms', 'match', 'range']);
+const PEER_CLAUSES: ReadonlySet<string> = new Set([
+  'must',
+  'should',
+  'mustnot',
+  'bool',
+  'operands',
+  'and',
+  'or',
+  'not',
+  'term',
+  'terms',
+  'match',
+  'range',
+]);
 
 /** What metadata are called, here and elsewhere. By bare names. */
 const METADATA_NAMES: ReadonlySet<string> = new Set(['metadata', 'payload', 'properties', 'meta']);
@@ -32,16 +45,21 @@ export function absentFieldHint({ path, value }: AskedField, names: readonly str
   const operator = value === undefined ? null : operatorIn(value);
   if (operator !== null) return `; operators begin with $: did you mean ${operator}?`;
   const direct = directPath(path, value);
-  if (direct !== null && !names.some((name) => name.startsWith(path.split('.', 1)[0] + '.'))) return `; filters name the fields of the metadata directly: did you mean ${shownName(direct)}?`;
+  if (direct !== null && !names.some((name) => name.startsWith(path.split('.', 1)[0] + '.')))
+    return `; filters name the fields of the metadata directly: did you mean ${shownName(direct)}?`;
   const bare = bareName(path);
   const near = nearField(path, names);
   if (Object.hasOwn(PEER_NAMES, bare)) return `; ${PEER_NAMES[bare]}`;
   const head = path.slice(0, Math.max(0, path.lastIndexOf('.')));
-  if (names.includes(head) && !names.some((name) => name.startsWith(`${head}.`))) return '; paths lead into objects, not into the elements of arrays';
+  if (names.includes(head) && !names.some((name) => name.startsWith(`${head}.`)))
+    return '; paths lead into objects, not into the elements of arrays';
   return near === null ? '' : `; did you mean ${shownName(near)}?`;
 }
 
-/** What is left of a path that begins with what metadata are called, as in `metadata.year` or `{"metadata": {"year": …}}`; null: it does not. */
+/**
+ * What is left of a path that begins with what metadata are called, as in `metadata.year` or
+ * `{"metadata": {"year": …}}`; null: it does not.
+ */
 function directPath(path: string, value: JsonValue | undefined): string | null {
   const [head, ...rest] = path.split('.');
   if (!METADATA_NAMES.has(bareName(head))) return null;

@@ -9,7 +9,10 @@ const NAMES_MAX = 100;
 interface IgnoredField {
   name: string;
   hint: string;
-  /** The list and the index of the first object that has it, or an object's name and -1; '' and -1: it is the body itself. */
+  /**
+   * The list and the index of the first object that has it, or an object's name and -1; '' and -1: it is the body
+   * itself.
+   */
   list: string;
   index: number;
   /** In how many other objects of the list it is, too. */
@@ -21,20 +24,29 @@ export class IgnoredFields {
   private found: Map<string, IgnoredField> | null = null;
   private more = 0;
 
-  /** Notes each field of `owner` that is not `known`. `list` and `index`: of an element of a list; without an index, of an object of that name. */
+  /**
+   * Notes each field of `owner` that is not `known`. `list` and `index`: of an element of a list; without an index, of
+   * an object of that name.
+   */
   look(owner: object, known: ReadonlySet<string>, list = '', index = -1): void {
-    for (const name in owner) if (!known.has(name) && !(list === '' && name === STRICT_FIELD)) this.note(name, owner, known, list, index);
+    for (const name in owner)
+      if (!known.has(name) && !(list === '' && name === STRICT_FIELD)) this.note(name, owner, known, list, index);
   }
 
   /** Tells all that were noted. */
   tell(warnings: RequestWarnings): void {
     if (this.found === null) return;
     for (const { name, hint, list, index, others } of this.found.values()) {
-      const place = list === '' ? '' : `${list}${index < 0 ? '' : `[${index}]${others > 0 ? ` and ${others} more` : ''}`}: `;
+      const place =
+        list === '' ? '' : `${list}${index < 0 ? '' : `[${index}]${others > 0 ? ` and ${others} more` : ''}`}: `;
       const what = `${place}${shownName(name)} is not a field`;
       warnings.doubt(`${what}${hint}`, `${what} and was ignored${hint}`);
     }
-    if (this.more > 0) warnings.doubt(`${this.more} more fields are not known`, `${this.more} more fields are not known and were ignored`);
+    if (this.more > 0)
+      warnings.doubt(
+        `${this.more} more fields are not known`,
+        `${this.more} more fields are not known and were ignored`,
+      );
   }
 
   private note(name: string, owner: object, known: ReadonlySet<string>, list: string, index: number): void {

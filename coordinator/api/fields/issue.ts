@@ -10,11 +10,28 @@ export type IssueSink = { issues: z.core.$ZodRawIssue[] };
  * default error for a violation at this place; `path` continues from the field that has the schema; `wanted` are the
  * fields of which one is missing there.
  */
-export function report(sink: IssueSink, input: unknown, message: string, options: { kind?: ErrorKind; path?: PropertyKey[]; wanted?: string[] } = {}): void {
-  sink.issues.push({ code: 'custom', message, input, path: options.path ?? [], params: { kind: options.kind, wanted: options.wanted } });
+export function report(
+  sink: IssueSink,
+  input: unknown,
+  message: string,
+  options: { kind?: ErrorKind; path?: PropertyKey[]; wanted?: string[] } = {},
+): void {
+  sink.issues.push({
+    code: 'custom',
+    message,
+    input,
+    path: options.path ?? [],
+    params: { kind: options.kind, wanted: options.wanted },
+  });
 }
 
-const ARTICLES: Record<string, string> = { array: 'an array', object: 'a JSON object', record: 'a JSON object', int: 'an integer', boolean: 'true or false' };
+const ARTICLES: Record<string, string> = {
+  array: 'an array',
+  object: 'a JSON object',
+  record: 'a JSON object',
+  int: 'an integer',
+  boolean: 'true or false',
+};
 
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
@@ -66,7 +83,11 @@ const SHOWN_ID_MAX = 80;
 
 function nameOfPath(path: PropertyKey[], place: RequestPlace): string {
   if (path.length === 0) return place;
-  return path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`), '');
+  return path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
+    '',
+  );
 }
 
 /** The external_id of the bulk item that an issue is about, for the message. */
@@ -86,7 +107,13 @@ function hintFor(issue: z.core.$ZodIssue, body: unknown): string {
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined), root);
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? (value as Record<PropertyKey, unknown>)[key]
+        : undefined,
+    root,
+  );
 }
 
 /** The operating error for the first violation found in `value`. */
@@ -103,7 +130,10 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, place: 
   throw errorFromIssue(result.error.issues[0], place, value);
 }
 
-/** In the place of an element of a list that is not valid, where the handler is to know. `value`: the element as it came. */
+/**
+ * In the place of an element of a list that is not valid, where the handler is to know. `value`: the element as it
+ * came.
+ */
 export class RefusedElement {
   constructor(
     readonly error: QuiverError,
@@ -112,7 +142,11 @@ export class RefusedElement {
 }
 
 /** As {@link validateElements}, element by element: none keeps the others from being valid. */
-export function validateEachElement<S extends z.ZodType>(elements: z.ZodArray<S>, values: readonly unknown[], place: { list: string; first: number }): (z.output<S> | RefusedElement)[] {
+export function validateEachElement<S extends z.ZodType>(
+  elements: z.ZodArray<S>,
+  values: readonly unknown[],
+  place: { list: string; first: number },
+): (z.output<S> | RefusedElement)[] {
   return values.map((value, i) => {
     try {
       return validateElements(elements, [value], { list: place.list, first: place.first + i })[0];
@@ -127,7 +161,11 @@ export function validateEachElement<S extends z.ZodType>(elements: z.ZodArray<S>
  * Checks elements of a body's list, starting with the one at index `first`, and answers the schema's output. Errors: as
  * if the whole body were checked.
  */
-export function validateElements<S extends z.ZodType>(elements: z.ZodArray<S>, values: readonly unknown[], place: { list: string; first: number }): z.output<S>[] {
+export function validateElements<S extends z.ZodType>(
+  elements: z.ZodArray<S>,
+  values: readonly unknown[],
+  place: { list: string; first: number },
+): z.output<S>[] {
   const result = elements.safeParse(values, { error: (issue) => wordsFor(issue) });
   if (result.success) return result.data;
   const [issue] = result.error.issues;

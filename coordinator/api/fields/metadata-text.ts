@@ -7,7 +7,11 @@ interface FieldsLeft {
 }
 
 /** What is wrong inside a JSON value, or null. Examines at most `depthLeft` levels and `fieldsLeft` fields. */
-function flaw(value: unknown, depthLeft: number, fieldsLeft: FieldsLeft): 'too deep' | 'not finite' | 'too many' | null {
+function flaw(
+  value: unknown,
+  depthLeft: number,
+  fieldsLeft: FieldsLeft,
+): 'too deep' | 'not finite' | 'too many' | null {
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'not finite';
   if (typeof value !== 'object' || value === null) return null;
   if (depthLeft === 0) return 'too deep';
@@ -43,7 +47,12 @@ export function metadataText(value: unknown, limits: MetadataLimits, sink: Issue
   const { metadataBytesMax: bytesMax, metadataFieldsMax } = limits;
   switch (flaw(value, metadataDepthMax, { count: metadataFieldsMax })) {
     case 'too many':
-      report(sink, value, `has more than the maximum of ${metadataFieldsMax} keys and array elements (MAX_METADATA_FIELDS)`, { kind: 'limit_exceeded' });
+      report(
+        sink,
+        value,
+        `has more than the maximum of ${metadataFieldsMax} keys and array elements (MAX_METADATA_FIELDS)`,
+        { kind: 'limit_exceeded' },
+      );
       return undefined;
     case 'too deep':
       report(sink, value, `must be at most ${metadataDepthMax} levels deep`, { kind: 'limit_exceeded' });
@@ -57,7 +66,9 @@ export function metadataText(value: unknown, limits: MetadataLimits, sink: Issue
   const text = JSON.stringify(value);
   // A code unit takes at most three bytes, so most texts need no counting.
   if (text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax) {
-    report(sink, value, `exceeds the maximum of ${bytesMax} bytes as JSON (MAX_METADATA_BYTES)`, { kind: 'limit_exceeded' });
+    report(sink, value, `exceeds the maximum of ${bytesMax} bytes as JSON (MAX_METADATA_BYTES)`, {
+      kind: 'limit_exceeded',
+    });
     return undefined;
   }
   return text;

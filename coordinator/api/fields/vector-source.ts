@@ -5,7 +5,10 @@ import { type IssueSink, report } from './issue';
  * The vector or text that a request gives; the vector has precedence. Null after a violation was reported. A text that
  * is to be embedded must not be blank.
  */
-export function vectorSource(given: { vector?: Float32Array | undefined; text?: string | undefined }, sink: IssueSink): VectorSource | null {
+export function vectorSource(
+  given: { vector?: Float32Array | undefined; text?: string | undefined },
+  sink: IssueSink,
+): VectorSource | null {
   const { vector, text } = given;
   if (vector !== undefined) return text === undefined ? { vector } : { vector, text };
   if (text === undefined) {

@@ -14,7 +14,14 @@ import { announcedLength } from '../body/read-body';
 import { hitsPieces } from '../answers/answer-json';
 import type { AnswerRoom } from '../load/answer-room';
 import type { Answer, BareAnswer, Endpoint, HitsAnswer, WorkedTime } from '../endpoints/endpoint';
-import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope, successTail } from '../answers/envelope';
+import {
+  errorEnvelope,
+  jsonRpcError,
+  publicError,
+  SUCCESS_HEAD,
+  successEnvelope,
+  successTail,
+} from '../answers/envelope';
 import { StreamResponse } from '../connections/stream-response';
 import type { RequestObserver, SlowBreakdown } from './observer';
 import { type RequestProfile, profileOf, rounded, shortProfile } from '../answers/profile';
@@ -171,7 +178,10 @@ export class Exchange {
     return this.response.headersSent ? this.pace.stallTimeoutMs : null;
   }
 
-  /** Answers what is to be waited for, if anything is. Errors: overloaded when there is no room for the answer to a question. */
+  /**
+   * Answers what is to be waited for, if anything is. Errors: overloaded when there is no room for the answer to a
+   * question.
+   */
   answer(answer: Answer): Promise<void> | undefined {
     switch (answer.type) {
       case 'data':
@@ -208,14 +218,21 @@ export class Exchange {
     return this.key === null ? `address:${this.addressOf(this.request)}` : identityOf(this.key);
   }
 
-  /** Of what was changed the caller must hear, and small answers cost no more than the connection. Errors: overloaded. */
+  /**
+   * Of what was changed the caller must hear, and small answers cost no more than the connection. Errors: overloaded.
+   */
   private mustHaveRoom(bytes: number): void {
     if (bytes > SMALL_ANSWER_BYTES && this.isQuestion && !this.hold.takes(bytes)) throw busy();
   }
 
   /** Whether nothing is done for it but to answer. */
   private get isQuestion(): boolean {
-    return this.request.method === 'GET' || this.request.method === 'HEAD' || this.access === 'readonly' || this.access === 'public';
+    return (
+      this.request.method === 'GET' ||
+      this.request.method === 'HEAD' ||
+      this.access === 'readonly' ||
+      this.access === 'public'
+    );
   }
 
   /** Whether the client has disconnected. */
@@ -249,8 +266,16 @@ export class Exchange {
       return code;
     }
     const isReal = this.failsAs !== 'envelope' || this.isReal;
-    const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? (this.challenge ?? (isReal ? KEY_CHALLENGE : null)) : null };
-    if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, { ...more, status: isReal ? code : 200, vary: PREFERENCE_HEADER });
+    const more = {
+      retryAfterSeconds: this.retryAfter(error),
+      challenge: code === UNAUTHENTICATED ? (this.challenge ?? (isReal ? KEY_CHALLENGE : null)) : null,
+    };
+    if (this.failsAs === 'envelope')
+      this.send(errorEnvelope(code, message, shown), JSON_TYPE, {
+        ...more,
+        status: isReal ? code : 200,
+        vary: PREFERENCE_HEADER,
+      });
     else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
     return code;
   }
@@ -264,7 +289,8 @@ export class Exchange {
   /** Hundreds of long answers of one round would keep it from everybody else. */
   private sendInTurn(text: string | Buffer, contentType: string): Promise<void> | undefined {
     const turn = text.length > WRITE_CHARACTERS ? ownTurn() : undefined;
-    if (turn !== undefined) return turn.then(() => this.sendWhole(text, contentType)).then(() => this.observe(200, null));
+    if (turn !== undefined)
+      return turn.then(() => this.sendWhole(text, contentType)).then(() => this.observe(200, null));
     const sent = this.sendWhole(text, contentType);
     this.observe(200, null);
     return sent;
@@ -321,7 +347,12 @@ export class Exchange {
   private send(
     text: string | Buffer,
     contentType: string,
-    { status = 200, retryAfterSeconds = null, challenge = null, vary }: { status?: number; retryAfterSeconds?: number | null; challenge?: string | null; vary?: string } = {},
+    {
+      status = 200,
+      retryAfterSeconds = null,
+      challenge = null,
+      vary,
+    }: { status?: number; retryAfterSeconds?: number | null; challenge?: string | null; vary?: string } = {},
   ): void {
     const headers = this.headers(contentType);
     if (vary !== undefined) headers.vary = joined(headers.vary, vary);
@@ -335,7 +366,11 @@ export class Exchange {
   /** Answers whether it did. */
   private sendHits({ before, hits, behind }: HitsAnswer): boolean {
     const { answers, response } = this;
-    if (answers === undefined || !answers.write(`${SUCCESS_HEAD}${before}`, hits, `${behind}${successTail(this.warnings.list)}`)) return false;
+    if (
+      answers === undefined ||
+      !answers.write(`${SUCCESS_HEAD}${before}`, hits, `${behind}${successTail(this.warnings.list)}`)
+    )
+      return false;
     const headers = this.headers(JSON_TYPE);
     headers['content-length'] = answers.length;
     this.begin(headers);
@@ -363,10 +398,17 @@ export class Exchange {
     return undefined;
   }
 
-  /** Writes the head. If much of the body is still to come, the connection ends with this answer, and the head says so. */
+  /**
+   * Writes the head. If much of the body is still to come, the connection ends with this answer, and the head says so.
+   */
   private begin(headers: OutgoingHttpHeaders, status = 200): void {
     // Over HTTP/2, the rest of a body stands in nobody's way.
-    if (!this.request.complete && !(this.response instanceof StreamResponse) && this.unreadBytes() > KEEP_ALIVE_REST_MAX) headers.connection = 'close';
+    if (
+      !this.request.complete &&
+      !(this.response instanceof StreamResponse) &&
+      this.unreadBytes() > KEEP_ALIVE_REST_MAX
+    )
+      headers.connection = 'close';
     this.isLast = headers.connection === 'close' || !this.response.shouldKeepAlive;
     this.response.writeHead(status, headers);
   }
@@ -399,11 +441,16 @@ export class Exchange {
     this.watchRest();
   }
 
-  /** Watches over what the system has not taken of an answer whose last part is written. It may end only when the rest of the body has come. */
+  /**
+   * Watches over what the system has not taken of an answer whose last part is written. It may end only when the rest
+   * of the body has come.
+   */
   private watchRest(): void {
     const { response } = this;
-    // Usually it takes a small one at once, and there is nothing to wait for. Of a connection that is closed, nothing more is heard.
-    if ((!response.writableEnded || response.writableLength > 0) && !response.destroyed) void this.progress('finish', response.writableLength);
+    // Usually it takes a small one at once, and there is nothing to wait for. Of a connection that is closed, nothing
+    // more is heard.
+    if ((!response.writableEnded || response.writableLength > 0) && !response.destroyed)
+      void this.progress('finish', response.writableLength);
   }
 
   private async answerInPieces(pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
@@ -447,8 +494,8 @@ export class Exchange {
 
   /**
    * Waits until the client has taken what was written (as far as the system shows: its buffers hold some more) or has
-   * disconnected. Meanwhile it is counted. A client that takes nothing for too long, or too little, is cut off, so that it can't keep
-   * the memory of its answer occupied.
+   * disconnected. Meanwhile it is counted. A client that takes nothing for too long, or too little, is cut off, so that
+   * it can't keep the memory of its answer occupied.
    */
   private progress(event: 'drain' | 'finish', bytes: number): Promise<void> {
     const { response, clock } = this;
@@ -465,7 +512,8 @@ export class Exchange {
         resolve();
       };
       const look = setInterval(() => {
-        // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself; or all was taken.
+        // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself; or
+        // all was taken.
         if (response.socket === null || response.writableLength === 0) pace.begin(clock.monotonicMs(), taken);
         else if (!pace.look(clock.monotonicMs(), taken)) response.destroy();
       }, pace.lookMs);
@@ -475,7 +523,11 @@ export class Exchange {
   }
 
   private headers(contentType: string): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = { 'content-type': contentType, 'x-request-id': this.requestId, 'x-content-type-options': 'nosniff' };
+    const headers: OutgoingHttpHeaders = {
+      'content-type': contentType,
+      'x-request-id': this.requestId,
+      'x-content-type-options': 'nosniff',
+    };
     // No headers if there is no limit.
     if (this.rate !== null && this.rate.limit > 0) {
       headers['ratelimit-limit'] = this.rate.limit;
@@ -485,7 +537,11 @@ export class Exchange {
     if (this.isReplayed) headers[REPLAYED_HEADER] = 'true';
     if (this.crossOrigin !== null) Object.assign(headers, this.crossOrigin);
     if (this.vary !== '') headers.vary = joined(headers.vary, this.vary);
-    if (this.request.headers[PREFERENCE_HEADER] !== undefined && contentType === JSON_TYPE && this.failsAs === 'envelope') {
+    if (
+      this.request.headers[PREFERENCE_HEADER] !== undefined &&
+      contentType === JSON_TYPE &&
+      this.failsAs === 'envelope'
+    ) {
       const status = statusPreference(this.request.headers[PREFERENCE_HEADER]);
       if (status !== null) headers['preference-applied'] = `status=${status}`;
     }
@@ -502,7 +558,11 @@ export class Exchange {
   /** What it was so far, as its own notes have it. */
   profile(notes: CallNotes): RequestProfile {
     const { startedMs, handedMs, parseMs, requestId } = this;
-    return profileOf(notes, { startedMs, handedMs, parseMs, doneMs: this.clock.monotonicMs() }, { requestId, traceId: this.trace?.traceId ?? null });
+    return profileOf(
+      notes,
+      { startedMs, handedMs, parseMs, doneMs: this.clock.monotonicMs() },
+      { requestId, traceId: this.trace?.traceId ?? null },
+    );
   }
 
   /** The trace that it belongs to, whether that is recorded or not. */
@@ -523,7 +583,10 @@ export class Exchange {
       ...(worked?.storageMs !== undefined && { store: rounded(worked.storageMs) }),
       [worked === null ? 'work' : 'serialise']: rounded(nowMs - handedMs - workedMs),
     };
-    return { steps, profile: notes === null || notes.calls.length === 0 ? null : shortProfile(this.profile(notes), LOGGED_CALLS_MAX) };
+    return {
+      steps,
+      profile: notes === null || notes.calls.length === 0 ? null : shortProfile(this.profile(notes), LOGGED_CALLS_MAX),
+    };
   }
 
   private endSpan(code: number, error: unknown): void {
@@ -531,7 +594,12 @@ export class Exchange {
     if (span === null) return;
     this.answering?.();
     const status = this.response.headersSent ? this.response.statusCode : undefined;
-    span.set({ 'http.response.status_code': status, 'quiver.response.code': code, 'quiver.key.id': this.key?.id ?? undefined, 'db.collection.name': this.collection ?? undefined });
+    span.set({
+      'http.response.status_code': status,
+      'quiver.response.code': code,
+      'quiver.key.id': this.key?.id ?? undefined,
+      'db.collection.name': this.collection ?? undefined,
+    });
     // Of what the caller did wrong, the service has not failed.
     if (code >= 500) span.fail(isQuiverError(error) ? error.kind : String(code));
     span.end();
@@ -562,7 +630,10 @@ export class Exchange {
       collection: this.collection,
       target: this.target,
       isAdministrative: this.isAdministrative,
-      steps: this.worked === null ? null : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
+      steps:
+        this.worked === null
+          ? null
+          : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
       error,
     });
   }
@@ -574,7 +645,10 @@ function joined(known: OutgoingHttpHeaders[string], more: string): string {
 }
 
 /** Adds the next piece. Answers whether there was none. */
-function addNext(made: { text: string }, iterator: Iterator<string> | AsyncIterator<string>): boolean | Promise<boolean> {
+function addNext(
+  made: { text: string },
+  iterator: Iterator<string> | AsyncIterator<string>,
+): boolean | Promise<boolean> {
   const add = ({ done, value }: IteratorResult<string>): boolean => {
     if (done === true) return true;
     made.text += value;

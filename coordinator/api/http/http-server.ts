@@ -126,7 +126,12 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Bodies of four requests of the largest size at once; parsing takes a few times that. */
 export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): OverloadBounds {
-  return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
+  return {
+    bodyBytesMax: 4 * limits.bodyBytesMax,
+    smallBodyBytes: SMALL_BODY_BYTES,
+    requestsMax: 4096,
+    delayMsMax: 1500,
+  };
 }
 
 /** In the place of an answer that has ended and is not sent: Node closes no connection with an answer under way. */
@@ -170,9 +175,14 @@ export class ApiServer extends Server {
     else this.take(socket);
   }
 
-  /** Node takes a connection for idle as soon as its answer has ended, also while bytes of it wait for the client. Those stay until they are sent. */
+  /**
+   * Node takes a connection for idle as soon as its answer has ended, also while bytes of it wait for the client. Those
+   * stay until they are sent.
+   */
   override closeIdleConnections(): void {
-    const sending = [...this.served].filter((socket) => socket.writableLength > 0).map((socket) => ({ socket, message: socket._httpMessage }));
+    const sending = [...this.served]
+      .filter((socket) => socket.writableLength > 0)
+      .map((socket) => ({ socket, message: socket._httpMessage }));
     for (const { socket } of sending) socket._httpMessage = SENDING;
     super.closeIdleConnections();
     for (const { socket, message } of sending) socket._httpMessage = message;
@@ -187,13 +197,33 @@ export class ApiServer extends Server {
 
 /** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): ApiServer {
-  const { service, keys, usage, rateLimiter, operations, activity, observer, metricsText, hasDocs, dashboardFolder, signIn, limits, clock } = parts;
+  const {
+    service,
+    keys,
+    usage,
+    rateLimiter,
+    operations,
+    activity,
+    observer,
+    metricsText,
+    hasDocs,
+    dashboardFolder,
+    signIn,
+    limits,
+    clock,
+  } = parts;
   const { log = silentLogger } = parts;
-  const guard = new ListenerGuard((error, untold) => log.error({ error, untold }, 'a fault of this program broke off a request or connection'));
+  const guard = new ListenerGuard((error, untold) =>
+    log.error({ error, untold }, 'a fault of this program broke off a request or connection'),
+  );
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec(limits);
   const lag = new EventLoopLag({ clock });
-  const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
+  const gate = new OverloadGate({
+    bounds: parts.overload ?? overloadBounds(limits),
+    delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0),
+    load: parts.load,
+  });
   const answerMemory = parts.answerMemory ?? new AnswerMemory({ ...limits, bytesMax: ANSWER_BYTES_MAX });
   const proxies = new NetworkList(parts.trustedProxies ?? []);
   const basePath = new BasePath({ own: parts.basePath ?? '', proxies });
@@ -218,7 +248,10 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
-  const server = new ApiServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false }, guard);
+  const server = new ApiServer(
+    { maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false },
+    guard,
+  );
   const pipeline = new Pipeline({
     keys,
     tokens: parts.tokens ?? null,
@@ -246,7 +279,11 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     noting: parts.noting ?? new CallNoting(),
     slowMs: parts.slowMs ?? Infinity,
   });
-  const connections = new ConnectionGate({ server, guard, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
+  const connections = new ConnectionGate({
+    server,
+    guard,
+    bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false },
+  });
   const waiting = new WeakSet<IncomingMessage>();
   let explorer: ReturnType<typeof docsPage> | null = null;
 
@@ -269,14 +306,23 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     guard.run(
       () => {
         if (preflight !== null) return pipeline.serveFile(arrival, 'preflight', async () => preflight);
-        return isPage ? pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1), basePath)) : pipeline.serve(arrival);
+        return isPage
+          ? pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () =>
+              dashboard.answer(request, target.segments.slice(1), basePath),
+            )
+          : pipeline.serve(arrival);
       },
       () => response.destroy(),
     );
   };
   const serveExplorer = (arrival: Arrival): void => {
     const { request, response, target } = arrival;
-    const hold = answerMemory.holdOf({ caller: `address:${limitedAddress(clientAddress(request, proxies))}`, isStranger: true, isGone: false, begunMs: null });
+    const hold = answerMemory.holdOf({
+      caller: `address:${limitedAddress(clientAddress(request, proxies))}`,
+      isStranger: true,
+      isGone: false,
+      begunMs: null,
+    });
     // Its files come from the disk, as fast as they are taken.
     if (!hold.takes(EXPLORER_BYTES)) {
       pipeline.refuse(arrival, busy());
@@ -303,7 +349,12 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     ),
   );
   const refuse = (request: IncomingMessage, response: ServerResponse): void =>
-    connections.refuse(request, response, { clock, observer, hasRealStatuses }, cors?.headersFor(request, arrivalOf(request, response, false).target));
+    connections.refuse(
+      request,
+      response,
+      { clock, observer, hasRealStatuses },
+      cors?.headersFor(request, arrivalOf(request, response, false).target),
+    );
   const accept = guard.around(
     (request: IncomingMessage, response: ServerResponse) => {
       if (connections.isTurnedAway(request.socket)) refuse(request, response);
@@ -367,7 +418,8 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   server.on(
     'clientError',
     guard.around(
-      (error: NodeJS.ErrnoException, socket: Socket) => (isHttp2(error, socket) ? refuseHttp2(socket) : answerBrokenRequest(error, socket, hasRealStatuses)),
+      (error: NodeJS.ErrnoException, socket: Socket) =>
+        isHttp2(error, socket) ? refuseHttp2(socket) : answerBrokenRequest(error, socket, hasRealStatuses),
       (_error, socket) => socket.destroy(),
     ),
   );
@@ -380,14 +432,18 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
 }
 
 /**
- * Makes a connection write a short answer as one string. Node ends an answer with an empty chunk, so that each one would go
- * the slower way for several chunks.
+ * Makes a connection write a short answer as one string. Node ends an answer with an empty chunk, so that each one
+ * would go the slower way for several chunks.
  */
 function writeInOnePiece(socket: Socket): void {
   socket._writev = writeChunks;
 }
 
-function writeChunks(this: Socket, chunks: Parameters<NonNullable<Socket['_writev']>>[0], done: (error?: Error | null) => void): void {
+function writeChunks(
+  this: Socket,
+  chunks: Parameters<NonNullable<Socket['_writev']>>[0],
+  done: (error?: Error | null) => void,
+): void {
   const [first, second] = chunks;
   if (chunks.length === 2 && second.chunk.length === 0) this._write(first.chunk, first.encoding, done);
   else Socket.prototype._writev?.call(this, chunks, done);
@@ -438,7 +494,12 @@ function endWithError(socket: Duplex, code: number, message: string, hasRealStat
  * (without a listener, such an event would end the process). Errors: invalid_parameter when the port or address can't
  * be used.
  */
-export function listen(server: TcpServer, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
+export function listen(
+  server: TcpServer,
+  port: number,
+  host: string,
+  onError: (error: Error) => void = () => undefined,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const refused = (cause: Error): void => reject(portRefused(`port ${withPort(host, port)}`, 'PORT', cause));
     server.once('error', refused);
@@ -475,8 +536,14 @@ export async function closeHttpServer(server: Server, graceMs: number): Promise<
  * As {@link closeHttpServer} for a server that never listened (startUnlistened), to which no connection comes any more.
  * `connections` are those that it has; whoever opened them removes each when it is closed.
  */
-export async function closeUnlistened(server: Server, connections: ReadonlySet<Socket>, graceMs: number): Promise<void> {
-  const closed = Promise.all([...connections].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))));
+export async function closeUnlistened(
+  server: Server,
+  connections: ReadonlySet<Socket>,
+  graceMs: number,
+): Promise<void> {
+  const closed = Promise.all(
+    [...connections].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))),
+  );
   await sweepUntil(closed, {
     server,
     graceMs,
@@ -488,7 +555,10 @@ export async function closeUnlistened(server: Server, connections: ReadonlySet<S
 }
 
 /** Closes idle connections again and again until `closed` resolves; after `graceMs` it cuts the rest. */
-async function sweepUntil(closed: Promise<unknown>, parts: { server: Server; graceMs: number; cut: () => void }): Promise<void> {
+async function sweepUntil(
+  closed: Promise<unknown>,
+  parts: { server: Server; graceMs: number; cut: () => void },
+): Promise<void> {
   const sweep = setInterval(() => parts.server.closeIdleConnections(), SWEEP_MS);
   const deadline = setTimeout(parts.cut, parts.graceMs);
   await closed;

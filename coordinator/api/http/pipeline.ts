@@ -25,7 +25,14 @@ import { NEEDLESS_BODY_BYTES, tellNeedless } from '../body/needless-body';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from '../body/read-body';
 import { clientAddress, limitedAddress } from '../connections/client-address';
 import type { Cors } from '../requests/cors';
-import { type Answer, type BareAnswer, type Endpoint, type EndpointCall, type JsonBody, NO_PROFILE } from '../endpoints/endpoint';
+import {
+  type Answer,
+  type BareAnswer,
+  type Endpoint,
+  type EndpointCall,
+  type JsonBody,
+  NO_PROFILE,
+} from '../endpoints/endpoint';
 import type { EndpointMatch } from '../endpoints/endpoint-matcher';
 import { Exchange } from './exchange';
 import { explainedError } from '../answers/explained-error';
@@ -106,8 +113,8 @@ const GUARDED_PREFIX = 'v1';
  * nothing:
  *
  *   key (401, or 429 for an address with too many bad ones) → its networks (403) → rate (429) → endpoint exists (404)
- *   → role (403) → path and query parameters (400) → the path's collection (403) → load (429) → body size and encoding (400)
- *   → JSON and schema (422, limits 400) → the body's collection (403) → the use case
+ *   → role (403) → path and query parameters (400) → the path's collection (403) → load (429) → body size and encoding
+ *   (400) → JSON and schema (422, limits 400) → the body's collection (403) → the use case
  */
 export class Pipeline {
   private readonly parts: PipelineParts;
@@ -115,7 +122,8 @@ export class Pipeline {
   private readonly paths = new Map<z.ZodType, RecentResults<object>>();
   /** How long the last answer of an endpoint was that has it in one piece, where that was long. */
   private readonly lengths = new Map<Endpoint, number>();
-  private readonly addressOf = (request: IncomingMessage): string => limitedAddress(clientAddress(request, this.parts.trustedProxies));
+  private readonly addressOf = (request: IncomingMessage): string =>
+    limitedAddress(clientAddress(request, this.parts.trustedProxies));
 
   constructor(parts: PipelineParts) {
     this.parts = parts;
@@ -139,13 +147,19 @@ export class Pipeline {
       await this.run(arrival, exchange);
     } catch (error) {
       if (isBusy(error)) this.parts.gate.refused(error);
-      exchange.fail(await explainedError(error, async () => namesSeenBy(exchange.key, await this.parts.collectionNames())));
+      exchange.fail(
+        await explainedError(error, async () => namesSeenBy(exchange.key, await this.parts.collectionNames())),
+      );
     }
     const { collection, durationMs } = exchange;
-    if (durationMs >= this.parts.slowMs && collection !== null && match?.endpoint.isProfiled === true) this.slow.note(collection, this.parts.clock.monotonicMs());
+    if (durationMs >= this.parts.slowMs && collection !== null && match?.endpoint.isProfiled === true)
+      this.slow.note(collection, this.parts.clock.monotonicMs());
   }
 
-  /** Answers a request for a file, which needs no key and is in memory; `endpoint` is its name in metrics. Never rejects. */
+  /**
+   * Answers a request for a file, which needs no key and is in memory; `endpoint` is its name in metrics. Never
+   * rejects.
+   */
   async serveFile(arrival: Arrival, endpoint: string, file: () => Promise<BareAnswer>): Promise<void> {
     const exchange = this.exchangeOf(arrival);
     exchange.endpoint = endpoint;
@@ -164,24 +178,44 @@ export class Pipeline {
 
   private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
     const { clock, observer, isDraining, limits, slowMs, answers, answerMemory, hasRealStatuses } = this.parts;
-    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, pace: limits, memory: answerMemory, addressOf: this.addressOf, slowMs, answers, hasRealStatuses });
+    return new Exchange({
+      request,
+      response,
+      clock,
+      observer,
+      awaitsContinue,
+      isDraining,
+      pace: limits,
+      memory: answerMemory,
+      addressOf: this.addressOf,
+      slowMs,
+      answers,
+      hasRealStatuses,
+    });
   }
 
-  /** The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in it. */
+  /**
+   * The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in
+   * it.
+   */
   private begin(tracer: Tracer, { request, match }: Arrival, exchange: Exchange): Span | null {
     const { method = '', headers, httpVersion } = request;
     const route = match?.endpoint.template;
-    return tracer.begin(route === undefined ? method : `${method} ${route}`, contextFromHeaders(headers.traceparent, headers.tracestate), {
-      kind: 'server',
-      startMs: exchange.startedMs,
-      attributes: {
-        'http.request.method': method,
-        'http.route': route,
-        'url.scheme': 'encrypted' in request.socket ? 'https' : 'http',
-        'network.protocol.version': httpVersion,
-        'quiver.request_id': exchange.requestId,
+    return tracer.begin(
+      route === undefined ? method : `${method} ${route}`,
+      contextFromHeaders(headers.traceparent, headers.tracestate),
+      {
+        kind: 'server',
+        startMs: exchange.startedMs,
+        attributes: {
+          'http.request.method': method,
+          'http.route': route,
+          'url.scheme': 'encrypted' in request.socket ? 'https' : 'http',
+          'network.protocol.version': httpVersion,
+          'quiver.request_id': exchange.requestId,
+        },
       },
-    });
+    );
   }
 
   /** What is noted of a request whose handler is about to be called; null, nearly always: nothing. */
@@ -189,19 +223,34 @@ export class Pipeline {
     const { clock } = this.parts;
     const { span, collection } = exchange;
     if (span === null && !endpoint.isProfiled) return null;
-    const isWatched = endpoint.isProfiled && collection !== null && this.slow.has(collection, () => clock.monotonicMs());
+    const isWatched =
+      endpoint.isProfiled && collection !== null && this.slow.has(collection, () => clock.monotonicMs());
     if (span === null && !isWatched && (query as { profile?: boolean }).profile !== true) return null;
     const operation = endpoint.template.split('/').findLast((segment) => !segment.startsWith('{')) ?? '';
-    const attributes = { 'db.system.name': 'quiver', 'db.operation.name': operation, 'db.collection.name': collection ?? undefined };
-    const work = span?.child(collection === null ? operation : `${operation} ${collection}`, { startMs: exchange.handedMs, attributes }) ?? null;
+    const attributes = {
+      'db.system.name': 'quiver',
+      'db.operation.name': operation,
+      'db.collection.name': collection ?? undefined,
+    };
+    const work =
+      span?.child(collection === null ? operation : `${operation} ${collection}`, {
+        startMs: exchange.handedMs,
+        attributes,
+      }) ?? null;
     return new CallNotes(clock, work);
   }
 
   /** Calls the handler of a request that is looked at. */
-  private async handleNoted(endpoint: Endpoint, call: EndpointCall, exchange: Exchange, notes: CallNotes): Promise<Answer> {
+  private async handleNoted(
+    endpoint: Endpoint,
+    call: EndpointCall,
+    exchange: Exchange,
+    notes: CallNotes,
+  ): Promise<Answer> {
     exchange.notes = notes;
     if (endpoint.isProfiled && (call.query as { profile?: boolean }).profile === true) {
-      const profile = (): RequestProfile => (seesNodes(call.key) ? exchange.profile(notes) : withoutNodes(exchange.profile(notes)));
+      const profile = (): RequestProfile =>
+        seesNodes(call.key) ? exchange.profile(notes) : withoutNodes(exchange.profile(notes));
       call.profile = () => `,"profile":${JSON.stringify(profile())}`;
     }
     try {
@@ -220,22 +269,29 @@ export class Pipeline {
     if (this.parts.audit !== null) this.noteForAudit(arrival, exchange);
     let key: Caller | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
-      // Nearly always there is nothing to wait for, here and below, and awaiting what is there would take longer than the check.
+      // Nearly always there is nothing to wait for, here and below, and awaiting what is there would take longer than
+      // the check.
       const admitted = this.admit(request, exchange);
       key = admitted instanceof Promise ? await admitted : admitted;
       if (endpoint !== null) mustReach(key, endpoint);
-      if (exchange.span !== null) stepSpan(exchange.span, 'authorise', exchange.startedMs, this.parts.clock.monotonicMs());
+      if (exchange.span !== null)
+        stepSpan(exchange.span, 'authorise', exchange.startedMs, this.parts.clock.monotonicMs());
     } else if (endpoint?.isGuarded) {
       // Not with bad keys: a program of this address that has one must not shut a person out.
       await this.admitAddress(request, exchange, 'guarded');
     }
-    if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}${this.parts.pathHint(request.method ?? '', target)}`);
+    if (match === null || endpoint === null)
+      throw new QuiverError(
+        'not_found',
+        `there is no ${request.method} ${shownPath(target)}${this.parts.pathHint(request.method ?? '', target)}`,
+      );
 
     const path = endpoint.path === null ? {} : this.pathOf(endpoint.path, match, target);
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
     this.mustBeRecorded(endpoint);
     const { warnings } = exchange;
-    if (request.headers[STRICT_HEADER] !== undefined) warnings.isStrict = isStrict(request.headers[STRICT_HEADER], STRICT_HEADER);
+    if (request.headers[STRICT_HEADER] !== undefined)
+      warnings.isStrict = isStrict(request.headers[STRICT_HEADER], STRICT_HEADER);
     const isPlain = target.query === '' && endpoint.emptyQuery !== null;
     const query = isPlain ? endpoint.emptyQuery : queryOf(endpoint.query, target.query, warnings);
     let { access } = endpoint;
@@ -267,14 +323,31 @@ export class Pipeline {
       const asked = once === null ? NOT_ONCE : handedTo(once);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
-      if (exchange.span !== null && endpoint.body.type === 'json') stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, { 'http.request.body.size': exchange.bodyBytes });
-      const call: EndpointCall = { path, query, body, warnings, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, hold: exchange.hold, ...asked };
+      if (exchange.span !== null && endpoint.body.type === 'json')
+        stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, {
+          'http.request.body.size': exchange.bodyBytes,
+        });
+      const call: EndpointCall = {
+        path,
+        query,
+        body,
+        warnings,
+        request,
+        key,
+        use,
+        about: (target) => (exchange.target = target),
+        becomes,
+        profile: NO_PROFILE,
+        hold: exchange.hold,
+        ...asked,
+      };
       const expected = this.lengths.get(endpoint);
       if (expected !== undefined) await exchange.hold.reserve(expected);
       const notes = this.notesOf(endpoint, query, exchange);
       const handled = notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes);
       const answer = handled instanceof Promise ? await handled : handled;
-      if (answer.type === 'data' || answer.type === 'text') this.noteLength(endpoint, answer.type === 'data' ? answer.json.length : answer.text.length);
+      if (answer.type === 'data' || answer.type === 'text')
+        this.noteLength(endpoint, answer.type === 'data' ? answer.json.length : answer.text.length);
       if (exchange.span !== null) {
         const answeredMs = this.parts.clock.monotonicMs();
         exchange.answering = () => stepSpan(exchange.span!, 'write answer', answeredMs, this.parts.clock.monotonicMs());
@@ -306,25 +379,33 @@ export class Pipeline {
     exchange.address = clientAddress(request, this.parts.trustedProxies);
     const place = match?.endpoint.collections;
     const named = place?.type === 'path' ? match?.parameters.find(({ name }) => name === place.field) : undefined;
-    if (named !== undefined) exchange.collection = target.segments[named.index].slice(0, REQUEST_BOUNDS.nameCharactersMax);
+    if (named !== undefined)
+      exchange.collection = target.segments[named.index].slice(0, REQUEST_BOUNDS.nameCharactersMax);
   }
 
   /** Errors: unavailable for a change that could not be recorded. */
   private mustBeRecorded({ access, method }: Endpoint): void {
     const isChange = method !== 'GET' && (access === 'readwrite' || access === 'admin');
-    if (isChange && this.parts.audit?.isRefusing()) throw new QuiverError('unavailable', 'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)');
+    if (isChange && this.parts.audit?.isRefusing())
+      throw new QuiverError(
+        'unavailable',
+        'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)',
+      );
   }
 
   /** The caller. Errors: unauthenticated, forbidden, rate_limited; with a bearer token, also those of its check. */
   private admit(request: IncomingMessage, exchange: Exchange): Caller | Promise<Caller> {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
-    return key === null || key.allowedNetworks !== null ? this.admitAfterLooking(key, request, exchange) : this.admitKnown(key, request, exchange);
+    return key === null || key.allowedNetworks !== null
+      ? this.admitAfterLooking(key, request, exchange)
+      : this.admitKnown(key, request, exchange);
   }
 
   private async admitAfterLooking(known: Caller | null, request: IncomingMessage, exchange: Exchange): Promise<Caller> {
     let key = known;
-    if (key === null && request.headers['x-api-key'] === undefined && this.parts.tokens !== null) key = await this.bearer(this.parts.tokens, request, exchange);
+    if (key === null && request.headers['x-api-key'] === undefined && this.parts.tokens !== null)
+      key = await this.bearer(this.parts.tokens, request, exchange);
     exchange.key = key;
     if (key === null) {
       await this.admitAddress(request, exchange);
@@ -338,16 +419,23 @@ export class Pipeline {
     exchange.key = key;
     const { rateLimiter } = this.parts;
     const subject = subjectWithLimit(identityOf(key), key.rateLimitPerMinute);
-    const decision = exchange.isWatched && request.headers[DASHBOARD_HEADER] !== undefined ? admitWatching(rateLimiter, key, subject) : rateLimiter.admit(subject);
+    const decision =
+      exchange.isWatched && request.headers[DASHBOARD_HEADER] !== undefined
+        ? admitWatching(rateLimiter, key, subject)
+        : rateLimiter.admit(subject);
     const admitted = (rate: RateDecision): Caller => {
       mustBeAllowed((exchange.rate = rate), settingOf(key));
-      if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id ?? TOKENS_USAGE_ID, `${request.method} ${exchange.endpoint}`);
+      if (exchange.endpoint !== 'unmatched')
+        this.parts.usage.record(key.id ?? TOKENS_USAGE_ID, `${request.method} ${exchange.endpoint}`);
       return key;
     };
     return decision instanceof Promise ? decision.then(admitted) : admitted(decision);
   }
 
-  /** The caller that a bearer token speaks for; null without one. A refused one is limited like a bad key. Errors: as Tokens; rate_limited. */
+  /**
+   * The caller that a bearer token speaks for; null without one. A refused one is limited like a bad key. Errors: as
+   * Tokens; rate_limited.
+   */
   private async bearer(tokens: Tokens, request: IncomingMessage, exchange: Exchange): Promise<Caller | null> {
     exchange.challenge = CHALLENGE;
     const [, token] = BEARER.exec(request.headers.authorization ?? '') ?? [];
@@ -356,7 +444,8 @@ export class Pipeline {
       return await tokens.authenticate(token);
     } catch (error) {
       await this.admitAddress(request, exchange);
-      if (isQuiverError(error) && error.kind === 'unauthenticated') exchange.challenge = `${CHALLENGE}, error="invalid_token", error_description="${quotable(error.message)}"`;
+      if (isQuiverError(error) && error.kind === 'unauthenticated')
+        exchange.challenge = `${CHALLENGE}, error="invalid_token", error_description="${quotable(error.message)}"`;
       throw error;
     }
   }
@@ -364,11 +453,18 @@ export class Pipeline {
   /** `window`: what is counted together. Errors: rate_limited. */
   private async admitAddress(request: IncomingMessage, exchange: Exchange, window = 'address'): Promise<void> {
     const address = limitedAddress(clientAddress(request, this.parts.trustedProxies));
-    mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`${window}:${address}`)), 'without a valid key: BAD_KEY_LIMIT_PER_MINUTE');
+    mustBeAllowed(
+      (exchange.rate = await this.parts.addressLimiter.admit(`${window}:${address}`)),
+      'without a valid key: BAD_KEY_LIMIT_PER_MINUTE',
+    );
   }
 
   /** Calls from elsewhere are limited like those with a bad key. Errors: forbidden, rate_limited. */
-  private async mustBeAllowedFrom(networks: readonly string[], request: IncomingMessage, exchange: Exchange): Promise<void> {
+  private async mustBeAllowedFrom(
+    networks: readonly string[],
+    request: IncomingMessage,
+    exchange: Exchange,
+  ): Promise<void> {
     const address = clientAddress(request, this.parts.trustedProxies);
     if (isAllowedFrom(networks, address)) return;
     await this.admitAddress(request, exchange);
@@ -380,7 +476,8 @@ export class Pipeline {
     if (endpoint.body.type === 'none') return 0;
     const announced = announcedLength(request);
     // Forms are not counted as they arrive: whatever their size, they hold no more than this in memory.
-    if (endpoint.body.type === 'form') return announced === 'chunked' ? UPLOAD_HELD_BYTES : Math.min(announced, UPLOAD_HELD_BYTES);
+    if (endpoint.body.type === 'form')
+      return announced === 'chunked' ? UPLOAD_HELD_BYTES : Math.min(announced, UPLOAD_HELD_BYTES);
     if (announced === 'chunked') return 0;
     const bound = this.bodyBound(endpoint.body);
     if (announced > bound.bytesMax) throw bodyTooLarge(bound);
@@ -391,12 +488,19 @@ export class Pipeline {
   private bodyBound(body: JsonBody): BodyBound {
     if (body.bytesMax !== undefined) return { bytesMax: body.bytesMax, setting: null };
     const { bodyBytesMax, requestBytesMax } = this.parts.limits;
-    if (body.list !== undefined || bodyBytesMax <= requestBytesMax) return { bytesMax: bodyBytesMax, setting: 'MAX_BODY_BYTES' };
+    if (body.list !== undefined || bodyBytesMax <= requestBytesMax)
+      return { bytesMax: bodyBytesMax, setting: 'MAX_BODY_BYTES' };
     return { bytesMax: requestBytesMax, setting: 'MAX_REQUEST_BYTES' };
   }
 
   /** The checked body, or what resolves to it. */
-  private body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): unknown {
+  private body(
+    request: IncomingMessage,
+    endpoint: Endpoint,
+    exchange: Exchange,
+    admission: Admission,
+    once: RequestOnce | null,
+  ): unknown {
     if (endpoint.body.type === 'none') return this.needlessBody(request, exchange, admission);
     exchange.invite();
     if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
@@ -410,24 +514,43 @@ export class Pipeline {
       turns,
       memory: this.parts.bodyMemory,
     });
-    return bytes instanceof Promise ? bytes.then((read) => this.givenBack(read, expected, exchange, once)) : this.checkedBody(bytes, expected, exchange, once);
+    return bytes instanceof Promise
+      ? bytes.then((read) => this.givenBack(read, expected, exchange, once))
+      : this.checkedBody(bytes, expected, exchange, once);
   }
 
   /** A body where none is taken: a short one is read, in case it asks to be strict. */
-  private needlessBody(request: IncomingMessage, exchange: Exchange, admission: Admission): undefined | Promise<undefined> {
+  private needlessBody(
+    request: IncomingMessage,
+    exchange: Exchange,
+    admission: Admission,
+  ): undefined | Promise<undefined> {
     const announced = announcedLength(request);
     if (announced === 'chunked' || announced <= EMPTY_BODY_BYTES) return undefined;
     const { warnings } = exchange;
-    if (announced > NEEDLESS_BODY_BYTES || request.headers['content-encoding'] !== undefined) return tellNeedless(null, warnings);
+    if (announced > NEEDLESS_BODY_BYTES || request.headers['content-encoding'] !== undefined)
+      return tellNeedless(null, warnings);
     exchange.invite();
     const { limits, turns } = this.parts;
     const bound = { bytesMax: NEEDLESS_BODY_BYTES, setting: null };
-    const bytes = readBody(request, { bound, grown: (size) => admission.grow(size), stallTimeoutMs: limits.stallTimeoutMs, turns });
-    return bytes instanceof Promise ? bytes.then((read) => tellNeedless(read, warnings)) : tellNeedless(bytes, warnings);
+    const bytes = readBody(request, {
+      bound,
+      grown: (size) => admission.grow(size),
+      stallTimeoutMs: limits.stallTimeoutMs,
+      turns,
+    });
+    return bytes instanceof Promise
+      ? bytes.then((read) => tellNeedless(read, warnings))
+      : tellNeedless(bytes, warnings);
   }
 
   /** The checked body, after which nobody needs the bytes. */
-  private async givenBack(bytes: Buffer, expected: JsonBody, exchange: Exchange, once: RequestOnce | null): Promise<unknown> {
+  private async givenBack(
+    bytes: Buffer,
+    expected: JsonBody,
+    exchange: Exchange,
+    once: RequestOnce | null,
+  ): Promise<unknown> {
     try {
       return await this.checkedBody(bytes, expected, exchange, once);
     } finally {
@@ -477,22 +600,31 @@ function refuseDoubts(error: unknown, warnings: RequestWarnings): never {
 /** Why a request has no key, and how to give one. */
 function refusalOf({ headers }: IncomingMessage, takesTokens: boolean): string {
   const secret = headers['x-api-key'];
-  if (typeof secret === 'string' && isMistyped(secret)) return 'malformed API key: its checksum is wrong, so it was mistyped or is not whole';
-  if (secret !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
+  if (typeof secret === 'string' && isMistyped(secret))
+    return 'malformed API key: its checksum is wrong, so it was mistyped or is not whole';
+  if (secret !== undefined)
+    return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
   if (takesTokens) return 'missing API key or bearer token: send x-api-key: <key>, or Authorization: Bearer <token>';
   const other = OTHER_KEY_HEADERS.find((name) => headers[name] !== undefined);
-  const hint = other !== undefined ? `, not in ${other}` : headers.authorization === undefined ? '' : ', not in Authorization';
+  const hint =
+    other !== undefined ? `, not in ${other}` : headers.authorization === undefined ? '' : ', not in Authorization';
   return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }
 
 /** `setting`: where the limit comes from, for whoever wants another. */
 function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision, setting: string): void {
-  if (!allowed) throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute (${setting}); try again in ${resetSeconds} s`);
+  if (!allowed)
+    throw new QuiverError(
+      'rate_limited',
+      `rate limit exceeded: at most ${limit} requests per minute (${setting}); try again in ${resetSeconds} s`,
+    );
 }
 
 function settingOf({ rateLimitPerMinute, token }: Caller): string {
   if (rateLimitPerMinute === null) return 'RATE_LIMIT_PER_MINUTE';
-  return token === undefined ? 'rate_limit_per_minute of this key' : 'JWT_RATE_LIMIT_PER_MINUTE, or what the token says';
+  return token === undefined
+    ? 'rate_limit_per_minute of this key'
+    : 'JWT_RATE_LIMIT_PER_MINUTE, or what the token says';
 }
 
 /** A request of the dashboard itself: in the window that those of each caller have, or else in the usual one. */
@@ -504,8 +636,8 @@ async function admitWatching(limiter: RateLimiter, key: Caller, subject: string)
 /** What the dashboard sends with what it asks by itself. */
 const DASHBOARD_HEADER = 'x-quiver-dashboard';
 /**
- * Requests of the dashboard itself that a caller may make in any 60 seconds, besides those of its limit. Two tabs of a cluster
- * make half of it. Anybody can send the header, so these are bounded too, and are questions that cost little.
+ * Requests of the dashboard itself that a caller may make in any 60 seconds, besides those of its limit. Two tabs of a
+ * cluster make half of it. Anybody can send the header, so these are bounded too, and are questions that cost little.
  */
 const WATCHED_PER_MINUTE = 300;
 

@@ -6,8 +6,9 @@ import { ClientGone } from '../body/client-gone';
 import { REQUEST_BOUNDS } from '../requests/http-limits';
 
 /**
- * Where the threads of a process show what answers hold: each writes its own part, a sum, then what each caller holds, by two
- * hashes of its name, and what all strangers do. A caller holds no more than the lesser of its two sums; who shares one with another caller hardly ever shares both.
+ * Where the threads of a process show what answers hold: each writes its own part, a sum, then what each caller holds,
+ * by two hashes of its name, and what all strangers do. A caller holds no more than the lesser of its two sums; who
+ * shares one with another caller hardly ever shares both.
  */
 const ROWS = 2;
 const CELLS = 1024;
@@ -17,20 +18,23 @@ const STRANGERS = 1 + ROWS * CELLS;
 const LITTLE = STRANGERS + 1;
 const PART = LITTLE + 1;
 
-/** A request waits before the first byte of its answer, until nobody of its caller has found room for so long: then it is refused. */
+/**
+ * A request waits before the first byte of its answer, until nobody of its caller has found room for so long: then it
+ * is refused.
+ */
 const WAIT_MS = 1_000;
 /** And so many times as long in all: a queue that moves is that of a caller who asks for much at once. */
 const WAITS_MAX = 10;
 /**
- * Requests of one caller that wait on one thread; further ones are refused at once. As many as the gate lets in: a caller that sends a
- * thousand searches at once has room for some of them, and the others begin as these end.
+ * Requests of one caller that wait on one thread; further ones are refused at once. As many as the gate lets in: a
+ * caller that sends a thousand searches at once has room for some of them, and the others begin as these end.
  */
 const WAITING_MAX = 4096;
 /** How often it is looked whether another thread has given room back. */
 const LOOK_MS = 20;
 /**
- * What is read is texts of JavaScript, some of which have two bytes for each character, of which pieces of the answer are made; and what is
- * not needed any more stays in the heap for a while.
+ * What is read is texts of JavaScript, some of which have two bytes for each character, of which pieces of the answer
+ * are made; and what is not needed any more stays in the heap for a while.
  */
 const COPIES = 4;
 /** From this part of the bound on, heaps are kept small. */
@@ -40,8 +44,9 @@ const KNOWN_MAX = 4096;
 /** One read counts for no more than this part of all, or it would never begin where memory is small. */
 const ONE_PART = 4;
 /**
- * What a read may find counts until it is known, and that of one deep search may be more than all. A caller that holds less than this
- * part of the bound does not wait for it: there is room besides, of {@link LITTLE_SUM_PART}, for all such callers together.
+ * What a read may find counts until it is known, and that of one deep search may be more than all. A caller that holds
+ * less than this part of the bound does not wait for it: there is room besides, of {@link LITTLE_SUM_PART}, for all
+ * such callers together.
  */
 const LITTLE_PART = 32;
 const LITTLE_SUM_PART = 8;
@@ -103,8 +108,9 @@ interface Waiter {
 }
 
 /**
- * Bounds what answers hold in all of a process. A caller may hold as much as is left free for all others: one alone half of all,
- * and who comes after some that take all they can get still finds something. All strangers together may hold half.
+ * Bounds what answers hold in all of a process. A caller may hold as much as is left free for all others: one alone
+ * half of all, and who comes after some that take all they can get still finds something. All strangers together may
+ * hold half.
  */
 export class AnswerMemory {
   private readonly shares = new Map<string, Share>();
@@ -139,9 +145,14 @@ export class AnswerMemory {
   }
 
   /** Whether there is room for a caller that holds little, whatever others do. */
-  hasRoomForLittle(share: Share | null, { caller, isStranger }: Pick<Asked, 'caller' | 'isStranger'>, bytes: number): boolean {
+  hasRoomForLittle(
+    share: Share | null,
+    { caller, isStranger }: Pick<Asked, 'caller' | 'isStranger'>,
+    bytes: number,
+  ): boolean {
     const { bytesMax } = this.parts;
-    if (isStranger === true || this.heldBy(share?.cells ?? this.cellsOf(caller)) + bytes > bytesMax / LITTLE_PART) return false;
+    if (isStranger === true || this.heldBy(share?.cells ?? this.cellsOf(caller)) + bytes > bytesMax / LITTLE_PART)
+      return false;
     return this.sumOf(LITTLE) + bytes <= bytesMax / LITTLE_SUM_PART;
   }
 
@@ -151,8 +162,11 @@ export class AnswerMemory {
     const { bytesMax } = this.parts;
     // What all hold together, each may hold.
     if (all + bytes <= bytesMax / 2) return true;
-    if (asked.isStranger === true && this.sumOf(STRANGERS) + Math.min(bytes, bytesMax / ONE_PART) > bytesMax / 2) return false;
-    return this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) + Math.min(bytes, bytesMax / ONE_PART) <= bytesMax - all;
+    if (asked.isStranger === true && this.sumOf(STRANGERS) + Math.min(bytes, bytesMax / ONE_PART) > bytesMax / 2)
+      return false;
+    return (
+      this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) + Math.min(bytes, bytesMax / ONE_PART) <= bytesMax - all
+    );
   }
 
   /** Whether a caller holds all that it may. */
@@ -179,7 +193,10 @@ export class AnswerMemory {
     if (share.holds === 0) this.shares.delete(share.caller);
   }
 
-  /** So many bytes that are counted are of a hold that had room because its caller holds little; fewer than none: no longer. */
+  /**
+   * So many bytes that are counted are of a hold that had room because its caller holds little; fewer than none: no
+   * longer.
+   */
   countLittle(bytes: number): void {
     this.shared[this.own + LITTLE] += bytes;
   }
@@ -195,7 +212,10 @@ export class AnswerMemory {
     if (bytes < 0 && this.waiting.length > 0) this.look();
   }
 
-  /** Resolves when the bytes are counted. Errors: overloaded, when nobody of the caller has found room for `patienceMs`; ClientGone. */
+  /**
+   * Resolves when the bytes are counted. Errors: overloaded, when nobody of the caller has found room for `patienceMs`;
+   * ClientGone.
+   */
   wait(hold: RequestHold, share: Share, bytes: number, patienceMs: number, isGone: () => boolean): Promise<void> {
     if (share.waiting >= WAITING_MAX) return Promise.reject(busy());
     share.waiting += 1;
@@ -329,14 +349,20 @@ export class RequestHold implements AnswerHold {
   }
 
   /**
-   * Before anything is begun for the request: resolves once its caller does not hold all that it may; undefined: it does not. Much of
-   * that is often what reads under way might find, and is given back in a moment. Errors: overloaded; ClientGone.
+   * Before anything is begun for the request: resolves once its caller does not hold all that it may; undefined: it
+   * does not. Much of that is often what reads under way might find, and is given back in a moment. Errors: overloaded;
+   * ClientGone.
    */
   mayBegin(): Promise<void> | undefined {
-    return this.memory.isOverdrawn(this.share, this.asked) ? this.waitFor('read', 1).then(() => this.keep(0)) : undefined;
+    return this.memory.isOverdrawn(this.share, this.asked)
+      ? this.waitFor('read', 1).then(() => this.keep(0))
+      : undefined;
   }
 
-  /** Whether the caller may hold so many bytes more of an answer that is made, which are counted from when they are sent. */
+  /**
+   * Whether the caller may hold so many bytes more of an answer that is made, which are counted from when they are
+   * sent.
+   */
   takes(bytes: number): boolean {
     return this.letIn(bytes);
   }
@@ -385,7 +411,10 @@ export class RequestHold implements AnswerHold {
     return (this.hasLittle || this.counted === 0) && memory.hasRoomForLittle(share, asked, bytes) ? 'little' : null;
   }
 
-  /** Whether there is room for so many bytes more. Then notes why: other threads change what there is at any time, so it is asked once. */
+  /**
+   * Whether there is room for so many bytes more. Then notes why: other threads change what there is at any time, so it
+   * is asked once.
+   */
   letIn(bytes: number): boolean {
     const room = this.roomFor(bytes);
     if (room === null) return false;
@@ -398,7 +427,13 @@ export class RequestHold implements AnswerHold {
   private async waitFor(part: 'read' | 'text', more: number): Promise<void> {
     const share = (this.share ??= this.memory.open(this.asked));
     try {
-      await this.memory.wait(this, share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS, () => this.asked.isGone);
+      await this.memory.wait(
+        this,
+        share,
+        more,
+        this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS,
+        () => this.asked.isGone,
+      );
     } catch (error) {
       if (this.counted === 0) this.forget();
       throw error;
@@ -435,7 +470,10 @@ export function isBusy(error: unknown): error is QuiverError {
 
 /** What is said where there is no room. */
 export function busy(): QuiverError {
-  return new AnswersBusy('overloaded', 'server busy: answers that wait for their readers take all the memory that is for them; try again in a moment');
+  return new AnswersBusy(
+    'overloaded',
+    'server busy: answers that wait for their readers take all the memory that is for them; try again in a moment',
+  );
 }
 
 function cellsOf(caller: string): Share['cells'] {

@@ -6,8 +6,8 @@ const ROOM_BYTES = 256 * 1024;
 const HEAD_BYTES = 2 * 1024;
 
 /**
- * Where a thread writes answers that are sent at once, one after the other: a string for each of their parts would take more of a
- * search's time, and far more memory, than these bytes.
+ * Where a thread writes answers that are sent at once, one after the other: a string for each of their parts would take
+ * more of a search's time, and far more memory, than these bytes.
  */
 export class AnswerRoom {
   private readonly memory = Buffer.allocUnsafeSlow(ROOM_BYTES);

@@ -14,8 +14,9 @@ export function sharedHeapGrowth(): Int32Array {
 }
 
 /**
- * V8 lets a heap grow to four times what is in use before it collects it, which is fastest. While answers hold much memory, that would be
- * several times what they hold. The setting is of all threads, so they share what it is; V8 reads it after each collection.
+ * V8 lets a heap grow to four times what is in use before it collects it, which is fastest. While answers hold much
+ * memory, that would be several times what they hold. The setting is of all threads, so they share what it is; V8 reads
+ * it after each collection.
  */
 export class V8HeapGrowth implements HeapGrowth {
   constructor(

@@ -52,7 +52,12 @@ export class OverloadGate {
   /** Counts `bytes` more of a body that is then `size` bytes long. */
   private take(bytes: number, size: number): void {
     // A single body always passes, however small the bound: its own size is limited elsewhere.
-    if (size > this.bounds.smallBodyBytes && this.load.allBodyBytes > 0 && this.load.allBodyBytes + bytes > this.bounds.bodyBytesMax) throw this.busy();
+    if (
+      size > this.bounds.smallBodyBytes &&
+      this.load.allBodyBytes > 0 &&
+      this.load.allBodyBytes + bytes > this.bounds.bodyBytesMax
+    )
+      throw this.busy();
     this.load.bodyBytes += bytes;
   }
 

@@ -1,4 +1,7 @@
-/** For so long after a slow search, searches of its collection are measured in detail: what made one slow may come again. */
+/**
+ * For so long after a slow search, searches of its collection are measured in detail: what made one slow may come
+ * again.
+ */
 const WATCH_MS = 60_000;
 /** Collections that are watched; of more, the first are forgotten. */
 const COLLECTIONS_MAX = 64;

@@ -8,11 +8,14 @@ import type { McpHandler } from './mcp-handler';
 const tag = 'Model Context Protocol';
 const template = '/mcp';
 
-/** For language models and their tools. `handler` is asked for at the first message; pages of `origins` may send some. */
+/**
+ * For language models and their tools. `handler` is asked for at the first message; pages of `origins` may send some.
+ */
 export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readonly string[] }): Endpoint[] {
   /** Errors: forbidden. */
   const mustBeAllowed = ({ headers }: { headers: { origin?: string | undefined } }): void => {
-    if (!isAllowedOrigin(headers.origin, parts.origins)) throw new QuiverError('forbidden', 'pages of this origin may not use /mcp (MCP_ORIGINS, CORS_ORIGINS)');
+    if (!isAllowedOrigin(headers.origin, parts.origins))
+      throw new QuiverError('forbidden', 'pages of this origin may not use /mcp (MCP_ORIGINS, CORS_ORIGINS)');
   };
   return [
     defineEndpoint({
@@ -26,7 +29,12 @@ export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readon
       description:
         'Streamable HTTP without sessions. Tools: list_collections, search, query, fetch, and for keys that may write upsert_text; each is a call of the endpoint of that name, under the caller’s key. ' +
         'Failures have their HTTP status, with an error of JSON-RPC.',
-      body: { type: 'json', required: true, schema: message, example: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+      body: {
+        type: 'json',
+        required: true,
+        schema: message,
+        example: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
+      },
       answer: { type: 'text', contentType: 'application/json' },
       handle: async ({ body, key, ...call }) => {
         mustBeAllowed(call.request);
@@ -54,7 +62,12 @@ export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readon
         answer: { type: 'text', contentType: 'application/json' },
         handle: async ({ request }) => {
           mustBeAllowed(request);
-          return { type: 'bare', status: 405, headers: { 'content-type': 'application/json', allow: 'POST' }, bytes: NOT_OFFERED };
+          return {
+            type: 'bare',
+            status: 405,
+            headers: { 'content-type': 'application/json', allow: 'POST' },
+            bytes: NOT_OFFERED,
+          };
         },
       }),
     ),
@@ -64,4 +77,10 @@ export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readon
 /** One message: a list of them would be many calls under one request of the rate limit. */
 const message = z.looseObject({ jsonrpc: z.literal('2.0') });
 
-const NOT_OFFERED = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'method not allowed: send messages by POST' } }));
+const NOT_OFFERED = Buffer.from(
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32_000, message: 'method not allowed: send messages by POST' },
+  }),
+);

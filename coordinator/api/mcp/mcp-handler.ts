@@ -23,52 +23,93 @@ interface Caller {
 }
 
 /**
- * Speaks the Model Context Protocol (Streamable HTTP, without sessions: any process answers any request). The SDK is loaded
- * with the first of these, 24 MB and a fifth of a second.
+ * Speaks the Model Context Protocol (Streamable HTTP, without sessions: any process answers any request). The SDK is
+ * loaded with the first of these, 24 MB and a fifth of a second.
  */
 export class McpHandler {
   private readonly runners: ToolRunner[];
   private readonly handler: McpHttpHandler;
   private readonly sdk = require('@modelcontextprotocol/server') as typeof import('@modelcontextprotocol/server');
 
-  constructor(private readonly parts: { endpoints: readonly Endpoint[]; collectionNames: () => Promise<string[]>; version: string } & OnceParts) {
+  constructor(
+    private readonly parts: {
+      endpoints: readonly Endpoint[];
+      collectionNames: () => Promise<string[]>;
+      version: string;
+    } & OnceParts,
+  ) {
     this.runners = MCP_TOOLS.map((tool) => new ToolRunner(tool, parts.endpoints, parts));
     // Nothing here changes while a client listens, and a stream without end would hold a request for ever.
-    this.handler = this.sdk.createMcpHandler(({ authInfo }) => this.serverFor(authInfo?.extra?.caller as Caller), { maxSubscriptions: 0 });
+    this.handler = this.sdk.createMcpHandler(({ authInfo }) => this.serverFor(authInfo?.extra?.caller as Caller), {
+      maxSubscriptions: 0,
+    });
   }
 
   /** Answers one message. Errors: as the tools, when it is this service that failed. */
-  async answer(message: unknown, call: ToolCall): Promise<{ status: number; code: number | null; isReplayed: boolean; contentType: string | null; bytes: Buffer }> {
+  async answer(
+    message: unknown,
+    call: ToolCall,
+  ): Promise<{ status: number; code: number | null; isReplayed: boolean; contentType: string | null; bytes: Buffer }> {
     const { request, key } = call;
     const caller: Caller = { call, code: null, isReplayed: false, failure: null };
     const headers = new Headers();
-    for (const [name, value] of Object.entries(request.headers)) if (typeof value === 'string' && PASSED.test(name)) headers.set(name, value);
+    for (const [name, value] of Object.entries(request.headers))
+      if (typeof value === 'string' && PASSED.test(name)) headers.set(name, value);
     const authInfo = { token: '', clientId: identityOf(key), scopes: [], extra: { caller } };
-    const answer = await this.handler.fetch(new Request('http://quiver/mcp', { method: 'POST', headers }), { parsedBody: message, authInfo });
+    const answer = await this.handler.fetch(new Request('http://quiver/mcp', { method: 'POST', headers }), {
+      parsedBody: message,
+      authInfo,
+    });
     const bytes = Buffer.from(await answer.arrayBuffer());
     if (caller.failure !== null) throw caller.failure;
-    return { status: answer.status, code: caller.code, isReplayed: caller.isReplayed, contentType: answer.headers.get('content-type'), bytes };
+    return {
+      status: answer.status,
+      code: caller.code,
+      isReplayed: caller.isReplayed,
+      contentType: answer.headers.get('content-type'),
+      bytes,
+    };
   }
 
   /** For one message of one caller, as the SDK wants it. */
   private serverFor(caller: Caller): McpServer {
-    const server = new this.sdk.McpServer({ name: 'quiver', version: this.parts.version }, { instructions: INSTRUCTIONS });
+    const server = new this.sdk.McpServer(
+      { name: 'quiver', version: this.parts.version },
+      { instructions: INSTRUCTIONS },
+    );
     for (const runner of this.runners) {
       const { name, title, description, isReadOnly } = runner.tool;
       if (!runner.isFor(caller.call.key)) continue;
-      const annotations = { readOnlyHint: isReadOnly, destructiveHint: !isReadOnly, idempotentHint: true, openWorldHint: false };
-      server.registerTool(name, { title, description, inputSchema: describedBy(runner.inputSchema), annotations }, (given) => this.run(runner, given, caller));
+      const annotations = {
+        readOnlyHint: isReadOnly,
+        destructiveHint: !isReadOnly,
+        idempotentHint: true,
+        openWorldHint: false,
+      };
+      server.registerTool(
+        name,
+        { title, description, inputSchema: describedBy(runner.inputSchema), annotations },
+        (given) => this.run(runner, given, caller),
+      );
     }
     return server;
   }
 
-  private async run(runner: ToolRunner, given: unknown, caller: Caller): Promise<{ content: { type: 'text'; text: string }[]; isError?: boolean }> {
+  private async run(
+    runner: ToolRunner,
+    given: unknown,
+    caller: Caller,
+  ): Promise<{ content: { type: 'text'; text: string }[]; isError?: boolean }> {
     try {
       const { json, warnings, isReplayed } = await runner.run(given, caller.call);
       caller.isReplayed = isReplayed;
-      return { content: [json, ...warnings.map((warning) => `Warning: ${warning}`)].map((text) => ({ type: 'text', text })) };
+      return {
+        content: [json, ...warnings.map((warning) => `Warning: ${warning}`)].map((text) => ({ type: 'text', text })),
+      };
     } catch (error) {
-      const { code, message } = publicError(await explainedError(error, async () => namesSeenBy(caller.call.key, await this.parts.collectionNames())));
+      const { code, message } = publicError(
+        await explainedError(error, async () => namesSeenBy(caller.call.key, await this.parts.collectionNames())),
+      );
       caller.code = code;
       if (code === 500) caller.failure = error;
       return { content: [{ type: 'text', text: `Error ${code}: ${message}` }], isError: true };
@@ -81,5 +122,12 @@ const PASSED = /^(?:accept|content-type|mcp-[a-z-]+)$/;
 
 /** What a tool takes, to be shown; it is checked as the endpoint checks it, in its words. */
 function describedBy(schema: JsonSchema): StandardSchemaWithJSON {
-  return { '~standard': { version: 1, vendor: 'quiver', validate: (value) => ({ value }), jsonSchema: { input: () => schema, output: () => schema } } };
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'quiver',
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  };
 }

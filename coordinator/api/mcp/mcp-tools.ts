@@ -2,7 +2,10 @@ import type { Endpoint } from '../endpoints/endpoint';
 
 type Arguments = Record<string, unknown>;
 
-/** A tool of the Model Context Protocol: a call of one endpoint, with some of its fields under names that a model guesses. */
+/**
+ * A tool of the Model Context Protocol: a call of one endpoint, with some of its fields under names that a model
+ * guesses.
+ */
 export interface McpTool {
   name: string;
   title: string;
@@ -20,7 +23,9 @@ export interface McpTool {
   /** Members of the body that a caller does not choose unless it names them. */
   defaults: Arguments;
   isReadOnly: boolean;
-  /** Whether it is done once under an Idempotency-Key, which the argument `idempotency_key` gives, or else the header. */
+  /**
+   * Whether it is done once under an Idempotency-Key, which the argument `idempotency_key` gives, or else the header.
+   */
   isOnce?: true;
 }
 
@@ -30,14 +35,21 @@ export const IDEMPOTENCY_ARGUMENT = 'idempotency_key';
 /** Hits or items in one answer. */
 const RESULTS_MAX = 100;
 
-const inCollection = { hasCollection: true, collectionField: null, defaults: {}, maxima: {}, isReadOnly: true } as const;
+const inCollection = {
+  hasCollection: true,
+  collectionField: null,
+  defaults: {},
+  maxima: {},
+  isReadOnly: true,
+} as const;
 
 export const MCP_TOOLS: readonly McpTool[] = [
   {
     ...inCollection,
     name: 'list_collections',
     title: 'List collections',
-    description: 'All collections with their dimension, metric, number of vectors and description. Call it first to learn which there are.',
+    description:
+      'All collections with their dimension, metric, number of vectors and description. Call it first to learn which there are.',
     endpoint: { method: 'GET', template: '/v1/collections' },
     fields: [],
     required: [],
@@ -58,7 +70,8 @@ export const MCP_TOOLS: readonly McpTool[] = [
     ...inCollection,
     name: 'query',
     title: 'Ask in natural language',
-    description: 'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents.',
+    description:
+      'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents.',
     endpoint: { method: 'POST', template: '/v1/query' },
     fields: ['query', 'top_k', 'offset', 'filters', 'min_score', 'fields', 'include_text'],
     required: ['query'],
@@ -69,7 +82,8 @@ export const MCP_TOOLS: readonly McpTool[] = [
     ...inCollection,
     name: 'fetch',
     title: 'Fetch items by id',
-    description: 'Stored items by their external ids: metadata and text, and on request vectors. Ids that do not exist are left out.',
+    description:
+      'Stored items by their external ids: metadata and text, and on request vectors. Ids that do not exist are left out.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/vectors/fetch' },
     fields: ['ids', 'include_vectors', 'vector_format'],
     required: ['ids'],
@@ -79,7 +93,8 @@ export const MCP_TOOLS: readonly McpTool[] = [
     ...inCollection,
     name: 'upsert_text',
     title: 'Store a text',
-    description: 'Stores a text under an id, so that it can be found by meaning and by keywords; what was stored under that id before is replaced. Metadata left out of an update stay.',
+    description:
+      'Stores a text under an id, so that it can be found by meaning and by keywords; what was stored under that id before is replaced. Metadata left out of an update stay.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/upsert' },
     fields: ['external_id', 'text', 'metadata'],
     required: ['external_id', 'text'],

@@ -5,7 +5,13 @@ import type { AnswerHold } from '../../service/answer-hold';
 import { hitsPieces } from '../answers/answer-json';
 import { mayReach, mustReach } from '../requests/authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoints/endpoint';
-import { type HandlerOnce, handedTo, IDEMPOTENCY_KEY_LENGTH_MAX, NOT_ONCE, RequestOnce } from '../requests/request-once';
+import {
+  type HandlerOnce,
+  handedTo,
+  IDEMPOTENCY_KEY_LENGTH_MAX,
+  NOT_ONCE,
+  RequestOnce,
+} from '../requests/request-once';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { RequestWarnings } from '../requests/request-warnings';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
@@ -18,7 +24,10 @@ type Arguments = Record<string, unknown>;
 export type OnceParts = Pick<ConstructorParameters<typeof RequestOnce>[0], 'outcomes' | 'clock'>;
 
 /** What a message came with. */
-export type ToolCall = Pick<EndpointCall, 'request' | 'warnings' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce> & { key: Caller };
+export type ToolCall = Pick<
+  EndpointCall,
+  'request' | 'warnings' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce
+> & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
@@ -31,13 +40,17 @@ const COPIES = 4;
 /** Where a message has the arguments of a tool. */
 const ARGUMENTS = /^params\.arguments\./;
 
-const STRICT: JsonSchema = { type: 'boolean', description: 'Refuse arguments that are not known, and other likely mistakes, instead of warning of them.' };
+const STRICT: JsonSchema = {
+  type: 'boolean',
+  description: 'Refuse arguments that are not known, and other likely mistakes, instead of warning of them.',
+};
 
 const IDEMPOTENCY_KEY: JsonSchema = {
   type: 'string',
   minLength: 1,
   maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
-  description: 'A call that is repeated with the same key and the same arguments within 24 hours is done once, and answered as the first time. A random UUID is a good one.',
+  description:
+    'A call that is repeated with the same key and the same arguments within 24 hours is done once, and answered as the first time. A random UUID is a good one.',
 };
 
 /** Runs a tool as its endpoint would be called: the same roles, checks, limits and use case. */
@@ -64,7 +77,10 @@ export class ToolRunner {
     return mayReach(key, this.endpoint);
   }
 
-  /** JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer that is too long. */
+  /**
+   * JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer
+   * that is too long.
+   */
   async run(given: unknown, call: ToolCall): Promise<{ json: string; warnings: string[]; isReplayed: boolean }> {
     const { tool, endpoint } = this;
     call.about(`tool:${tool.name}`);
@@ -73,21 +89,37 @@ export class ToolRunner {
     const owner = (given ?? {}) as Arguments;
     const warnings = this.doubtsOf(owner, call.warnings);
     for (const name of [...(tool.hasCollection ? ['collection'] : []), ...tool.required]) {
-      if (owner[name] === undefined || owner[name] === null) throw new QuiverError('schema_violation', `${name} is required`);
+      if (owner[name] === undefined || owner[name] === null)
+        throw new QuiverError('schema_violation', `${name} is required`);
     }
     for (const [name, most] of Object.entries(tool.maxima)) {
       if (Number(owner[name]) > most) throw new QuiverError('limit_exceeded', `${name} must be at most ${most} here`);
     }
-    const chosen = Object.fromEntries(tool.fields.filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]));
-    const body = { ...tool.defaults, ...chosen, ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }) };
+    const chosen = Object.fromEntries(
+      tool.fields.filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]),
+    );
+    const body = {
+      ...tool.defaults,
+      ...chosen,
+      ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }),
+    };
     const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
     const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
     warnings.mustBeCertain();
     if (tool.hasCollection) call.use(owner.collection as string);
     let isReplayed = false;
     const once = await this.once(owner, body, call, () => (isReplayed = true));
-    const answer = await endpoint.handle({ ...call, ...once, warnings, path, query: {}, body: checked, profile: NO_PROFILE });
-    if (isReplayed) warnings.tell('this was done by an earlier call with the same idempotency_key, and is answered as then');
+    const answer = await endpoint.handle({
+      ...call,
+      ...once,
+      warnings,
+      path,
+      query: {},
+      body: checked,
+      profile: NO_PROFILE,
+    });
+    if (isReplayed)
+      warnings.tell('this was done by an earlier call with the same idempotency_key, and is answered as then');
     return { json: await textOf(answer, call.hold), warnings: warnings.list, isReplayed };
   }
 
@@ -105,8 +137,16 @@ export class ToolRunner {
     return warnings;
   }
 
-  /** A repetition is told by the tool, its collection and what it was given; its message has a number of its own. Errors: invalid_parameter, unavailable. */
-  private async once(owner: Arguments, body: Arguments, { key: caller, request }: ToolCall, repeated: () => void): Promise<HandlerOnce> {
+  /**
+   * A repetition is told by the tool, its collection and what it was given; its message has a number of its own.
+   * Errors: invalid_parameter, unavailable.
+   */
+  private async once(
+    owner: Arguments,
+    body: Arguments,
+    { key: caller, request }: ToolCall,
+    repeated: () => void,
+  ): Promise<HandlerOnce> {
     if (this.tool.isOnce !== true) return NOT_ONCE;
     const given = owner[IDEMPOTENCY_ARGUMENT] ?? null;
     const key = given === null ? RequestOnce.keyOf(request) : RequestOnce.checked(given);
@@ -120,15 +160,29 @@ export class ToolRunner {
   private schema(): JsonSchema {
     const { tool, endpoint } = this;
     const collection = { type: 'string', description: 'The name of the collection, as list_collections has it.' };
-    const { properties = {} } = (endpoint.body.type === 'json' ? new SchemaCollector().schemaOf(endpoint.body.schema, 'input') : {}) as { properties?: Record<string, JsonSchema> };
+    const { properties = {} } = (
+      endpoint.body.type === 'json' ? new SchemaCollector().schemaOf(endpoint.body.schema, 'input') : {}
+    ) as { properties?: Record<string, JsonSchema> };
     const fields = tool.fields.map((name): [string, JsonSchema] => {
       assert(properties[name] !== undefined, `${tool.endpoint.template} has no ${name}`);
       const most = tool.maxima[name];
-      return [name, { ...properties[name], ...(most === undefined ? {} : { maximum: most }), ...(name in tool.defaults ? { default: tool.defaults[name] } : {}) }];
+      return [
+        name,
+        {
+          ...properties[name],
+          ...(most === undefined ? {} : { maximum: most }),
+          ...(name in tool.defaults ? { default: tool.defaults[name] } : {}),
+        },
+      ];
     });
     return {
       type: 'object',
-      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields), ...(tool.isOnce === true && { [IDEMPOTENCY_ARGUMENT]: IDEMPOTENCY_KEY }), [STRICT_FIELD]: STRICT },
+      properties: {
+        ...(tool.hasCollection ? { collection } : {}),
+        ...Object.fromEntries(fields),
+        ...(tool.isOnce === true && { [IDEMPOTENCY_ARGUMENT]: IDEMPOTENCY_KEY }),
+        [STRICT_FIELD]: STRICT,
+      },
       required: [...(tool.hasCollection ? ['collection'] : []), ...tool.required],
     };
   }
@@ -141,7 +195,11 @@ async function textOf(answer: Answer, hold: AnswerHold): Promise<string> {
   let counted = COUNTED_CHARACTERS;
   for await (const piece of answer.type === 'hits' ? hitsPieces(answer) : answer.pieces) {
     text += piece;
-    if (text.length > ANSWER_CHARACTERS_MAX) throw new QuiverError('limit_exceeded', `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for less`);
+    if (text.length > ANSWER_CHARACTERS_MAX)
+      throw new QuiverError(
+        'limit_exceeded',
+        `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for less`,
+      );
     if (text.length <= counted) continue;
     counted = 2 * text.length;
     await hold.reserveText(COPIES * counted);

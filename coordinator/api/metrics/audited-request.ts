@@ -11,10 +11,22 @@ export interface AuditRule {
 /** What somebody without the right to it asked for. */
 const REFUSALS = [401, 403];
 
-/** Whether a request gets a line in the audit log: it changes something, is administrative, was refused, or reads are wanted, too. */
-export function isAudited(rule: AuditRule, { access, code, isAdministrative, keyId, subject }: AnsweredRequest): boolean {
+/**
+ * Whether a request gets a line in the audit log: it changes something, is administrative, was refused, or reads are
+ * wanted, too.
+ */
+export function isAudited(
+  rule: AuditRule,
+  { access, code, isAdministrative, keyId, subject }: AnsweredRequest,
+): boolean {
   if (rule.auditLog === '') return false;
-  return isAdministrative || access === 'readwrite' || access === 'admin' || REFUSALS.includes(code) || (rule.auditReads === 'true' && (keyId !== null || subject !== undefined));
+  return (
+    isAdministrative ||
+    access === 'readwrite' ||
+    access === 'admin' ||
+    REFUSALS.includes(code) ||
+    (rule.auditReads === 'true' && (keyId !== null || subject !== undefined))
+  );
 }
 
 /** Its line. `wallMs`: when it was answered. */

@@ -10,14 +10,26 @@ export class BackupMetrics implements BackupObserver {
 
   constructor(metrics: ProcessMetrics) {
     metrics.counter('quiver_backups_completed_total', 'Backups that were completed', () => this.ends.done);
-    metrics.counter('quiver_backups_failed_total', 'Backups that failed, or lack a collection that they were to have', () => this.ends.failed);
-    metrics.counter('quiver_backup_copied_bytes_total', 'Bytes that completed backups wrote to their target', () => this.copiedBytes);
+    metrics.counter(
+      'quiver_backups_failed_total',
+      'Backups that failed, or lack a collection that they were to have',
+      () => this.ends.failed,
+    );
+    metrics.counter(
+      'quiver_backup_copied_bytes_total',
+      'Bytes that completed backups wrote to their target',
+      () => this.copiedBytes,
+    );
     metrics.gauge(
       'quiver_backup_last_success_timestamp_seconds',
       'When the newest backup in BACKUP_TARGET that has all that it was to have was complete, in seconds since 1970; 0: there is none',
       () => this.lastGoodMs / 1000,
     );
-    metrics.gauge('quiver_backup_unreadable_objects', 'Manifests in BACKUP_TARGET that could not be read when it was last cleaned up', () => this.unreadableCount);
+    metrics.gauge(
+      'quiver_backup_unreadable_objects',
+      'Manifests in BACKUP_TARGET that could not be read when it was last cleaned up',
+      () => this.unreadableCount,
+    );
   }
 
   unreadable(count: number): void {

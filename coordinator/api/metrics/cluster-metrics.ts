@@ -10,7 +10,11 @@ const NODE_STATES = ['up', 'draining', 'drained', 'down'] as const;
 const SHARD_STATES = ['ok', 'degraded', 'unavailable'] as const;
 
 const NODE_GAUGES: GaugeColumn<NodeView>[] = [
-  ['quiver_node_up', '1 when the node holds its session with the cluster store, else 0', ({ state }) => (state === 'down' ? 0 : 1)],
+  [
+    'quiver_node_up',
+    '1 when the node holds its session with the cluster store, else 0',
+    ({ state }) => (state === 'down' ? 0 : 1),
+  ],
   ['quiver_node_primaries', 'Shards that the node leads by the map', ({ primaries }) => primaries],
   ['quiver_node_replicas', 'Replicas on the node by the map, those that lead not counted', ({ replicas }) => replicas],
   ['quiver_node_disk_bytes', 'Disk space of the replicas on the node', ({ diskBytes }) => diskBytes],
@@ -18,36 +22,73 @@ const NODE_GAUGES: GaugeColumn<NodeView>[] = [
 
 const SHARD_GAUGES: GaugeColumn<ShardView>[] = [
   ['quiver_shard_epoch', 'Epoch of the shard: rises with each change of its primary', ({ epoch }) => epoch],
-  ['quiver_shard_replicas', 'Replicas of the shard by the map, catching up or in sync', ({ lagOperations }) => Object.keys(lagOperations).length],
+  [
+    'quiver_shard_replicas',
+    'Replicas of the shard by the map, catching up or in sync',
+    ({ lagOperations }) => Object.keys(lagOperations).length,
+  ],
   ['quiver_shard_in_sync_replicas', 'Replicas that hold every acknowledged write', ({ inSync }) => inSync.length],
 ];
 
 type Move = ClusterView['moves'][number];
 
-const RESHARD_STATES = ['filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck'] as const satisfies readonly ReshardView['state'][];
+const RESHARD_STATES = [
+  'filling',
+  'sealing',
+  'opening',
+  'retiring',
+  'cancelling',
+  'failed',
+  'stuck',
+] as const satisfies readonly ReshardView['state'][];
 
 /**
  * Adds the state of the cluster as this coordinator sees it: members, who holds the shards, how far the replicas are,
  * moves. As with collections, every coordinator reports the same. In the embedded form: a cluster of one.
  */
-export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinatorId: string; read: () => Promise<ClusterView | null> }): void {
+export function addClusterMetrics(
+  metrics: ProcessMetrics,
+  options: { coordinatorId: string; read: () => Promise<ClusterView | null> },
+): void {
   const { registry } = metrics;
   const totals = new GaugeTable<never, ClusterView>(
     registry,
     [],
     [
-      ['quiver_coordinators', 'Coordinators that hold their session with the cluster store', ({ coordinators }) => coordinators.length],
-      ['quiver_controller', '1 when this coordinator is the controller, else 0', ({ controller }) => (controller === options.coordinatorId ? 1 : 0)],
+      [
+        'quiver_coordinators',
+        'Coordinators that hold their session with the cluster store',
+        ({ coordinators }) => coordinators.length,
+      ],
+      [
+        'quiver_controller',
+        '1 when this coordinator is the controller, else 0',
+        ({ controller }) => (controller === options.coordinatorId ? 1 : 0),
+      ],
       ['quiver_moves', 'Replicas that are moving between nodes', ({ moves }) => moves.length],
     ],
   );
-  const nodeCounts = new GaugeTable<'state', number>(registry, ['state'], [['quiver_nodes', 'Storage nodes by state', (count) => count]]);
+  const nodeCounts = new GaugeTable<'state', number>(
+    registry,
+    ['state'],
+    [['quiver_nodes', 'Storage nodes by state', (count) => count]],
+  );
   const shardCounts = new GaugeTable<'state', number>(
     registry,
     ['state'],
-    [['quiver_shards', 'Shards by state: ok, degraded (some replica is not in sync), unavailable (no serving primary)', (count) => count]],
+    [
+      [
+        'quiver_shards',
+        'Shards by state: ok, degraded (some replica is not in sync), unavailable (no serving primary)',
+        (count) => count,
+      ],
+    ],
   );
-  const reshardCounts = new GaugeTable<'state', number>(registry, ['state'], [['quiver_reshards', 'Collections that change their number of shards, or failed to, by state', (count) => count]]);
+  const reshardCounts = new GaugeTable<'state', number>(
+    registry,
+    ['state'],
+    [['quiver_reshards', 'Collections that change their number of shards, or failed to, by state', (count) => count]],
+  );
   const nodes = new GaugeTable(registry, ['node'], NODE_GAUGES);
   const shards = new GaugeTable(registry, ['collection', 'shard'], SHARD_GAUGES);
   const lags = new GaugeTable<'collection' | 'shard' | 'node', number>(
@@ -58,7 +99,13 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
   const learners = new GaugeTable<'collection' | 'shard' | 'node', number>(
     registry,
     ['collection', 'shard', 'node'],
-    [['quiver_shard_learner_progress_ratio', 'How much a replica that is catching up holds, 0 to 1', (progress) => progress]],
+    [
+      [
+        'quiver_shard_learner_progress_ratio',
+        'How much a replica that is catching up holds, 0 to 1',
+        (progress) => progress,
+      ],
+    ],
   );
   const moves = new GaugeTable<'collection' | 'shard' | 'from' | 'to' | 'phase', Move>(
     registry,
@@ -69,24 +116,48 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
     measure: options.read,
     show: (view) => {
       const labelled = (view?.shards ?? []).slice(0, LABELLED_SHARDS_MAX);
-      const labelsOf = ({ collection, shard }: ShardView | Move): { collection: string; shard: string } => ({ collection, shard: String(shard) });
+      const labelsOf = ({ collection, shard }: ShardView | Move): { collection: string; shard: string } => ({
+        collection,
+        shard: String(shard),
+      });
       totals.show(view === null ? [] : [{ labels: {}, entry: view }]);
       nodeCounts.show(view === null ? [] : countsOf(NODE_STATES, view.nodes));
       shardCounts.show(view === null ? [] : countsOf(SHARD_STATES, view.shards));
       reshardCounts.show(view === null ? [] : countsOf(RESHARD_STATES, view.reshards));
       // A node that went away with nothing on it is nobody's trouble.
-      const concerned = (view?.nodes ?? []).filter(({ state, primaries, replicas }) => state !== 'down' || primaries + replicas > 0);
+      const concerned = (view?.nodes ?? []).filter(
+        ({ state, primaries, replicas }) => state !== 'down' || primaries + replicas > 0,
+      );
       nodes.show(concerned.map((node) => ({ labels: { node: node.id }, entry: node })));
       shards.show(labelled.map((shard) => ({ labels: labelsOf(shard), entry: shard })));
-      lags.show(labelled.flatMap((shard) => Object.entries(shard.lagOperations).map(([node, lag]) => ({ labels: { ...labelsOf(shard), node }, entry: lag }))));
-      learners.show(labelled.flatMap((shard) => shard.learners.map(({ node, progress }) => ({ labels: { ...labelsOf(shard), node }, entry: progress }))));
-      moves.show((view?.moves ?? []).map((move) => ({ labels: { ...labelsOf(move), from: move.from, to: move.to, phase: move.phase }, entry: move })));
+      lags.show(
+        labelled.flatMap((shard) =>
+          Object.entries(shard.lagOperations).map(([node, lag]) => ({
+            labels: { ...labelsOf(shard), node },
+            entry: lag,
+          })),
+        ),
+      );
+      learners.show(
+        labelled.flatMap((shard) =>
+          shard.learners.map(({ node, progress }) => ({ labels: { ...labelsOf(shard), node }, entry: progress })),
+        ),
+      );
+      moves.show(
+        (view?.moves ?? []).map((move) => ({
+          labels: { ...labelsOf(move), from: move.from, to: move.to, phase: move.phase },
+          entry: move,
+        })),
+      );
     },
   });
 }
 
 /** Every state has a count, even if it is 0: an alert can't refer to a series that does not exist. */
-function countsOf<State extends string>(states: readonly State[], all: readonly { state: State }[]): { labels: { state: string }; entry: number }[] {
+function countsOf<State extends string>(
+  states: readonly State[],
+  all: readonly { state: State }[],
+): { labels: { state: string }; entry: number }[] {
   return states.map((state) => ({ labels: { state }, entry: all.filter((one) => one.state === state).length }));
 }
 

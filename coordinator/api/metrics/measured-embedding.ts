@@ -32,8 +32,19 @@ export class MeasuredEmbedding implements EmbeddingProvider, CountedCalls {
       steps: KINDS,
       buckets: DURATION_BUCKETS,
     });
-    this.batches = new Histogram({ name: 'quiver_embedding_batch_texts', help: 'Texts embedded in one call', labelNames, buckets: BATCH_BUCKETS, registers });
-    this.failureCounter = new Counter({ name: 'quiver_embedding_failures_total', help: 'Calls whose texts could not be embedded', labelNames, registers });
+    this.batches = new Histogram({
+      name: 'quiver_embedding_batch_texts',
+      help: 'Texts embedded in one call',
+      labelNames,
+      buckets: BATCH_BUCKETS,
+      registers,
+    });
+    this.failureCounter = new Counter({
+      name: 'quiver_embedding_failures_total',
+      help: 'Calls whose texts could not be embedded',
+      labelNames,
+      registers,
+    });
     for (const kind of KINDS) {
       this.batches.zero({ kind });
       this.failureCounter.inc({ kind }, 0);
@@ -74,7 +85,11 @@ export class MeasuredEmbedding implements EmbeddingProvider, CountedCalls {
     return found;
   }
 
-  private async embed(model: EmbeddingModel, texts: string[], options: { dim: number; kind: Kind }): Promise<Float32Array[]> {
+  private async embed(
+    model: EmbeddingModel,
+    texts: string[],
+    options: { dim: number; kind: Kind },
+  ): Promise<Float32Array[]> {
     const labels = { kind: options.kind };
     const startMs = performance.now();
     try {

@@ -11,7 +11,10 @@ import type { AuditState } from '../http/pipeline';
 
 type AuditConfig = Pick<Config, 'auditLog' | 'auditBytesMax' | 'auditFilesMax' | 'auditFailure'>;
 
-/** The audit log of a process, as its settings have it: where it goes, what it counts, and whether changes must be refused. */
+/**
+ * The audit log of a process, as its settings have it: where it goes, what it counts, and whether changes must be
+ * refused.
+ */
 export class ProcessAudit implements AuditState {
   private readonly followers = new Set<(isRefusing: boolean) => void>();
   private isFailing = false;
@@ -32,7 +35,12 @@ export class ProcessAudit implements AuditState {
   }
 
   /** `output`: standard output of the process. Errors: invalid_parameter for a file that can't be opened. */
-  static async open(parts: { config: AuditConfig; log: Logger; output: LineOutput; metrics: ProcessMetrics }): Promise<ProcessAudit> {
+  static async open(parts: {
+    config: AuditConfig;
+    log: Logger;
+    output: LineOutput;
+    metrics: ProcessMetrics;
+  }): Promise<ProcessAudit> {
     const { auditLog: path, auditBytesMax: bytesMax, auditFilesMax: filesMax } = parts.config;
     let sink: AuditSink;
     try {
@@ -46,11 +54,21 @@ export class ProcessAudit implements AuditState {
         sink = file;
       }
     } catch (cause) {
-      throw new QuiverError('invalid_parameter', `AUDIT_LOG=${JSON.stringify(path)} can't be written: ${(cause as Error).message}`, { cause });
+      throw new QuiverError(
+        'invalid_parameter',
+        `AUDIT_LOG=${JSON.stringify(path)} can't be written: ${(cause as Error).message}`,
+        { cause },
+      );
     }
     const audit = new ProcessAudit(parts, sink);
-    parts.metrics.gauge('quiver_audit_failing', '1 while the audit log can not be written, else 0', () => (audit.isFailing ? 1 : 0));
-    parts.metrics.gauge('quiver_audit_lost_lines', 'Lines of the audit log that were lost since the start', () => audit.log.lostLines);
+    parts.metrics.gauge('quiver_audit_failing', '1 while the audit log can not be written, else 0', () =>
+      audit.isFailing ? 1 : 0,
+    );
+    parts.metrics.gauge(
+      'quiver_audit_lost_lines',
+      'Lines of the audit log that were lost since the start',
+      () => audit.log.lostLines,
+    );
     return audit;
   }
 

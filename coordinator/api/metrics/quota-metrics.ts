@@ -15,8 +15,8 @@ type Part = 'items' | 'bytes';
 const PARTS: readonly Part[] = ['items', 'bytes'];
 
 /**
- * Quotas of collections, to be compared with what they hold (vectordb_vectors_total, quiver_shard_disk_bytes), and of keys,
- * with what they have stored.
+ * Quotas of collections, to be compared with what they hold (vectordb_vectors_total, quiver_shard_disk_bytes), and of
+ * keys, with what they have stored.
  */
 export function addQuotaMetrics(
   metrics: ProcessMetrics,
@@ -31,8 +31,16 @@ export function addQuotaMetrics(
   const table = <Label extends string>(label: Label, name: string, help: string): GaugeTable<Label, number> =>
     new GaugeTable<Label, number>(metrics.registry, [label], [[name, help, (value) => value]]);
   const ofCollections = {
-    items: table('collection', 'quiver_collection_quota_items', 'Items that the collection may hold; absent: any number'),
-    bytes: table('collection', 'quiver_collection_quota_bytes', 'Bytes that the collection may take on the disk, of one replica; absent: any number'),
+    items: table(
+      'collection',
+      'quiver_collection_quota_items',
+      'Items that the collection may hold; absent: any number',
+    ),
+    bytes: table(
+      'collection',
+      'quiver_collection_quota_bytes',
+      'Bytes that the collection may take on the disk, of one replica; absent: any number',
+    ),
   };
   const ofKeys = {
     items: table('key_id', 'quiver_key_quota_items', 'Items that the key may store in its period; absent: any number'),
@@ -42,19 +50,34 @@ export function addQuotaMetrics(
     items: table('key_id', 'quiver_key_quota_used_items', 'Items of its quota that the key has stored in this period'),
     bytes: table('key_id', 'quiver_key_quota_used_bytes', 'Bytes of its quota that the key has stored in this period'),
   };
-  metrics.gauge('quiver_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a collection', () => parts.quotas.refusals);
-  metrics.gauge('quiver_key_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a key or of a subject of tokens', () => parts.keyQuotas.refusals);
+  metrics.gauge(
+    'quiver_quota_refusals',
+    'Writes of this process that were refused since its start because of a quota of a collection',
+    () => parts.quotas.refusals,
+  );
+  metrics.gauge(
+    'quiver_key_quota_refusals',
+    'Writes of this process that were refused since its start because of a quota of a key or of a subject of tokens',
+    () => parts.keyQuotas.refusals,
+  );
   metrics.add<CollectionRecord[]>({
     measure: parts.collections,
     show: (records) => {
       const bounded = (records ?? []).filter(({ quota }) => quota !== undefined).slice(0, LABELLED_SHARDS_MAX);
-      for (const part of PARTS) ofCollections[part].show(bounded.flatMap(({ name, quota }) => (quota?.[part] ? [{ labels: { collection: name }, entry: quota[part] }] : [])));
+      for (const part of PARTS)
+        ofCollections[part].show(
+          bounded.flatMap(({ name, quota }) =>
+            quota?.[part] ? [{ labels: { collection: name }, entry: quota[part] }] : [],
+          ),
+        );
     },
   });
   metrics.add<(BoundedKey & { use: KeyQuotaUse })[]>({
     measure: async () => {
       const bounded = parts.keys().slice(0, LABELLED_SHARDS_MAX);
-      const uses = await parts.keyQuotas.usedOfAll(bounded.map(({ id, quota }) => ({ identity: keyIdentity(id), quota })));
+      const uses = await parts.keyQuotas.usedOfAll(
+        bounded.map(({ id, quota }) => ({ identity: keyIdentity(id), quota })),
+      );
       return bounded.map((key, i) => ({ ...key, use: uses[i] }));
     },
     show: (keys) => {

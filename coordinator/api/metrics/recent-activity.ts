@@ -34,8 +34,8 @@ interface Copy {
 const NOTHING: Copy = { buckets: new Map(), failures: new Map() };
 
 /**
- * What a process does at present, from the counts of its metrics: these are kept every few seconds, and the differences are
- * the rates. So a request costs nothing more than its metrics do.
+ * What a process does at present, from the counts of its metrics: these are kept every few seconds, and the differences
+ * are the rates. So a request costs nothing more than its metrics do.
  */
 export class RecentActivity implements ActivityService {
   private readonly parts: {
@@ -64,8 +64,16 @@ export class RecentActivity implements ActivityService {
     const now = this.now();
     const rateFrom = this.before(now.atMs - RATE_MS);
     const quantileFrom = this.before(now.atMs - QUANTILE_MS);
-    const requests = ratesOf(this.parts.requests, now.requests, { rateFrom: rateFrom.requests, quantileFrom: quantileFrom.requests, rateMs: now.atMs - rateFrom.atMs });
-    const embedding = ratesOf(this.parts.embedding, now.embedding, { rateFrom: rateFrom.embedding, quantileFrom: quantileFrom.embedding, rateMs: now.atMs - rateFrom.atMs });
+    const requests = ratesOf(this.parts.requests, now.requests, {
+      rateFrom: rateFrom.requests,
+      quantileFrom: quantileFrom.requests,
+      rateMs: now.atMs - rateFrom.atMs,
+    });
+    const embedding = ratesOf(this.parts.embedding, now.embedding, {
+      rateFrom: rateFrom.embedding,
+      quantileFrom: quantileFrom.embedding,
+      rateMs: now.atMs - rateFrom.atMs,
+    });
     const { rss, heapUsed } = process.memoryUsage();
     const elapsedMs = Math.max(1, now.atMs - rateFrom.atMs);
     return {
@@ -103,7 +111,12 @@ export class RecentActivity implements ActivityService {
 
   private now(): Kept {
     const { clock, requests, embedding } = this.parts;
-    return { atMs: clock.monotonicMs(), requests: copyOf(requests), embedding: copyOf(embedding), processorMs: processorMs() };
+    return {
+      atMs: clock.monotonicMs(),
+      requests: copyOf(requests),
+      embedding: copyOf(embedding),
+      processorMs: processorMs(),
+    };
   }
 
   /** The latest counts that were kept at that time or before; the first if there are none. */
@@ -119,7 +132,10 @@ function processorMs(): number {
 }
 
 function copyOf(calls: CountedCalls): Copy {
-  return { buckets: new Map([...calls.counts()].map(([name, { buckets }]) => [name, buckets.slice()])), failures: new Map(calls.failures()) };
+  return {
+    buckets: new Map([...calls.counts()].map(([name, { buckets }]) => [name, buckets.slice()])),
+    failures: new Map(calls.failures()),
+  };
 }
 
 interface Since {
@@ -138,7 +154,12 @@ function ratesOf({ bounds }: CountedCalls, now: Copy, since: Since): { all: Rate
   return { all: rateOf(bounds, names, now, since), each };
 }
 
-function rateOf(bounds: readonly number[], names: readonly string[], now: Copy, { rateFrom, quantileFrom, rateMs }: Since): RateView {
+function rateOf(
+  bounds: readonly number[],
+  names: readonly string[],
+  now: Copy,
+  { rateFrom, quantileFrom, rateMs }: Since,
+): RateView {
   const total = sumOf(names, now);
   const seconds = Math.max(rateMs, 1) / 1000;
   const earlier = sumOf(names, rateFrom);

@@ -19,8 +19,17 @@ export class RequestMetrics implements CountedCalls {
 
   constructor(metrics: ProcessMetrics) {
     const registers = [metrics.registry];
-    this.requests = new Counter({ name: 'vectordb_requests_total', help: 'Requests by endpoint and status', labelNames: ['endpoint', 'status'], registers });
-    this.repetitions = new Counter({ name: 'quiver_idempotent_repetitions_total', help: 'Requests whose answer is that of an earlier one with the same Idempotency-Key', registers });
+    this.requests = new Counter({
+      name: 'vectordb_requests_total',
+      help: 'Requests by endpoint and status',
+      labelNames: ['endpoint', 'status'],
+      registers,
+    });
+    this.repetitions = new Counter({
+      name: 'quiver_idempotent_repetitions_total',
+      help: 'Requests whose answer is that of an earlier one with the same Idempotency-Key',
+      registers,
+    });
     this.durations = metrics.stepHistogram({
       name: 'vectordb_request_duration_seconds',
       help: 'Time from a request to its answer',

@@ -65,7 +65,10 @@ export class RequestReporter implements RequestObserver {
       keyId,
       ...(facts.collection !== null && { collection: facts.collection }),
       // The names that collectors of logs know.
-      ...(facts.trace !== undefined && { trace_id: facts.trace.traceId, ...(facts.trace.spanId !== null && { span_id: facts.trace.spanId }) }),
+      ...(facts.trace !== undefined && {
+        trace_id: facts.trace.traceId,
+        ...(facts.trace.spanId !== null && { span_id: facts.trace.spanId }),
+      }),
       ...(facts.slow?.profile ? { profile: facts.slow.profile } : facts.slow?.steps ? { steps: facts.slow.steps } : {}),
       ...(code >= 500 && facts.error !== undefined && facts.error !== null ? errorFields(facts.error) : {}),
     };

@@ -24,7 +24,16 @@ export class SlowRequests {
   note({ method, endpoint, url, code, durationMs, keyId, requestId }: AnsweredRequest): void {
     if (durationMs < this.parts.slowMs) return;
     const at = new Date(this.parts.clock.wallMs()).toISOString();
-    this.kept.push({ at, method, endpoint, collection: collectionIn(endpoint, url), code, ms: Math.round(durationMs * 100) / 100, keyId, requestId });
+    this.kept.push({
+      at,
+      method,
+      endpoint,
+      collection: collectionIn(endpoint, url),
+      code,
+      ms: Math.round(durationMs * 100) / 100,
+      keyId,
+      requestId,
+    });
     if (this.kept.length > KEPT_MAX) this.kept.shift();
   }
 

@@ -89,9 +89,10 @@ struct ScanQuestion {
   size_t capacity = 0;
 };
 
-// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array), and with `target` (…, target: Uint8Array). False
-// with a pending exception.
-bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question, napi_value* body, napi_value* target = nullptr) {
+// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array), and with `target` (…, target:
+// Uint8Array). False with a pending exception.
+bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question, napi_value* body,
+                   napi_value* target = nullptr) {
   size_t argument_count = 5;
   napi_value arguments[5];
   const size_t bounds_wanted = target == nullptr ? kScanBounds : kScanBounds + kItemBounds;
@@ -179,8 +180,8 @@ bool read_room(napi_env env, napi_callback_info info, FloatRoom& room) {
   size_t length = 0;
   uint32_t used = 0;
   if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 6 ||
-      !typed_array(env, arguments[4], napi_float32_array, &memory, &length) || napi_get_value_uint32(env, arguments[5], &used) != napi_ok ||
-      used > length) {
+      !typed_array(env, arguments[4], napi_float32_array, &memory, &length) ||
+      napi_get_value_uint32(env, arguments[5], &used) != napi_ok || used > length) {
     refuse(env, "scan: room must be a Float32Array, and used a number of its elements");
     return false;
   }
@@ -189,8 +190,8 @@ bool read_room(napi_env env, napi_callback_info info, FloatRoom& room) {
   return true;
 }
 
-// The floats of a body without a list: written to the room, and how many they are; or where they have no room, or there is none,
-// an ArrayBuffer.
+// The floats of a body without a list: written to the room, and how many they are; or where they have no room, or there
+// is none, an ArrayBuffer.
 napi_value floats_of(napi_env env, quiver::ScannedBody& scanned, const FloatRoom& room) {
   const size_t count = scanned.floats.size();
   if (room.memory == nullptr || count > room.size) return handed_over(env, scanned.floats);
@@ -237,7 +238,8 @@ napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned, const FloatRo
   napi_set_named_property(env, result, "elements", elements);
   napi_set_named_property(env, result, "parts", parts);
   set_number(env, result, "listLength", static_cast<double>(scanned.list_length));
-  if (scanned.has_long_integers) set_true(env, [&](napi_value value) { napi_set_named_property(env, result, "hasLongIntegers", value); });
+  if (scanned.has_long_integers)
+    set_true(env, [&](napi_value value) { napi_set_named_property(env, result, "hasLongIntegers", value); });
   return result;
 }
 
@@ -286,7 +288,8 @@ struct ScanTask {
 void run_scan(napi_env, void* data) {
   auto* task = static_cast<ScanTask*>(data);
   try {
-    task->scanned = quiver::scan_body(task->question.text, task->question.size, task->question.nonce, task->question.bounds);
+    task->scanned =
+        quiver::scan_body(task->question.text, task->question.size, task->question.nonce, task->question.bounds);
   } catch (const std::exception& error) {
     task->failure = error.what();
   }
@@ -298,7 +301,8 @@ void settle_scan(napi_env env, napi_status status, void* data) {
   napi_delete_reference(env, task->body);
   napi_delete_async_work(env, task->work);
   napi_value answer = nullptr;
-  if (status == napi_ok && task->failure.empty()) answer = guarded(env, [&] { return scan_answer(env, task->scanned, FloatRoom()); });
+  if (status == napi_ok && task->failure.empty())
+    answer = guarded(env, [&] { return scan_answer(env, task->scanned, FloatRoom()); });
   settle(env, task->deferred, answer, task->failure.empty() ? "scan: cancelled" : task->failure);
 }
 
@@ -340,8 +344,8 @@ void run_encode(napi_env, void* data) {
   auto* task = static_cast<EncodeTask*>(data);
   const ScanQuestion& question = task->question;
   try {
-    task->is_encoded = quiver::encode_bulk(question.text, question.size, question.nonce, question.bounds, question.items, question.target,
-                                           question.capacity, task->encoded);
+    task->is_encoded = quiver::encode_bulk(question.text, question.size, question.nonce, question.bounds,
+                                           question.items, question.target, question.capacity, task->encoded);
   } catch (const std::exception& error) {
     task->failure = error.what();
   }
@@ -356,7 +360,8 @@ napi_value encode_answer(napi_env env, const EncodeTask& task) {
   }
   napi_value root = nullptr;
   const quiver::EncodedBulk& encoded = task.encoded;
-  if (napi_create_object(env, &answer) != napi_ok || napi_create_string_utf8(env, encoded.root.data(), encoded.root.size(), &root) != napi_ok) {
+  if (napi_create_object(env, &answer) != napi_ok ||
+      napi_create_string_utf8(env, encoded.root.data(), encoded.root.size(), &root) != napi_ok) {
     napi_throw_error(env, "QUIVER_NATIVE", "encode: out of memory");
     return nullptr;
   }
@@ -388,7 +393,8 @@ napi_value encode_aside(napi_env env, napi_callback_info info) {
     napi_value promise = nullptr;
     napi_value name = nullptr;
     if (napi_create_string_latin1(env, "quiver:encode", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-        napi_create_reference(env, body, 1, &task->body) != napi_ok || napi_create_reference(env, target, 1, &task->target) != napi_ok ||
+        napi_create_reference(env, body, 1, &task->body) != napi_ok ||
+        napi_create_reference(env, target, 1, &task->target) != napi_ok ||
         napi_create_promise(env, &task->deferred, &promise) != napi_ok ||
         napi_create_async_work(env, nullptr, name, run_encode, settle_encode, task.get(), &task->work) != napi_ok ||
         napi_queue_async_work(env, task->work) != napi_ok) {
@@ -466,7 +472,8 @@ napi_value write_hits(napi_env env, napi_callback_info info) {
   size_t capacity = 0;
   uint32_t at = 0;
   if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 3 ||
-      !typed_array(env, arguments[0], napi_uint8_array, &hits, &size) || !typed_array(env, arguments[1], napi_uint8_array, &target, &capacity) ||
+      !typed_array(env, arguments[0], napi_uint8_array, &hits, &size) ||
+      !typed_array(env, arguments[1], napi_uint8_array, &target, &capacity) ||
       napi_get_value_uint32(env, arguments[2], &at) != napi_ok) {
     return refuse(env, "writeHits: hits and target must be Uint8Arrays, and at a place");
   }
@@ -492,9 +499,10 @@ napi_value send_now(napi_env env, napi_callback_info info) {
   uint32_t from = 0;
   uint32_t to = 0;
   if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 4 ||
-      napi_get_value_int32(env, arguments[0], &handle) != napi_ok || !typed_array(env, arguments[1], napi_uint8_array, &bytes, &size) ||
-      napi_get_value_uint32(env, arguments[2], &from) != napi_ok || napi_get_value_uint32(env, arguments[3], &to) != napi_ok || from > to ||
-      to > size) {
+      napi_get_value_int32(env, arguments[0], &handle) != napi_ok ||
+      !typed_array(env, arguments[1], napi_uint8_array, &bytes, &size) ||
+      napi_get_value_uint32(env, arguments[2], &from) != napi_ok ||
+      napi_get_value_uint32(env, arguments[3], &to) != napi_ok || from > to || to > size) {
     return refuse(env, "sendNow: a handle, a Uint8Array and two places in it are needed");
   }
   ssize_t sent;

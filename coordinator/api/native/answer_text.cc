@@ -21,7 +21,8 @@ constexpr uint32_t kBytesEncoding = 2;
 constexpr char kBeforeId[] = "{\"external_id\":\"";
 constexpr char kBeforeScore[] = "\",\"score\":";
 constexpr char kBeforeMetadata[] = ",\"metadata\":";
-// With the comma before, the brace behind, and the array's end: each of the three texts counts its zero, which is not written.
+// With the comma before, the brace behind, and the array's end: each of the three texts counts its zero, which is not
+// written.
 constexpr size_t kAroundBytes = sizeof kBeforeId + sizeof kBeforeScore + sizeof kBeforeMetadata;
 // Of a character of an id: \u001f.
 constexpr size_t kEscapeBytes = 6;
@@ -161,7 +162,8 @@ size_t write_hits(const char* hits, size_t size, char* target, size_t at, size_t
     const size_t metadata_bytes = read_u32(one + 12);
     const size_t left = static_cast<size_t>(end - text);
     if (id_bytes > left || metadata_bytes > left - id_bytes) return 0;
-    if (static_cast<size_t>(full - out) < kAroundBytes + kNumberBytesMax + id_bytes * kEscapeBytes + metadata_bytes) return 0;
+    if (static_cast<size_t>(full - out) < kAroundBytes + kNumberBytesMax + id_bytes * kEscapeBytes + metadata_bytes)
+      return 0;
     if (i > 0) *out++ = ',';
     out = copied(kBeforeId, out);
     for (size_t c = 0; c < id_bytes; ++c) {

@@ -7,19 +7,32 @@ export interface BodyScannerAddon {
   /**
    * Checks a JSON body and extracts the number arrays of vectors, in one pass; see body_scanner.h. `list`: the key,
    * with its quotes, of the root's member whose elements are returned one by one, or ''. `bounds`: six numbers from 1
-   * to 2^31: vector length, list length, depth, values, bytes, keys. The numbers of a body without a list are written to
-   * `room`, from the element `used` on, if they are no more than an eighth of it and fit.
+   * to 2^31: vector length, list length, depth, values, bytes, keys. The numbers of a body without a list are written
+   * to `room`, from the element `used` on, if they are no more than an eighth of it and fit.
    */
-  scan(body: Uint8Array, nonce: string, list: string, bounds: Float64Array, room: Float32Array, used: number): ScanAnswer;
+  scan(
+    body: Uint8Array,
+    nonce: string,
+    list: string,
+    bounds: Float64Array,
+    room: Float32Array,
+    used: number,
+  ): ScanAnswer;
   /** The same on a thread of libuv's pool, without a room. Nobody may write to `body` until it has ended. */
   scanAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): Promise<ScanAnswer>;
   /**
-   * Writes the list of a bulk's body to `target` as the operations of a write, on a thread of libuv's pool, if the body holds
-   * nothing but what nearly all hold; see bulk_encoder.h. null: it did not, and nothing is known of the body; false: the target is too small. `bounds`: those
-   * of a scan, and four more: bytes, fields and depth of an item's metadata, and characters of its id. Nobody may use `target`
-   * until it has ended.
+   * Writes the list of a bulk's body to `target` as the operations of a write, on a thread of libuv's pool, if the body
+   * holds nothing but what nearly all hold; see bulk_encoder.h. null: it did not, and nothing is known of the body;
+   * false: the target is too small. `bounds`: those of a scan, and four more: bytes, fields and depth of an item's
+   * metadata, and characters of its id. Nobody may use `target` until it has ended.
    */
-  encodeAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array, target: Uint8Array): Promise<EncodeAnswer | null | false>;
+  encodeAside(
+    body: Uint8Array,
+    nonce: string,
+    list: string,
+    bounds: Float64Array,
+    target: Uint8Array,
+  ): Promise<EncodeAnswer | null | false>;
   /** Frees the memory of a buffer, whose length is 0 from then on, as that of all views of it. */
   detach(buffer: ArrayBuffer): void;
   /** Another handle (file descriptor) for the same open file, to be closed by itself. */
@@ -27,8 +40,8 @@ export interface BodyScannerAddon {
   /** The vector as a JSON array of shortest decimals. */
   formatVector(vector: Float32Array): string;
   /**
-   * Writes hits (shared/wire/codecs/hit-codec.ts, encoded as bytes) to `target` from `at` on, as the JSON array that hitJson makes of them.
-   * Answers the place behind it; 0: they have no room there, or are malformed.
+   * Writes hits (shared/wire/codecs/hit-codec.ts, encoded as bytes) to `target` from `at` on, as the JSON array that
+   * hitJson makes of them. Answers the place behind it; 0: they have no room there, or are malformed.
    */
   writeHits(hits: Uint8Array, target: Uint8Array, at: number): number;
   /**
@@ -36,12 +49,21 @@ export interface BodyScannerAddon {
    * connection fails, which who sends them in another way finds out.
    */
   sendNow(handle: number, bytes: Uint8Array, from: number, to: number): number;
-  /** Bytes that an open connection was given and that the other side has not acknowledged; 0 where the system does not say it. */
+  /**
+   * Bytes that an open connection was given and that the other side has not acknowledged; 0 where the system does not
+   * say it.
+   */
   untakenBytes(handle: number): number;
 }
 
-/** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}, or how many are in the room, and `hasLongIntegers` if it has some. */
-export type ScanAnswer = RefusedScan | AcceptedScan | [root: string, floats: ArrayBuffer | number, hasLongIntegers?: true];
+/**
+ * Of a body without a list, `root` and `floats` of an {@link AcceptedScan}, or how many are in the room, and
+ * `hasLongIntegers` if it has some.
+ */
+export type ScanAnswer =
+  | RefusedScan
+  | AcceptedScan
+  | [root: string, floats: ArrayBuffer | number, hasLongIntegers?: true];
 
 /**
  * What is wrong (a `FLAW` of api/body/body-scanner.ts), the byte where it was found, and the index of the list's
@@ -89,7 +111,8 @@ let addon: BodyScannerAddon | undefined;
 export function loadBodyScanner(): BodyScannerAddon {
   if (addon === undefined) {
     const path = join(packageRoot(__dirname), 'coordinator', 'api', 'native', 'build', 'body-scanner.node');
-    if (!existsSync(path)) throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
+    if (!existsSync(path))
+      throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
     addon = require(path) as BodyScannerAddon;
   }
   return addon;

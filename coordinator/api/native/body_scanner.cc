@@ -92,7 +92,9 @@ class Scanner {
     }
   }
 
-  bool is_key(const char* name, size_t size) const { return key_size_ == size && std::char_traits<char>::compare(key_, name, size) == 0; }
+  bool is_key(const char* name, size_t size) const {
+    return key_size_ == size && std::char_traits<char>::compare(key_, name, size) == 0;
+  }
 
   // Whether the next value belongs to a member of the root, or of an element of the list.
   bool in_root() const { return stack_.size() == 1 && stack_[0] == '{'; }
@@ -225,7 +227,8 @@ class Scanner {
 
   // The number at the cursor, and those that follow it at once.
   void vector_number() {
-    const size_t kept_max = vector_numbers_ <= bounds_.vector_length_max ? bounds_.vector_length_max + 1 - vector_numbers_ : 0;
+    const size_t kept_max =
+        vector_numbers_ <= bounds_.vector_length_max ? bounds_.vector_length_max + 1 - vector_numbers_ : 0;
     const NumberRun run = parse_json_numbers(at_, end_, kept_max, out_.floats);
     if (run.count == 0) {
       // This finds the byte.

@@ -32,8 +32,8 @@ struct ScanBounds {
 enum class Flaw { kNone = 0, kEncoding = 1, kSyntax = 2, kDepth = 3, kValues = 4, kBytes = 5, kKeys = 6 };
 
 // A body that was judged. Without a flaw:
-//   `root` is the body with every vector replaced by the JSON string "<nonce><start>:<end>", which says that the vector is
-//   floats[start .. end), and the list by the JSON string "<nonce>". `elements` is the text of the list's elements,
+//   `root` is the body with every vector replaced by the JSON string "<nonce><start>:<end>", which says that the vector
+//   is floats[start .. end), and the list by the JSON string "<nonce>". `elements` is the text of the list's elements,
 //   likewise; elements[parts[2i] .. parts[2i+1]) is a run of whole elements with the commas between them.
 struct ScannedBody {
   Flaw flaw = Flaw::kNone;

@@ -26,7 +26,8 @@ constexpr size_t kItemDepth = 3;
 constexpr size_t kNamesMax = 64;
 // Of a decimal with so few digits, JavaScript writes the same digits again.
 constexpr int kExactDigits = 15;
-// JavaScript writes numbers from 1e-6 on without an exponent: so many zeros may follow the point. And so many digits may come before it.
+// JavaScript writes numbers from 1e-6 on without an exponent: so many zeros may follow the point. And so many digits
+// may come before it.
 constexpr int kLeadingZerosMax = 5;
 constexpr int kWholeDigitsMax = 21;
 
@@ -34,8 +35,15 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class BulkEncoder {
  public:
-  BulkEncoder(const char* text, size_t size, const ScanBounds& bounds, const ItemBounds& items, char* target, size_t capacity)
-      : text_(text), at_(text), end_(text + size), bounds_(bounds), items_(items), target_(target), capacity_(capacity) {}
+  BulkEncoder(const char* text, size_t size, const ScanBounds& bounds, const ItemBounds& items, char* target,
+              size_t capacity)
+      : text_(text),
+        at_(text),
+        end_(text + size),
+        bounds_(bounds),
+        items_(items),
+        target_(target),
+        capacity_(capacity) {}
 
   bool run(const std::string& nonce, EncodedBulk& out) {
     const bool is_encoded = encode(nonce, out);
@@ -77,7 +85,9 @@ class BulkEncoder {
     if (at_ != end_) return false;
     const size_t list_bytes = list_end - list_start;
     // The object and the list are values, too.
-    if (members > bounds_.keys_max || members + 1 > bounds_.values_max || (end_ - text_) - list_bytes > bounds_.bytes_max) return false;
+    if (members > bounds_.keys_max || members + 1 > bounds_.values_max ||
+        (end_ - text_) - list_bytes > bounds_.bytes_max)
+      return false;
     out.root.assign(text_, list_start - text_);
     out.root += '"';
     out.root += nonce;
@@ -103,7 +113,8 @@ class BulkEncoder {
   }
 
   bool word(std::string_view expected) {
-    if (static_cast<size_t>(end_ - at_) < expected.size() || std::string_view(at_, expected.size()) != expected) return false;
+    if (static_cast<size_t>(end_ - at_) < expected.size() || std::string_view(at_, expected.size()) != expected)
+      return false;
     at_ += expected.size();
     return true;
   }
@@ -198,7 +209,9 @@ class BulkEncoder {
       skip_space();
     } while (take(','));
     if (!take('}') || !has_id || !has_vector) return false;
-    if (values_ > bounds_.values_max || keys_ > bounds_.keys_max || static_cast<size_t>(at_ - start) > bounds_.bytes_max) return false;
+    if (values_ > bounds_.values_max || keys_ > bounds_.keys_max ||
+        static_cast<size_t>(at_ - start) > bounds_.bytes_max)
+      return false;
     finish(id, has_metadata);
     return size_ <= capacity_ || full();
   }
@@ -312,7 +325,8 @@ class BulkEncoder {
   // A value in an object or array that is at `depth`.
   bool value(size_t depth) {
     skip_space();
-    if (at_ == end_ || fields_ > items_.metadata_fields_max || metadata_.size() > items_.metadata_bytes_max) return false;
+    if (at_ == end_ || fields_ > items_.metadata_fields_max || metadata_.size() > items_.metadata_bytes_max)
+      return false;
     const char* start = at_;
     if (*at_ == '{') return object(depth + 1);
     if (*at_ == '[') return array(depth + 1);
@@ -376,7 +390,8 @@ class BulkEncoder {
     if (!(std::fabs(value) < 9007199254740992.0)) return false;
     char text[64];
     const auto written = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed);
-    return written.ec == std::errc() && std::string_view(text, written.ptr - text) == std::string_view(start, end - start);
+    return written.ec == std::errc() &&
+           std::string_view(text, written.ptr - text) == std::string_view(start, end - start);
 #else
     return false;
 #endif
@@ -425,8 +440,8 @@ class BulkEncoder {
 
 }  // namespace
 
-bool encode_bulk(const char* text, size_t size, const std::string& nonce, const ScanBounds& bounds, const ItemBounds& items, char* target,
-                 size_t capacity, EncodedBulk& out) {
+bool encode_bulk(const char* text, size_t size, const std::string& nonce, const ScanBounds& bounds,
+                 const ItemBounds& items, char* target, size_t capacity, EncodedBulk& out) {
   return BulkEncoder(text, size, bounds, items, target, capacity).run(nonce, out);
 }
 

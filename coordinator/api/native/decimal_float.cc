@@ -45,13 +45,15 @@ float parse_any(const char* begin, const char* end) {
   return strtof_l(std::string(begin, end).c_str(), nullptr, c_locale());
 }
 
-// Clinger's way ("How to read floating point numbers accurately", 1990) in double, then one rounding to float. The digits and
-// the quotient are each rounded once, by half a unit in their last place (2^-53), so that the double lies within two units in its
-// last place of the decimal, however many digits that has. Then both round to the same float, unless the middle between two floats
-// lies between them (bit 28 set and none below it). Near a middle, and outside float's normal range, this answers false.
+// Clinger's way ("How to read floating point numbers accurately", 1990) in double, then one rounding to float. The
+// digits and the quotient are each rounded once, by half a unit in their last place (2^-53), so that the double lies
+// within two units in its last place of the decimal, however many digits that has. Then both round to the same float,
+// unless the middle between two floats lies between them (bit 28 set and none below it). Near a middle, and outside
+// float's normal range, this answers false.
 bool parse_fast(uint64_t digits, int64_t exponent, float& value) {
   if (exponent < -kExactPower || exponent > kExactPower) return false;
-  const double wide = exponent <= 0 ? static_cast<double>(digits) / kPowers[-exponent] : static_cast<double>(digits) * kPowers[exponent];
+  const double wide = exponent <= 0 ? static_cast<double>(digits) / kPowers[-exponent]
+                                    : static_cast<double>(digits) * kPowers[exponent];
   uint64_t bits;
   std::memcpy(&bits, &wide, sizeof bits);
   constexpr uint64_t kMiddle = 0x10000000;
@@ -107,13 +109,14 @@ uint64_t eight_digits(uint64_t text) {
 alignas(16) constexpr int8_t kToTheEnd[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                               0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
 
-// The number that those of sixteen bytes say that are digits, before the first that is none, and how many they are. No branch
-// depends on that.
+// The number that those of sixteen bytes say that are digits, before the first that is none, and how many they are. No
+// branch depends on that.
 inline uint64_t digits_of_sixteen(const char* at, int& count) {
   const __m128i digits = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)), _mm_set1_epi8('0'));
   const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
   count = __builtin_ctz(~static_cast<unsigned>(_mm_movemask_epi8(is_digit)));
-  const __m128i aligned = _mm_shuffle_epi8(digits, _mm_loadu_si128(reinterpret_cast<const __m128i*>(kToTheEnd + count)));
+  const __m128i aligned =
+      _mm_shuffle_epi8(digits, _mm_loadu_si128(reinterpret_cast<const __m128i*>(kToTheEnd + count)));
   const __m128i pairs = _mm_maddubs_epi16(aligned, _mm_set1_epi16(1 << 8 | 10));
   const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
   const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
@@ -144,14 +147,16 @@ struct Digits {
       std::memcpy(&text, at, 8);
       // A byte is a digit if its high half is 3, and stays 3 when 6 is added. The lowest bit that is set is that of the
       // first byte that is none.
-      const uint64_t others = ((text & 0xF0F0F0F0F0F0F0F0) ^ kZeros) | (((text + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0) ^ kZeros);
+      const uint64_t others =
+          ((text & 0xF0F0F0F0F0F0F0F0) ^ kZeros) | (((text + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0) ^ kZeros);
       if (others == 0) {
         append(eight_digits(text), 8);
         at += 8;
         continue;
       }
       const int count = __builtin_ctzll(others) / 8;
-      // Zeros in front of fewer digits. Not asked whether there are any: what can't be predicted costs more than adding nothing.
+      // Zeros in front of fewer digits. Not asked whether there are any: what can't be predicted costs more than adding
+      // nothing.
       append(eight_digits(text << 8 << (56 - count * 8) | kZeros >> (count * 8)), count);
       return at + count;
     }
@@ -236,7 +241,8 @@ inline NumberRun read_run(const char* at, const char* end, size_t kept_max, Keep
 }  // namespace
 
 NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, std::vector<float>& kept) {
-  return read_run(at, end, kept_max, [&kept](const float* numbers, size_t count) { kept.insert(kept.end(), numbers, numbers + count); });
+  return read_run(at, end, kept_max,
+                  [&kept](const float* numbers, size_t count) { kept.insert(kept.end(), numbers, numbers + count); });
 }
 
 NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, char* kept) {

@@ -18,7 +18,9 @@ bool is_utf8(const char* text, size_t size) {
   while (at < end) {
     // Most texts are ASCII, all or nearly.
     uint64_t words[4];
-    while (end - at >= 32 && (std::memcpy(words, at, 32), ((words[0] | words[1] | words[2] | words[3]) & kHighBits) == 0)) at += 32;
+    while (end - at >= 32 &&
+           (std::memcpy(words, at, 32), ((words[0] | words[1] | words[2] | words[3]) & kHighBits) == 0))
+      at += 32;
     if (at == end) break;
     uint64_t eight;
     if (end - at >= 8 && (std::memcpy(&eight, at, 8), (eight & kHighBits) == 0)) {

@@ -15,8 +15,13 @@ export class SchemaCollector {
   /** What a client may send (`input`) or will get (`output`). */
   schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const converted = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as JsonSchema;
-    const { $schema: _dialect, $defs: definitions, ...root } = JSON.parse(JSON.stringify(converted).replaceAll(DEFINITION, COMPONENT)) as JsonSchema;
-    for (const [id, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>)) this.add(id, definition);
+    const {
+      $schema: _dialect,
+      $defs: definitions,
+      ...root
+    } = JSON.parse(JSON.stringify(converted).replaceAll(DEFINITION, COMPONENT)) as JsonSchema;
+    for (const [id, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>))
+      this.add(id, definition);
     // A schema with an id comes as a reference to its own definition, which is among the others.
     return open(root);
   }
@@ -30,7 +35,9 @@ export class SchemaCollector {
 /** Bounds that only say that a number is an integer. */
 const NO_BOUNDS: readonly unknown[] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
-/** Removes what means nothing to a reader, and leaves objects open: answers may gain fields, which a client must accept. */
+/**
+ * Removes what means nothing to a reader, and leaves objects open: answers may gain fields, which a client must accept.
+ */
 function open<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(open) as T;
   if (typeof schema !== 'object' || schema === null) return schema;

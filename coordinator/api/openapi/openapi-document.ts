@@ -21,11 +21,17 @@ const ERROR_MEANINGS: Readonly<Record<number, string>> = {
 export const VERSION = '1.0.0';
 
 const HEADERS = {
-  'x-request-id': { description: 'The caller’s request id, or a new one; it is in the log too.', schema: { type: 'string' } },
+  'x-request-id': {
+    description: 'The caller’s request id, or a new one; it is in the log too.',
+    schema: { type: 'string' },
+  },
   'RateLimit-Limit': { description: 'Requests per minute that the key may make.', schema: { type: 'integer' } },
   'RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window is free again.', schema: { type: 'integer' } },
-  'Idempotency-Replayed': { description: '`true` where the answer is that of an earlier request with the same Idempotency-Key.', schema: { type: 'string', const: 'true' } },
+  'Idempotency-Replayed': {
+    description: '`true` where the answer is that of an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string', const: 'true' },
+  },
   'Preference-Applied': { description: 'What was heeded of Prefer.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
 };
@@ -44,7 +50,8 @@ const PREFER: JsonSchema = {
   name: 'Prefer',
   in: 'header',
   required: false,
-  description: '`status=real`: an error has its code as HTTP status; `status=200`: it has 200, as by default (HTTP_STATUS).',
+  description:
+    '`status=real`: an error has its code as HTTP status; `status=200`: it has 200, as by default (HTTP_STATUS).',
   schema: { type: 'string' },
 };
 
@@ -52,13 +59,26 @@ const STRICT =
   'Refuses (422) what would else be told in `warnings` as a likely mistake: fields that are not known, conditions on fields that no item has, whole numbers beyond 2^53. All are named, and nothing is done.';
 const STRICT_BODY: JsonSchema = { type: ['boolean', 'null'], description: STRICT };
 /** Of every operation. The same may be said in the query string, or in the body. */
-const STRICT_HEADER: JsonSchema = { name: 'X-Strict', in: 'header', required: false, description: STRICT, schema: { type: 'boolean' } };
-const STRICT_QUERY: JsonSchema = { name: STRICT_FIELD, in: 'query', required: false, description: STRICT, schema: { type: 'boolean' } };
+const STRICT_HEADER: JsonSchema = {
+  name: 'X-Strict',
+  in: 'header',
+  required: false,
+  description: STRICT,
+  schema: { type: 'boolean' },
+};
+const STRICT_QUERY: JsonSchema = {
+  name: STRICT_FIELD,
+  in: 'query',
+  required: false,
+  description: STRICT,
+  schema: { type: 'boolean' },
+};
 
 const WARNINGS: JsonSchema = {
   type: 'array',
   items: { type: 'string' },
-  description: 'Only if there are any, at most 51: what is most likely a mistake of the request, as a field that is not known and so was ignored, and what its caller should know of what was done.',
+  description:
+    'Only if there are any, at most 51: what is most likely a mistake of the request, as a field that is not known and so was ignored, and what its caller should know of what was done.',
 };
 
 const ERROR_ENVELOPE: JsonSchema = {
@@ -70,7 +90,10 @@ const ERROR_ENVELOPE: JsonSchema = {
     error: {
       type: 'object',
       required: ['code', 'message'],
-      properties: { code: { type: 'integer', enum: Object.keys(ERROR_MEANINGS).map(Number) }, message: { type: 'string' } },
+      properties: {
+        code: { type: 'integer', enum: Object.keys(ERROR_MEANINGS).map(Number) },
+        message: { type: 'string' },
+      },
     },
   },
 };
@@ -108,7 +131,12 @@ export function openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimi
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Quiver', version: VERSION, description: description(limits), license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Quiver',
+      version: VERSION,
+      description: description(limits),
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '/' }],
     tags: [...new Set(endpoints.map((endpoint) => endpoint.tag))].map((name) => ({ name })),
     security: [{ ApiKey: [] }, { Bearer: [] }],
@@ -116,7 +144,13 @@ export function openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimi
     components: {
       securitySchemes: {
         ApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-        Bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of the identity provider that the service is set up for (JWT_ISSUER); without one, none is taken.' },
+        Bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description:
+            'A token of the identity provider that the service is set up for (JWT_ISSUER); without one, none is taken.',
+        },
       },
       headers: HEADERS,
       schemas: { ...schemas.components, ErrorEnvelope: ERROR_ENVELOPE },
@@ -135,8 +169,13 @@ function pathOf(endpoint: Endpoint): string {
 function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
   const codes = errorCodesOf(endpoint);
   const errors = codes.map((code) => `${code} (${ERROR_MEANINGS[code]})`).join(', ');
-  const access = endpoint.access === 'public' ? 'No key needed.' : `Role: ${endpoint.access === 'readonly' ? 'any' : endpoint.access === 'admin' ? 'admin' : 'readwrite or admin'}.`;
-  const text = [endpoint.description, access, errors === '' ? '' : `Error codes: ${errors}.`].filter((part) => part !== '').join('\n\n');
+  const access =
+    endpoint.access === 'public'
+      ? 'No key needed.'
+      : `Role: ${endpoint.access === 'readonly' ? 'any' : endpoint.access === 'admin' ? 'admin' : 'readwrite or admin'}.`;
+  const text = [endpoint.description, access, errors === '' ? '' : `Error codes: ${errors}.`]
+    .filter((part) => part !== '')
+    .join('\n\n');
   const body = bodyOf(endpoint, schemas);
   return {
     operationId: operationId(endpoint),
@@ -153,9 +192,17 @@ function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
     ],
     ...(body === null ? {} : { requestBody: body }),
     responses: {
-      200: { description: 'The envelope, of a success or of an error.', headers: headersOf(endpoint), content: contentOf(endpoint, schemas) },
+      200: {
+        description: 'The envelope, of a success or of an error.',
+        headers: headersOf(endpoint),
+        content: contentOf(endpoint, schemas),
+      },
       ...(endpoint.failsAs === 'envelope' && {
-        default: { description: 'The envelope of an error with its code as HTTP status, where that is asked for.', headers: headersOf(endpoint), content: ERROR_CONTENT },
+        default: {
+          description: 'The envelope of an error with its code as HTTP status, where that is asked for.',
+          headers: headersOf(endpoint),
+          content: ERROR_CONTENT,
+        },
       }),
     },
     ...(codes.length === 0 ? {} : { 'x-error-codes': codes }),
@@ -179,7 +226,10 @@ function operationId(endpoint: Endpoint): string {
 function parametersOf(endpoint: Endpoint, place: 'path' | 'query', schemas: SchemaCollector): JsonSchema[] {
   const parameters = endpoint[place];
   if (parameters === null) return [];
-  const { properties = {}, required = [] } = schemas.schemaOf(parameters, 'input') as { properties?: Record<string, JsonSchema>; required?: string[] };
+  const { properties = {}, required = [] } = schemas.schemaOf(parameters, 'input') as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
   return Object.entries(properties).map(([name, schema]) => ({
     name: place === 'path' && name === 'collection_name' ? 'name' : name,
     in: place,
@@ -193,13 +243,18 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
     case 'none':
       return null;
     case 'form':
-      return { required: true, content: { 'multipart/form-data': { schema: withStrict(schemas.schemaOf(endpoint.body.schema, 'input')) } } };
+      return {
+        required: true,
+        content: { 'multipart/form-data': { schema: withStrict(schemas.schemaOf(endpoint.body.schema, 'input')) } },
+      };
     case 'json': {
       const schema = schemas.schemaOf(endpoint.body.schema, 'input');
       const isOpen = fieldsOf(endpoint.body.schema) === null;
       return {
         required: endpoint.body.required,
-        content: { 'application/json': { schema: isOpen ? schema : withStrict(schema), example: endpoint.body.example } },
+        content: {
+          'application/json': { schema: isOpen ? schema : withStrict(schema), example: endpoint.body.example },
+        },
       };
     }
   }
@@ -209,18 +264,29 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
 const ALWAYS = ['x-request-id', 'Preference-Applied'];
 
 function headersOf(endpoint: Endpoint): JsonSchema {
-  const names = Object.keys(HEADERS).filter((name) => (name === 'Idempotency-Replayed' ? endpoint.isOnce : endpoint.access !== 'public' || ALWAYS.includes(name)));
+  const names = Object.keys(HEADERS).filter((name) =>
+    name === 'Idempotency-Replayed' ? endpoint.isOnce : endpoint.access !== 'public' || ALWAYS.includes(name),
+  );
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
   if (endpoint.answer.type === 'text') {
-    return { [endpoint.answer.contentType]: { schema: { type: endpoint.answer.contentType === 'application/json' ? 'object' : 'string' } } };
+    return {
+      [endpoint.answer.contentType]: {
+        schema: { type: endpoint.answer.contentType === 'application/json' ? 'object' : 'string' },
+      },
+    };
   }
   const success = {
     type: 'object',
     required: ['status', 'data', 'error'],
-    properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' }, warnings: WARNINGS },
+    properties: {
+      status: { const: 'success' },
+      data: schemas.schemaOf(endpoint.answer.schema, 'output'),
+      error: { type: 'null' },
+      warnings: WARNINGS,
+    },
   };
   return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
 }

@@ -48,7 +48,9 @@ const TYPES: Readonly<Record<string, string>> = {
 const CODINGS = { br: '.br', gzip: '.gz' } as const;
 type Coding = keyof typeof CODINGS;
 
-/** What the whole dashboard may take in memory: some twenty times of what it is. A folder with more is not a dashboard. */
+/**
+ * What the whole dashboard may take in memory: some twenty times of what it is. A folder with more is not a dashboard.
+ */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 interface BuiltFile {
@@ -59,8 +61,8 @@ interface BuiltFile {
 }
 
 /**
- * The files of the dashboard, as they were built into a folder. They are read when the first is asked for, and answered from
- * memory by their names, so no path of a request ever reaches the disk.
+ * The files of the dashboard, as they were built into a folder. They are read when the first is asked for, and answered
+ * from memory by their names, so no path of a request ever reaches the disk.
  */
 export class DashboardFiles {
   private files: Promise<ReadonlyMap<string, BuiltFile>> | null = null;
@@ -68,13 +70,18 @@ export class DashboardFiles {
   constructor(private readonly folder: string) {}
 
   /**
-   * What a GET or HEAD of a path below /ui gets: `segments` are those behind /ui. The page itself for /ui; the way to its view for
-   * whatever names no file; 404 for a file that is not there; 503 when nothing was built.
+   * What a GET or HEAD of a path below /ui gets: `segments` are those behind /ui. The page itself for /ui; the way to
+   * its view for whatever names no file; 404 for a file that is not there; 503 when nothing was built.
    */
-  async answer(request: Pick<IncomingMessage, 'headers' | 'socket'>, segments: readonly string[], basePath: BasePath): Promise<BareAnswer> {
+  async answer(
+    request: Pick<IncomingMessage, 'headers' | 'socket'>,
+    segments: readonly string[],
+    basePath: BasePath,
+  ): Promise<BareAnswer> {
     const files = await this.read();
     const page = files.get(PAGE);
-    if (page === undefined) return plain(503, 'The dashboard is not built: run `npm run setup`, which makes it, and reload this page.\n');
+    if (page === undefined)
+      return plain(503, 'The dashboard is not built: run `npm run setup`, which makes it, and reload this page.\n');
     const name = segments.join('/');
     const file = files.get(name) ?? (isFileName(name) ? null : page);
     // The views of the page are behind a #.
@@ -111,20 +118,37 @@ export function toDashboard(basePath: BasePath, request: Pick<IncomingMessage, '
 }
 
 /** Sends a browser to another path of this server. `asked`: the headers by which. */
-function seeOther(path: string, basePath: BasePath, request: Pick<IncomingMessage, 'headers' | 'socket'>, asked: readonly string[]): BareAnswer {
+function seeOther(
+  path: string,
+  basePath: BasePath,
+  request: Pick<IncomingMessage, 'headers' | 'socket'>,
+  asked: readonly string[],
+): BareAnswer {
   const vary = [...asked, ...(basePath.isTold ? [PREFIX_HEADER] : [])].join(', ');
   return {
     type: 'bare',
     status: 303,
-    headers: { ...BROWSER_HEADERS, location: `${basePath.of(request)}${path}`, ...(vary !== '' && { vary }), 'cache-control': 'no-store', 'content-type': TEXT },
+    headers: {
+      ...BROWSER_HEADERS,
+      location: `${basePath.of(request)}${path}`,
+      ...(vary !== '' && { vary }),
+      'cache-control': 'no-store',
+      'content-type': TEXT,
+    },
     bytes: Buffer.alloc(0),
   };
 }
 
 /** The page, as it names its files behind a proxy. Those name each other by where they are. */
-function pageUnder(basePath: BasePath, request: Pick<IncomingMessage, 'headers' | 'socket'>, page: BuiltFile): BuiltFile {
+function pageUnder(
+  basePath: BasePath,
+  request: Pick<IncomingMessage, 'headers' | 'socket'>,
+  page: BuiltFile,
+): BuiltFile {
   const prefix = basePath.of(request);
-  const headers = basePath.isTold ? { ...page.headers, vary: `${String(page.headers.vary)}, ${PREFIX_HEADER}` } : page.headers;
+  const headers = basePath.isTold
+    ? { ...page.headers, vary: `${String(page.headers.vary)}, ${PREFIX_HEADER}` }
+    : page.headers;
   if (prefix === '') return { ...page, headers };
   const bytes = Buffer.from(page.bytes.toString('utf8').replaceAll(LINK, `="${prefix}${ROOT}/`));
   const tag = tagOf(bytes);
@@ -132,14 +156,20 @@ function pageUnder(basePath: BasePath, request: Pick<IncomingMessage, 'headers' 
 }
 
 function plain(status: number, text: string): BareAnswer {
-  return { type: 'bare', status, headers: { ...BROWSER_HEADERS, 'content-type': TEXT, 'cache-control': 'no-store' }, bytes: Buffer.from(text) };
+  return {
+    type: 'bare',
+    status,
+    headers: { ...BROWSER_HEADERS, 'content-type': TEXT, 'cache-control': 'no-store' },
+    bytes: Buffer.from(text),
+  };
 }
 
 function answerWith({ headers, tag, bytes, packed }: BuiltFile, request: Pick<IncomingMessage, 'headers'>): BareAnswer {
   if (isKnown(request.headers['if-none-match'], tag)) return { type: 'bare', status: 304, headers, bytes: null };
   const accepted = acceptedCodings(request.headers['accept-encoding']);
   for (const [coding, form] of packed) {
-    if (accepted.has(coding)) return { type: 'bare', status: 200, headers: { ...headers, 'content-encoding': coding }, bytes: form };
+    if (accepted.has(coding))
+      return { type: 'bare', status: 200, headers: { ...headers, 'content-encoding': coding }, bytes: form };
   }
   return { type: 'bare', status: 200, headers, bytes };
 }
@@ -182,7 +212,9 @@ async function readBuilt(folder: string): Promise<ReadonlyMap<string, BuiltFile>
 async function filesBelow(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
   } catch {
     return [];
   }

@@ -10,10 +10,18 @@ const OPTIONS: SwaggerUiOptions = {
   swaggerUrl: '../openapi.json',
   // With a `validatorUrl`, the browser would ask a public service for a badge. The default layout adds a bar that loads
   // other documents, and has a logo with inline styles.
-  swaggerOptions: { layout: 'BaseLayout', persistAuthorization: false, validatorUrl: null, displayRequestDuration: true },
+  swaggerOptions: {
+    layout: 'BaseLayout',
+    persistAuthorization: false,
+    validatorUrl: null,
+    displayRequestDuration: true,
+  },
 };
 
-/** The package's own page has inline styles, which the policy below forbids. This page uses the files of swagger-ui-dist. */
+/**
+ * The package's own page has inline styles, which the policy below forbids. This page uses the files of
+ * swagger-ui-dist.
+ */
 const PAGE = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -42,7 +50,8 @@ const FORGET_KEYS = "try { localStorage.removeItem('authorized'); } catch {}\n";
  * nobody may frame it; and no file is taken for another type. The explorer's icons are data URLs.
  */
 const BROWSER_HEADERS = {
-  'content-security-policy': "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -54,10 +63,17 @@ const PARTIAL_HEADERS = ['range', 'if-range', 'if-match', 'if-unmodified-since']
 const HIDDEN = /\/package\.json$/;
 
 /**
- * Answers requests under /docs: the explorer's files, and the page itself, at /docs/ only. Other paths go to `otherwise`.
- * It takes a tenth of a start, so it is made for the first request.
+ * Answers requests under /docs: the explorer's files, and the page itself, at /docs/ only. Other paths go to
+ * `otherwise`. It takes a tenth of a start, so it is made for the first request.
  */
-export function docsPage(basePath: BasePath): (request: IncomingMessage, response: ServerResponse, target: Pick<RequestTarget, 'segments'>, otherwise: () => void) => void {
+export function docsPage(
+  basePath: BasePath,
+): (
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: Pick<RequestTarget, 'segments'>,
+  otherwise: () => void,
+) => void {
   const express = require('express') as typeof import('express');
   const swaggerUi = require('swagger-ui-express') as typeof import('swagger-ui-express');
   const app = express();
@@ -78,7 +94,14 @@ export function docsPage(basePath: BasePath): (request: IncomingMessage, respons
   // With no route, Express hands on OPTIONS too. It ends here as well when it can't decode a path.
   return (request, response, { segments }, otherwise) => {
     if (segments.length === 1 && (request.method === 'GET' || request.method === 'HEAD')) {
-      response.writeHead(301, { ...BROWSER_HEADERS, ...(basePath.isTold && { vary: PREFIX_HEADER }), location: `${basePath.of(request)}/${segments[0]}/`, 'content-length': 0 }).end();
+      response
+        .writeHead(301, {
+          ...BROWSER_HEADERS,
+          ...(basePath.isTold && { vary: PREFIX_HEADER }),
+          location: `${basePath.of(request)}/${segments[0]}/`,
+          'content-length': 0,
+        })
+        .end();
       return;
     }
     request.url = `/${segments.join('/')}`;

@@ -7,8 +7,8 @@ import type { Endpoint } from '../endpoints/endpoint';
 type Caller = Pick<AnyCaller, 'role' | 'collections'>;
 
 /**
- * Whether a key may call an endpoint at all, whatever the request says. Of a key that is limited to collections: whether
- * there may be one for which it has the role. Errors: forbidden.
+ * Whether a key may call an endpoint at all, whatever the request says. Of a key that is limited to collections:
+ * whether there may be one for which it has the role. Errors: forbidden.
  */
 export function mustReach(key: Caller, { access, collections }: Pick<Endpoint, 'access' | 'collections'>): void {
   if (access === 'public') return;
@@ -16,7 +16,8 @@ export function mustReach(key: Caller, { access, collections }: Pick<Endpoint, '
     if (!reaches(key.role, access)) throw lacksRole(access, key.role);
     return;
   }
-  if (collections.type === 'service') throw new QuiverError('forbidden', 'this is about the service as a whole; this key is limited to collections');
+  if (collections.type === 'service')
+    throw new QuiverError('forbidden', 'this is about the service as a whole; this key is limited to collections');
   if (!reachesSomewhere(key, access)) throw lacksRole(access, key.role);
 }
 
@@ -32,13 +33,17 @@ export function mayReach(key: Caller, endpoint: Pick<Endpoint, 'access' | 'colle
 }
 
 /**
- * Whether a key has a role for a collection. What is said of one that it may not use does not depend on whether there is
- * one of this name. Errors: forbidden.
+ * Whether a key has a role for a collection. What is said of one that it may not use does not depend on whether there
+ * is one of this name. Errors: forbidden.
  */
 export function mustUse(key: Caller, access: Role, collection: string): void {
   if (key.collections === null) return;
   const role = roleFor(key, collection);
-  if (role === null) throw new QuiverError('forbidden', `this key may not use the collection ${JSON.stringify(collection.slice(0, SHOWN_NAME_MAX))}`);
+  if (role === null)
+    throw new QuiverError(
+      'forbidden',
+      `this key may not use the collection ${JSON.stringify(collection.slice(0, SHOWN_NAME_MAX))}`,
+    );
   if (!reaches(role, access)) throw lacksRole(access, role, collection);
 }
 
@@ -48,12 +53,17 @@ export function mustAdminister(key: Caller | null, collection: string): void {
   if (role !== 'admin') throw lacksRole('admin', role ?? 'readonly', collection);
 }
 
-/** Whether a caller may learn of the nodes of a cluster, as from `GET /v1/cluster`: an admin of the service as a whole. */
+/**
+ * Whether a caller may learn of the nodes of a cluster, as from `GET /v1/cluster`: an admin of the service as a whole.
+ */
 export function seesNodes(key: Caller | null): boolean {
   return key !== null && key.role === 'admin' && key.collections === null;
 }
 
-/** What decides which collections a key may know of, alone: it may be sent to another thread. undefined: no key is asked for. */
+/**
+ * What decides which collections a key may know of, alone: it may be sent to another thread. undefined: no key is asked
+ * for.
+ */
 export function scopedOf(key: Caller | null): Scoped | undefined {
   return key === null ? undefined : { role: key.role, collections: key.collections };
 }
@@ -75,5 +85,8 @@ const SHOWN_NAME_MAX = 255;
 
 function lacksRole(needed: Role, role: Role, collection?: string): QuiverError {
   const where = collection === undefined ? '' : ` for the collection ${JSON.stringify(collection)}`;
-  return new QuiverError('forbidden', `this needs a key with the role ${needed}${needed === 'readwrite' ? ' or admin' : ''}${where}; this key's role is ${role}`);
+  return new QuiverError(
+    'forbidden',
+    `this needs a key with the role ${needed}${needed === 'readwrite' ? ' or admin' : ''}${where}; this key's role is ${role}`,
+  );
 }

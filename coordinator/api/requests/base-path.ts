@@ -22,7 +22,8 @@ export class BasePath {
     const { own, proxies } = this.parts;
     const told = headers[PREFIX_HEADER];
     if (told === undefined || proxies.isEmpty || !proxies.has(socket.remoteAddress ?? '')) return own;
-    // Of several proxies, each adds its own. What is no plain path may be another's: nothing of it comes into an answer.
+    // Of several proxies, each adds its own. What is no plain path may be another's: nothing of it comes into an
+    // answer.
     const prefixes = String(told)
       .split(',')
       .map((part) => prefixIn(part.trim()));
@@ -32,7 +33,12 @@ export class BasePath {
   /** The segments of a path without BASE_PATH, for proxies that leave it. */
   without(segments: string[]): string[] {
     const { ownSegments } = this;
-    if (ownSegments.length === 0 || ownSegments.length > segments.length || !ownSegments.every((segment, i) => segment === segments[i])) return segments;
+    if (
+      ownSegments.length === 0 ||
+      ownSegments.length > segments.length ||
+      !ownSegments.every((segment, i) => segment === segments[i])
+    )
+      return segments;
     const rest = segments.slice(ownSegments.length);
     return rest.length === 0 ? [''] : rest;
   }

@@ -41,8 +41,8 @@ const ANSWER_HEADERS = [
 const REMEMBERED_SECONDS = '7200';
 
 /**
- * Which pages of other origins may use the API (Cross-Origin Resource Sharing, in the Fetch standard). Keys come in headers and
- * never from the browser itself, so no page gets credentials. Pages that may use /mcp may read its answers.
+ * Which pages of other origins may use the API (Cross-Origin Resource Sharing, in the Fetch standard). Keys come in
+ * headers and never from the browser itself, so no page gets credentials. Pages that may use /mcp may read its answers.
  */
 export class Cors {
   private readonly origins: readonly string[];
@@ -60,15 +60,28 @@ export class Cors {
   }
 
   /** Headers of the answer to a request that is no preflight. */
-  headersFor({ headers: { origin } }: Pick<IncomingMessage, 'headers'>, { segments }: Pick<RequestTarget, 'segments'>): OutgoingHttpHeaders {
+  headersFor(
+    { headers: { origin } }: Pick<IncomingMessage, 'headers'>,
+    { segments }: Pick<RequestTarget, 'segments'>,
+  ): OutgoingHttpHeaders {
     const allowed = this.allowedFor(origin, segments);
     // Whatever stores answers must not give one page that of another, nor of none.
     if (allowed === null) return this.dependsOnOrigin(segments) ? { vary: 'origin' } : {};
-    return { 'access-control-allow-origin': allowed, 'access-control-expose-headers': ANSWER_HEADERS, ...(allowed !== EVERY_ORIGIN && { vary: 'origin' }) };
+    return {
+      'access-control-allow-origin': allowed,
+      'access-control-expose-headers': ANSWER_HEADERS,
+      ...(allowed !== EVERY_ORIGIN && { vary: 'origin' }),
+    };
   }
 
-  /** The answer to what a browser asks before it sends a request of a page; null: the request asks nothing of the kind, or the page may not. */
-  preflight({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>, { segments }: Pick<RequestTarget, 'segments'>): BareAnswer | null {
+  /**
+   * The answer to what a browser asks before it sends a request of a page; null: the request asks nothing of the kind,
+   * or the page may not.
+   */
+  preflight(
+    { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+    { segments }: Pick<RequestTarget, 'segments'>,
+  ): BareAnswer | null {
     if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return null;
     const allowed = this.allowedFor(headers.origin, segments);
     if (allowed === null) return null;
@@ -80,7 +93,8 @@ export class Cors {
       vary: 'origin, access-control-request-method, access-control-request-headers, access-control-request-private-network',
     };
     // Of a service in a private network; not where nobody said whose pages are meant.
-    if (headers['access-control-request-private-network'] === 'true' && allowed !== EVERY_ORIGIN) answer['access-control-allow-private-network'] = 'true';
+    if (headers['access-control-request-private-network'] === 'true' && allowed !== EVERY_ORIGIN)
+      answer['access-control-allow-private-network'] = 'true';
     return { type: 'bare', status: 204, headers: answer, bytes: null };
   }
 

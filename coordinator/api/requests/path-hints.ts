@@ -6,8 +6,15 @@ import { nearestName } from '../../../shared/base/text/nearest-name';
 const SHOWN_MAX = 200;
 const VERSION = 'v1';
 
-/** What to add to the message that there is no such endpoint: how the path is to be called, or which one was most likely meant; '' if none is near. */
-export function pathHint(matcher: EndpointMatcher, method: string, { segments }: Pick<RequestTarget, 'segments'>): string {
+/**
+ * What to add to the message that there is no such endpoint: how the path is to be called, or which one was most likely
+ * meant; '' if none is near.
+ */
+export function pathHint(
+  matcher: EndpointMatcher,
+  method: string,
+  { segments }: Pick<RequestTarget, 'segments'>,
+): string {
   const methods = matcher.methodsAt(segments);
   if (methods.length > 0) return `; it is ${methods.join(' or ')} ${shown(segments)}`;
   for (const other of othersOf(segments)) {
@@ -25,7 +32,9 @@ function othersOf(segments: readonly string[]): string[][] {
   return plain[0] === VERSION ? [plain] : [plain, [VERSION, ...plain]];
 }
 
-/** The path itself if there is such a one, or the one that differs from it in the spelling of one fixed segment alone. */
+/**
+ * The path itself if there is such a one, or the one that differs from it in the spelling of one fixed segment alone.
+ */
 function nearPath(matcher: EndpointMatcher, segments: readonly string[]): string[] | null {
   if (matcher.methodsAt(segments).length > 0) return [...segments];
   for (const [i, segment] of segments.entries()) {

@@ -25,13 +25,23 @@ export interface HandlerOnce {
   once: Once | undefined;
   /** For what is done in the cluster store: the use case gets the mark, and takes it into its transaction. */
   inStore<Result>(run: (mark: StoreMark | undefined) => Promise<Result>): Promise<Result>;
-  /** For a body that is read on its way: the mark of what is known of it before, and what says that it was stored already. */
+  /**
+   * For a body that is read on its way: the mark of what is known of it before, and what says that it was stored
+   * already.
+   */
   streamed(known: string): { mark: StoreMark; repeated: () => void } | undefined;
-  /** The secret that a use case issued, now or for the request before. Errors: conflict, when it can't be shown again. */
+  /**
+   * The secret that a use case issued, now or for the request before. Errors: conflict, when it can't be shown again.
+   */
   shown(issued: IssuedSecret): string;
 }
 
-export const NOT_ONCE: HandlerOnce = { once: undefined, inStore: (run) => run(undefined), streamed: () => undefined, shown: (issued) => issued.key ?? '' };
+export const NOT_ONCE: HandlerOnce = {
+  once: undefined,
+  inStore: (run) => run(undefined),
+  streamed: () => undefined,
+  shown: (issued) => issued.key ?? '',
+};
 
 /** A request with an Idempotency-Key. */
 export class RequestOnce implements HandlerOnce {
@@ -58,7 +68,10 @@ export class RequestOnce implements HandlerOnce {
   /** Errors: invalid_parameter for what is no key. */
   static checked(key: unknown): string {
     if (typeof key === 'string' && PRINTABLE.test(key) && key.trim() !== '') return key;
-    throw new QuiverError('invalid_parameter', `the Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters, not only blanks; a random UUID is a good one`);
+    throw new QuiverError(
+      'invalid_parameter',
+      `the Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters, not only blanks; a random UUID is a good one`,
+    );
   }
 
   /** What the request holds besides its path. */
@@ -97,7 +110,12 @@ export class RequestOnce implements HandlerOnce {
   }
 
   private mark(digest: string): StoreMark {
-    return { token: this.once.token, digest, expiresAtMs: this.parts.clock.wallMs() + KEPT_MS, sealingKey: this.sealingKey() };
+    return {
+      token: this.once.token,
+      digest,
+      expiresAtMs: this.parts.clock.wallMs() + KEPT_MS,
+      sealingKey: this.sealingKey(),
+    };
   }
 
   shown(issued: IssuedSecret): string {
@@ -117,7 +135,12 @@ export class RequestOnce implements HandlerOnce {
 
 /** For a handler, which may spread it. */
 export function handedTo(once: RequestOnce): HandlerOnce {
-  return { once: once.once, inStore: (run) => once.inStore(run), streamed: (known) => once.streamed(known), shown: (issued) => once.shown(issued) };
+  return {
+    once: once.once,
+    inStore: (run) => once.inStore(run),
+    streamed: (known) => once.streamed(known),
+    shown: (issued) => once.shown(issued),
+  };
 }
 
 function hashOf(...parts: string[]): string {

@@ -41,7 +41,8 @@ export function parseQuery(query: string): Record<string, string> {
     const equals = pair.indexOf('=');
     const plain = pair.replaceAll('+', ' ');
     const name = decode(equals < 0 ? plain : plain.slice(0, equals), 'the query string');
-    if (name in parameters) throw new QuiverError('invalid_parameter', `query parameter ${name.slice(0, 80)} is given more than once`);
+    if (name in parameters)
+      throw new QuiverError('invalid_parameter', `query parameter ${name.slice(0, 80)} is given more than once`);
     parameters[name] = equals < 0 ? '' : decode(plain.slice(equals + 1), `query parameter ${name.slice(0, 80)}`);
   }
   return parameters;

@@ -4,8 +4,8 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 const TOLD_MAX = 50;
 
 /**
- * What the client of a request should know although it succeeds. A *doubt* is a likely mistake of the client: with `strict`
- * it is an error, that names all of them.
+ * What the client of a request should know although it succeeds. A *doubt* is a likely mistake of the client: with
+ * `strict` it is an error, that names all of them.
  */
 export class RequestWarnings {
   /** What the answer holds. */
@@ -32,7 +32,10 @@ export class RequestWarnings {
     const { doubts } = this;
     if (!this.isStrict || doubts.length === 0) return;
     const rest = doubts.length - TOLD_MAX;
-    throw new QuiverError('schema_violation', `refused because of strict: ${doubts.slice(0, TOLD_MAX).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`);
+    throw new QuiverError(
+      'schema_violation',
+      `refused because of strict: ${doubts.slice(0, TOLD_MAX).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`,
+    );
   }
 
   /** Whether there is a doubt. */

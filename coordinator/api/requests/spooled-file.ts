@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 
-/** How many bytes may wait in memory for the reader; further bytes wait in a file. Small documents never touch the disk. */
+/**
+ * How many bytes may wait in memory for the reader; further bytes wait in a file. Small documents never touch the disk.
+ */
 export const SPOOL_MEMORY_BYTES = 1024 * 1024;
 /** Bytes read from the file at once. */
 const READ_BYTES = 64 * 1024;
@@ -84,7 +86,8 @@ export class SpooledFile {
     try {
       this.file ??= await openNameless();
       // A disk that is nearly full takes a part, and says so by its length only: a gap would be read as zeros.
-      for (let at = 0; at < piece.length;) at += (await this.file.write(piece, at, piece.length - at, this.written + at)).bytesWritten;
+      for (let at = 0; at < piece.length;)
+        at += (await this.file.write(piece, at, piece.length - at, this.written + at)).bytesWritten;
     } catch (cause) {
       throw new QuiverError('storage_failed', 'the document could not be held on disk until its turn', { cause });
     }

@@ -49,11 +49,15 @@ export interface UploadForm {
  * file, when the form is over. Content that arrives faster than it is read waits in memory, and beyond {@link
  * SpooledFile}'s bound on disk, so a slow reader neither blocks the client nor fills the memory.
  *
- * Fields that are not known are told when the form is over, before the content ends. Errors: schema_violation for a missing field or
- * another kind of body, and where the request is strict for a field that is not known; limit_exceeded for a larger file;
- * invalid_parameter for a form that stops coming; ClientGone.
+ * Fields that are not known are told when the form is over, before the content ends. Errors: schema_violation for a
+ * missing field or another kind of body, and where the request is strict for a field that is not known; limit_exceeded
+ * for a larger file; invalid_parameter for a form that stops coming; ClientGone.
  */
-export async function openUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number; stallTimeoutMs: number }, warnings: RequestWarnings): Promise<UploadForm> {
+export async function openUploadForm(
+  request: IncomingMessage,
+  limits: { uploadBytesMax: number; stallTimeoutMs: number },
+  warnings: RequestWarnings,
+): Promise<UploadForm> {
   const { uploadBytesMax, stallTimeoutMs } = limits;
   const announced = announcedLength(request);
   if (announced !== 'chunked' && announced > uploadBytesMax + FORM_FRAME_BYTES) throw fileTooLarge(uploadBytesMax);
@@ -99,7 +103,8 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
       }
     };
     // Given twice, it is unclear which value the client means, so neither may be ignored silently.
-    const refuseTwice = (name: string): void => fail(new QuiverError('schema_violation', `${name} is given twice: send one`));
+    const refuseTwice = (name: string): void =>
+      fail(new QuiverError('schema_violation', `${name} is given twice: send one`));
     parser.on('field', (name, value) => {
       if (name in given && name in uploadFields.shape) refuseTwice(name);
       given[name] = value;
@@ -114,7 +119,9 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
         return;
       }
       fileName = info.filename ?? '';
-      spooled = spoolFile(stream, spool, { bytesMax: uploadBytesMax, moved: () => ending?.refresh() }).catch((error: unknown) => fail(isQuiverError(error) ? error : invalidForm(error)));
+      spooled = spoolFile(stream, spool, { bytesMax: uploadBytesMax, moved: () => ending?.refresh() }).catch(
+        (error: unknown) => fail(isQuiverError(error) ? error : invalidForm(error)),
+      );
       if ('collection_name' in given) check(resolve);
     });
     parser.on('close', () => {
@@ -122,15 +129,23 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
       void spooled.then(() =>
         check(() => {
           lookAtFields(given, warnings);
-          if (fileName === null) throw new QuiverError('schema_violation', given.file === undefined ? 'file is required' : 'file must be a file, with a file name');
+          if (fileName === null)
+            throw new QuiverError(
+              'schema_violation',
+              given.file === undefined ? 'file is required' : 'file must be a file, with a file name',
+            );
           spool.complete();
           resolve();
         }),
       );
     });
     parser.on('error', (error) => fail(invalidForm(error)));
-    parser.on('partsLimit', () => fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.parts} parts`)));
-    parser.on('fieldsLimit', () => fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.fields} fields`)));
+    parser.on('partsLimit', () =>
+      fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.parts} parts`)),
+    );
+    parser.on('fieldsLimit', () =>
+      fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.fields} fields`)),
+    );
     socket.on('close', clientGone);
     request.on('data', moved);
     request.on('end', arrived);
@@ -160,7 +175,11 @@ function lookAtFields(given: Record<string, string>, warnings: RequestWarnings):
 
 const FORM_FIELDS: ReadonlySet<string> = new Set(Object.keys(uploadForm.shape));
 
-async function spoolFile(stream: Readable, spool: SpooledFile, { bytesMax, moved }: { bytesMax: number; moved: () => void }): Promise<void> {
+async function spoolFile(
+  stream: Readable,
+  spool: SpooledFile,
+  { bytesMax, moved }: { bytesMax: number; moved: () => void },
+): Promise<void> {
   let size = 0;
   for await (const piece of stream as AsyncIterable<Buffer>) {
     size += piece.length;

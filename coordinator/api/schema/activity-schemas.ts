@@ -33,12 +33,18 @@ export const activityAnswer = z
     rate_seconds: z.number().meta({ description: 'The time that rates are over, up to now.' }),
     quantile_seconds: z.number().meta({ description: 'The time that p50_ms and p99_ms are over.' }),
     requests: z.object(rates),
-    operations: z.array(z.object({ endpoint: z.string(), ...rates })).meta({ description: 'Those that were called since the start, the busiest first.' }),
-    embedding: z.array(z.object({ kind: z.string(), ...rates })).meta({ description: 'Calls of the model for queries and for passages to store.' }),
+    operations: z
+      .array(z.object({ endpoint: z.string(), ...rates }))
+      .meta({ description: 'Those that were called since the start, the busiest first.' }),
+    embedding: z
+      .array(z.object({ kind: z.string(), ...rates }))
+      .meta({ description: 'Calls of the model for queries and for passages to store.' }),
     in_flight: z.int(),
     body_bytes: z.int(),
     shed_total: z.int().meta({ description: 'Requests refused because the process was busy, since it started.' }),
     slow_ms: z.number().meta({ description: 'LOG_SLOW_MS.' }),
-    slow_requests: z.array(slowRequest).nullable().meta({ description: 'The last hundred that took slow_ms or longer, the latest first; null unless the key is an admin’s.' }),
+    slow_requests: z.array(slowRequest).nullable().meta({
+      description: 'The last hundred that took slow_ms or longer, the latest first; null unless the key is an admin’s.',
+    }),
   })
   .meta({ id: 'Activity' });

@@ -22,11 +22,14 @@ const language = z
   .string()
   .meta({
     enum: [...LANGUAGES],
-    description: 'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none.',
+    description:
+      'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none.',
   })
   .transform((code, context): Language => {
     if (isLanguage(code)) return code;
-    report(context, code, `must be one of ${LANGUAGES.join(', ')}${valueHint(code, LANGUAGES)}`, { kind: 'invalid_parameter' });
+    report(context, code, `must be one of ${LANGUAGES.join(', ')}${valueHint(code, LANGUAGES)}`, {
+      kind: 'invalid_parameter',
+    });
     return z.NEVER;
   });
 
@@ -35,10 +38,18 @@ export const collectionParameters = z.object({ name: collectionName });
 /** The same, with the name that the contract uses for PATCH and export. */
 export const collectionNamePath = z.object({ collection_name: collectionName });
 
-const quotaItems = optional(integer(1, QUOTA_MAX)).meta({ description: 'Items that it may hold; left out: any number.' });
-const quotaBytes = optional(integer(1, QUOTA_MAX)).meta({ description: 'Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number.' });
+const quotaItems = optional(integer(1, QUOTA_MAX)).meta({
+  description: 'Items that it may hold; left out: any number.',
+});
+const quotaBytes = optional(integer(1, QUOTA_MAX)).meta({
+  description:
+    'Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number.',
+});
 const quotaFields = { items: quotaItems, bytes: quotaBytes };
-const quotaAnswer = z.object({ items: z.int().nullable(), bytes: z.int().nullable() }).nullable().meta({ description: 'The most that it may hold; null: as much as there is room for.' });
+const quotaAnswer = z
+  .object({ items: z.int().nullable(), bytes: z.int().nullable() })
+  .nullable()
+  .meta({ description: 'The most that it may hold; null: as much as there is room for.' });
 
 /** What is left out is not bounded: an empty body takes the quota away. */
 export const quotaBody = z.object(quotaFields);
@@ -62,13 +73,19 @@ export function newCollection(limits: HttpLimits) {
       description:
         'Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way.',
     }),
-    ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({ description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}` }),
+    ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({
+      description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}`,
+    }),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
     min_in_sync: optional(integer(1, replicasMax)).meta({
-      description: 'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
+      description:
+        'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
     }),
-    quota: optional(z.object(quotaFields)).meta({ description: 'The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES.' }),
+    quota: optional(z.object(quotaFields)).meta({
+      description:
+        'The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES.',
+    }),
   });
 }
 
@@ -84,13 +101,19 @@ export const collectionChange = z
       .meta({ description: `null: items are kept. ${TTL_LATER}` }),
   })
   .superRefine((body, context) => {
-    if (body.description === undefined && body.ttl_seconds === undefined) report(context, body, 'must have description or ttl_seconds');
+    if (body.description === undefined && body.ttl_seconds === undefined)
+      report(context, body, 'must have description or ttl_seconds');
   });
 
-export const exportQuery = z.object({ limit: integerTextWithDefault(1, exportMax, exportDefault), vector_format: vectorFormat });
+export const exportQuery = z.object({
+  limit: integerTextWithDefault(1, exportMax, exportDefault),
+  vector_format: vectorFormat,
+});
 
 /** As `total_count` has it where it can't be counted. */
-export const vectorCount = z.int().meta({ description: '-1 while a shard does not answer, so that nobody can count them.' });
+export const vectorCount = z
+  .int()
+  .meta({ description: '-1 while a shard does not answer, so that nobody can count them.' });
 
 export const collectionAnswer = z
   .object({
@@ -103,13 +126,20 @@ export const collectionAnswer = z
     metadata: z.enum(METADATA_PLACES).meta({ description: 'Where its ids and metadata are.' }),
     vectors: z.enum(VECTOR_PLACES).meta({ description: 'Where the index of its vectors is.' }),
     vector_count: vectorCount,
-    unavailable_shards: z.array(z.object({ shard: z.int(), reason: z.string() })).meta({ description: 'Shards that did not answer within some seconds, and why, for people; nearly always none.' }),
+    unavailable_shards: z.array(z.object({ shard: z.int(), reason: z.string() })).meta({
+      description: 'Shards that did not answer within some seconds, and why, for people; nearly always none.',
+    }),
     created_at: z.iso.datetime(),
     shards: z.int(),
     replicas: z.int(),
     min_in_sync: z.int(),
-    ttl_seconds: z.int().nullable().meta({ description: 'How long after their last write items without an expires_at of their own expire; null: never.' }),
-    embedding_model: z.string().nullable().meta({ description: 'The model of the collection’s first text; null before.' }),
+    ttl_seconds: z.int().nullable().meta({
+      description: 'How long after their last write items without an expires_at of their own expire; null: never.',
+    }),
+    embedding_model: z
+      .string()
+      .nullable()
+      .meta({ description: 'The model of the collection’s first text; null before.' }),
     quota: quotaAnswer,
   })
   .meta({ id: 'Collection' });
@@ -129,11 +159,22 @@ export const collectionStats = z
         description:
           'What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting: dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states.',
       }),
-      rows: z.int().meta({ description: 'Rows of all shards, including those of deleted and replaced vectors that were not removed yet.' }),
-      rows_indexed: z.int().meta({ description: 'Rows in the graph. The others are scanned; a shard with few rows needs no graph.' }),
+      rows: z.int().meta({
+        description: 'Rows of all shards, including those of deleted and replaced vectors that were not removed yet.',
+      }),
+      rows_indexed: z
+        .int()
+        .meta({ description: 'Rows in the graph. The others are scanned; a shard with few rows needs no graph.' }),
       rows_refined: z.int(),
-      fraction: z.number().min(0).max(1).meta({ description: 'Share of the work that is done, by rows indexed and refined.' }),
-      seconds_left: z.number().nullable().meta({ description: 'Until the state is ready, by the pace so far; null when it is not known yet.' }),
+      fraction: z
+        .number()
+        .min(0)
+        .max(1)
+        .meta({ description: 'Share of the work that is done, by rows indexed and refined.' }),
+      seconds_left: z
+        .number()
+        .nullable()
+        .meta({ description: 'Until the state is ready, by the pace so far; null when it is not known yet.' }),
       optimizing: z.boolean().meta({ description: 'Whether an optimize is under way.' }),
     }),
   })
@@ -141,7 +182,9 @@ export const collectionStats = z
 
 const replicaPurge = z.object({
   node: z.string().meta({ description: 'The node that holds the replica; empty where there is only one.' }),
-  state: z.enum(['none', 'running', 'done', 'failed', 'unknown']).meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
+  state: z
+    .enum(['none', 'running', 'done', 'failed', 'unknown'])
+    .meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
   step: z.string().meta({
     description:
       'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of earlier ones. Of a purge that failed, where it did.',
@@ -158,8 +201,13 @@ const replicaPurge = z.object({
 export const purgeAnswer = z
   .object({
     collection: z.string(),
-    state: z.enum(['none', 'running', 'done', 'failed']).meta({ description: 'done: every replica is; failed: one failed or did not answer, and none is running. Purge again then.' }),
-    bytes_reclaimed: z.int().meta({ description: 'Of the replicas that are done; what was written meanwhile counts against it.' }),
+    state: z.enum(['none', 'running', 'done', 'failed']).meta({
+      description:
+        'done: every replica is; failed: one failed or did not answer, and none is running. Purge again then.',
+    }),
+    bytes_reclaimed: z
+      .int()
+      .meta({ description: 'Of the replicas that are done; what was written meanwhile counts against it.' }),
     shards: z.array(z.object({ shard: z.int(), replicas: z.array(replicaPurge) })),
   })
   .meta({ id: 'Purge' });
@@ -179,16 +227,30 @@ export const reshardAnswer = z
     behind: z.int().meta({ description: 'Changes that the new shards do not have yet.' }),
     started_at: z.iso.datetime(),
     error: z.string().nullable(),
-    waits_for: z.string().nullable().meta({ description: 'What keeps it from getting on, for people; it goes on by itself when that is over. null: nothing.' }),
+    waits_for: z.string().nullable().meta({
+      description: 'What keeps it from getting on, for people; it goes on by itself when that is over. null: nothing.',
+    }),
   })
   .meta({ id: 'Reshard' });
 
-export const collectionDeletedAnswer = z.object({ deleted: z.string(), name: z.string(), status: z.literal('deleted') });
+export const collectionDeletedAnswer = z.object({
+  deleted: z.string(),
+  name: z.string(),
+  status: z.literal('deleted'),
+});
 
 export const exportAnswer = z.object({
   collection: z.string(),
   dim: z.int(),
   distance_metric: z.enum(METRICS),
-  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()), expires_at: itemExpiry.optional(), version: itemVersion.optional() })),
+  vectors: z.array(
+    z.object({
+      external_id: z.string(),
+      vector: vectorValues,
+      metadata: z.record(z.string(), z.unknown()),
+      expires_at: itemExpiry.optional(),
+      version: itemVersion.optional(),
+    }),
+  ),
   count: z.int(),
 });

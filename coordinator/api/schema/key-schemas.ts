@@ -18,7 +18,9 @@ const role = z
   .transform((value, context) => {
     const known = KEY_ROLES.find((name) => name === value);
     if (known !== undefined) return known;
-    report(context, value, `must be one of ${KEY_ROLES.join(', ')}${valueHint(value, KEY_ROLES)}`, { kind: 'invalid_parameter' });
+    report(context, value, `must be one of ${KEY_ROLES.join(', ')}${valueHint(value, KEY_ROLES)}`, {
+      kind: 'invalid_parameter',
+    });
     return z.NEVER;
   });
 
@@ -34,7 +36,8 @@ const expiresInDays = z
   .int()
   .meta({ minimum: 1, maximum: expiryDaysMax })
   .transform((value, context) => {
-    if (value < 1 || value > expiryDaysMax) report(context, value, `must be from 1 to ${expiryDaysMax}`, { kind: 'invalid_parameter' });
+    if (value < 1 || value > expiryDaysMax)
+      report(context, value, `must be from 1 to ${expiryDaysMax}`, { kind: 'invalid_parameter' });
     return value;
   });
 
@@ -59,23 +62,38 @@ const network = z
 /** Names and types; that one of the two is there, the keys' rules say. */
 const quota = z
   .object({
-    items: integer(1, Number.MAX_SAFE_INTEGER).nullable().optional().meta({ description: 'Items that it may write; left out or null: any number.' }),
-    bytes: integer(1, Number.MAX_SAFE_INTEGER).nullable().optional().meta({ description: 'Bytes of vectors, metadata, texts and ids that it may write; left out or null: any number.' }),
+    items: integer(1, Number.MAX_SAFE_INTEGER)
+      .nullable()
+      .optional()
+      .meta({ description: 'Items that it may write; left out or null: any number.' }),
+    bytes: integer(1, Number.MAX_SAFE_INTEGER).nullable().optional().meta({
+      description: 'Bytes of vectors, metadata, texts and ids that it may write; left out or null: any number.',
+    }),
     period: withDefault(z.enum(QUOTA_PERIODS), 'month').meta({ description: 'Per day or month of UTC, or in all.' }),
   })
   .transform(({ items = null, bytes = null, period }, context) => {
-    if (items === null && bytes === null) report(context, items, 'must have items or bytes', { kind: 'invalid_parameter' });
+    if (items === null && bytes === null)
+      report(context, items, 'must have items or bytes', { kind: 'invalid_parameter' });
     return { items, bytes, period };
   });
 
 const LIMITS = {
-  collections: boundedArray(scope, SCOPES_MAX).nullable().optional().meta({ description: 'Collections that the key is limited to; null: all. Its role is then not admin.' }),
-  allowed_networks: boundedArray(network, NETWORKS_MAX).nullable().optional().meta({ description: 'Networks that it may be used from; null: all.' }),
-  rate_limit_per_minute: integer(0, KEY_RATE_MAX).nullable().optional().meta({ description: 'Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE.' }),
-  quota: quota
+  collections: boundedArray(scope, SCOPES_MAX)
     .nullable()
     .optional()
-    .meta({ description: 'The most that it may store; null: as much as there is room for. Each item of a write counts, whether it is new or replaces another; deleting gives nothing back.' }),
+    .meta({ description: 'Collections that the key is limited to; null: all. Its role is then not admin.' }),
+  allowed_networks: boundedArray(network, NETWORKS_MAX)
+    .nullable()
+    .optional()
+    .meta({ description: 'Networks that it may be used from; null: all.' }),
+  rate_limit_per_minute: integer(0, KEY_RATE_MAX)
+    .nullable()
+    .optional()
+    .meta({ description: 'Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE.' }),
+  quota: quota.nullable().optional().meta({
+    description:
+      'The most that it may store; null: as much as there is room for. Each item of a write counts, whether it is new or replaces another; deleting gives nothing back.',
+  }),
 };
 
 export const newKeyBody = z.object({ name: keyName, role, expires_in_days: optional(expiresInDays), ...LIMITS });
@@ -88,7 +106,11 @@ export const keyChangeBody = z.object({
   ...LIMITS,
 });
 
-export const rotationBody = z.object({ grace_seconds: withDefault(integer(0, GRACE_SECONDS_MAX), 0).meta({ description: 'Seconds for which the old secret works, too.' }) });
+export const rotationBody = z.object({
+  grace_seconds: withDefault(integer(0, GRACE_SECONDS_MAX), 0).meta({
+    description: 'Seconds for which the old secret works, too.',
+  }),
+});
 
 /** What a key is limited to, in answers. */
 export const scopesField = z
@@ -103,9 +125,16 @@ export const quotaField = z
   .meta({ description: 'The most that it may store; null: as much as there is room for.' });
 
 export const quotaUsedField = z
-  .object({ items: z.int().nullable(), bytes: z.int().nullable(), period: z.enum(QUOTA_PERIODS), resets_at: z.iso.datetime().nullable() })
+  .object({
+    items: z.int().nullable(),
+    bytes: z.int().nullable(),
+    period: z.enum(QUOTA_PERIODS),
+    resets_at: z.iso.datetime().nullable(),
+  })
   .nullable()
-  .meta({ description: 'What it has stored of its quota in this period, and when that counts anew; null: it has none.' });
+  .meta({
+    description: 'What it has stored of its quota in this period, and when that counts anew; null: it has none.',
+  });
 
 const keyFields = {
   id: z.int(),
@@ -119,11 +148,16 @@ const keyFields = {
   allowed_networks: z.array(z.string()).nullable(),
   rate_limit_per_minute: z.int().nullable(),
   quota: quotaField,
-  previous_expires_at: z.iso.datetime().nullable().meta({ description: 'Until when the secret before the last rotation works; null: it does not.' }),
+  previous_expires_at: z.iso
+    .datetime()
+    .nullable()
+    .meta({ description: 'Until when the secret before the last rotation works; null: it does not.' }),
 };
 
 export const keyAnswer = z.object(keyFields).meta({ id: 'ApiKey' });
-export const newKeyAnswer = z.object({ ...keyFields, key: z.string().meta({ description: 'The secret; shown this once.' }) }).meta({ id: 'ApiKeyWithSecret' });
+export const newKeyAnswer = z
+  .object({ ...keyFields, key: z.string().meta({ description: 'The secret; shown this once.' }) })
+  .meta({ id: 'ApiKeyWithSecret' });
 export const rotatedKeyAnswer = newKeyAnswer.extend({ rotated: z.literal(true) }).meta({ id: 'RotatedApiKey' });
 export const keysAnswer = z.object({ keys: z.array(keyAnswer) });
 export const keyDeletedAnswer = z.object({ deleted: z.int(), id: z.int(), name: z.string() });
@@ -138,4 +172,10 @@ const usageFields = {
 
 export const usageAnswer = z.object(usageFields).meta({ id: 'Usage' });
 export const keyUsageAnswer = z.object({ ...usageFields, quota_used: quotaUsedField }).meta({ id: 'UsageOfKey' });
-export const usageSummaryAnswer = z.object({ ...usageFields, overall: usageAnswer, by_key: z.array(z.object({ key_id: z.int(), key_name: z.string(), ...usageFields })) }).meta({ id: 'UsageSummary' });
+export const usageSummaryAnswer = z
+  .object({
+    ...usageFields,
+    overall: usageAnswer,
+    by_key: z.array(z.object({ key_id: z.int(), key_name: z.string(), ...usageFields })),
+  })
+  .meta({ id: 'UsageSummary' });

@@ -11,8 +11,12 @@ export function recallCheck(limits: HttpLimits) {
       queries: optional(boundedArray(vector(limits.vectorDimMax), recallQueriesMax)).meta({
         description: 'Vectors to ask for, best ones that were never stored. Left out: vectors of the collection.',
       }),
-      samples: optional(integer(1, recallSamplesMax)).meta({ description: 'How many vectors of the collection are asked for; left out: 100, or fewer in a large collection.' }),
-      seed: withDefault(integer(0, 2 ** 32 - 1), 1).meta({ description: 'Which vectors are drawn: the same ones for the same seed, however many shards there are.' }),
+      samples: optional(integer(1, recallSamplesMax)).meta({
+        description: 'How many vectors of the collection are asked for; left out: 100, or fewer in a large collection.',
+      }),
+      seed: withDefault(integer(0, 2 ** 32 - 1), 1).meta({
+        description: 'Which vectors are drawn: the same ones for the same seed, however many shards there are.',
+      }),
       k: withDefault(integer(1, recallDepthMax), 10),
       filters: filters(limits),
     })
@@ -20,7 +24,8 @@ export function recallCheck(limits: HttpLimits) {
       if (body.queries !== undefined && body.samples !== undefined) {
         report(context, body, 'can’t be given together with queries', { kind: 'invalid_parameter', path: ['samples'] });
       }
-      if (body.queries?.length === 0) report(context, body, 'must not be empty', { kind: 'invalid_parameter', path: ['queries'] });
+      if (body.queries?.length === 0)
+        report(context, body, 'must not be empty', { kind: 'invalid_parameter', path: ['queries'] });
       return body;
     });
 }
@@ -32,12 +37,17 @@ export const recallReport = z
     collection: z.string(),
     k: z.int(),
     queries: z.int().meta({ description: 'How many were asked: fewer than were to be, when time ran out.' }),
-    recall: z.number().min(0).max(1).nullable().meta({ description: 'The share of the exact k nearest that calibrated searches found; null when there was nothing to find.' }),
+    recall: z.number().min(0).max(1).nullable().meta({
+      description:
+        'The share of the exact k nearest that calibrated searches found; null when there was nothing to find.',
+    }),
     standard_error: z.number().nullable().meta({ description: 'Of the recall; null for fewer than two queries.' }),
     rows_scored: z
       .number()
       .nullable()
-      .meta({ description: `${perQuery}: rows scored by what is held of them in memory. null: a node of an earlier version did not say it.` }),
+      .meta({
+        description: `${perQuery}: rows scored by what is held of them in memory. null: a node of an earlier version did not say it.`,
+      }),
     rows_rescored: z
       .number()
       .nullable()

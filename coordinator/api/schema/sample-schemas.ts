@@ -7,23 +7,34 @@ import { filters, integer, metadataFields, optional, withDefault } from '../fiel
 const { projectionDimensionsMax, sampleDefault, sampleMax } = REQUEST_BOUNDS;
 
 const projection = z.object({
-  method: z.enum(['pca']).meta({ description: 'Principal component analysis: the axes along which the vectors vary most. For the metric cosine, of the vectors’ directions.' }),
+  method: z.enum(['pca']).meta({
+    description:
+      'Principal component analysis: the axes along which the vectors vary most. For the metric cosine, of the vectors’ directions.',
+  }),
   dimensions: integer(1, projectionDimensionsMax),
 });
 
 export function sampleBody(limits: HttpLimits) {
   return z.object({
     size: withDefault(integer(1, sampleMax), sampleDefault),
-    seed: withDefault(integer(0, SAMPLE_SEEDS - 1), 0).meta({ description: 'The same seed gives the same sample, and a larger sample with it holds the smaller one.' }),
+    seed: withDefault(integer(0, SAMPLE_SEEDS - 1), 0).meta({
+      description: 'The same seed gives the same sample, and a larger sample with it holds the smaller one.',
+    }),
     filters: filters(limits),
-    metadata_fields: metadataFields.meta({ description: 'Paths of the metadata to be answered, such as "author.name". Left out: all; []: none.' }),
+    metadata_fields: metadataFields.meta({
+      description: 'Paths of the metadata to be answered, such as "author.name". Left out: all; []: none.',
+    }),
     include_vectors: withDefault(z.boolean(), false),
-    vector_format: withDefault(z.enum(['base64']), 'base64').meta({ description: 'The only form in which a sample has vectors: one text for all of them.' }),
+    vector_format: withDefault(z.enum(['base64']), 'base64').meta({
+      description: 'The only form in which a sample has vectors: one text for all of them.',
+    }),
     projection: optional(projection),
   });
 }
 
-const base64Floats = z.string().meta({ contentEncoding: 'base64', description: 'Little-endian float32 values, row-major, in the order of items.' });
+const base64Floats = z
+  .string()
+  .meta({ contentEncoding: 'base64', description: 'Little-endian float32 values, row-major, in the order of items.' });
 const format = z.literal('base64_float32');
 
 export const sampleAnswer = z
@@ -38,8 +49,12 @@ export const sampleAnswer = z
         method: z.literal('pca'),
         dimensions: z.int(),
         format,
-        explained_variance: z.array(z.number()).meta({ description: 'Share of the variance along each axis, 0 to 1, falling.' }),
-        bounds: z.object({ minimum: z.array(z.number()), maximum: z.array(z.number()) }).meta({ description: 'Of the coordinates along each axis; empty without items.' }),
+        explained_variance: z
+          .array(z.number())
+          .meta({ description: 'Share of the variance along each axis, 0 to 1, falling.' }),
+        bounds: z
+          .object({ minimum: z.array(z.number()), maximum: z.array(z.number()) })
+          .meta({ description: 'Of the coordinates along each axis; empty without items.' }),
         data: base64Floats,
       })
       .optional(),

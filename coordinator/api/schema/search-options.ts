@@ -33,32 +33,51 @@ function optionsOf(limits: HttpLimits) {
       query.filter = filter;
     }),
     ef: option(
-      optional(integer(1, REQUEST_BOUNDS.efMax)).meta({ maximum: limits.searchEffortMax, description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
+      optional(integer(1, REQUEST_BOUNDS.efMax)).meta({
+        maximum: limits.searchEffortMax,
+        description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.',
+      }),
       ({ query }, ef, refuse) => {
-        if (ef > limits.searchEffortMax) refuse(`is ${ef}, more than the maximum of ${limits.searchEffortMax} (MAX_EF)`);
+        if (ef > limits.searchEffortMax)
+          refuse(`is ${ef}, more than the maximum of ${limits.searchEffortMax} (MAX_EF)`);
         query.effort = { type: 'ef', ef };
       },
     ),
-    exact: option(withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }), ({ query }, exact) => {
-      if (exact) query.effort = { type: 'exact' };
-    }),
+    exact: option(
+      withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }),
+      ({ query }, exact) => {
+        if (exact) query.effort = { type: 'exact' };
+      },
+    ),
     fields: option(
       metadataFields.meta({
-        description: 'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it.',
+        description:
+          'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it.',
       }),
       ({ output }, fields) => {
         output.fields = fields;
       },
     ),
-    include_text: option(withDefault(z.boolean(), false).meta({ description: 'Results also carry their text; "" where an item has none.' }), ({ output }, texts) => {
-      output.texts = texts;
-    }),
-    total: option(withDefault(z.boolean(), false).meta({ description: 'The answer also has `total_matches`: how many items pass the filters, exactly.' }), ({ output }, total) => {
-      output.total = total;
-    }),
+    include_text: option(
+      withDefault(z.boolean(), false).meta({
+        description: 'Results also carry their text; "" where an item has none.',
+      }),
+      ({ output }, texts) => {
+        output.texts = texts;
+      },
+    ),
+    total: option(
+      withDefault(z.boolean(), false).meta({
+        description: 'The answer also has `total_matches`: how many items pass the filters, exactly.',
+      }),
+      ({ output }, total) => {
+        output.total = total;
+      },
+    ),
     min_score: option(
       optional(z.number()).meta({
-        description: 'Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.',
+        description:
+          'Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.',
       }),
       ({ page }, minScore) => {
         page.minScore = minScore;
@@ -81,10 +100,17 @@ export interface SearchFields {
   page: ReturnType<typeof pageShape>;
   options: OptionShape;
   /**
-   * The search of a source, with the options that are given. Reports a page beyond MAX_K, then values beyond their limits, then what
-   * `source` reports: null after that, and then the answer is NEVER. `kName`: what the request calls `k`.
+   * The search of a source, with the options that are given. Reports a page beyond MAX_K, then values beyond their
+   * limits, then what `source` reports: null after that, and then the answer is NEVER. `kName`: what the request calls
+   * `k`.
    */
-  request(source: () => Source | null, page: GivenPage, given: Partial<GivenOptions>, sink: IssueSink, kName?: string): SearchRequest;
+  request(
+    source: () => Source | null,
+    page: GivenPage,
+    given: Partial<GivenOptions>,
+    sink: IssueSink,
+    kName?: string,
+  ): SearchRequest;
 }
 
 /** How many hits a request wants. */
@@ -100,7 +126,10 @@ function pageShape(limits: HttpLimits) {
 function checkPage(page: GivenPage, limits: HttpLimits, sink: IssueSink, kName: string): void {
   if (page.k + page.offset <= limits.kMax) return;
   const what = page.offset === 0 ? `is ${page.k},` : `is ${page.k} and offset ${page.offset}: together they are`;
-  report(sink, page, `${what} more than the maximum of ${limits.kMax} (MAX_K)`, { kind: 'limit_exceeded', path: [kName] });
+  report(sink, page, `${what} more than the maximum of ${limits.kMax} (MAX_K)`, {
+    kind: 'limit_exceeded',
+    path: [kName],
+  });
 }
 
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
@@ -110,7 +139,13 @@ export const pageParts = {
 };
 
 /** The page of such parts. Left out, k is 10 and offset 0. */
-export function pageOfParts({ k = K_DEFAULT, offset = 0 }: { k?: number | undefined; offset?: number | undefined }): GivenPage {
+export function pageOfParts({
+  k = K_DEFAULT,
+  offset = 0,
+}: {
+  k?: number | undefined;
+  offset?: number | undefined;
+}): GivenPage {
   return { k, offset };
 }
 
@@ -122,10 +157,15 @@ export function searchFields(limits: HttpLimits): SearchFields {
     options: Object.fromEntries(rows.map(([name, { schema }]) => [name, schema])) as OptionShape,
     request(source, { k, offset }, given, sink, kName = 'k') {
       checkPage({ k, offset }, limits, sink, kName);
-      const draft: SearchDraft = { query: { filter: null, effort: { type: 'calibrated' } }, page: { k, offset, minScore: undefined }, output: { texts: false } };
+      const draft: SearchDraft = {
+        query: { filter: null, effort: { type: 'calibrated' } },
+        page: { k, offset, minScore: undefined },
+        output: { texts: false },
+      };
       for (const [name, { set }] of rows) {
         const value = given[name];
-        if (value !== undefined && value !== null) set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
+        if (value !== undefined && value !== null)
+          set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
       const found = source();
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };

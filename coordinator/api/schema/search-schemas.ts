@@ -3,7 +3,19 @@ import type { SearchRequest, Source } from '../../service/search-request';
 import type { HttpLimits } from '../requests/http-limits';
 import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from '../fields/answer-fields';
 import { searchProfile } from './profile-schema';
-import { boundedArray, boundedText, collectionName, externalId, filters, flagText, includeTiming, integerText, optional, vector, withDefault } from '../fields/fields';
+import {
+  boundedArray,
+  boundedText,
+  collectionName,
+  externalId,
+  filters,
+  flagText,
+  includeTiming,
+  integerText,
+  optional,
+  vector,
+  withDefault,
+} from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
@@ -19,19 +31,24 @@ function nearestFields(limits: HttpLimits) {
   return { vector: optional(vector(limits.vectorDimMax)), text: optional(searchText(limits)) };
 }
 
-function nearestTo(given: { vector?: Float32Array | undefined; text?: string | undefined }, sink: IssueSink): Source | null {
+function nearestTo(
+  given: { vector?: Float32Array | undefined; text?: string | undefined },
+  sink: IssueSink,
+): Source | null {
   const to = vectorSource(given, sink);
   return to === null ? null : { type: 'nearest', to };
 }
 
 export function searchBody(limits: HttpLimits) {
   const { page, options, request } = searchFields(limits);
-  return z.object({ ...nearestFields(limits), ...page, ...options, include_timing: includeTiming }).transform((body, context) => {
-    const search = request(() => nearestTo(body, context), body, body, context);
-    if (context.issues.length > 0) return z.NEVER;
-    search.output.packed = true;
-    return { search, includeTiming: body.include_timing };
-  });
+  return z
+    .object({ ...nearestFields(limits), ...page, ...options, include_timing: includeTiming })
+    .transform((body, context) => {
+      const search = request(() => nearestTo(body, context), body, body, context);
+      if (context.issues.length > 0) return z.NEVER;
+      search.output.packed = true;
+      return { search, includeTiming: body.include_timing };
+    });
 }
 
 /** As JsonBody.withVector, of {@link searchBody}. */
@@ -40,7 +57,10 @@ export function searchWithVector(output: unknown, vector: Float32Array): unknown
   const { query } = body.search;
   if (query.source.type !== 'nearest') throw new Error('a body of another search');
   // All else is as it was, whatever fields there are.
-  return { ...body, search: { ...body.search, query: { ...query, source: { ...query.source, to: { ...query.source.to, vector } } } } };
+  return {
+    ...body,
+    search: { ...body.search, query: { ...query, source: { ...query.source, to: { ...query.source.to, vector } } } },
+  };
 }
 
 export function bulkSearchBody(limits: HttpLimits) {
@@ -52,8 +72,17 @@ export function bulkSearchBody(limits: HttpLimits) {
     return request(() => nearestTo(given, context), given, given, context);
   });
   return {
-    schema: z.object({ queries: boundedArray(query, limits.bulkQueriesMax, 'MAX_BULK_QUERIES', excess), include_timing: includeTiming }),
-    list: { name: 'queries', lengthMax: limits.bulkQueriesMax, setting: 'MAX_BULK_QUERIES', excess, elements: z.array(query) },
+    schema: z.object({
+      queries: boundedArray(query, limits.bulkQueriesMax, 'MAX_BULK_QUERIES', excess),
+      include_timing: includeTiming,
+    }),
+    list: {
+      name: 'queries',
+      lengthMax: limits.bulkQueriesMax,
+      setting: 'MAX_BULK_QUERIES',
+      excess,
+      elements: z.array(query),
+    },
   };
 }
 
@@ -66,15 +95,22 @@ export function hybridSearchBody(limits: HttpLimits) {
       alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
       ...page,
       ...options,
-      min_score: options.min_score.meta({ description: 'Results whose fused score is less are left out; the best that there can be is 1 / 61.' }),
-      explain: withDefault(z.boolean(), false).meta({ description: 'Results also carry vector_rank, vector_score, keyword_rank and keyword_score.' }),
+      min_score: options.min_score.meta({
+        description: 'Results whose fused score is less are left out; the best that there can be is 1 / 61.',
+      }),
+      explain: withDefault(z.boolean(), false).meta({
+        description: 'Results also carry vector_rank, vector_score, keyword_rank and keyword_score.',
+      }),
       include_timing: includeTiming,
     })
     .transform((body, context) => {
       const { query_text: text, vector: given, alpha, explain } = body;
       const search = request(() => ({ type: 'fused', text, vector: given, alpha }), body, body, context);
       if (given === undefined && text.trim() === '') {
-        report(context, body, 'must not be empty when there is no vector', { kind: 'invalid_parameter', path: ['query_text'] });
+        report(context, body, 'must not be empty when there is no vector', {
+          kind: 'invalid_parameter',
+          path: ['query_text'],
+        });
       }
       search.output.explain = explain;
       return { search, includeTiming: body.include_timing };
@@ -93,7 +129,10 @@ export function rerankBody(limits: HttpLimits) {
       include_timing: includeTiming,
     })
     .transform((body, context) => ({ ...body, to: vectorSource(body, context) ?? z.NEVER }));
-  return { schema, list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) } };
+  return {
+    schema,
+    list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) },
+  };
 }
 
 /** The search that a body of rerank asks for, once its candidates are read. */
@@ -101,7 +140,9 @@ export function rerankSearch(limits: HttpLimits) {
   const { request } = searchFields(limits);
   return ({ to, candidates, ...given }: z.output<ReturnType<typeof rerankBody>['schema']>): SearchRequest =>
     // Its candidates are within MAX_K already.
-    request(() => ({ type: 'listed', to, externalIds: candidates }), { k: candidates.length, offset: 0 }, given, { issues: [] });
+    request(() => ({ type: 'listed', to, externalIds: candidates }), { k: candidates.length, offset: 0 }, given, {
+      issues: [],
+    });
 }
 
 /** Fields of recommend's body; k and offset may be in the query string instead. */
@@ -150,7 +191,8 @@ export function queryBody(limits: HttpLimits) {
     })
     .transform((body, context) => {
       const { query: text, top_k: k, offset } = body;
-      if (text.trim() === '') report(context, text, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
+      if (text.trim() === '')
+        report(context, text, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
       const search = request(() => ({ type: 'nearest', to: { text } }), { k, offset }, body, context, 'top_k');
       return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };
     });
@@ -159,13 +201,18 @@ export function queryBody(limits: HttpLimits) {
 /** What every answer of a search may have, where the request asks for it. */
 const onRequest = { timing_ms: searchTiming.optional(), profile: searchProfile.optional() };
 /** The same of searches that count what passes their filters. */
-const withTotal = { total_matches: z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' }), ...onRequest };
+const withTotal = {
+  total_matches: z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' }),
+  ...onRequest,
+};
 
 export function countBody(limits: HttpLimits) {
   return z.object({ filters: filters(limits) });
 }
 
-export const countAnswer = z.object({ count: z.int().meta({ description: 'Items that pass the filters, exactly; without filters, all.' }) });
+export const countAnswer = z.object({
+  count: z.int().meta({ description: 'Items that pass the filters, exactly; without filters, all.' }),
+});
 
 export const searchAnswer = z.object({
   results: z.array(hitAnswer),
@@ -176,7 +223,9 @@ export const searchAnswer = z.object({
 });
 export const bulkSearchAnswer = z.object({
   results: z.array(z.array(hitAnswer)),
-  total_matches: z.array(z.int().nullable()).optional().meta({ description: 'For each query how many items pass its filters, null where its total is not true; present if one is.' }),
+  total_matches: z.array(z.int().nullable()).optional().meta({
+    description: 'For each query how many items pass its filters, null where its total is not true; present if one is.',
+  }),
   ...onRequest,
 });
 export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), ...withTotal });
@@ -189,7 +238,12 @@ export const recommendAnswer = z.object({
   offset: z.int(),
   ...withTotal,
 });
-export const similarityAnswer = z.object({ id1: z.string(), id2: z.string(), similarity: z.number(), score: z.number() });
+export const similarityAnswer = z.object({
+  id1: z.string(),
+  id2: z.string(),
+  similarity: z.number(),
+  score: z.number(),
+});
 export const queryAnswer = z.object({
   query: z.string(),
   collection: z.string(),

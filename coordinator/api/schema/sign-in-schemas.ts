@@ -4,7 +4,13 @@ import { KEY_ROLES, quotaField, quotaUsedField, scopesField } from './key-schema
 /** Far longer than a token. */
 const TOKEN_CHARACTERS_MAX = 256;
 
-export const signInBody = z.object({ token: z.string().min(1).max(TOKEN_CHARACTERS_MAX).meta({ description: 'What stands behind `#sign-in=` in the link.' }) });
+export const signInBody = z.object({
+  token: z
+    .string()
+    .min(1)
+    .max(TOKEN_CHARACTERS_MAX)
+    .meta({ description: 'What stands behind `#sign-in=` in the link.' }),
+});
 
 export const signInAnswer = z.object({ api_key: z.string(), role: z.enum(KEY_ROLES), key_id: z.int() });
 
@@ -18,7 +24,8 @@ export const meAnswer = z
     collections: scopesField,
     quota: quotaField,
     quota_used: quotaUsedField.meta({
-      description: 'What it has stored of its quota in this period, and when that counts anew; null: it has none, or that can not be told while the cluster store can not be reached.',
+      description:
+        'What it has stored of its quota in this period, and when that counts anew; null: it has none, or that can not be told while the cluster store can not be reached.',
     }),
   })
   .meta({ id: 'Caller' });

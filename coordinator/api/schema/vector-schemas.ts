@@ -6,7 +6,21 @@ import { itemVersion, storedVectorAnswer, writeTiming } from '../fields/answer-f
 import { commonItem } from '../fields/common-item';
 import { expectedVersion, ifVersion, ifVersionText, onlyIf } from '../fields/condition';
 import { expiresAt } from '../fields/expiry';
-import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, vectorFormat, withDefault } from '../fields/fields';
+import {
+  boundedArray,
+  collectionName,
+  externalId,
+  filters,
+  includeTiming,
+  integer,
+  itemText,
+  metadata,
+  optional,
+  requiredFilters,
+  vector,
+  vectorFormat,
+  withDefault,
+} from '../fields/fields';
 import { report } from '../fields/issue';
 import { vectorSource } from '../fields/vector-source';
 
@@ -44,12 +58,20 @@ function inputFromItem(item: GivenItem, context: z.core.$RefinementCtx): VectorI
   const source = vectorSource({ vector: item.vector, text }, context);
   if (source === null) return z.NEVER;
   const expected = expectedVersion(item, context);
-  const input: VectorInput = { externalId: item.external_id, source, metadata: item.metadata, text, ...(item.expires_at !== undefined && { expiresAt: item.expires_at }) };
+  const input: VectorInput = {
+    externalId: item.external_id,
+    source,
+    metadata: item.metadata,
+    text,
+    ...(item.expires_at !== undefined && { expiresAt: item.expires_at }),
+  };
   return expected === undefined ? input : { ...input, expected };
 }
 
 export function upsertBody(limits: HttpLimits) {
-  return z.object({ ...itemFields(limits), include_timing: includeTiming }).transform((body, context) => ({ item: inputFromItem(body, context), includeTiming: body.include_timing }));
+  return z
+    .object({ ...itemFields(limits), include_timing: includeTiming })
+    .transform((body, context) => ({ item: inputFromItem(body, context), includeTiming: body.include_timing }));
 }
 
 const onError = withDefault(z.enum(['fail', 'skip']), 'fail').meta({
@@ -61,14 +83,23 @@ const onError = withDefault(z.enum(['fail', 'skip']), 'fail').meta({
 export function bulkUpsertBody(limits: HttpLimits) {
   const item = z.object(itemFields(limits)).transform(inputFromItem);
   return {
-    schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), on_error: onError, include_timing: includeTiming }),
+    schema: z.object({
+      items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'),
+      on_error: onError,
+      include_timing: includeTiming,
+    }),
     list: {
       name: 'items',
       lengthMax: limits.batchItemsMax,
       setting: 'MAX_BATCH_SIZE',
       elements: z.array(item),
       common: commonItem(limits),
-      encodes: { metadataBytesMax: limits.metadataBytesMax, metadataFieldsMax: limits.metadataFieldsMax, metadataDepthMax, externalIdCharactersMax },
+      encodes: {
+        metadataBytesMax: limits.metadataBytesMax,
+        metadataFieldsMax: limits.metadataFieldsMax,
+        metadataDepthMax,
+        externalIdCharactersMax,
+      },
       keepsRefused: (body: Record<string, unknown>) => body.on_error === 'skip',
     },
   };
@@ -79,13 +110,22 @@ export const deleteQuery = z.object({ if_version: ifVersionText });
 
 const ifVersions = (limits: HttpLimits) =>
   optional(boundedArray(integer(1, Number.MAX_SAFE_INTEGER).nullable(), limits.batchItemsMax, 'MAX_BATCH_SIZE')).meta({
-    description: 'The versions that the vectors must have, in the order of external_ids; null: any. One that has another keeps all from being deleted (409).',
+    description:
+      'The versions that the vectors must have, in the order of external_ids; null: any. One that has another keeps all from being deleted (409).',
   });
 
 export function deleteBatchBody(limits: HttpLimits) {
   return {
-    schema: z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE'), if_versions: ifVersions(limits) }),
-    list: { name: 'external_ids', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(externalId) },
+    schema: z.object({
+      external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE'),
+      if_versions: ifVersions(limits),
+    }),
+    list: {
+      name: 'external_ids',
+      lengthMax: limits.batchItemsMax,
+      setting: 'MAX_BATCH_SIZE',
+      elements: z.array(externalId),
+    },
   };
 }
 
@@ -103,11 +143,18 @@ function metadataPatch(json: string, replaces: boolean, limits: HttpLimits): Met
 export function patchBody(limits: HttpLimits) {
   return z
     .object({
-      metadata: optional(metadata(limits)).meta({ description: 'A JSON Merge Patch (RFC 7396): members are put, objects merged, and what is null is taken away.' }),
-      metadata_mode: withDefault(z.enum(['merge', 'replace']), 'merge').meta({ description: 'replace: metadata is what the vector has afterwards.' }),
-      text: optional(itemText(limits.textBytesMax)).meta({ description: 'The vector is made anew of it, if it was made of the former text and none is given.' }),
+      metadata: optional(metadata(limits)).meta({
+        description: 'A JSON Merge Patch (RFC 7396): members are put, objects merged, and what is null is taken away.',
+      }),
+      metadata_mode: withDefault(z.enum(['merge', 'replace']), 'merge').meta({
+        description: 'replace: metadata is what the vector has afterwards.',
+      }),
+      text: optional(itemText(limits.textBytesMax)).meta({
+        description: 'The vector is made anew of it, if it was made of the former text and none is given.',
+      }),
       embed: optional(z.boolean()).meta({
-        description: 'true: the vector is made of the text, wherever the former one came from. false: it stays, and a warning says so. Left out: as text says.',
+        description:
+          'true: the vector is made of the text, wherever the former one came from. false: it stays, and a warning says so. Left out: as text says.',
       }),
       vector: optional(vector(limits.vectorDimMax)),
       expires_at: expiresAt,
@@ -115,8 +162,10 @@ export function patchBody(limits: HttpLimits) {
     })
     .transform((body, context) => {
       const { vector: given, text, embed, metadata: json, if_version: expected, expires_at: expiry } = body;
-      if (given === undefined && text === undefined && json === undefined && expiry === undefined) report(context, body, 'must have metadata, text, vector or expires_at');
-      if (embed === true && (text === undefined || text.trim() === '' || given !== undefined)) report(context, body, 'needs a text, and no vector', { path: ['embed'] });
+      if (given === undefined && text === undefined && json === undefined && expiry === undefined)
+        report(context, body, 'must have metadata, text, vector or expires_at');
+      if (embed === true && (text === undefined || text.trim() === '' || given !== undefined))
+        report(context, body, 'needs a text, and no vector', { path: ['embed'] });
       const patched = json === undefined ? undefined : metadataPatch(json, body.metadata_mode === 'replace', limits);
       return { vector: given, text, embeds: embed, metadata: patched, expected, expiresAt: expiry };
     });
@@ -128,8 +177,12 @@ export function updateByFilterBody(limits: HttpLimits) {
   return z
     .object({
       filters: requiredFilters(limits),
-      set: optional(metadata(limits)).meta({ description: 'Members that the metadata get; objects are merged with those that are there.' }),
-      unset: withDefault(boundedArray(z.string(), METADATA_NAMES_MAX), []).meta({ description: 'Names of members that are taken away, of the metadata themselves: a dot is a part of a name.' }),
+      set: optional(metadata(limits)).meta({
+        description: 'Members that the metadata get; objects are merged with those that are there.',
+      }),
+      unset: withDefault(boundedArray(z.string(), METADATA_NAMES_MAX), []).meta({
+        description: 'Names of members that are taken away, of the metadata themselves: a dot is a part of a name.',
+      }),
       expires_at: expiresAt,
     })
     .transform((body, context) => {
@@ -138,9 +191,16 @@ export function updateByFilterBody(limits: HttpLimits) {
       if (isUnchanged && body.expires_at === undefined) report(context, body, 'must have set, unset or expires_at');
       if (hasNull(set)) report(context, body, 'must hold no null: unset takes members away', { path: ['set'] });
       const both = body.unset.find((name) => Object.hasOwn(set, name));
-      if (both !== undefined) report(context, body, `names ${JSON.stringify(both)}, which set has, too`, { path: ['unset'] });
+      if (both !== undefined)
+        report(context, body, `names ${JSON.stringify(both)}, which set has, too`, { path: ['unset'] });
       const patch = Object.fromEntries([...Object.entries(set), ...body.unset.map((name) => [name, null] as const)]);
-      return { filters: body.filters, change: { metadata: isUnchanged ? undefined : metadataPatch(JSON.stringify(patch), false, limits), expiresAt: body.expires_at } };
+      return {
+        filters: body.filters,
+        change: {
+          metadata: isUnchanged ? undefined : metadataPatch(JSON.stringify(patch), false, limits),
+          expiresAt: body.expires_at,
+        },
+      };
     });
 }
 
@@ -149,7 +209,11 @@ function hasNull(value: unknown): boolean {
   return value === null || (typeof value === 'object' && !Array.isArray(value) && Object.values(value).some(hasNull));
 }
 
-export const fetchBody = z.object({ ids: boundedArray(externalId, fetchIdsMax, undefined, 'schema_violation'), include_vectors: withDefault(z.boolean(), true), vector_format: vectorFormat });
+export const fetchBody = z.object({
+  ids: boundedArray(externalId, fetchIdsMax, undefined, 'schema_violation'),
+  include_vectors: withDefault(z.boolean(), true),
+  vector_format: vectorFormat,
+});
 
 export function scrollBody(limits: HttpLimits) {
   return z.object({
@@ -161,24 +225,38 @@ export function scrollBody(limits: HttpLimits) {
   });
 }
 
-const outcome = z.object({ external_id: z.string(), status: z.enum(['inserted', 'updated']), version: itemVersion.optional() });
+const outcome = z.object({
+  external_id: z.string(),
+  status: z.enum(['inserted', 'updated']),
+  version: itemVersion.optional(),
+});
 
 export const upsertAnswer = outcome.extend({ timing_ms: writeTiming.optional() });
 const bulkOutcome = outcome.extend({
   external_id: z.string().nullable().meta({ description: 'null for a skipped item that has none.' }),
   status: z.enum(['inserted', 'updated', 'conflict', 'invalid']),
   index: z.int().optional().meta({ description: 'The place in items; present for an item that was skipped.' }),
-  error: z.object({ code: z.int(), message: z.string() }).optional().meta({ description: 'Why the item was skipped. version is then that of the vector that is there, of a conflict.' }),
+  error: z.object({ code: z.int(), message: z.string() }).optional().meta({
+    description: 'Why the item was skipped. version is then that of the vector that is there, of a conflict.',
+  }),
 });
 export const bulkUpsertAnswer = z.object({ results: z.array(bulkOutcome), timing_ms: writeTiming.optional() });
-export const vectorDeletedAnswer = z.object({ deleted: z.string(), external_id: z.string(), status: z.literal('deleted') });
+export const vectorDeletedAnswer = z.object({
+  deleted: z.string(),
+  external_id: z.string(),
+  status: z.literal('deleted'),
+});
 export const batchDeletedAnswer = z.object({
   deleted_count: z.int(),
   deleted_ids: z.array(z.string()),
   deleted: z.array(z.string()),
   not_found: z.array(z.string()),
 });
-export const patchedAnswer = z.object({ external_id: z.string(), status: z.literal('updated'), version: itemVersion.optional() });
+export const patchedAnswer = z.object({
+  external_id: z.string(),
+  status: z.literal('updated'),
+  version: itemVersion.optional(),
+});
 export const filteredUpdatedAnswer = z.object({ updated_count: z.int() });
 export const filteredDeletedAnswer = z.object({ deleted_count: z.int() });
 export const vectorAnswer = storedVectorAnswer.required({ vector: true });

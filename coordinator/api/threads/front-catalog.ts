@@ -32,6 +32,9 @@ export class FrontCatalog {
 }
 
 /** Tells a front thread from now on which collections change. Answers what ends that. */
-export function tellCollections(catalog: Pick<CollectionCatalog, 'onChange'>, peer: Pick<ThreadPeer, 'tell'>): () => void {
+export function tellCollections(
+  catalog: Pick<CollectionCatalog, 'onChange'>,
+  peer: Pick<ThreadPeer, 'tell'>,
+): () => void {
   return catalog.onChange((name) => peer.tell('catalog.forget', name));
 }

@@ -28,7 +28,12 @@ export class FrontCoordinators {
 
   /** The limiter of all coordinators together, from that which counts in this process. To be called once. */
   limiterAround(local: RateLimiter): RateLimiter {
-    this.limiter = new SharedLimiter({ ownId: this.ownId, limit: this.limit, local, askOwner: (id, subject) => this.peers.ask(id, subject) });
+    this.limiter = new SharedLimiter({
+      ownId: this.ownId,
+      limit: this.limit,
+      local,
+      askOwner: (id, subject) => this.peers.ask(id, subject),
+    });
     return this.limiter;
   }
 

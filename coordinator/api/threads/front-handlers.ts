@@ -21,10 +21,20 @@ import { DeepReads, HITS_PER_ITEM } from '../../service/routing/deep-reads';
 import { deepHandlers } from './front-deep-reads';
 import type { FrontThreads } from './front-threads';
 import type { FilePiece } from './front-services';
-import { errorOf, HandedBack, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
+import {
+  errorOf,
+  HandedBack,
+  handlersOf,
+  type ThreadFailure,
+  type ThreadHandlers,
+  type ThreadPeer,
+} from '../../../shared/base/threads/thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'> {
+export interface MainServices extends Pick<
+  HttpServerParts,
+  'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'
+> {
   addressLimiter: ProcessLimiter;
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
@@ -46,7 +56,11 @@ type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
  */
 export function frontHandlers(main: MainServices, threads: FrontThreads, peer: () => ThreadPeer): ThreadHandlers {
   const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
-  const counts = { ...handlersOf('keys', keys, ['list', 'get']), ...handlersOf('usage', usage, ['ofKey', 'summary']), ...handlersOf('keyQuotas', service.keyQuotas, ['usedOf']) };
+  const counts = {
+    ...handlersOf('keys', keys, ['list', 'get']),
+    ...handlersOf('usage', usage, ['ofKey', 'summary']),
+    ...handlersOf('keyQuotas', service.keyQuotas, ['usedOf']),
+  };
   const callUntil = (deadline: number): CallOptions => ({ deadlineMs: ownDeadline(deadline, clock) });
   const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
   const { create, update, setQuota, delete: drop } = service.collections;
@@ -87,8 +101,28 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
-    ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'purge', 'reshard', 'cancelReshard']),
-    ...handlersOf('backups', service.backups, ['create', 'list', 'restorable', 'get', 'delete', 'verify', 'restore', 'restores', 'restoreState', 'cancelRestore']),
+    ...handlersOf('collections', service.collections, [
+      'list',
+      'names',
+      'get',
+      'stats',
+      'optimize',
+      'purge',
+      'reshard',
+      'cancelReshard',
+    ]),
+    ...handlersOf('backups', service.backups, [
+      'create',
+      'list',
+      'restorable',
+      'get',
+      'delete',
+      'verify',
+      'restore',
+      'restores',
+      'restoreState',
+      'cancelRestore',
+    ]),
     ...handlersOf('outcomes', service.outcomes, ['find', 'refuse']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
@@ -96,40 +130,61 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'collections.setQuota': (...args: Parameters<typeof setQuota>) => known(service.collections.setQuota(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
     'demo.load': (writer?: KeyWriter) => known(service.demo.load(writer)),
-    'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark, writer?: KeyWriter) =>
-      service.documents.upload(collection, { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) }, mark, writer),
+    'documents.upload': (
+      collection: string,
+      file: { name: string; stream: number },
+      mark?: StoreMark,
+      writer?: KeyWriter,
+    ) =>
+      service.documents.upload(
+        collection,
+        { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) },
+        mark,
+        writer,
+      ),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
-    'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
-    'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
-    'embedder.settle': async (of: CollectionName, model: string, texts: string[]) => embedder.settle(await found(of), model, texts),
+    'embedder.embedQueries': async (of: CollectionName, texts: string[]) =>
+      embedder.embedQueries(await found(of), texts),
+    'embedder.embedPassages': async (of: CollectionName, texts: string[]) =>
+      embedder.embedPassages(await found(of), texts),
+    'embedder.settle': async (of: CollectionName, model: string, texts: string[]) =>
+      embedder.settle(await found(of), model, texts),
     // Given once in each round of the event loop, and in turn with all long work.
     turn: () => inTurn(() => undefined),
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
       const call = callUntil(deadline);
-      const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+      const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () =>
+        shardClient.read(id, kind, request, call),
+      );
       return hasBound(request) ? answer.then(copiedInTurn) : answer;
     },
     'shards.notedRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
       answerNoted(
         (note) => {
           const call = { ...callUntil(deadline), note };
-          const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+          const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () =>
+            shardClient.read(id, kind, request, call),
+          );
           return hasBound(request) ? answer.then(copiedInTurn) : answer;
         },
         { kind, shard: id.shard, clock },
       ),
     'shards.write': write,
     // Once the write is done, nobody reads the operations any more: the vectors were views of them.
-    'shards.writeLent': async (payload: Uint8Array, id: ShardId, deadline: number) => new HandedBack([...(await write(payload, id, deadline)), payload], [payload.buffer as ArrayBuffer]),
-    request: (facts: AnsweredRequest, failure: ThreadFailure | null) => main.observer.requestAnswered({ ...facts, error: failure === null ? null : errorOf(failure) }),
+    'shards.writeLent': async (payload: Uint8Array, id: ShardId, deadline: number) =>
+      new HandedBack([...(await write(payload, id, deadline)), payload], [payload.buffer as ArrayBuffer]),
+    request: (facts: AnsweredRequest, failure: ThreadFailure | null) =>
+      main.observer.requestAnswered({ ...facts, error: failure === null ? null : errorOf(failure) }),
   };
 }
 
 /** The handlers with something before and after each call of them. */
 function around(handlers: ThreadHandlers, wrap: (call: () => unknown) => Promise<unknown>): ThreadHandlers {
-  return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, (...args: never[]) => wrap(() => handler(...args))]));
+  return Object.fromEntries(
+    Object.entries(handlers).map(([name, handler]) => [name, (...args: never[]) => wrap(() => handler(...args))]),
+  );
 }
 
 type AnyRead = { [Kind in ReadKind]: { kind: Kind; request: RequestOf<Kind> } }[ReadKind];
@@ -139,7 +194,10 @@ function hasBound(request: unknown): boolean {
   return (request as { bytesMax?: number } | null)?.bytesMax !== undefined;
 }
 
-/** An answer is copied to the other thread as it is given: of many long ones that are ready together, a few in each round of the event loop. */
+/**
+ * An answer is copied to the other thread as it is given: of many long ones that are ready together, a few in each
+ * round of the event loop.
+ */
 function copiedInTurn<Answer>(answer: Answer): Answer | Promise<Answer> {
   return isLongAnswer(answer) ? (ownTurn()?.then(() => answer) ?? answer) : answer;
 }

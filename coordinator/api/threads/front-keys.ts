@@ -22,6 +22,12 @@ export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; cl
 }
 
 /** Tells a front thread the keys, and from now on each change. Answers what ends that. */
-export function tellKeys(keys: { follow(follower: KeyFollower): () => void }, peer: Pick<ThreadPeer, 'tell'>): () => void {
-  return keys.follow({ put: (record, place) => peer.tell('keys.put', record, place), remove: (id, place) => peer.tell('keys.remove', id, place) });
+export function tellKeys(
+  keys: { follow(follower: KeyFollower): () => void },
+  peer: Pick<ThreadPeer, 'tell'>,
+): () => void {
+  return keys.follow({
+    put: (record, place) => peer.tell('keys.put', record, place),
+    remove: (id, place) => peer.tell('keys.remove', id, place),
+  });
 }

@@ -23,7 +23,11 @@ export interface NodeCalls {
 }
 
 /** What a front thread does at present, and how much it has refused. */
-export type FrontLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & { answerBytes: number; nodeCalls: number; nodeBytes: number };
+export type FrontLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & {
+  answerBytes: number;
+  nodeCalls: number;
+  nodeBytes: number;
+};
 
 /** What a front thread has counted since its last report. */
 export interface FrontReport {
@@ -62,7 +66,14 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private readonly notable: (facts: AnsweredRequest) => void;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(parts: { rule: RequestLogRule & AuditRule; clock: Clock; load: HttpLoad; nodeCalls: () => NodeCalls; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
+  constructor(parts: {
+    rule: RequestLogRule & AuditRule;
+    clock: Clock;
+    load: HttpLoad;
+    nodeCalls: () => NodeCalls;
+    send: (report: FrontReport) => void;
+    notable: (facts: AnsweredRequest) => void;
+  }) {
     this.rule = parts.rule;
     this.clock = parts.clock;
     this.load = parts.load;
@@ -104,7 +115,11 @@ export class FrontReports implements RequestObserver, SearchObserver {
     const load = `${requests} ${bodyBytes} ${answerBytes} ${refused} ${open} ${queuedBytes}`;
     if (this.facts.length === 0 && load === this.sentLoad) return;
     this.sentLoad = load;
-    this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, answerBytes, refused, nodeCalls: open, nodeBytes: queuedBytes } });
+    this.send({
+      names: this.names,
+      facts: Float64Array.from(this.facts),
+      load: { requests, bodyBytes, answerBytes, refused, nodeCalls: open, nodeBytes: queuedBytes },
+    });
     this.names = [];
     this.facts = [];
   }

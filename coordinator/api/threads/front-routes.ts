@@ -24,8 +24,9 @@ interface Question {
 
 /**
  * Routes on a front thread: those that the main thread told it. A route that is outdated leads to a node that does not
- * lead the shard, and so to a question to the main thread, as one that is missing does. All calls that wait for the next
- * route of a shard share one question, each until its own deadline: when a node dies, there may be thousands of them.
+ * lead the shard, and so to a question to the main thread, as one that is missing does. All calls that wait for the
+ * next route of a shard share one question, each until its own deadline: when a node dies, there may be thousands of
+ * them.
  */
 export class FrontRoutes implements ShardRoutes {
   private readonly routes = new Map<string, ShardRoute>();

@@ -13,7 +13,15 @@ import { StampClock } from '../../service/routing/stamp-clock';
 import { ShardedSamplesService } from '../../service/sampling/sharded-samples-service';
 import type { SearchObserver } from '../../service/search/search-observer';
 import { ShardedSearchService } from '../../service/search/sharded-search-service';
-import type { BackupsService, CollectionsService, DemoService, DocumentsService, KeyQuotasService, RecallService, Service } from '../../service/service';
+import type {
+  BackupsService,
+  CollectionsService,
+  DemoService,
+  DocumentsService,
+  KeyQuotasService,
+  RecallService,
+  Service,
+} from '../../service/service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
@@ -39,7 +47,12 @@ export function frontServices(parts: {
   const shards = new NotedShards(parts.shards);
   const catalog = new FrontCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
-  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }), noting });
+  const scatter = new ScatterGather({
+    clock,
+    timeoutMs: parts.requestTimeoutMs,
+    uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }),
+    noting,
+  });
   const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'> = {
     embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
     embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),
@@ -54,7 +67,13 @@ export function frontServices(parts: {
     noteRefusal: () => main.tell('quotas.noteRefusal'),
   };
   const keyQuotas = frontKeyQuotas(main);
-  const vectors = new ShardedVectorsService({ ...shared, quotas, keyQuotas, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
+  const vectors = new ShardedVectorsService({
+    ...shared,
+    quotas,
+    keyQuotas,
+    collections,
+    stamps: new StampClock({ clock, last: parts.stampMemory }),
+  });
   const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
   return {
     catalog,
@@ -74,7 +93,8 @@ function frontKeyQuotas(main: ThreadPeer): KeyQuotasService {
   return {
     take: ({ identity, quota }, written) => main.ask('keyQuotas.take', { identity, quota }, written),
     settle: (charge, written) => main.tell('keyQuotas.settle', charge, written),
-    giveBack: ({ identity, quota }, written, sinceMs) => main.tell('keyQuotas.giveBack', { identity, quota }, written, sinceMs),
+    giveBack: ({ identity, quota }, written, sinceMs) =>
+      main.tell('keyQuotas.giveBack', { identity, quota }, written, sinceMs),
     noteRefusal: () => main.tell('keyQuotas.noteRefusal'),
     usedOf: ({ identity, quota }) => main.ask('keyQuotas.usedOf', { identity, quota }),
   };
@@ -115,7 +135,8 @@ class SentFile implements AsyncIterable<FilePiece> {
   async *[Symbol.asyncIterator](): AsyncGenerator<FilePiece> {
     try {
       // A piece is a view of a larger buffer, all of which would be copied to the other thread.
-      for await (const piece of this.content) yield { bytes: Uint8Array.prototype.slice.call(piece), expiresAt: this.expiresAt() };
+      for await (const piece of this.content)
+        yield { bytes: Uint8Array.prototype.slice.call(piece), expiresAt: this.expiresAt() };
       yield { bytes: new Uint8Array(0), expiresAt: this.expiresAt() };
     } catch (error) {
       this.error = error;

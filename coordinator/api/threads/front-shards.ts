@@ -2,9 +2,21 @@ import { resultFromBytes } from '../../../shared/wire/codecs/outcome-codec';
 import type { WritesEncoded } from '../../service/routing/encoded-writes';
 import type { InlineSearches, SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import { operationsToBytesInSteps } from '../../../shared/contract/writes/operation-codec';
-import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  WriteOperation,
+  WriteResult,
+} from '../../../shared/contract/shard/shard-client';
 import { withOwnVector } from '../../../shared/contract/writes/own-vector';
-import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../../../shared/contract/shard/shard-read';
+import type {
+  AnswerOf,
+  ReadKind,
+  RequestOf,
+  VectorSearch,
+  VectorSearchResult,
+} from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { sharedDeadline } from '../../../shared/base/time/shared-clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
@@ -29,8 +41,15 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     this.turns = new SearchTurns(parts.clock);
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    return kind === 'search' && this.inline !== null ? this.search(this.inline, id, kind, request, call) : this.ask(id, kind, request, call);
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
+    return kind === 'search' && this.inline !== null
+      ? this.search(this.inline, id, kind, request, call)
+      : this.ask(id, kind, request, call);
   }
 
   searchNow(id: ShardId, request: VectorSearch): VectorSearchResult | null {
@@ -41,17 +60,36 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
   /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const bytes = await inSlices(operationsToBytesInSteps(operations));
-    const [outcomes, versions] = await this.main.hand<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
+    const [outcomes, versions] = await this.main.hand<[Uint8Array, Uint8Array]>(
+      'shards.write',
+      bytes,
+      id,
+      sharedDeadline(call.deadlineMs, this.clock),
+    );
     return resultFromBytes(outcomes, versions);
   }
 
   async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<{ result: WriteResult; bytes: Buffer }> {
-    const asked = this.main.hand<[Uint8Array, Uint8Array, Uint8Array]>('shards.writeLent', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
+    const asked = this.main.hand<[Uint8Array, Uint8Array, Uint8Array]>(
+      'shards.writeLent',
+      bytes,
+      id,
+      sharedDeadline(call.deadlineMs, this.clock),
+    );
     const [outcomes, versions, back] = await asked;
-    return { result: resultFromBytes(outcomes, versions), bytes: Buffer.from(back.buffer, back.byteOffset, back.byteLength) };
+    return {
+      result: resultFromBytes(outcomes, versions),
+      bytes: Buffer.from(back.buffer, back.byteOffset, back.byteLength),
+    };
   }
 
-  private async search<Kind extends ReadKind>(inline: InlineSearches, id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  private async search<Kind extends ReadKind>(
+    inline: InlineSearches,
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     const { note } = call;
     const found = await this.turns.take(() => {
       note?.begun();
@@ -62,11 +100,19 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     return found as AnswerOf<Kind>;
   }
 
-  private async ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    // A thread takes all messages that are there in one go, and what they carry is copied then: long ones come one by one.
+  private async ask<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
+    // A thread takes all messages that are there in one go, and what they carry is copied then: long ones come one by
+    // one.
     if (isLong(request)) await this.main.ask('turn');
     const asked = [id, kind, withOwnVector(request), sharedDeadline(call.deadlineMs, this.clock)];
-    return call.note === undefined ? this.main.ask('shards.read', ...asked) : askNoted(() => this.main.ask('shards.notedRead', ...asked), call.note, this.clock);
+    return call.note === undefined
+      ? this.main.ask('shards.read', ...asked)
+      : askNoted(() => this.main.ask('shards.notedRead', ...asked), call.note, this.clock);
   }
 }
 

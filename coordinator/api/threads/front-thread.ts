@@ -34,18 +34,35 @@ import { ReadRoom } from '../../../shared/base/threads/read-room';
 import { takenConnection } from '../../../shared/base/threads/taken-connection';
 import { THREAD_BEAT_MS } from '../../../shared/base/threads/thread-state';
 import { FRONT_STATE, MAIN_BEAT_MS } from './front-state';
-import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from '../../../shared/base/threads/thread-peer';
+import {
+  failureOf,
+  remote,
+  type ThreadHandlers,
+  ThreadPeer,
+  type ThreadPort,
+} from '../../../shared/base/threads/thread-peer';
 
 const NO_CALLS: NodeCalls = { open: 0, queuedBytes: 0 };
 
 /** What a front thread is started with. */
 export interface FrontThreadData {
-  config: Omit<Config, 'apiKey' | 'backupS3AccessKeyId' | 'backupS3SecretAccessKey' | 'backupS3SessionToken' | 'backupSecret' | 'backupSecretOther'>;
+  config: Omit<
+    Config,
+    | 'apiKey'
+    | 'backupS3AccessKeyId'
+    | 'backupS3SecretAccessKey'
+    | 'backupS3SessionToken'
+    | 'backupSecret'
+    | 'backupSecretOther'
+  >;
   state: Int32Array;
   stampMemory: BigInt64Array;
   /** Which of the threads this is. */
   place: number;
-  /** Bytes of the bodies that each thread holds, by its place; float64 in shared memory. Its length is how many threads share the limits of the process. */
+  /**
+   * Bytes of the bodies that each thread holds, by its place; float64 in shared memory. Its length is how many threads
+   * share the limits of the process.
+   */
   bodyBytes: Float64Array;
   /** What the answers of each thread hold, and the most of all (answer-memory.ts). */
   answerBytes: Float64Array;
@@ -60,7 +77,9 @@ export interface FrontThreadData {
   delayMsMax?: number;
 }
 
-/** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
+/**
+ * What is different on the front threads of each form of the service: how they reach the shards, and who counts limits.
+ */
 export interface ThreadForm {
   shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
   /** How many deep reads run at once; by default, this thread counts its own. */
@@ -76,7 +95,11 @@ export interface ThreadForm {
 }
 
 /** Serves the API on this worker thread, with the connections that the main thread hands over. */
-export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; form: (main: ThreadPeer) => ThreadForm }): void {
+export function serveFrontThread(parts: {
+  port: ThreadPort;
+  data: FrontThreadData;
+  form: (main: ThreadPeer) => ThreadForm;
+}): void {
   const { data } = parts;
   const { config, state } = data;
   const clock: Clock = systemClock;
@@ -146,7 +169,11 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
-  const answerMemory = new AnswerMemory({ ...config, bytesMax: data.answerBytesMax, growth: new V8HeapGrowth(data.heapGrowth) }, data.answerBytes, data.place);
+  const answerMemory = new AnswerMemory(
+    { ...config, bytesMax: data.answerBytesMax, growth: new V8HeapGrowth(data.heapGrowth) },
+    data.answerBytes,
+    data.place,
+  );
   load.answerBytes = () => answerMemory.bytes;
   const { delayMsMax = bounds.delayMsMax } = data;
   const server = createHttpServer({
@@ -154,8 +181,17 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     keys: frontKeys({ main, directory: keys, clock }),
     tokens,
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
-    rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
-    addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),
+    rateLimiter: frontLimiter(main, {
+      whole: 'rateLimiter',
+      local: 'localLimiter',
+      limit: config.rateLimitPerMinute,
+      around: form.limiterAround,
+    }),
+    addressLimiter: frontLimiter(main, {
+      whole: 'addressLimiter',
+      local: 'addressLimiter',
+      limit: config.badKeyLimitPerMinute,
+    }),
     operations: remote<OperationsService>(main, 'operations'),
     activity: remote<ActivityService>(main, 'activity'),
     observer: reports,

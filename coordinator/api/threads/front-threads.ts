@@ -59,7 +59,9 @@ export class FrontThreads {
   private sweptMs = -Infinity;
 
   private constructor(private readonly parts: FrontThreadsParts) {
-    const guard = new ListenerGuard((error, untold) => parts.logger.error({ error, untold }, 'a fault of this program closed a connection'));
+    const guard = new ListenerGuard((error, untold) =>
+      parts.logger.error({ error, untold }, 'a fault of this program closed a connection'),
+    );
     this.server = createServer(
       { pauseOnConnect: true },
       guard.around(
@@ -129,7 +131,9 @@ export class FrontThreads {
 
   /** Opens the port and answers its number. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
-    return listen(this.server, port, host, (error) => this.parts.logger.error({ error }, 'the API port could not take a connection'));
+    return listen(this.server, port, host, (error) =>
+      this.parts.logger.error({ error }, 'the API port could not take a connection'),
+    );
   }
 
   /** Resolves when every thread has reported what it counted before this call; one that is late is not waited for. */
@@ -137,14 +141,21 @@ export class FrontThreads {
     return this.threads.flush();
   }
 
-  /** Resolves when every thread that serves has taken what it was told before; one that starts takes it before it serves. */
+  /**
+   * Resolves when every thread that serves has taken what it was told before; one that starts takes it before it
+   * serves.
+   */
   synced(): Promise<void> {
     return this.threads.askAll('synced');
   }
 
-  /** Takes no connections any more, lets running requests finish, cuts the rest after `graceMs` and ends the threads. */
+  /**
+   * Takes no connections any more, lets running requests finish, cuts the rest after `graceMs` and ends the threads.
+   */
   async close(graceMs: number): Promise<void> {
-    const closed = this.server.listening ? new Promise<void>((resolve) => this.server.close(() => resolve())) : Promise.resolve();
+    const closed = this.server.listening
+      ? new Promise<void>((resolve) => this.server.close(() => resolve()))
+      : Promise.resolve();
     for (const socket of this.held.take()) socket.destroy();
     await this.threads.close(graceMs);
     // Only now: to a thread that still answers, a main thread without a beat is late, and it would refuse its requests.
@@ -180,7 +191,10 @@ export class FrontThreads {
   /** The connections of all threads, and those of them that are only told that there is no room. */
   private dealt(): { connections: number; turnedAway: number } {
     const connections = this.threads.connections.reduce((sum, count) => sum + count, 0);
-    const turnedAway = this.threads.running.reduce((sum, { own, state }) => sum + ((own.dealtTurnedAway - Atomics.load(state, FRONT_STATE.closedTurnedAway)) | 0), 0);
+    const turnedAway = this.threads.running.reduce(
+      (sum, { own, state }) => sum + ((own.dealtTurnedAway - Atomics.load(state, FRONT_STATE.closedTurnedAway)) | 0),
+      0,
+    );
     return { connections, turnedAway };
   }
 

@@ -5,9 +5,15 @@ import { TokenVerifier } from '../../service/keys/tokens/token-verifier';
 import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /** Checks bearer tokens on a front thread, by the keys that the main thread tells; null where none are taken. */
-export function frontTokens(parts: { main: Pick<ThreadPeer, 'ask'>; config: TokenVariables; clock: Clock }): TokenVerifier | null {
+export function frontTokens(parts: {
+  main: Pick<ThreadPeer, 'ask'>;
+  config: TokenVariables;
+  clock: Clock;
+}): TokenVerifier | null {
   const settings = tokenSettings(parts.config);
-  return settings === null ? null : new TokenVerifier({ settings, clock: parts.clock, refresh: () => parts.main.ask('tokens.refresh') });
+  return settings === null
+    ? null
+    : new TokenVerifier({ settings, clock: parts.clock, refresh: () => parts.main.ask('tokens.refresh') });
 }
 
 /** What a front thread may ask. The keys that were read are told before the answer. */
@@ -17,5 +23,7 @@ export function tokenHandlers(keys: IssuerKeys | null): ThreadHandlers {
 
 /** Tells a front thread the issuer's keys, and from now on each change. Answers what ends that. */
 export function tellTokenKeys(keys: IssuerKeys | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
-  return keys === null ? () => undefined : keys.follow((known: readonly PublicKey[]) => peer.tell('tokens.keys', known));
+  return keys === null
+    ? () => undefined
+    : keys.follow((known: readonly PublicKey[]) => peer.tell('tokens.keys', known));
 }

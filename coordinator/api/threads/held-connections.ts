@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net';
 
-/** Enough for the clients that ask in the second in which no thread serves. Each holds a handle, and nothing is read of it. */
+/**
+ * Enough for the clients that ask in the second in which no thread serves. Each holds a handle, and nothing is read of
+ * it.
+ */
 const HELD_MAX = 1_024;
 /** Clients ask again after that, if not before. */
 const HELD_MS = 10_000;

@@ -25,10 +25,22 @@ const NAME = /^[A-Za-z0-9-]+$/;
 const VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
 const LENGTH = /^(?:0|[1-9]\d{0,8})$/;
 
-/** What changes how a message is framed or answered. Whoever sends one of these needs a whole implementation of HTTP. */
-const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'expect', 'upgrade', 'trailer', 'te', 'http2-settings', 'proxy-connection']);
+/**
+ * What changes how a message is framed or answered. Whoever sends one of these needs a whole implementation of HTTP.
+ */
+const FRAMING: ReadonlySet<string> = new Set([
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+  'trailer',
+  'te',
+  'http2-settings',
+  'proxy-connection',
+]);
 
-/** Names as they come → in lower case. Clients send the same few again and again; strings that are known are quick keys. */
+/**
+ * Names as they come → in lower case. Clients send the same few again and again; strings that are known are quick keys.
+ */
 const lowerNames = new Map<string, string>();
 const LOWER_NAMES_MAX = 256;
 
@@ -40,16 +52,17 @@ interface KnownHead {
 }
 
 /**
- * Reads the heads of one connection, those that have no part that could be understood in two ways. Its client sends the same
- * again and again, but for the length of the body, and what was read of the last one counts for these. It is no other
- * connection's: a head has a secret.
+ * Reads the heads of one connection, those that have no part that could be understood in two ways. Its client sends the
+ * same again and again, but for the length of the body, and what was read of the last one counts for these. It is no
+ * other connection's: a head has a secret.
  */
 export class RequestHeads {
   private last: KnownHead | null = null;
 
   /**
-   * The head at the beginning of `bytes`: null for all that is rare, not complete or wrong, which is left to an implementation
-   * of all of HTTP/1.1. So this one accepts no message that another reader would see end at another byte.
+   * The head at the beginning of `bytes`: null for all that is rare, not complete or wrong, which is left to an
+   * implementation of all of HTTP/1.1. So this one accepts no message that another reader would see end at another
+   * byte.
    */
   read(bytes: Buffer): RequestHead | null {
     const end = bytes.indexOf(END);
@@ -69,9 +82,12 @@ function readAgain({ head, before, after }: KnownHead, text: string): RequestHea
   if (!text.startsWith(before) || !text.endsWith(after)) return null;
   const { method, target, headers } = head;
   const bytes = text.length + 2;
-  if (after === '') return text.length === before.length ? { method, target, headers: { ...headers }, bytes, bodyBytes: 0 } : null;
+  if (after === '')
+    return text.length === before.length ? { method, target, headers: { ...headers }, bytes, bodyBytes: 0 } : null;
   const length = text.slice(before.length, text.length - after.length);
-  return LENGTH.test(length) ? { method, target, headers: { ...headers, 'content-length': length }, bytes, bodyBytes: Number(length) } : null;
+  return LENGTH.test(length)
+    ? { method, target, headers: { ...headers, 'content-length': length }, bytes, bodyBytes: Number(length) }
+    : null;
 }
 
 /** The head of this text, which ends with the last of its lines. */

@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RequestHead } from './request-head';
 
-/** A request that has arrived as a whole, in the form that everything behind it reads of one that may still be arriving. */
+/**
+ * A request that has arrived as a whole, in the form that everything behind it reads of one that may still be arriving.
+ */
 export class WholeRequest {
   readonly complete = true;
   readonly httpVersion = '1.1';
@@ -28,5 +30,7 @@ export class WholeRequest {
 
 /** The body of a request that has arrived as a whole; null if it may still be arriving. */
 export function wholeBody(request: IncomingMessage): Buffer | null {
-  return request instanceof (WholeRequest as unknown as new () => never) ? (request as unknown as WholeRequest).body : null;
+  return request instanceof (WholeRequest as unknown as new () => never)
+    ? (request as unknown as WholeRequest).body
+    : null;
 }

@@ -11,7 +11,10 @@ type Listener = (chunk: Buffer) => void;
 
 /** A larger one comes in several pieces in any case. */
 const WHOLE_BYTES_MAX = 64 * 1024;
-/** Some clients send head and body one after the other. What has not come whole by then is the server's, which counts the time of slow ones. */
+/**
+ * Some clients send head and body one after the other. What has not come whole by then is the server's, which counts
+ * the time of slow ones.
+ */
 const REST_WITHIN_MS = 2_000;
 /** Bytes of requests that a client may send before it has its answer, beyond which it is not read from. */
 const AHEAD_BYTES_MAX = 256 * 1024;
@@ -27,13 +30,13 @@ export interface WholeRequestsParts {
 }
 
 /**
- * Requests that arrive whole, in one piece or two, on connections of Node's server of HTTP/1.1: most that are small. For these,
- * its streams for requests and answers cost more than all else but the search. They are read and answered here; the server
- * gets every byte of all others, from the first to the last, and every connection's first request. So it watches over the
- * times of connections and requests as ever, and judges all that is rare or wrong.
+ * Requests that arrive whole, in one piece or two, on connections of Node's server of HTTP/1.1: most that are small.
+ * For these, its streams for requests and answers cost more than all else but the search. They are read and answered
+ * here; the server gets every byte of all others, from the first to the last, and every connection's first request. So
+ * it watches over the times of connections and requests as ever, and judges all that is rare or wrong.
  *
- * It is always known at which byte the server's last request ends: from its head, if that is a plain one. As soon as it is not
- * known (another kind of head, several requests in one piece), the connection is the server's for good.
+ * It is always known at which byte the server's last request ends: from its head, if that is a plain one. As soon as it
+ * is not known (another kind of head, several requests in one piece), the connection is the server's for good.
  */
 export class WholeRequests {
   private readonly keepAlive: string;

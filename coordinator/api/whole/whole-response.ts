@@ -23,8 +23,8 @@ function dateNow(): string {
 }
 
 /**
- * The answer to a WholeRequest, in the form of Node's ServerResponse as far as it is used here. A short one is written as one
- * string. It can't be the answer to a request that is still arriving, nor to HEAD.
+ * The answer to a WholeRequest, in the form of Node's ServerResponse as far as it is used here. A short one is written
+ * as one string. It can't be the answer to a request that is still arriving, nor to HEAD.
  */
 export class WholeResponse {
   headersSent = false;
@@ -38,7 +38,10 @@ export class WholeResponse {
   /** For `finish`; made for the few answers of which somebody waits for the end. */
   private emitter: EventEmitter | null = null;
 
-  /** `keepAlive`: the line of the header of that name. `handle`: of the open connection, if bytes may be given to it directly. `done` is called once, when all of the answer was given to the system, or the client is gone. */
+  /**
+   * `keepAlive`: the line of the header of that name. `handle`: of the open connection, if bytes may be given to it
+   * directly. `done` is called once, when all of the answer was given to the system, or the client is gone.
+   */
   constructor(
     readonly socket: Socket,
     private readonly keepAlive: string,
@@ -96,7 +99,8 @@ export class WholeResponse {
     if (this.writableEnded) return this;
     this.writableEnded = true;
     if (this.socket.destroyed) return this;
-    if (!this.isHeadWritten && !this.hasLength && !WITHOUT_BODY.has(this.statusCode)) this.head += `Content-Length: ${Buffer.byteLength(text)}\r\n`;
+    if (!this.isHeadWritten && !this.hasLength && !WITHOUT_BODY.has(this.statusCode))
+      this.head += `Content-Length: ${Buffer.byteLength(text)}\r\n`;
     if (!this.isHeadWritten && typeof text === 'string') {
       this.isHeadWritten = true;
       this.socket.write(`${this.head}\r\n${text}`, this.sent);
@@ -115,7 +119,10 @@ export class WholeResponse {
     return this;
   }
 
-  /** Ends the answer with what `room` holds, whose length its head says. What the system takes at once costs no writing of a stream. */
+  /**
+   * Ends the answer with what `room` holds, whose length its head says. What the system takes at once costs no writing
+   * of a stream.
+   */
   endWith(room: AnswerRoom): void {
     const { socket } = this;
     this.writableEnded = true;
@@ -136,7 +143,10 @@ export class WholeResponse {
     return this;
   }
 
-  /** `drain` and `close` are those of the connection. There are no errors: of one that breaks, it is enough to know that it is closed. */
+  /**
+   * `drain` and `close` are those of the connection. There are no errors: of one that breaks, it is enough to know that
+   * it is closed.
+   */
   on(event: string, listener: (...values: unknown[]) => void): this {
     if (event === 'finish') (this.emitter ??= new EventEmitter()).on(event, listener);
     else if (event !== 'error') this.socket.on(event, listener);
@@ -173,6 +183,7 @@ export class WholeResponse {
 }
 
 function line(name: string, value: string | number): string {
-  if (typeof value === 'string' && BAD_VALUE.test(value)) throw new TypeError(`the header ${name} has characters that no header may have`);
+  if (typeof value === 'string' && BAD_VALUE.test(value))
+    throw new TypeError(`the header ${name} has characters that no header may have`);
   return `${name}: ${value}\r\n`;
 }

@@ -6,7 +6,10 @@ const FEATURES_OF: { readonly [Type in Condition['type']]?: Feature } = { text: 
 
 /** Whether a filter asks for one of these features. */
 export function needsAny(filter: Filter, features: readonly string[]): boolean {
-  if (!isCondition(filter)) return filter.type === 'not' ? needsAny(filter.filter, features) : filter.filters.some((part) => needsAny(part, features));
+  if (!isCondition(filter))
+    return filter.type === 'not'
+      ? needsAny(filter.filter, features)
+      : filter.filters.some((part) => needsAny(part, features));
   const feature = FEATURES_OF[filter.type];
   return feature !== undefined && features.includes(feature);
 }

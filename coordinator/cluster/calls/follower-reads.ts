@@ -13,8 +13,8 @@ import type { ShardRoute } from './shard-routes';
 const DECLINING: ReadonlySet<ErrorKind | undefined> = new Set<ErrorKind>(['misrouted', 'unavailable', 'overloaded']);
 
 /**
- * So many reads of this client have to be under way at the primary's node before others are asked: below that the node has
- * processors to spare, and only it answers without waiting for what was just written.
+ * So many reads of this client have to be under way at the primary's node before others are asked: below that the node
+ * has processors to spare, and only it answers without waiting for what was just written.
  */
 const BUSY_READS = 4;
 
@@ -22,9 +22,9 @@ const BUSY_READS = 4;
 const DECLINED_PAUSE_MS = 1_000;
 
 /**
- * A follower whose node has not sent anything for so long is passed over for the primary, at the latest after twice this time.
- * A node that works on a read says so several times a second, and a second is short beside the time in which one that stands
- * still is noticed.
+ * A follower whose node has not sent anything for so long is passed over for the primary, at the latest after twice
+ * this time. A node that works on a read says so several times a second, and a second is short beside the time in which
+ * one that stands still is noticed.
  */
 const SILENT_MS = 1_000;
 const SILENT_PAUSE_MS = 5_000;
@@ -35,8 +35,8 @@ const SHARE_OF_TIME = 0.5;
 const PAUSED_MAX = 10_000;
 
 /**
- * Sends reads to in-sync followers while the primary of their shard is busy. The calls that are under way at a node tell how
- * busy it is: a node that is slower, or has more to do, holds more of them.
+ * Sends reads to in-sync followers while the primary of their shard is busy. The calls that are under way at a node
+ * tell how busy it is: a node that is slower, or has more to do, holds more of them.
  */
 export class FollowerReads {
   /** Until when followers are left alone, by address for all of its shards, and by address and shard. */
@@ -56,17 +56,24 @@ export class FollowerReads {
   }
 
   /**
-   * What the follower answers, as an object; null if it declines, fails or is silent, and the primary has to be asked, or if
-   * `open` is over.
+   * What the follower answers, as an object; null if it declines, fails or is silent, and the primary has to be asked,
+   * or if `open` is over.
    */
-  async read<Kind extends ReadKind>(address: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<{ answer: AnswerOf<Kind> } | null> {
+  async read<Kind extends ReadKind>(
+    address: string,
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    open: OpenCall,
+  ): Promise<{ answer: AnswerOf<Kind> } | null> {
     const { clock } = this.parts;
     let timer: NodeJS.Timeout | undefined;
     try {
       const link = this.parts.links.to(address);
       let heard = link.readsHeard;
       const to: Addressed = { id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs };
-      if (open.note !== undefined) to.noted = { note: open.note, context: open.note.send({ node: null, address, role: 'follower' }) };
+      if (open.note !== undefined)
+        to.noted = { note: open.note, context: open.note.send({ node: null, address, role: 'follower' }) };
       const attempt = link.read(to, kind, request);
       return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
         attempt.answer.then((answer) => done({ answer }), fail);

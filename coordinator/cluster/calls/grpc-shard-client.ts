@@ -4,7 +4,14 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
 import { notInTime } from '../../../shared/contract/shard/not-in-time';
 import { operationsToBytes } from '../../../shared/contract/writes/operation-codec';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  WriteOperation,
+  WriteResult,
+} from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { FollowerReads } from './follower-reads';
@@ -28,9 +35,9 @@ const READ_RETRY_MS = 7_000;
 const WRITE_OPERATIONS_MAX = 3_000_000;
 
 /**
- * The ShardClient for shards on other nodes; it calls each shard's primary, and for reads also in-sync followers while that
- * is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one name, so
- * that it is applied once.
+ * The ShardClient for shards on other nodes; it calls each shard's primary, and for reads also in-sync followers while
+ * that is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one
+ * name, so that it is applied once.
  */
 export class GrpcShardClient implements ShardClient {
   private readonly placement: ShardPlacement;
@@ -82,10 +89,16 @@ export class GrpcShardClient implements ShardClient {
   }
 
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
-    if (operations.length > WRITE_OPERATIONS_MAX) throw new QuiverError('limit_exceeded', `a write takes at most ${WRITE_OPERATIONS_MAX} operations`);
+    if (operations.length > WRITE_OPERATIONS_MAX)
+      throw new QuiverError('limit_exceeded', `a write takes at most ${WRITE_OPERATIONS_MAX} operations`);
     const named = this.ledger.begin(id);
     let wasSent = false;
-    const name = { session: this.session, requestNumber: named.requestNumber, settledBelow: named.settledBelow, sent: () => (wasSent = true) };
+    const name = {
+      session: this.session,
+      requestNumber: named.requestNumber,
+      settledBelow: named.settledBelow,
+      sent: () => (wasSent = true),
+    };
     try {
       return await this.calls.run(
         call.deadlineMs,
@@ -100,7 +113,12 @@ export class GrpcShardClient implements ShardClient {
     }
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     return this.calls.run(
       call.deadlineMs,
       (open) => {
@@ -108,7 +126,9 @@ export class GrpcShardClient implements ShardClient {
         const route = this.routes.route(id);
         const follower = this.followers.choose(id, kind, route);
         if (follower !== null && route?.lacking !== undefined) mustBeKnown(id, filtersOf(request), route.lacking);
-        return follower === null ? this.readUntilDone(id, kind, request, open, route) : this.readFromFollower(follower, id, kind, request, open);
+        return follower === null
+          ? this.readUntilDone(id, kind, request, open, route)
+          : this.readFromFollower(follower, id, kind, request, open);
       },
       () => notInTime(id),
     );
@@ -125,14 +145,26 @@ export class GrpcShardClient implements ShardClient {
     this.links.close();
   }
 
-  private async readFromFollower<Kind extends ReadKind>(follower: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {
+  private async readFromFollower<Kind extends ReadKind>(
+    follower: string,
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    open: OpenCall,
+  ): Promise<AnswerOf<Kind>> {
     const found = await this.followers.read(follower, id, kind, request, open);
     if (found !== null) return found.answer;
     if (open.isOver) throw notInTime(id);
     return this.readUntilDone(id, kind, request, open);
   }
 
-  private readUntilDone<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall, known?: ShardRoute | null): Promise<AnswerOf<Kind>> {
+  private readUntilDone<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    open: OpenCall,
+    known?: ShardRoute | null,
+  ): Promise<AnswerOf<Kind>> {
     let retryUntilMs = 0;
     const judge = (error: unknown): Verdict => {
       if (!isLost(error)) return kindOf(error) === 'misrouted' ? 'rerouted' : 'final';
@@ -152,7 +184,11 @@ export class GrpcShardClient implements ShardClient {
     );
   }
 
-  private writeUntilDone(id: ShardId, { operations, name }: { operations: WriteOperation[]; name: Omit<NamedWrite, 'payload'> }, open: OpenCall): Promise<WriteResult> {
+  private writeUntilDone(
+    id: ShardId,
+    { operations, name }: { operations: WriteOperation[]; name: Omit<NamedWrite, 'payload'> },
+    open: OpenCall,
+  ): Promise<WriteResult> {
     let isInDoubt = false;
     // Once it can be sent: every copy of a write is the same.
     let write: NamedWrite | null = null;
@@ -180,7 +216,10 @@ export class GrpcShardClient implements ShardClient {
 }
 
 function unconfirmed(id: ShardId): QuiverError {
-  return new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
+  return new QuiverError(
+    'commit_unknown',
+    `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`,
+  );
 }
 
 /** The filter of a read or of an operation, if it has one. */
@@ -194,6 +233,7 @@ function mustBeKnown(id: ShardId, filters: Filter[], lacking: readonly string[])
   if (!filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(
     'unavailable',
-    `a node that has shard ${id.shard}, or may get it, is of an earlier version, ` + 'which does not know all conditions of the filter: use them when every node is upgraded',
+    `a node that has shard ${id.shard}, or may get it, is of an earlier version, ` +
+      'which does not know all conditions of the filter: use them when every node is upgraded',
   );
 }

@@ -1,5 +1,10 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { everyoneKnows, FEATURES, type VersionFields, versionFromFields } from '../../../shared/base/process/member-version';
+import {
+  everyoneKnows,
+  FEATURES,
+  type VersionFields,
+  versionFromFields,
+} from '../../../shared/base/process/member-version';
 import { holdsIn, NODES_PREFIX } from '../../../shared/cluster-store/entries/members';
 import { assignmentPath, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
 import { tombstonePath } from '../../../shared/cluster-store/entries/tombstones';
@@ -50,7 +55,8 @@ export class MapShardRoutes implements ObservedRoutes {
 
   async changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
     while (isSameRoute(this.route(id), stale)) {
-      if (this.isDropped(id)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
+      if (this.isDropped(id))
+        throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
       if (!(await this.waiters.next(deadlineMs))) return;
     }
   }

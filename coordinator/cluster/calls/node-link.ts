@@ -1,7 +1,16 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { FrameEntry } from '../../../shared/wire/frames/frame-sender';
-import type { AnswerFrame__Output, Answer__Output, ReadFrame, ReadRequest } from '../../../shared/wire/generated/quiver/v1/reads';
-import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../../shared/wire/generated/quiver/v1/writes';
+import type {
+  AnswerFrame__Output,
+  Answer__Output,
+  ReadFrame,
+  ReadRequest,
+} from '../../../shared/wire/generated/quiver/v1/reads';
+import type {
+  WriteAnswerFrame__Output,
+  WriteAnswer__Output,
+  WriteFrame,
+} from '../../../shared/wire/generated/quiver/v1/writes';
 import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../../shared/wire/streams/message-bounds';
 import { resultFromBytes } from '../../../shared/wire/codecs/outcome-codec';
 import { readFramesMethod } from '../../../shared/wire/frames/read-frames';
@@ -74,11 +83,11 @@ type AddressProto = Pick<ReadRequest, 'shard' | 'epoch' | 'remainingMs' | 'noted
 type ReadStream = RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
 
 /**
- * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. For long reads
- * there is a stream over a channel of its own, made for the first of them. Searches have another one, where the node has
- * threads that answer them; it may end and come again. The link connects when it is made and lives until one of the other
- * streams ends. Then `ended` is called, once. `isSilent` means that the node has not answered at all, so that
- * the channel is useless, too.
+ * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. For long
+ * reads there is a stream over a channel of its own, made for the first of them. Searches have another one, where the
+ * node has threads that answer them; it may end and come again. The link connects when it is made and lives until one
+ * of the other streams ends. Then `ended` is called, once. `isSilent` means that the node has not answered at all, so
+ * that the channel is useless, too.
  */
 export class NodeLink {
   private readonly reads: ReadStream;
@@ -95,7 +104,10 @@ export class NodeLink {
   private streamsToCome = 2;
   private isOver = false;
 
-  /** `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads, with the path by which it may be reached on this machine. This link then owns it. */
+  /**
+   * `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads, with the
+   * path by which it may be reached on this machine. This link then owns it.
+   */
   constructor(parts: {
     channel: RpcChannel;
     newChannel: () => RpcChannel;
@@ -106,7 +118,10 @@ export class NodeLink {
   }) {
     this.clock = parts.clock;
     this.callbacks = parts;
-    this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
+    this.connectTimer = setTimeout(
+      () => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true),
+      CONNECT_TIMEOUT_MS,
+    );
     this.newChannel = parts.newChannel;
     this.newReadsChannel = parts.newReadsChannel;
     this.reads = this.openReads(parts.channel, {
@@ -129,11 +144,20 @@ export class NodeLink {
 
   read<Kind extends ReadKind>(to: Addressed, kind: Kind, request: RequestOf<Kind>): Attempt<AnswerOf<Kind>> {
     const bytes = readRequestBytes(kind, request);
-    if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
+    if (bytes > ENTRY_BYTES_MAX)
+      throw new QuiverError(
+        'limit_exceeded',
+        `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`,
+      );
     const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openLongReads()) : this.shortReads(kind);
     refuseWhenFull(stream.queuedBytes, bytes);
     const answer = new ReadAnswer(kind, (request as { packed?: true } | null)?.packed);
-    const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
+    const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [
+      {
+        bytes,
+        addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)),
+      },
+    ];
     const { noted } = to;
     if (noted === undefined) return attempt(stream, entriesOf, (part) => answer.add(part));
     return attempt(stream, entriesOf, (part) => {
@@ -167,7 +191,12 @@ export class NodeLink {
 
   /** Bytes of requests that wait to be sent. */
   get queuedBytes(): number {
-    return this.reads.queuedBytes + (this.longReads?.queuedBytes ?? 0) + (this.threadReads?.stream?.queuedBytes ?? 0) + this.writes.queuedBytes;
+    return (
+      this.reads.queuedBytes +
+      (this.longReads?.queuedBytes ?? 0) +
+      (this.threadReads?.stream?.queuedBytes ?? 0) +
+      this.writes.queuedBytes
+    );
   }
 
   /** Ends the link. Requests that wait for an answer fail with ConnectionLost. */
@@ -247,7 +276,11 @@ export class NodeLink {
 
   private addressToProto(to: Addressed): AddressProto {
     const leftMs = Math.ceil(to.deadlineMs - this.clock.monotonicMs());
-    const address: AddressProto = { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIMER_MAX_MS)) };
+    const address: AddressProto = {
+      shard: to.id,
+      epoch: to.epoch,
+      remainingMs: Math.max(1, Math.min(leftMs, TIMER_MAX_MS)),
+    };
     if (to.noted !== undefined) address.noted = notedToProto(to.noted.context);
     return address;
   }
@@ -287,5 +320,6 @@ function attempt<Frame, AnswerFrame, Answer extends { id: number }, Result>(
 }
 
 function refuseWhenFull(queuedBytes: number, bytes: number): void {
-  if (queuedBytes > 0 && queuedBytes + bytes > QUEUED_BYTES_MAX) throw new QuiverError('overloaded', 'too much waits to be sent to a node');
+  if (queuedBytes > 0 && queuedBytes + bytes > QUEUED_BYTES_MAX)
+    throw new QuiverError('overloaded', 'too much waits to be sent to a node');
 }

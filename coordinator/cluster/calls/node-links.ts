@@ -36,7 +36,13 @@ export class NodeLinks {
   private readonly destinations = new Map<string, Destination>();
   private isClosed = false;
 
-  constructor(private readonly parts: { credentials: ClusterCredentials; clock: Clock; ended?: (address: string, end: StreamEnd) => void }) {}
+  constructor(
+    private readonly parts: {
+      credentials: ClusterCredentials;
+      clock: Clock;
+      ended?: (address: string, end: StreamEnd) => void;
+    },
+  ) {}
 
   /**
    * The connection to a node, which may still be connecting. Errors: ConnectionLost while a failed connection must not

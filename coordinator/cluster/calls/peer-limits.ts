@@ -47,7 +47,11 @@ export class PeerLimits {
     const known = this.streams.get(coordinatorId);
     if (known?.address === address) return known.stream;
     known?.stream.close();
-    const stream = new QuestionStream<Question, Answer>({ address, method: definition.Exchange as never, channels: this.channels });
+    const stream = new QuestionStream<Question, Answer>({
+      address,
+      method: definition.Exchange as never,
+      channels: this.channels,
+    });
     this.streams.set(coordinatorId, { address, stream });
     return stream;
   }

@@ -30,8 +30,8 @@ export class RoutedCalls {
 
   /**
    * Resolves to the answer of the first attempt that succeeds. Rejects with the first error that `judge` declares
-   * final; if that is a lost connection, with `unavailable`. Ends then, or when `open` is over. `known`: the route of now,
-   * for a caller that has looked it up.
+   * final; if that is a lost connection, with `unavailable`. Ends then, or when `open` is over. `known`: the route of
+   * now, for a caller that has looked it up.
    */
   async run<Result>(
     id: ShardId,
@@ -48,13 +48,15 @@ export class RoutedCalls {
       try {
         const { note } = open;
         const to: Addressed = { id, epoch: route.epoch, deadlineMs: open.deadlineMs };
-        if (note !== undefined) to.noted = { note, context: note.send({ node: route.node, address: route.address, role: 'primary' }) };
+        if (note !== undefined)
+          to.noted = { note, context: note.send({ node: route.node, address: route.address, role: 'primary' }) };
         const attempt = send(links.to(route.address), to, route);
         open.cancel = attempt.cancel;
         return await attempt.answer;
       } catch (error) {
         if (open.isOver) throw error;
-        if (isLost(error) && error.end.isRefused) throw new QuiverError('internal', 'a node refused the credentials of the cluster', { cause: error });
+        if (isLost(error) && error.end.isRefused)
+          throw new QuiverError('internal', 'a node refused the credentials of the cluster', { cause: error });
         const verdict = judge(error);
         if (verdict === 'final') throw isLost(error) ? unreachable(id, error) : error;
         // Made only now, because most calls need no second attempt.
@@ -88,5 +90,7 @@ export function kindOf(error: unknown): ErrorKind | undefined {
 }
 
 function unreachable(id: ShardId, cause: ConnectionLost): QuiverError {
-  return new QuiverError('unavailable', `the node of shard ${id.shard} cannot be reached; the call may be retried`, { cause });
+  return new QuiverError('unavailable', `the node of shard ${id.shard} cannot be reached; the call may be retried`, {
+    cause,
+  });
 }

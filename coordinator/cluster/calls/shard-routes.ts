@@ -1,6 +1,8 @@
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 
-/** Where a shard's replicas are, according to the coordinator's map: the primary and, where they may be read, others. */
+/**
+ * Where a shard's replicas are, according to the coordinator's map: the primary and, where they may be read, others.
+ */
 export interface ShardRoute {
   node: string;
   /** host:port of its gRPC services. */
@@ -25,8 +27,8 @@ export interface ShardRoutes {
   /** The route known now; null while the shard has no primary that is a member. */
   route(id: ShardId): ShardRoute | null;
   /**
-   * Resolves when the shard's route differs from `stale` (another epoch, address or followers), at once if it does already,
-   * and at the deadline in any case. Errors: not_found when the shard has been dropped.
+   * Resolves when the shard's route differs from `stale` (another epoch, address or followers), at once if it does
+   * already, and at the deadline in any case. Errors: not_found when the shard has been dropped.
    */
   changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void>;
 }

@@ -5,7 +5,10 @@ import { type BackoffPauses, RetryBackoff } from '../../../shared/base/time/retr
 /** A stream that has not become ready within this time, nor ended, is on a useless connection. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** A thread that ended is replaced within a second or two; meanwhile reads go to the main thread, so nobody waits for this. */
+/**
+ * A thread that ended is replaced within a second or two; meanwhile reads go to the main thread, so nobody waits for
+ * this.
+ */
 const PAUSES: BackoffPauses = { firstMs: 100, longestMs: 5_000 };
 
 const SILENT: StreamEnd = { isRefused: false, reason: 'the node gave the connection to no thread in time' };
@@ -22,8 +25,8 @@ interface OpenStream<Of> {
 }
 
 /**
- * The stream to a thread of a node that answers reads, over a connection of its own. It is opened when it is first asked for,
- * and again, after a pause, when it has ended: that breaks only what was under way on it.
+ * The stream to a thread of a node that answers reads, over a connection of its own. It is opened when it is first
+ * asked for, and again, after a pause, when it has ended: that breaks only what was under way on it.
  */
 export class ThreadReads<Of extends Stream> {
   private open: OpenStream<Of> | null = null;
@@ -60,7 +63,8 @@ export class ThreadReads<Of extends Stream> {
   private connect(): void {
     const { newChannel, openStream, clock } = this.parts;
     if (this.isClosed || clock.monotonicMs() < this.notBeforeMs) return;
-    // One that could not connect is used again: grpc-js connects once more after it is closed, and nobody would own that connection.
+    // One that could not connect is used again: grpc-js connects once more after it is closed, and nobody would own
+    // that connection.
     this.channel ??= newChannel();
     const opened: OpenStream<Of> = { stream: null, isReady: false };
     const timer = setTimeout(() => {

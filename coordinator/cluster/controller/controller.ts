@@ -51,7 +51,14 @@ export class Controller {
   private closed = false;
 
   /** `onChanged` is called after every change that was made. */
-  constructor(options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger; onChanged?: (reason: ChangeReason) => void }) {
+  constructor(options: {
+    store: ClusterStore;
+    map: ClusterMap;
+    office: ControllerOffice;
+    clock: Clock;
+    log: Logger;
+    onChanged?: (reason: ChangeReason) => void;
+  }) {
     this.store = options.store;
     this.map = options.map;
     this.office = options.office;
@@ -113,7 +120,8 @@ export class Controller {
       if (member === null || storeOf(member.value, assignment.spec) !== store) return;
       guards.push({ key: member.key, revision: member.revision });
     }
-    // Assign a shard only while its collection exists, and wants it: a collection that was deleted meanwhile must not come back.
+    // Assign a shard only while its collection exists, and wants it: a collection that was deleted meanwhile must not
+    // come back.
     if (change.expectedRevision === 0) {
       const set = this.map.shardSets().find(({ record }) => record.uid === collectionUid);
       // Somebody may be writing to its shards since the plan was made.
@@ -132,7 +140,19 @@ export class Controller {
     }
     this.onChanged(change.reason);
     const { epoch, primary, replicas, adding, removing } = assignment;
-    this.log.info({ collectionUid, shard, reason: change.reason, epoch, primary: primary?.node ?? null, replicas, adding, removing }, 'shard map changed');
+    this.log.info(
+      {
+        collectionUid,
+        shard,
+        reason: change.reason,
+        epoch,
+        primary: primary?.node ?? null,
+        replicas,
+        adding,
+        removing,
+      },
+      'shard map changed',
+    );
   }
 
   private picture(): ClusterPicture {

@@ -5,9 +5,9 @@ import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import type { SessionStore, StoreSession } from '../../../shared/cluster-store/session-store';
 
 /**
- * Campaigns for a path of the cluster store. At most one candidate leads: the one whose entry is there. The entry is bound
- * to the leader's session, so another candidate takes over within the TTL and half a second after the leader died, and at
- * once when it resigns.
+ * Campaigns for a path of the cluster store. At most one candidate leads: the one whose entry is there. The entry is
+ * bound to the leader's session, so another candidate takes over within the TTL and half a second after the leader
+ * died, and at once when it resigns.
  *
  *     waiting ──► leader ──► deposed ──► waiting
  *
@@ -29,10 +29,18 @@ export class Election {
   private held: Guard | null = null;
 
   /**
-   * `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and `onDeposed` are called alternately;
-   * after `onDeposed` the candidate campaigns again.
+   * `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and `onDeposed` are called
+   * alternately; after `onDeposed` the candidate campaigns again.
    */
-  constructor(options: { store: ClusterStore & SessionStore; path: string; value: string; ttlSeconds: number; onElected?: (guard: Guard) => void; onDeposed?: () => void; logger?: Logger }) {
+  constructor(options: {
+    store: ClusterStore & SessionStore;
+    path: string;
+    value: string;
+    ttlSeconds: number;
+    onElected?: (guard: Guard) => void;
+    onDeposed?: () => void;
+    logger?: Logger;
+  }) {
     this.store = options.store;
     this.path = options.path;
     this.value = options.value;
@@ -70,7 +78,8 @@ export class Election {
       } catch (error) {
         if (!isQuiverError(error)) throw error;
         this.logger.debug({ error }, 'the campaign failed');
-        // The entry may exist although no answer said so. It is deleted with its session; the next session starts afresh.
+        // The entry may exist although no answer said so. It is deleted with its session; the next session starts
+        // afresh.
         if (error.kind === 'commit_unknown') await this.leaveSession();
         await this.backoff.pause(this.closing.signal);
       }

@@ -1,4 +1,12 @@
-import { GONE_NODES_PREFIX, type GoneNode, KNOWN_NODES_PREFIX, type KnownNode, knownOf, NODES_PREFIX, type NodeMember } from '../../../shared/cluster-store/entries/members';
+import {
+  GONE_NODES_PREFIX,
+  type GoneNode,
+  KNOWN_NODES_PREFIX,
+  type KnownNode,
+  knownOf,
+  NODES_PREFIX,
+  type NodeMember,
+} from '../../../shared/cluster-store/entries/members';
 import type { ClusterStore, Guard, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -11,7 +19,8 @@ const EVERY_MS = 1_000;
 
 /**
  * Notes in the cluster store what nodes are, and since when one is away. So every coordinator knows what a node that is
- * away is able to and shows it as down, also one that has never seen it, and a node that holds no shard does not just vanish.
+ * away is able to and shows it as down, also one that has never seen it, and a node that holds no shard does not just
+ * vanish.
  *
  * What nodes are, every coordinator notes, guarded by the node's entry: one that has seen a node which nobody noted, as
  * those of earlier versions, tells it. The rest is for the controller alone.
@@ -24,7 +33,15 @@ export class GoneNodes {
   private readonly gone = new Map<string, GoneNode>();
   private isRunning = false;
 
-  constructor(private readonly options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger }) {
+  constructor(
+    private readonly options: {
+      store: ClusterStore;
+      map: ClusterMap;
+      office: ControllerOffice;
+      clock: Clock;
+      log: Logger;
+    },
+  ) {
     this.stopListening = options.map.nodes.onChange(() => this.look());
     this.look();
     this.timer = setInterval(() => {
@@ -73,10 +90,14 @@ export class GoneNodes {
   private async noteGone(): Promise<void> {
     const { map, clock } = this.options;
     const holders = map.holders();
-    const isOver = ({ id, since }: GoneNode): boolean => !holders.has(id) && clock.wallMs() - Date.parse(since) > GONE_KEPT_MS;
+    const isOver = ({ id, since }: GoneNode): boolean =>
+      !holders.has(id) && clock.wallMs() - Date.parse(since) > GONE_KEPT_MS;
     const noted = async (node: GoneNode, guards: Guard[]): Promise<void> => {
       const key = GONE_NODES_PREFIX + node.id;
-      await this.change([{ key, revision: 0 }, { key: NODES_PREFIX + node.id, revision: 0 }, ...guards], [{ type: 'put', key, value: JSON.stringify(node) }]);
+      await this.change(
+        [{ key, revision: 0 }, { key: NODES_PREFIX + node.id, revision: 0 }, ...guards],
+        [{ type: 'put', key, value: JSON.stringify(node) }],
+      );
     };
     const isNoted = (id: string): boolean => map.gone.get(GONE_NODES_PREFIX + id) !== null;
     for (const node of this.gone.values()) {
@@ -85,7 +106,8 @@ export class GoneNodes {
     }
     // Those that went while no coordinator looked are away from now on, as far as anybody can tell.
     for (const { key, value, revision } of map.known.all()) {
-      if (!this.present.has(value.id) && !this.gone.has(value.id) && !isNoted(value.id)) await noted(goneOf(value, clock.wallMs()), [{ key, revision }]);
+      if (!this.present.has(value.id) && !this.gone.has(value.id) && !isNoted(value.id))
+        await noted(goneOf(value, clock.wallMs()), [{ key, revision }]);
     }
     for (const { key, value, revision } of map.gone.all()) {
       if (this.present.has(value.id)) await this.change([{ key, revision }], [{ type: 'delete', key }]);
@@ -107,12 +129,14 @@ export class GoneNodes {
     const { store, office, map } = this.options;
     if (office.guard === null) return;
     const result = await store.transact([...guards, office.guard], changes);
-    for (const change of changes) if (result.applied && change.type === 'put') map.gone.put({ ...change, revision: result.revision });
+    for (const change of changes)
+      if (result.applied && change.type === 'put') map.gone.put({ ...change, revision: result.revision });
   }
 
   private look(): void {
     const now = new Map(this.options.map.nodes.all().map(({ value }) => [value.id, value]));
-    for (const [id, node] of this.present) if (!now.has(id)) this.gone.set(id, goneOf(node, this.options.clock.wallMs()));
+    for (const [id, node] of this.present)
+      if (!now.has(id)) this.gone.set(id, goneOf(node, this.options.clock.wallMs()));
     for (const id of now.keys()) this.gone.delete(id);
     this.present = now;
   }

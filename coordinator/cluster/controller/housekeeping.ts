@@ -29,11 +29,20 @@ export class Housekeeping {
   private readonly writesMs: number;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
-  /** While nodes are away, it takes as long as a call may. This keeps the next ones from beginning when the process stops. */
+  /**
+   * While nodes are away, it takes as long as a call may. This keeps the next ones from beginning when the process
+   * stops.
+   */
   private readonly closing = new AbortController();
 
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
-  constructor(options: { service: Recovery; office: ControllerOffice; map: ClusterMap; log: Logger; requestTimeoutMs: number }) {
+  constructor(options: {
+    service: Recovery;
+    office: ControllerOffice;
+    map: ClusterMap;
+    log: Logger;
+    requestTimeoutMs: number;
+  }) {
     this.service = options.service;
     this.office = options.office;
     this.map = options.map;
@@ -46,14 +55,21 @@ export class Housekeeping {
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.closing.abort();
-    if (this.running !== null) await inTime(this.running, CLOSE_MS, () => new Error('it takes too long')).catch(() => undefined);
+    if (this.running !== null)
+      await inTime(this.running, CLOSE_MS, () => new Error('it takes too long')).catch(() => undefined);
   }
 
   private tidy(): void {
     if (this.office.guard === null || this.running !== null) return;
     const living = new Set(this.map.coordinators.all().map(({ value }) => value.instance));
     this.running = this.service
-      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS, writesMs: this.writesMs, patienceMs: PATIENCE_MS, stop: this.closing.signal })
+      .recover({
+        isAlive: (instanceId) => living.has(instanceId),
+        creationMs: CREATION_MS,
+        writesMs: this.writesMs,
+        patienceMs: PATIENCE_MS,
+        stop: this.closing.signal,
+      })
       .catch((error: unknown) => this.log.debug({ error }, 'tidying up did not come to its end; it is tried again'))
       .finally(() => {
         this.running = null;

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { storeOf } from '../../../shared/cluster-store/entries/members';
-import { assignmentFromEntry, assignmentToValue, isLaterAssignment, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentToValue,
+  isLaterAssignment,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
@@ -22,7 +27,16 @@ export class MapRepair {
   private running: Promise<void> | null = null;
   private closed = false;
 
-  constructor(private readonly options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; askNode: AskNode; log: Logger; onRepaired: () => void }) {
+  constructor(
+    private readonly options: {
+      store: ClusterStore;
+      map: ClusterMap;
+      office: ControllerOffice;
+      askNode: AskNode;
+      log: Logger;
+      onRepaired: () => void;
+    },
+  ) {
     this.timer = setInterval(() => this.look(), EVERY_MS);
   }
 
@@ -81,7 +95,13 @@ export class MapRepair {
     onRepaired();
     const { spec, epoch, primary, inSync } = repaired;
     log.warn(
-      { collectionUid: spec.collectionUid, shard: spec.shard, epoch, primary: primary?.node ?? null, inSync: inSync.map(({ node }) => node) },
+      {
+        collectionUid: spec.collectionUid,
+        shard: spec.shard,
+        epoch,
+        primary: primary?.node ?? null,
+        inSync: inSync.map(({ node }) => node),
+      },
       'the shard map was put right by what the nodes know',
     );
   }

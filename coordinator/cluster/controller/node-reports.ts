@@ -20,7 +20,8 @@ export async function reportsOf(map: ClusterMap, askNode: AskNode): Promise<Map<
 
 /** What each node that answered says of its replica of a shard; null: none is open there. */
 export function repliesOn(shard: ShardId, reports: ReadonlyMap<string, NodeReport>): Map<string, ReplicaReport | null> {
-  const isOfShard = (one: ReplicaReport): boolean => one.collectionUid === shard.collectionUid && one.shard === shard.shard;
+  const isOfShard = (one: ReplicaReport): boolean =>
+    one.collectionUid === shard.collectionUid && one.shard === shard.shard;
   return new Map([...reports].map(([node, { shards }]) => [node, shards.find(isOfShard) ?? null]));
 }
 
@@ -37,7 +38,9 @@ export class NodeReports {
   async ask(address: string): Promise<NodeReport | null> {
     const answer = await this.streamTo(address).ask({ probe: false, digestOf: null }, TIMEOUT_MS);
     if (answer === null || answer.report === null) return null;
-    return { shards: answer.report.shards.map(({ leads, ...rest }) => ({ ...rest, role: leads ? 'primary' : 'follower' })) };
+    return {
+      shards: answer.report.shards.map(({ leads, ...rest }) => ({ ...rest, role: leads ? 'primary' : 'follower' })),
+    };
   }
 
   /** Whether the node answers at all; costs almost nothing. */
@@ -53,7 +56,11 @@ export class NodeReports {
   private streamTo(address: string): QuestionStream<WireQuestion, WireReport> {
     let stream = this.streams.get(address);
     if (stream === undefined) {
-      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, channels: this.channels });
+      stream = new QuestionStream({
+        address,
+        method: administrationDefinition.Exchange as never,
+        channels: this.channels,
+      });
       this.streams.set(address, stream);
     }
     return stream;

@@ -31,7 +31,14 @@ export class NodeWatch {
   private readonly nodes = new Map<string, Watched>();
   private readonly timer: NodeJS.Timeout;
 
-  constructor(options: { store: ClusterStore & SessionStore; map: ClusterMap; reports: NodeReports; coordinatorId: string; sessionSeconds: number; log: Logger }) {
+  constructor(options: {
+    store: ClusterStore & SessionStore;
+    map: ClusterMap;
+    reports: NodeReports;
+    coordinatorId: string;
+    sessionSeconds: number;
+    log: Logger;
+  }) {
     this.store = options.store;
     this.map = options.map;
     this.reports = options.reports;
@@ -78,7 +85,12 @@ export class NodeWatch {
     } else if (watched.suspicion === null && performance.now() - watched.lastAnswerMs > SUSPECT_AFTER_MS) {
       this.log.warn({ node: id }, 'a node can not be reached');
       const { store, coordinatorId, sessionSeconds: ttlSeconds } = this;
-      watched.suspicion = new RegisteredEntry({ store, key: `${SUSPICIONS_PREFIX}${id}/${coordinatorId}`, value: coordinatorId, ttlSeconds });
+      watched.suspicion = new RegisteredEntry({
+        store,
+        key: `${SUSPICIONS_PREFIX}${id}/${coordinatorId}`,
+        value: coordinatorId,
+        ttlSeconds,
+      });
     }
   }
 }

@@ -37,7 +37,9 @@ export class Sealing {
       .then((entries) => {
         if (entries > 0) this.log.info({ entries }, 'entries of the cluster store were sealed under CLUSTER_SECRET');
       })
-      .catch((error: unknown) => this.log.debug({ error }, 'entries of the cluster store could not be sealed at present'))
+      .catch((error: unknown) =>
+        this.log.debug({ error }, 'entries of the cluster store could not be sealed at present'),
+      )
       .finally(() => {
         this.running = null;
       });

@@ -20,9 +20,19 @@ const AT_ONCE = 100;
 export class TombstoneSweep {
   private readonly timer: NodeJS.Timeout;
 
-  constructor(private readonly options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger }) {
+  constructor(
+    private readonly options: {
+      store: ClusterStore;
+      map: ClusterMap;
+      office: ControllerOffice;
+      clock: Clock;
+      log: Logger;
+    },
+  ) {
     this.timer = setInterval(() => {
-      this.sweep().catch((error: unknown) => options.log.debug({ error }, 'old tombstones could not be removed; it is tried again'));
+      this.sweep().catch((error: unknown) =>
+        options.log.debug({ error }, 'old tombstones could not be removed; it is tried again'),
+      );
     }, EVERY_MS);
   }
 
@@ -36,7 +46,9 @@ export class TombstoneSweep {
     const old = map.tombstones.all().filter(({ value }) => clock.wallMs() - Date.parse(value) > KEPT_MS);
     if (office.guard === null || old.length === 0) return 0;
     // Whose shards are still being dropped: for those, the time of the tombstone says nothing yet.
-    const dropping = new Set((await store.list(DROPS_PREFIX)).entries.map((entry) => tombstonePath(dropFromEntry(entry).uid)));
+    const dropping = new Set(
+      (await store.list(DROPS_PREFIX)).entries.map((entry) => tombstonePath(dropFromEntry(entry).uid)),
+    );
     const assigned = new Set(map.assignments.all().map(({ value }) => tombstonePath(value.spec.collectionUid)));
     const due = old.filter(({ key }) => !dropping.has(key) && !assigned.has(key));
     let count = 0;

@@ -1,10 +1,19 @@
-/** What one process of the API does at present, for people who look at it; Prometheus has all of it, and its history. */
+/**
+ * What one process of the API does at present, for people who look at it; Prometheus has all of it, and its history.
+ */
 export interface ActivityService {
   activity(): Promise<ActivityView>;
 }
 
 export interface ActivityView {
-  process: { id: string; pid: number; uptimeSeconds: number; memoryBytes: number; heapBytes: number; processors: number };
+  process: {
+    id: string;
+    pid: number;
+    uptimeSeconds: number;
+    memoryBytes: number;
+    heapBytes: number;
+    processors: number;
+  };
   /** Seconds that rates are over, and seconds that quantiles are over. */
   rateSeconds: number;
   quantileSeconds: number;

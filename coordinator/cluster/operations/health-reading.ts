@@ -12,7 +12,11 @@ export class HealthReading {
   /** ISO 8601, UTC. */
   readonly startedAt: string;
 
-  constructor(options: { clock: Clock; collections: (caller?: Scoped) => Promise<CountedCollection[]>; embedding: () => HealthView['embedding'] }) {
+  constructor(options: {
+    clock: Clock;
+    collections: (caller?: Scoped) => Promise<CountedCollection[]>;
+    embedding: () => HealthView['embedding'];
+  }) {
     this.clock = options.clock;
     this.collections = options.collections;
     this.embedding = options.embedding;
@@ -23,10 +27,18 @@ export class HealthReading {
   async read(caller?: Scoped): Promise<HealthView> {
     const collections = await this.collections(caller);
     return {
-      totalVectors: collections.reduce((total, { vectorCount }) => total + (vectorCount === UNKNOWN_COUNT ? 0 : vectorCount), 0),
+      totalVectors: collections.reduce(
+        (total, { vectorCount }) => total + (vectorCount === UNKNOWN_COUNT ? 0 : vectorCount),
+        0,
+      ),
       totalCollections: collections.length,
       uptimeSeconds: Math.round(this.clock.monotonicMs() - this.startedMonotonicMs) / 1000,
-      collections: collections.map(({ name, vectorCount, dim, unavailableShards }) => ({ name, vectorCount, dim, unavailableShards })),
+      collections: collections.map(({ name, vectorCount, dim, unavailableShards }) => ({
+        name,
+        vectorCount,
+        dim,
+        unavailableShards,
+      })),
       embedding: this.embedding(),
     };
   }

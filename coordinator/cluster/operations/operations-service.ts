@@ -10,12 +10,15 @@ export interface OperationsService {
   /** Of the collections that `caller` may know of; default: of all. */
   health(caller?: Scoped): Promise<HealthView>;
   cluster(): Promise<ClusterView>;
-  /** Errors: not_found; invalid_parameter where it can't be done (the embedded form has no other node to move shards to). */
+  /**
+   * Errors: not_found; invalid_parameter where it can't be done (the embedded form has no other node to move shards
+   * to).
+   */
   drain(nodeId: string): Promise<NodeView>;
   undrain(nodeId: string): Promise<NodeView>;
   /**
-   * Makes one node's replica of a shard what counts, after the cluster store was put back and nobody can tell what was in
-   * force. Errors: not_found; invalid_parameter where there is nothing to decide; unavailable.
+   * Makes one node's replica of a shard what counts, after the cluster store was put back and nobody can tell what was
+   * in force. Errors: not_found; invalid_parameter where there is nothing to decide; unavailable.
    */
   adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView>;
 }

@@ -6,7 +6,9 @@ import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-cl
 import type { Clock } from '../../../shared/base/time/clock';
 import type { ShardRoutes } from '../calls/shard-routes';
 
-/** Longest time until a shard has a primary: the election of a controller, the time-out of a session and some reserve. */
+/**
+ * Longest time until a shard has a primary: the election of a controller, the time-out of a session and some reserve.
+ */
 const OPENING_MS = 20_000;
 /** How often a drop is tried again when a change of the assignment came first. */
 const DROP_ATTEMPTS = 20;
@@ -45,10 +47,16 @@ export class ClusterPlacement {
       const entry = await this.store.get(key);
       const result = await this.store.transact(
         [{ key, revision: entry?.revision ?? 0 }],
-        [{ type: 'put', key: tombstonePath(id.collectionUid), value: new Date(this.clock.wallMs()).toISOString() }, ...(entry === null ? [] : [{ type: 'delete' as const, key }])],
+        [
+          { type: 'put', key: tombstonePath(id.collectionUid), value: new Date(this.clock.wallMs()).toISOString() },
+          ...(entry === null ? [] : [{ type: 'delete' as const, key }]),
+        ],
       );
       if (result.applied) return;
     }
-    throw new QuiverError('unavailable', `shard ${id.shard} is being changed too often to be dropped; the call may be retried`);
+    throw new QuiverError(
+      'unavailable',
+      `shard ${id.shard} is being changed too often to be dropped; the call may be retried`,
+    );
   }
 }

@@ -9,7 +9,10 @@ const LITTLE_SHARE = 0.1;
 const NONE_SHARE = 0.03;
 
 /** The room that a node's disk has for more replicas; 'enough' if it is unknown. */
-export function roomOf({ diskBytes, freeBytes }: Pick<NodeMember, 'diskBytes' | 'freeBytes'>): 'enough' | 'little' | 'none' {
+export function roomOf({
+  diskBytes,
+  freeBytes,
+}: Pick<NodeMember, 'diskBytes' | 'freeBytes'>): 'enough' | 'little' | 'none' {
   if (!(diskBytes > 0) || freeBytes >= diskBytes * LITTLE_SHARE) return 'enough';
   return freeBytes >= diskBytes * NONE_SHARE ? 'little' : 'none';
 }
@@ -28,8 +31,14 @@ export interface PlacementNode {
  * a zone without a replica of the shard, the fewest replicas, the fewest primaries, the lowest id. null if there is
  * none.
  */
-export function chooseNode(nodes: PlacementNode[], taken: readonly string[], zonesTaken: readonly string[]): PlacementNode | null {
-  const candidates = nodes.filter((node) => !taken.includes(node.member.id) && roomOf(node.member) !== 'none' && !isFull(node));
+export function chooseNode(
+  nodes: PlacementNode[],
+  taken: readonly string[],
+  zonesTaken: readonly string[],
+): PlacementNode | null {
+  const candidates = nodes.filter(
+    (node) => !taken.includes(node.member.id) && roomOf(node.member) !== 'none' && !isFull(node),
+  );
   return candidates.sort((a, b) => compare(a, b, zonesTaken))[0] ?? null;
 }
 

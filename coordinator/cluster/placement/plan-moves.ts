@@ -1,11 +1,17 @@
 import { holdsIn } from '../../../shared/cluster-store/entries/members';
-import { assignmentPath, isComplete, isInSync, type ShardAssignment, withMoveEnded } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentPath,
+  isComplete,
+  isInSync,
+  type ShardAssignment,
+  withMoveEnded,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import { chooseNode, isAsGood, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
 /**
- * Shards that are copied to a node at once, and from it: copying takes disk and network bandwidth from serving. Each node
- * has its own limit, so that a large cluster mends itself as quickly as a small one.
+ * Shards that are copied to a node at once, and from it: copying takes disk and network bandwidth from serving. Each
+ * node has its own limit, so that a large cluster mends itself as quickly as a small one.
  */
 const COPIES_PER_NODE = 2;
 /**
@@ -29,13 +35,18 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
     picture.assignments.map(({ assignment }) => assignment),
   );
   const replicasOf = new Map(picture.collections.map(({ record }) => [record.uid, record.replicas]));
-  const mustLeave = (id: string): boolean => picture.draining.has(id) || (picture.awayMs.get(id) ?? 0) > REPLACE_AFTER_MS;
+  const mustLeave = (id: string): boolean =>
+    picture.draining.has(id) || (picture.awayMs.get(id) ?? 0) > REPLACE_AFTER_MS;
   const changes: PlannedChange[] = [];
   // Of collections that are gone, and where the map is behind, nothing is planned, nor do they hold up the others.
-  const upToDate = picture.assignments.filter(({ assignment }) => replicasOf.has(assignment.spec.collectionUid) && !picture.behind.has(assignmentPath(assignment.spec)));
+  const upToDate = picture.assignments.filter(
+    ({ assignment }) =>
+      replicasOf.has(assignment.spec.collectionUid) && !picture.behind.has(assignmentPath(assignment.spec)),
+  );
   const members = new Map(picture.members.map((member) => [member.id, member]));
   // Of a shard that nobody leads nothing is copied, nor does a move of it end, for as long as that may be.
-  const isLed = ({ spec, primary }: ShardAssignment): boolean => primary === null || holdsIn(members.get(primary.node), spec, primary.store);
+  const isLed = ({ spec, primary }: ShardAssignment): boolean =>
+    primary === null || holdsIn(members.get(primary.node), spec, primary.store);
   const led = upToDate.filter(({ assignment }) => isLed(assignment));
   const copies = new Copies(led);
   let isWaiting = false;
@@ -74,7 +85,8 @@ class Copies {
   }
 
   begin({ primary }: ShardAssignment, target: string): void {
-    for (const node of primary === null ? [target] : [target, primary.node]) this.byNode.set(node, (this.byNode.get(node) ?? 0) + 1);
+    for (const node of primary === null ? [target] : [target, primary.node])
+      this.byNode.set(node, (this.byNode.get(node) ?? 0) + 1);
   }
 
   /** Whether the node may send or get one more. */
@@ -96,8 +108,8 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
   const { adding, removing, replicas, primary } = assignment;
   const ended = withMoveEnded(assignment);
   if (ended !== null) {
-    // A primary that leaves first hands over to another replica; its writes do not pause. And the old replicas are not taken
-    // away while one of those that would be left for them may be gone.
+    // A primary that leaves first hands over to another replica; its writes do not pause. And the old replicas are not
+    // taken away while one of those that would be left for them may be gone.
     const isDue = !removing.includes(primary?.node ?? '') && ended.inSync.every(({ node }) => present.has(node));
     return isDue ? changeOf(found, ended, 'finish-move', ended.inSync) : null;
   }
@@ -113,14 +125,21 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
   return changeOf(found, { epoch, replicas: kept, adding: [], removing: [] }, 'abort-move');
 }
 
-/** Adds one replica if there are too few, or to replace one whose node drains or is lost. `later`: the nodes for that are busy. */
-function repair(found: Found, surroundings: { nodes: PlacementNode[]; copies: Copies; wanted: number; mustLeave: (id: string) => boolean }): PlannedChange | 'later' | null {
+/**
+ * Adds one replica if there are too few, or to replace one whose node drains or is lost. `later`: the nodes for that
+ * are busy.
+ */
+function repair(
+  found: Found,
+  surroundings: { nodes: PlacementNode[]; copies: Copies; wanted: number; mustLeave: (id: string) => boolean },
+): PlannedChange | 'later' | null {
   const { assignment } = found;
   const { copies, nodes } = surroundings;
   const { replicas } = assignment;
   const leavers = replicas.filter(surroundings.mustLeave);
   // First one that can be done without: removing one in sync may have to wait for the others.
-  const leaving = leavers.find((id) => !isComplete(assignment, id)) ?? leavers.find((id) => !isInSync(assignment, id)) ?? leavers[0];
+  const leaving =
+    leavers.find((id) => !isComplete(assignment, id)) ?? leavers.find((id) => !isInSync(assignment, id)) ?? leavers[0];
   const staying = replicas.filter((id) => !leavers.includes(id));
   if (leaving === undefined && replicas.length >= surroundings.wanted) {
     return replicas.length > surroundings.wanted ? dropSurplus(found, surroundings.wanted) : null;
@@ -142,10 +161,16 @@ function repair(found: Found, surroundings: { nodes: PlacementNode[]; copies: Co
     copies.begin(assignment, target.member.id);
   }
   const added = target === null ? [] : [target.member.id];
-  return changeOf(found, { replicas: [...replicas, ...added], adding: added, removing: leaving === undefined ? [] : [leaving] }, 'move');
+  return changeOf(
+    found,
+    { replicas: [...replicas, ...added], adding: added, removing: leaving === undefined ? [] : [leaving] },
+    'move',
+  );
 }
 
-/** Removes the last replica that is not the primary: after a move that was given up, or when the collection wants fewer. */
+/**
+ * Removes the last replica that is not the primary: after a move that was given up, or when the collection wants fewer.
+ */
 function dropSurplus(found: Found, wanted: number): PlannedChange | null {
   const { replicas, primary, inSync } = found.assignment;
   const spare = [...replicas].reverse().find((id) => id !== primary?.node);
@@ -156,20 +181,34 @@ function dropSurplus(found: Found, wanted: number): PlannedChange | null {
 }
 
 /**
- * Moves replicas of healthy shards from the fullest nodes to the emptiest ones with room on their disks, as far as that makes
- * them more even, one after the other in thought.
+ * Moves replicas of healthy shards from the fullest nodes to the emptiest ones with room on their disks, as far as that
+ * makes them more even, one after the other in thought.
  */
-function rebalance(assignments: readonly Found[], nodes: PlacementNode[], { copies, picture }: { copies: Copies; picture: ClusterPicture }): PlannedChange[] {
+function rebalance(
+  assignments: readonly Found[],
+  nodes: PlacementNode[],
+  { copies, picture }: { copies: Copies; picture: ClusterPicture },
+): PlannedChange[] {
   const zoneOf = new Map(picture.members.map(({ id, zone }) => [id, zone]));
   const movable = new Movable(
     assignments.filter(({ assignment }) => isSettled(assignment) && !isMoving(assignment)),
     copies,
   );
   const changes: PlannedChange[] = [];
-  for (let move = nextMove(movable, nodes, copies, zoneOf); move !== null; move = nextMove(movable, nodes, copies, zoneOf)) {
+  for (
+    let move = nextMove(movable, nodes, copies, zoneOf);
+    move !== null;
+    move = nextMove(movable, nodes, copies, zoneOf)
+  ) {
     const { found, from, to } = move;
     const { replicas } = found.assignment;
-    changes.push(changeOf(found, { replicas: [...replicas, to.member.id], adding: [to.member.id], removing: [from.member.id] }, 'move'));
+    changes.push(
+      changeOf(
+        found,
+        { replicas: [...replicas, to.member.id], adding: [to.member.id], removing: [from.member.id] },
+        'move',
+      ),
+    );
     copies.begin(found.assignment, to.member.id);
     movable.moves(found);
     from.replicas -= 1;
@@ -178,7 +217,10 @@ function rebalance(assignments: readonly Found[], nodes: PlacementNode[], { copi
   return changes;
 }
 
-/** The shards that could be moved at present, by the nodes that hold them. They become fewer while moves are chosen, never more. */
+/**
+ * The shards that could be moved at present, by the nodes that hold them. They become fewer while moves are chosen,
+ * never more.
+ */
 class Movable {
   private readonly byHolder = new Map<string, Set<Found>>();
   private readonly bySender = new Map<string, Found[]>();
@@ -221,7 +263,12 @@ class Movable {
 }
 
 /** From the fullest node that has something to give, to the emptiest that can take anything. */
-function nextMove(movable: Movable, nodes: PlacementNode[], copies: Copies, zoneOf: ReadonlyMap<string, string>): { found: Found; from: PlacementNode; to: PlacementNode } | null {
+function nextMove(
+  movable: Movable,
+  nodes: PlacementNode[],
+  copies: Copies,
+  zoneOf: ReadonlyMap<string, string>,
+): { found: Found; from: PlacementNode; to: PlacementNode } | null {
   const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
   for (const to of byLoad) {
     if (roomOf(to.member) !== 'enough' || isFull(to) || !copies.takes(to.member.id)) continue;
@@ -243,7 +290,9 @@ function nextMove(movable: Movable, nodes: PlacementNode[], copies: Copies, zone
 /** Moving a follower costs less than moving a primary. */
 function isCheaper(one: Found, other: Found, from: PlacementNode): boolean {
   const [oneLeads, otherLeads] = [leads(one, from), leads(other, from)];
-  return oneLeads === otherLeads ? assignmentPath(one.assignment.spec) < assignmentPath(other.assignment.spec) : otherLeads;
+  return oneLeads === otherLeads
+    ? assignmentPath(one.assignment.spec) < assignmentPath(other.assignment.spec)
+    : otherLeads;
 }
 
 function isSettled({ replicas, inSync }: ShardAssignment): boolean {

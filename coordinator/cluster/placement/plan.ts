@@ -26,7 +26,12 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
     picture.members.filter(({ id }) => !picture.unreachable.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
-  const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries, mayLead: !picture.reprieved.has(member.id) }]));
+  const candidates = new Map(
+    load.map(({ member, primaries }) => [
+      member.id,
+      { store: member.store, leads: primaries, mayLead: !picture.reprieved.has(member.id) },
+    ]),
+  );
   // Nearly always empty. Then most shards are decided on the same candidates.
   const otherStores = load.flatMap(({ member }) => (member.stores === undefined ? [] : [member]));
   const changes: PlannedChange[] = [];
@@ -40,7 +45,8 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
     let able = candidates;
     if (failing !== undefined || others.length > 0) {
       able = new Map([...candidates].filter(([id]) => failing?.has(id) !== true));
-      for (const member of others) if (able.has(member.id)) able.set(member.id, { ...able.get(member.id)!, store: storeOf(member, spec) });
+      for (const member of others)
+        if (able.has(member.id)) able.set(member.id, { ...able.get(member.id)!, store: storeOf(member, spec) });
     }
     const promotion = decidePromotion(found.assignment, able);
     if (promotion === null) continue;
@@ -71,7 +77,10 @@ function planNewShards(picture: ClusterPicture): PlannedChange[] {
       if (assigned.has(path)) continue;
       const members = chooseReplicas(nodes, record.replicas);
       if (members.length < record.minInSync) continue;
-      const inSync = members.map((member) => ({ node: member.id, store: storeOf(member, { collectionUid: record.uid, shard }) }));
+      const inSync = members.map((member) => ({
+        node: member.id,
+        store: storeOf(member, { collectionUid: record.uid, shard }),
+      }));
       const assignment: ShardAssignment = {
         spec: { collectionUid: record.uid, shard, ...shardSettings(record) },
         ...mark,

@@ -1,18 +1,24 @@
 import type { NodeMember } from '../../../shared/cluster-store/entries/members';
-import { assignmentPath, type ReplicaId, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentPath,
+  type ReplicaId,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { CollectionRecord } from '../../service/collections/collection-record';
 
 /** The input of the controller's decisions: its view of the cluster at one moment. */
 export interface ClusterPicture {
   /**
-   * Every collection, whether it is being created or ready, and once more as it will be with other shards that it is to get.
-   * `isNew`: nobody can have written to its shards yet.
+   * Every collection, whether it is being created or ready, and once more as it will be with other shards that it is to
+   * get. `isNew`: nobody can have written to its shards yet.
    */
   collections: { record: CollectionRecord; revision: number; isNew?: boolean }[];
   assignments: { assignment: ShardAssignment; revision: number }[];
   /** Nodes that hold a session now, and those that are reprieved. */
   members: NodeMember[];
-  /** Those `members` that lost their sessions a moment ago. Nothing is taken from them yet, and nothing given to them. */
+  /**
+   * Those `members` that lost their sessions a moment ago. Nothing is taken from them yet, and nothing given to them.
+   */
   reprieved: ReadonlySet<string>;
   /** Paths of shards for which nodes know a later assignment (see ClusterMap.behind): nothing is planned for them. */
   behind: ReadonlySet<string>;
@@ -41,7 +47,12 @@ export interface PlannedChange {
 }
 
 /** A change of an existing assignment. */
-export function changeOf(found: { assignment: ShardAssignment; revision: number }, change: Partial<ShardAssignment>, reason: PlannedChange['reason'], requires: ReplicaId[] = []): PlannedChange {
+export function changeOf(
+  found: { assignment: ShardAssignment; revision: number },
+  change: Partial<ShardAssignment>,
+  reason: PlannedChange['reason'],
+  requires: ReplicaId[] = [],
+): PlannedChange {
   return {
     path: assignmentPath(found.assignment.spec),
     expectedRevision: found.revision,

@@ -28,7 +28,10 @@ export interface Promotion {
  *
  * @param members the living nodes, by id
  */
-export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Promotion | null {
+export function decidePromotion(
+  assignment: ShardAssignment,
+  members: ReadonlyMap<string, PromotionCandidate>,
+): Promotion | null {
   if (assignment.epoch === 0) return first(assignment, members);
   const lives = (replica: ReplicaId): boolean => members.get(replica.node)?.store === replica.store;
   if (assignment.primary === null || lives(assignment.primary)) return null;
@@ -40,9 +43,18 @@ export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMa
     if (able.length === 0) return null;
     const primary = longest(able, assignment, members);
     const gone = assignment.inSync.filter((member) => !inSync.includes(member));
-    const eligible = [...assignment.eligible.filter((member) => !inSync.some((other) => other.node === member.node)), ...gone];
+    const eligible = [
+      ...assignment.eligible.filter((member) => !inSync.some((other) => other.node === member.node)),
+      ...gone,
+    ];
     return {
-      assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible: inSync.length < assignment.minInSync ? eligible : [] },
+      assignment: {
+        ...assignment,
+        epoch: assignment.epoch + 1,
+        primary,
+        inSync,
+        eligible: inSync.length < assignment.minInSync ? eligible : [],
+      },
       requires: [primary],
       from: 'inSync',
     };
@@ -52,7 +64,9 @@ export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMa
   const primary = longest(living, assignment, members);
   const eligible = [...assignment.eligible, ...assignment.inSync].filter((member) => member.node !== primary.node);
   // Earlier versions could take an eligible replica out of the shard, and its node would close what it is to lead.
-  const replicas = assignment.replicas.includes(primary.node) ? assignment.replicas : [...assignment.replicas, primary.node];
+  const replicas = assignment.replicas.includes(primary.node)
+    ? assignment.replicas
+    : [...assignment.replicas, primary.node];
   return {
     assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible, replicas },
     requires: [primary],
@@ -69,14 +83,22 @@ function first(assignment: ShardAssignment, members: ReadonlyMap<string, Promoti
     inSync.push({ node, store: member.store });
   }
   if (inSync.length === 0) return null;
-  return { assignment: { ...assignment, epoch: 1, primary: inSync[0], inSync, eligible: [] }, requires: inSync, from: 'new' };
+  return {
+    assignment: { ...assignment, epoch: 1, primary: inSync[0], inSync, eligible: [] },
+    requires: inSync,
+    from: 'new',
+  };
 }
 
 /**
  * The candidate with the longest log, which loses the fewest unanswered writes. A replica that is about to leave the
  * shard is second choice.
  */
-function longest(candidates: ReplicaId[], assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): ReplicaId {
+function longest(
+  candidates: ReplicaId[],
+  assignment: ShardAssignment,
+  members: ReadonlyMap<string, PromotionCandidate>,
+): ReplicaId {
   const rank = (replica: ReplicaId): number[] => {
     const { last, leads } = members.get(replica.node) ?? {};
     return [assignment.removing.includes(replica.node) ? 0 : 1, last?.epoch ?? 0, last?.sequence ?? 0, -(leads ?? 0)];

@@ -26,7 +26,10 @@ export function checkKey(id: string): string {
   return `${CHECKS_PREFIX}${id}.json`;
 }
 
-/** Reads every object of a backup and compares it with its checksum. Errors: unavailable when it was stopped; those of the target. */
+/**
+ * Reads every object of a backup and compares it with its checksum. Errors: unavailable when it was stopped; those of
+ * the target.
+ */
 export async function checkBackup(
   target: BackupTarget,
   manifest: BackupManifest,
@@ -37,7 +40,10 @@ export async function checkBackup(
   for (const shard of manifest.collections.flatMap(({ shards }) => shards)) {
     objects.push(shard.manifest);
     try {
-      for (const object of objectsOf(contentOf(SHARD_MANIFEST, shard.manifest.key, await getChecked(target, shard.manifest)))) objects.push(object);
+      for (const object of objectsOf(
+        contentOf(SHARD_MANIFEST, shard.manifest.key, await getChecked(target, shard.manifest)),
+      ))
+        objects.push(object);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       // What fits its checksum, and says nothing that could be used, is found by no comparison.
@@ -63,13 +69,21 @@ export async function checkBackup(
     done += batch.length;
     how.onProgress(done, objects.length);
   }
-  const check = { checkedAt: new Date(how.wallMs()).toISOString(), objects: objects.length, bytes, damaged: [...new Set(damaged)].sort().slice(0, NAMED_MAX) };
+  const check = {
+    checkedAt: new Date(how.wallMs()).toISOString(),
+    objects: objects.length,
+    bytes,
+    damaged: [...new Set(damaged)].sort().slice(0, NAMED_MAX),
+  };
   const key = checkKey(manifest.id);
   await target.put(key, sealedText(check, { seals: target.seals, key }));
   return check;
 }
 
-/** What the last check found; null: there was none, or what is there of it can't be believed. `isSealed`: whether the backup is. */
+/**
+ * What the last check found; null: there was none, or what is there of it can't be believed. `isSealed`: whether the
+ * backup is.
+ */
 export async function lastCheck(target: BackupTarget, id: string, isSealed: boolean): Promise<BackupCheck | null> {
   const key = checkKey(id);
   try {

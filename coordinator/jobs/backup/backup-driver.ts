@@ -7,7 +7,18 @@ import type { Pace } from '../../../shared/base/time/pace';
 import { inTime } from '../../../shared/base/time/deadline';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
-import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, isPastReturn, logsOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
+import {
+  type BackupRecord,
+  BACKUPS_PATH,
+  backupFromEntry,
+  basesOf,
+  claimIdOf,
+  isPastReturn,
+  logsOf,
+  type RestoreRecord,
+  RESTORES_PATH,
+  restoreFromEntry,
+} from './backup-record';
 import { checkBackup } from './backup-checks';
 import { collectionFromEntry, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import { BackupRepository } from './backup-repository';
@@ -36,16 +47,21 @@ const SHOWN_MS = 7 * 24 * 3_600_000;
 /** What becomes of backups, for the metrics. */
 export interface BackupObserver {
   /** `partial`: it is there, and lacks collections that it was to have. */
-  ended(outcome: 'done' | 'partial' | 'failed', facts: { copiedBytes: number; totalBytes: number; seconds: number; finishedMs: number }): void;
-  /** How many objects of BACKUP_TARGET that say what backups consist of could not be read when it was last cleaned up. */
+  ended(
+    outcome: 'done' | 'partial' | 'failed',
+    facts: { copiedBytes: number; totalBytes: number; seconds: number; finishedMs: number },
+  ): void;
+  /**
+   * How many objects of BACKUP_TARGET that say what backups consist of could not be read when it was last cleaned up.
+   */
   unreadable(count: number): void;
   /** When the newest backup in the target was complete, by wall time; 0: there is none. */
   newest(finishedMs: number): void;
 }
 
 /**
- * Does what the entries of backups and restores say, one process at a time: in a cluster the controller, otherwise the only
- * one. What another process left, wherever it died, goes on here.
+ * Does what the entries of backups and restores say, one process at a time: in a cluster the controller, otherwise the
+ * only one. What another process left, wherever it died, goes on here.
  */
 export class BackupDriver {
   private readonly entries: WatchedEntries<BackupRecord>;
@@ -74,13 +90,21 @@ export class BackupDriver {
       },
   ) {
     const { store, log } = options;
-    const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of a backup is unreadable and left alone');
+    const onUnreadable = (error: unknown): void =>
+      log.error({ error }, 'an entry of a backup is unreadable and left alone');
     this.entries = new WatchedEntries({ store, prefix: BACKUPS_PATH, decode: backupFromEntry, onUnreadable });
     this.restores = new WatchedEntries({ store, prefix: RESTORES_PATH, decode: restoreFromEntry, onUnreadable });
     const { schedule, clock, target, shipsLogs = false } = options;
-    this.histories = shipsLogs && target !== '' ? new CollectionHistories({ store, clock, log, logs: new ShippedLogs(options.openTarget(target)) }) : null;
-    const newRecord = (): BackupRecord => newBackupRecord(clock.wallMs(), target, { collections: null, scheduled: true });
-    this.schedule = schedule === null || target === '' ? null : new BackupSchedule({ store, clock, cron: schedule.cron, newRecord, log });
+    this.histories =
+      shipsLogs && target !== ''
+        ? new CollectionHistories({ store, clock, log, logs: new ShippedLogs(options.openTarget(target)) })
+        : null;
+    const newRecord = (): BackupRecord =>
+      newBackupRecord(clock.wallMs(), target, { collections: null, scheduled: true });
+    this.schedule =
+      schedule === null || target === ''
+        ? null
+        : new BackupSchedule({ store, clock, cron: schedule.cron, newRecord, log });
   }
 
   /** Errors: unavailable. */
@@ -103,7 +127,9 @@ export class BackupDriver {
     const running = [...this.running.values()];
     for (const { stop } of running) stop.abort();
     // What waits for a target that does not answer is left: whoever drives next goes on with it.
-    await inTime(Promise.all(running.map(({ done }) => done)), CLOSE_MS, () => new Error('late')).catch(() => undefined);
+    await inTime(Promise.all(running.map(({ done }) => done)), CLOSE_MS, () => new Error('late')).catch(
+      () => undefined,
+    );
   }
 
   private look(): void {
@@ -119,7 +145,8 @@ export class BackupDriver {
     const first = backups.find(({ value }) => value.state === 'running');
     for (const { key, value } of backups) {
       if (value.state === 'failed') this.forget(key, value.endedAt);
-      else if (value.state !== 'running' || key === first?.key) this.begin(key, value.state, (stop) => this.advanceBackup(key, stop));
+      else if (value.state !== 'running' || key === first?.key)
+        this.begin(key, value.state, (stop) => this.advanceBackup(key, stop));
     }
     this.lookAtSchedule(first !== undefined);
     for (const { key, value } of this.restores.all()) {
@@ -156,7 +183,10 @@ export class BackupDriver {
     if (this.stopping.signal.aborted) return;
     const isUsual = isExpected(error);
     if (!isUsual) attempt.unexpected += 1;
-    this.options.log[isUsual ? 'warn' : 'error']({ error, key, state }, 'a backup or restore did not get on; it is tried again');
+    this.options.log[isUsual ? 'warn' : 'error'](
+      { error, key, state },
+      'a backup or restore did not get on; it is tried again',
+    );
   }
 
   private async advanceBackup(key: string, stop: AbortSignal): Promise<void> {
@@ -173,25 +203,45 @@ export class BackupDriver {
         const manifest = await new BackupPass(owned, repository, { ...this.options, stop }).run();
         await ofStore(owned.end());
         const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
-        log.info({ backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds }, 'a backup is complete');
+        log.info(
+          { backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds },
+          'a backup is complete',
+        );
         const keep = this.options.schedule?.keep ?? null;
-        if (keep !== null && owned.content.scheduled) await this.deleteOld(repository, keep).catch((error: unknown) => log.warn({ error, target }, 'old backups are left for now'));
+        if (keep !== null && owned.content.scheduled)
+          await this.deleteOld(repository, keep).catch((error: unknown) =>
+            log.warn({ error, target }, 'old backups are left for now'),
+          );
         const { leftOut = [] } = manifest;
         if (leftOut.length > 0)
-          log.error({ backup: id, target, leftOut: leftOut.slice(0, SHOWN_MAX), count: leftOut.length }, 'a backup lacks collections that it was to have: they are in earlier backups only');
-        observer.ended(leftOut.length > 0 ? 'partial' : 'done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
+          log.error(
+            { backup: id, target, leftOut: leftOut.slice(0, SHOWN_MAX), count: leftOut.length },
+            'a backup lacks collections that it was to have: they are in earlier backups only',
+          );
+        observer.ended(leftOut.length > 0 ? 'partial' : 'done', {
+          ...manifest,
+          seconds,
+          finishedMs: Date.parse(manifest.finishedAt),
+        });
       } catch (error) {
         // Somebody else goes on with it, or gives it up; or it begins again from the entry.
         if (stop.aborted || error instanceof Superseded || error instanceof StoreAway) throw error;
         // Who was replaced must not make it void: the next driver may have finished it. From here on every driver does.
-        await owned.change({ state: 'cancelling', error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
+        await owned.change({
+          state: 'cancelling',
+          error: isQuiverError(error) ? error.message : 'it failed; the log says why',
+        });
         log.error({ error, backup: id, target }, 'a backup failed');
         await this.fail(owned, repository);
       }
-      await this.sweep(repository).catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
+      await this.sweep(repository).catch((error: unknown) =>
+        log.warn({ error, target }, 'what no backup needs is left in the target for now'),
+      );
     } else if (state === 'cancelling' && owned.content.error !== null) {
       await this.fail(owned, repository);
-      await this.sweep(repository).catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
+      await this.sweep(repository).catch((error: unknown) =>
+        log.warn({ error, target }, 'what no backup needs is left in the target for now'),
+      );
     } else if (state === 'verifying') {
       let storedMs = clock.monotonicMs();
       let storing = Promise.resolve();
@@ -205,9 +255,15 @@ export class BackupDriver {
         throw error;
       });
       // One that is gone, or can't be read any more, is shown as that.
-      const check = manifest && (await checkBackup(repository.target, manifest, { pace, stop, wallMs: () => clock.wallMs(), onProgress }));
+      const check =
+        manifest &&
+        (await checkBackup(repository.target, manifest, { pace, stop, wallMs: () => clock.wallMs(), onProgress }));
       await storing;
-      if (check !== null && check.damaged.length > 0) log.error({ backup: id, target, damaged: check.damaged.slice(0, SHOWN_MAX), count: check.damaged.length }, 'a backup is damaged');
+      if (check !== null && check.damaged.length > 0)
+        log.error(
+          { backup: id, target, damaged: check.damaged.slice(0, SHOWN_MAX), count: check.damaged.length },
+          'a backup is damaged',
+        );
       await owned.end();
     } else {
       await repository.makeVoid(id);
@@ -217,8 +273,12 @@ export class BackupDriver {
     await this.entries.refresh();
   }
 
-  /** The backups in a target; `refusal`: why this service may have none there, where BACKUP_TARGET is not what it was. */
-  private opened(target: string): { repository: BackupRepository; refusal: null } | { repository: null; refusal: QuiverError } {
+  /**
+   * The backups in a target; `refusal`: why this service may have none there, where BACKUP_TARGET is not what it was.
+   */
+  private opened(
+    target: string,
+  ): { repository: BackupRepository; refusal: null } | { repository: null; refusal: QuiverError } {
     const { openTarget, clock } = this.options;
     try {
       return { repository: new BackupRepository(openTarget(target), () => clock.wallMs()), refusal: null };
@@ -231,7 +291,10 @@ export class BackupDriver {
   /** Ends what was to be done in a target that this service has nothing to do with any more. What is there stays. */
   private async endRefused(owned: OwnedEntry<BackupRecord>, refusal: QuiverError): Promise<void> {
     const { id, target, state, error } = owned.content;
-    this.options.log.error({ error: refusal, backup: id, target, state }, 'the target of a backup is not, or no longer, one of this service: what is there is left as it is');
+    this.options.log.error(
+      { error: refusal, backup: id, target, state },
+      'the target of a backup is not, or no longer, one of this service: what is there is left as it is',
+    );
     if (state === 'running') await owned.change({ state: 'cancelling', error: refusal.message });
     if (state === 'running' || (state === 'cancelling' && error !== null)) await this.fail(owned, null);
     else await owned.end();
@@ -241,7 +304,11 @@ export class BackupDriver {
   private async fail(owned: OwnedEntry<BackupRecord>, repository: BackupRepository | null): Promise<void> {
     const { clock, log, observer } = this.options;
     const { id } = owned.content;
-    await repository?.makeVoid(id).catch((error: unknown) => log.warn({ error, backup: id }, 'what a failed backup wrote is left in the target for now'));
+    await repository
+      ?.makeVoid(id)
+      .catch((error: unknown) =>
+        log.warn({ error, backup: id }, 'what a failed backup wrote is left in the target for now'),
+      );
     await owned.change({ state: 'failed', endedAt: new Date(clock.wallMs()).toISOString() });
     observer.ended('failed', { copiedBytes: 0, totalBytes: 0, seconds: 0, finishedMs: 0 });
   }
@@ -251,7 +318,10 @@ export class BackupDriver {
     const { log, observer } = this.options;
     const target = repository.target.name;
     if (unreadable.length > 0)
-      log.error({ target, unreadable: unreadable.slice(0, SHOWN_MAX), count: unreadable.length }, 'manifests in the target are damaged, or of a later version; all that they may need stays');
+      log.error(
+        { target, unreadable: unreadable.slice(0, SHOWN_MAX), count: unreadable.length },
+        'manifests in the target are damaged, or of a later version; all that they may need stays',
+      );
     if (target === this.options.target) observer.unreadable(unreadable.length);
   }
 
@@ -281,26 +351,42 @@ export class BackupDriver {
         const isVain = !isExpected(error) && (this.attempts.get(key)?.unexpected ?? 0) >= UNEXPECTED_MAX;
         if (stop.aborted || (!isLasting && !isVain)) throw error;
         log.error({ error, restore: id, backup }, 'a restore failed');
-        await owned.change({ state: 'cancelling', error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
+        await owned.change({
+          state: 'cancelling',
+          error: isQuiverError(error) ? error.message : 'it failed; the log says why',
+        });
         await this.undo(owned, pass);
       }
     } else await this.undo(owned, pass);
-    await repository?.release(claimIdOf(id)).catch((error: unknown) => log.warn({ error, restore: id, target }, 'the backup of a restore is held for some days yet'));
+    await repository
+      ?.release(claimIdOf(id))
+      .catch((error: unknown) =>
+        log.warn({ error, restore: id, target }, 'the backup of a restore is held for some days yet'),
+      );
     await this.restores.refresh();
   }
 
-  /** The keys of the backup that was judged when the restore was asked for. Errors: storage_damaged when it is another one by now. */
+  /**
+   * The keys of the backup that was judged when the restore was asked for. Errors: storage_damaged when it is another
+   * one by now.
+   */
   private async judgedKeys(repository: BackupRepository, { backup, manifests }: RestoreRecord): Promise<string[]> {
     const { manifest, seal, sha256 } = await repository.held(backup);
     // An earlier version that was asked for it judged nothing.
     const isJudged = manifests === undefined ? seal === 'sealed' : manifests[backup] === sha256;
-    if (!isJudged) throw new QuiverError('storage_damaged', `backup ${backup} is not what it was when the restore was asked for, or is not sealed by this service: its keys are not restored`);
+    if (!isJudged)
+      throw new QuiverError(
+        'storage_damaged',
+        `backup ${backup} is not what it was when the restore was asked for, or is not sealed by this service: its keys are not restored`,
+      );
     return manifest.keys;
   }
 
   private async deleteOld(repository: BackupRepository, keep: KeepRule): Promise<void> {
     const { store, log } = this.options;
-    const present = new Set((await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).identity));
+    const present = new Set(
+      (await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).identity),
+    );
     await deleteOldBackups(repository, keep, { log, present });
   }
 
@@ -311,7 +397,10 @@ export class BackupDriver {
       await repository.hold(claimIdOf(id), basesOf(owned.content), { startedAt, isHeld, logs: logsOf(owned.content) });
     } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'storage_failed') throw error;
-      this.options.log.warn({ error, restore: id, backup }, 'the backup could not be marked as in use: another service that deletes it meanwhile makes the restore fail');
+      this.options.log.warn(
+        { error, restore: id, backup },
+        'the backup could not be marked as in use: another service that deletes it meanwhile makes the restore fail',
+      );
       return;
     }
     if (!isHeld) await owned.change({ isHeld: true });
@@ -328,7 +417,9 @@ export class BackupDriver {
     this.scheduling = true;
     this.schedule
       .look(isBusy)
-      .catch((error: unknown) => this.options.log.warn({ error }, 'it could not be seen whether a backup is due; it is tried again'))
+      .catch((error: unknown) =>
+        this.options.log.warn({ error }, 'it could not be seen whether a backup is due; it is tried again'),
+      )
       .finally(() => (this.scheduling = false));
   }
 

@@ -1,12 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackedUpCollection, BackedUpShard, BackupManifest, LeftOutCollection } from '../../../shared/backup-store/backup-format';
+import type {
+  BackedUpCollection,
+  BackedUpShard,
+  BackupManifest,
+  LeftOutCollection,
+} from '../../../shared/backup-store/backup-format';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardBackupState } from '../../../shared/contract/shard/shard-backup';
 import type { ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
-import { type CollectionRecord, collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue } from '../../service/collections/collection-record';
+import {
+  type CollectionRecord,
+  collectionFromEntry,
+  collectionPath,
+  COLLECTIONS_PREFIX,
+  collectionToValue,
+} from '../../service/collections/collection-record';
 import { KEYS_PREFIX } from '../../service/keys/key-record';
 import type { BackupRecord, BackedUpProgress, ShardProgress } from './backup-record';
 import { type BackupRepository, notOurs } from './backup-repository';
@@ -32,7 +43,10 @@ export interface BackupPassParts {
   stop: AbortSignal;
 }
 
-/** The cluster store could not be asked, or did not say what became of a change: nothing is wrong with the backup, which goes on from its entry. */
+/**
+ * The cluster store could not be asked, or did not say what became of a change: nothing is wrong with the backup, which
+ * goes on from its entry.
+ */
 export class StoreAway extends Error {}
 
 /** A collection that could not be taken. */
@@ -66,7 +80,10 @@ export class BackupPass {
     this.turns = new ShardTurns(() => parts.clock.monotonicMs());
   }
 
-  /** Answers what the backup is: another driver may have put it in force. Errors: those that make the backup fail; StoreAway when it is to be tried again; Superseded and `stop` when somebody else goes on. */
+  /**
+   * Answers what the backup is: another driver may have put it in force. Errors: those that make the backup fail;
+   * StoreAway when it is to be tried again; Superseded and `stop` when somebody else goes on.
+   */
   async run(): Promise<BackupManifest> {
     const { id, startedAt } = this.owned.content;
     // A process before this one may have been stopped between the last two steps.
@@ -77,7 +94,13 @@ export class BackupPass {
     const bases = await this.repository.claim(id, startedAt, chosen);
     const progress = chosen.map(({ name, shards }): BackedUpProgress => ({
       name,
-      shards: Array.from({ length: shards }, (_, shard): ShardProgress => ({ shard, state: 'waiting', items: 0, copiedBytes: 0, totalBytes: 0 })),
+      shards: Array.from({ length: shards }, (_, shard): ShardProgress => ({
+        shard,
+        state: 'waiting',
+        items: 0,
+        copiedBytes: 0,
+        totalBytes: 0,
+      })),
     }));
     await ofStore(this.owned.change({ progress }));
     const { collections, leftOut } = await this.all(chosen, progress, bases);
@@ -104,7 +127,9 @@ export class BackupPass {
 
   private async chosen(): Promise<CollectionRecord[]> {
     const { collections } = this.owned.content;
-    const found = (await ofStore(this.parts.store.list(COLLECTIONS_PREFIX))).entries.map(collectionFromEntry).filter(({ state }) => state === 'ready');
+    const found = (await ofStore(this.parts.store.list(COLLECTIONS_PREFIX))).entries
+      .map(collectionFromEntry)
+      .filter(({ state }) => state === 'ready');
     if (collections === null) return found.sort((a, b) => (a.name < b.name ? -1 : 1));
     return collections.map((name) => {
       const record = found.find((one) => one.name === name);
@@ -114,17 +139,22 @@ export class BackupPass {
   }
 
   /**
-   * All of them, side by side: what becomes of one is nothing to the others. Errors: that of the first of them when none could be
-   * taken; those that end the pass.
+   * All of them, side by side: what becomes of one is nothing to the others. Errors: that of the first of them when
+   * none could be taken; those that end the pass.
    */
-  private async all(chosen: CollectionRecord[], progress: BackedUpProgress[], bases: BackupManifest[]): Promise<{ collections: BackedUpCollection[]; leftOut: LeftOutCollection[] }> {
+  private async all(
+    chosen: CollectionRecord[],
+    progress: BackedUpProgress[],
+    bases: BackupManifest[],
+  ): Promise<{ collections: BackedUpCollection[]; leftOut: LeftOutCollection[] }> {
     let failure: { error: unknown } | null = null;
     const taken = await Promise.all(
       chosen.map(async (record, i): Promise<BackedUpCollection | FailedCollection | null> => {
         try {
           const collection = await this.collection(record, progress[i], bases);
           if (collection !== null) this.turns.taken();
-          else if (this.owned.content.collections !== null) throw new PassEnds(new QuiverError('not_found', `collection "${record.name}" does not exist any more`));
+          else if (this.owned.content.collections !== null)
+            throw new PassEnds(new QuiverError('not_found', `collection "${record.name}" does not exist any more`));
           return collection;
         } catch (error) {
           if (isOfPass(error) || this.isEnded) {
@@ -132,8 +162,14 @@ export class BackupPass {
             this.ended.abort();
             return null;
           }
-          this.parts.log.error({ error, backup: this.owned.content.id, collection: record.name }, 'a collection is left out of a backup');
-          const reason = (isQuiverError(error) ? error.message : 'it failed; the log says why').slice(0, REASON_LENGTH_MAX);
+          this.parts.log.error(
+            { error, backup: this.owned.content.id, collection: record.name },
+            'a collection is left out of a backup',
+          );
+          const reason = (isQuiverError(error) ? error.message : 'it failed; the log says why').slice(
+            0,
+            REASON_LENGTH_MAX,
+          );
           progress[i].leftOut = reason;
           return { name: record.name, uid: record.uid, reason, error };
         }
@@ -147,13 +183,24 @@ export class BackupPass {
   }
 
   /** null: it was deleted meanwhile. */
-  private async collection(record: CollectionRecord, progress: BackedUpProgress, bases: BackupManifest[]): Promise<BackedUpCollection | null> {
+  private async collection(
+    record: CollectionRecord,
+    progress: BackedUpProgress,
+    bases: BackupManifest[],
+  ): Promise<BackedUpCollection | null> {
     for (let current: CollectionRecord | null = record; current !== null; current = await this.read(record)) {
       const { uid, shards: count } = current;
-      progress.shards = Array.from({ length: count }, (_, shard) => progress.shards[shard] ?? { shard, state: 'waiting', items: 0, copiedBytes: 0, totalBytes: 0 });
-      const before = bases.flatMap(({ collections }) => collections).find((one) => one.uid === uid && one.shards.length === count);
+      progress.shards = Array.from(
+        { length: count },
+        (_, shard) => progress.shards[shard] ?? { shard, state: 'waiting', items: 0, copiedBytes: 0, totalBytes: 0 },
+      );
+      const before = bases
+        .flatMap(({ collections }) => collections)
+        .find((one) => one.uid === uid && one.shards.length === count);
       try {
-        const shards = await inPool(count, (shard) => this.shard({ collectionUid: uid, shard }, record, progress.shards[shard], before?.shards[shard] ?? null));
+        const shards = await inPool(count, (shard) =>
+          this.shard({ collectionUid: uid, shard }, record, progress.shards[shard], before?.shards[shard] ?? null),
+        );
         return { name: record.name, record: collectionToValue((await this.read(record)) ?? current), uid, shards };
       } catch (error) {
         if (!(error instanceof OtherShards)) throw error;
@@ -163,7 +210,12 @@ export class BackupPass {
     return null;
   }
 
-  private async shard(id: ShardId, record: CollectionRecord, progress: ShardProgress, base: BackedUpShard | null): Promise<BackedUpShard> {
+  private async shard(
+    id: ShardId,
+    record: CollectionRecord,
+    progress: ShardProgress,
+    base: BackedUpShard | null,
+  ): Promise<BackedUpShard> {
     const { clock, shards } = this.parts;
     const order = { backup: this.owned.content.id, target: this.owned.content.target, base: base?.manifest ?? null };
     const turn = this.turns.begin();
@@ -187,11 +239,26 @@ export class BackupPass {
           this.store();
         }
         if (state !== null) {
-          Object.assign(progress, { state: state.state === 'done' ? 'done' : 'running', items: state.items, copiedBytes: state.copiedBytes, totalBytes: state.totalBytes });
+          Object.assign(progress, {
+            state: state.state === 'done' ? 'done' : 'running',
+            items: state.items,
+            copiedBytes: state.copiedBytes,
+            totalBytes: state.totalBytes,
+          });
           this.store();
-          if (state.state === 'failed') throw new QuiverError('storage_failed', `shard ${id.shard} of collection "${record.name}" could not be written: ${state.error ?? 'it failed'}`);
+          if (state.state === 'failed')
+            throw new QuiverError(
+              'storage_failed',
+              `shard ${id.shard} of collection "${record.name}" could not be written: ${state.error ?? 'it failed'}`,
+            );
           if (state.manifest !== null && state.state === 'done')
-            return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs, ...(state.position && { position: state.position }) };
+            return {
+              manifest: state.manifest,
+              items: state.items,
+              totalBytes: state.totalBytes,
+              needs: state.needs,
+              ...(state.position && { position: state.position }),
+            };
         }
         await this.pause();
       }
@@ -207,7 +274,10 @@ export class BackupPass {
     return record !== null && record.identity === identity && record.state === 'ready' ? record : null;
   }
 
-  /** Stores how far it is, now and then. When somebody else has changed the entry, the pass ends; what else goes wrong is left to the next time. */
+  /**
+   * Stores how far it is, now and then. When somebody else has changed the entry, the pass ends; what else goes wrong
+   * is left to the next time.
+   */
   private store(): void {
     const nowMs = this.parts.clock.monotonicMs();
     if (nowMs - this.storedMs < STORE_EVERY_MS) return;
@@ -248,7 +318,10 @@ export async function ofStore<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The results of 0 to `count` − 1, some at a time; after an error nothing more begins, and it is thrown when the others came to their end. */
+/**
+ * The results of 0 to `count` − 1, some at a time; after an error nothing more begins, and it is thrown when the others
+ * came to their end.
+ */
 async function inPool<Result>(count: number, run: (i: number) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   let next = 0;

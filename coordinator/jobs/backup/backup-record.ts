@@ -5,8 +5,8 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
  * What is to be done with a backup, one entry each. What is finished is in the target alone, and has no entry.
  *
  *   running ──▶ (none): it is in the target       running ──given up──▶ cancelling ──its data are gone──▶ (none)
- *   deleting ──its data are gone──▶ (none)        running ──an error──▶ cancelling, with the error ──it is void──▶ failed
- *   verifying ──its objects were read──▶ (none)
+ *   deleting ──its data are gone──▶ (none)        running ──an error──▶ cancelling, with the error ──it is void──▶
+ *   failed verifying ──its objects were read──▶ (none)
  */
 export const BACKUPS_PATH = '/q/backups/';
 /** What is being restored, and what failed to be. */
@@ -53,15 +53,18 @@ export interface RestoredCollection {
   fromUid: string;
   /** Its record when it is there (collectionToValue). */
   record: string;
-  /** Of a restore to a moment: the backup that it is reached from ('': none), and up to which place each log is followed. */
+  /**
+   * Of a restore to a moment: the backup that it is reached from ('': none), and up to which place each log is
+   * followed.
+   */
   base?: string;
   upTo?: number[];
   /** The same: all of the logs must have a good seal. */
   isSealed?: boolean;
   /**
-   * Of one that goes into a collection which is there and empty, `record` with its identity. `begun`: its reshard was stored,
-   * in the same transaction. `isFinal`: its new shards take over, whatever comes; in the transaction that says so to whoever
-   * drives the reshard.
+   * Of one that goes into a collection which is there and empty, `record` with its identity. `begun`: its reshard was
+   * stored, in the same transaction. `isFinal`: its new shards take over, whatever comes; in the transaction that says
+   * so to whoever drives the reshard.
    */
   into?: { begun: boolean; isFinal?: boolean };
   shardsReady: number;
@@ -81,13 +84,13 @@ export interface RestoreRecord {
    */
   isPublishing?: boolean | undefined;
   /**
-   * Its claim was in the target before its backups were void, so their data stay until it is over. Absent: not yet, or the
-   * target refuses claims, or a program wrote it that did not note it.
+   * Its claim was in the target before its backups were void, so their data stay until it is over. Absent: not yet, or
+   * the target refuses claims, or a program wrote it that did not note it.
    */
   isHeld?: boolean | undefined;
   /**
-   * The backups that it reads, by their ids, with the checksums of their manifests as they were judged when it was asked for. Missing
-   * from records of earlier versions.
+   * The backups that it reads, by their ids, with the checksums of their manifests as they were judged when it was
+   * asked for. Missing from records of earlier versions.
    */
   manifests?: Record<string, string> | undefined;
   keys: boolean;
@@ -99,7 +102,10 @@ export interface RestoreRecord {
 }
 
 /** Whether some of it can be seen already, or is about to be: then it can't be given up any more. */
-export function isPastReturn({ isPublishing, collections }: Pick<RestoreRecord, 'isPublishing' | 'collections'>): boolean {
+export function isPastReturn({
+  isPublishing,
+  collections,
+}: Pick<RestoreRecord, 'isPublishing' | 'collections'>): boolean {
   return isPublishing === true || collections.some(({ into }) => into?.isFinal === true);
 }
 
@@ -108,7 +114,9 @@ export function basesOf({ backup, collections }: Pick<RestoreRecord, 'backup' | 
   return [...new Set([backup, ...collections.map(({ base }) => base ?? '')])].filter((id) => id !== '');
 }
 
-/** The collections of the backup that are reached from no backup, by their uids: their logs are read from the beginning. */
+/**
+ * The collections of the backup that are reached from no backup, by their uids: their logs are read from the beginning.
+ */
 export function logsOf({ collections }: Pick<RestoreRecord, 'collections'>): string[] {
   return [...new Set(collections.filter(({ base }) => base === '').map(({ fromUid }) => fromUid))];
 }
@@ -129,14 +137,16 @@ export function claimIdOf(restore: string): string {
 /** Errors: storage_failed when the text is none. */
 export function backupFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): BackupRecord {
   const record = parsed<BackupRecord>(entry);
-  if (typeof record.id !== 'string' || typeof record.target !== 'string' || !Array.isArray(record.progress)) throw unreadable(entry);
+  if (typeof record.id !== 'string' || typeof record.target !== 'string' || !Array.isArray(record.progress))
+    throw unreadable(entry);
   return record;
 }
 
 /** Errors: storage_failed when the text is none. */
 export function restoreFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): RestoreRecord {
   const record = parsed<RestoreRecord>(entry);
-  if (typeof record.id !== 'string' || typeof record.backup !== 'string' || !Array.isArray(record.collections)) throw unreadable(entry);
+  if (typeof record.id !== 'string' || typeof record.backup !== 'string' || !Array.isArray(record.collections))
+    throw unreadable(entry);
   return record;
 }
 

@@ -1,4 +1,14 @@
-import { type BackupClaim, type BackupManifest, BACKUPS_PREFIX, contentOf, isUnreadable, openedContent, sealedText, TEXT_BYTES_MAX, VOIDS_PREFIX } from '../../../shared/backup-store/backup-format';
+import {
+  type BackupClaim,
+  type BackupManifest,
+  BACKUPS_PREFIX,
+  contentOf,
+  isUnreadable,
+  openedContent,
+  sealedText,
+  TEXT_BYTES_MAX,
+  VOIDS_PREFIX,
+} from '../../../shared/backup-store/backup-format';
 import type { SealState } from '../../../shared/backup-store/backup-seals';
 import type { BackupTarget } from '../../../shared/backup-store/backup-target';
 import { BACKUP_CLAIM, BACKUP_MANIFEST } from '../../../shared/backup-store/content-schemas';
@@ -9,13 +19,19 @@ import { BackupSweep } from './backup-sweep';
 
 /** The time in the name of a backup that is further ahead is of a clock that was wrong. */
 const AHEAD_MS = 3_600_000;
-/** Backups in which the parts are looked for that another one may build upon: shards remember as many (node/engine/shard/backup/lineage.ts). */
+/**
+ * Backups in which the parts are looked for that another one may build upon: shards remember as many
+ * (node/engine/shard/backup/lineage.ts).
+ */
 const BASES_LOOKED_AT = 16;
 /** The same of the newest one that is whole. */
 const NEWEST_LOOKED_AT = 100;
 /** Backups of which it is read what the last verification found, the newest first. */
 const CHECKS_LOOKED_AT = 16;
-/** Manifests that this service has not sealed which a look passes over: whoever can write there may put any number before the real ones. */
+/**
+ * Manifests that this service has not sealed which a look passes over: whoever can write there may put any number
+ * before the real ones.
+ */
 const STRANGE_LOOKED_AT = 10_000;
 /** Manifests that are read at once. */
 const READ_AT_ONCE = 8;
@@ -24,7 +40,9 @@ const READ_AT_ONCE = 8;
 export interface StoredBackup {
   manifest: BackupManifest;
   seal: SealState;
-  /** Of the manifest, which names all else with its checksum: whoever gives it to others has them take this very backup. */
+  /**
+   * Of the manifest, which names all else with its checksum: whoever gives it to others has them take this very backup.
+   */
   sha256: string;
 }
 
@@ -38,8 +56,8 @@ export interface WantedCollection {
  * The backups in one target. A backup is there from when its manifest is, until a void is beside it: both are single
  * objects, so there is nothing in between.
  *
- * Who takes a backup claims its base first and then looks whether it is still there; who deletes one makes it void first
- * and then looks for claims. So one of the two sees the other, and no data are removed that somebody builds upon.
+ * Who takes a backup claims its base first and then looks whether it is still there; who deletes one makes it void
+ * first and then looks for claims. So one of the two sees the other, and no data are removed that somebody builds upon.
  */
 export class BackupRepository {
   constructor(
@@ -49,7 +67,10 @@ export class BackupRepository {
 
   /** Ids of the backups that are there, the newest first. */
   async ids(): Promise<string[]> {
-    const [manifests, voids] = [await idsUnder(this.target, BACKUPS_PREFIX), new Set(await idsUnder(this.target, VOIDS_PREFIX))];
+    const [manifests, voids] = [
+      await idsUnder(this.target, BACKUPS_PREFIX),
+      new Set(await idsUnder(this.target, VOIDS_PREFIX)),
+    ];
     return manifests.filter((id) => !voids.has(id)).sort((a, b) => (a < b ? 1 : -1));
   }
 
@@ -74,14 +95,15 @@ export class BackupRepository {
 
   private opened(id: string, bytes: Buffer): StoredBackup {
     const { content: manifest, ...rest } = openedContent(BACKUP_MANIFEST, this.target.seals, manifestKey(id), bytes);
-    if (manifest.id !== id) throw new QuiverError('storage_damaged', `the backup is damaged: ${manifestKey(id)} is of backup ${manifest.id}`);
+    if (manifest.id !== id)
+      throw new QuiverError('storage_damaged', `the backup is damaged: ${manifestKey(id)} is of backup ${manifest.id}`);
     return { manifest, ...rest };
   }
 
   /**
-   * The newest backup that has all that it was to have; null: there is none. One that is sealed by this service comes first; what
-   * is ahead of the clock counts for nothing, because its time says nothing. Where many lack something, the earliest of those looked
-   * at: the last one that is whole is no newer.
+   * The newest backup that has all that it was to have; null: there is none. One that is sealed by this service comes
+   * first; what is ahead of the clock counts for nothing, because its time says nothing. Where many lack something, the
+   * earliest of those looked at: the last one that is whole is no newer.
    */
   async newest(): Promise<BackupManifest | null> {
     let unsealed: BackupManifest | null = null;
@@ -102,14 +124,18 @@ export class BackupRepository {
 
   /** Those that can be read, the newest first and none that is ahead of the clock: at most `max` that are sealed. */
   private async *readable(max: number): AsyncIterable<StoredBackup> {
-    for await (const { stored } of this.looks(max, (id) => !this.isAhead(msOfId(id)))) if (stored !== null) yield stored;
+    for await (const { stored } of this.looks(max, (id) => !this.isAhead(msOfId(id))))
+      if (stored !== null) yield stored;
   }
 
   /**
-   * All backups, the newest first: at most `max` that this service has sealed, with those of others between them, which do not count,
-   * so that they hide none. `stored` is null where a manifest can't be read, for the reason in `error`.
+   * All backups, the newest first: at most `max` that this service has sealed, with those of others between them, which
+   * do not count, so that they hide none. `stored` is null where a manifest can't be read, for the reason in `error`.
    */
-  async *looks(max: number, isWanted: (id: string) => boolean = () => true): AsyncIterable<{ id: string; stored: StoredBackup | null; error: string }> {
+  async *looks(
+    max: number,
+    isWanted: (id: string) => boolean = () => true,
+  ): AsyncIterable<{ id: string; stored: StoredBackup | null; error: string }> {
     const ids = (await this.ids()).filter(isWanted);
     let [sealed, strange] = [0, 0];
     for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
@@ -144,10 +170,11 @@ export class BackupRepository {
   }
 
   /**
-   * Claims what another backup builds upon, and answers it: of each collection the newest backup that has it, none where there is
-   * none. A claim is made once: what a process before claimed is the base of all, since shards and a manifest on its way may be
-   * building upon it. What of it is deleted by now is left out, and collections in whose data a verification has found damage.
-   * What this service has not sealed is never a base: the seal of the new backup would speak for it.
+   * Claims what another backup builds upon, and answers it: of each collection the newest backup that has it, none
+   * where there is none. A claim is made once: what a process before claimed is the base of all, since shards and a
+   * manifest on its way may be building upon it. What of it is deleted by now is left out, and collections in whose
+   * data a verification has found damage. What this service has not sealed is never a base: the seal of the new backup
+   * would speak for it.
    */
   async claim(id: string, startedAt: string, wanted: readonly WantedCollection[]): Promise<BackupManifest[]> {
     const key = claimKey(id);
@@ -161,7 +188,9 @@ export class BackupRepository {
     for (const claimed of claim?.bases ?? []) {
       const base = await this.unlessUnreadable(claimed);
       if (base?.seal !== 'sealed') continue;
-      const collections = base.manifest.collections.filter(({ uid, shards }) => !shards.some(({ needs }) => needs.some((id) => damaged.has(`${id}/${uid}`))));
+      const collections = base.manifest.collections.filter(
+        ({ uid, shards }) => !shards.some(({ needs }) => needs.some((id) => damaged.has(`${id}/${uid}`))),
+      );
       bases.push({ ...base.manifest, collections });
     }
     return bases;
@@ -201,16 +230,28 @@ export class BackupRepository {
   }
 
   /**
-   * Keeps the data of backups while a restore reads them, whoever deletes it meanwhile, and the whole logs of collections. `id`:
-   * of the restore, in the form of a backup's; `isHeld`: a call before has succeeded; `logs`: uids of collections. Errors: not_found; those of the target.
+   * Keeps the data of backups while a restore reads them, whoever deletes it meanwhile, and the whole logs of
+   * collections. `id`: of the restore, in the form of a backup's; `isHeld`: a call before has succeeded; `logs`: uids
+   * of collections. Errors: not_found; those of the target.
    */
-  async hold(id: string, backups: string[], { startedAt, isHeld, logs = [] }: { startedAt: string; isHeld: boolean; logs?: string[] }): Promise<void> {
+  async hold(
+    id: string,
+    backups: string[],
+    { startedAt, isHeld, logs = [] }: { startedAt: string; isHeld: boolean; logs?: string[] },
+  ): Promise<void> {
     const isClaimed = (await this.target.get(claimKey(id), TEXT_BYTES_MAX)) !== null;
-    if (!isClaimed) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups, ...(logs.length > 0 && { logs }) } satisfies BackupClaim));
+    if (!isClaimed)
+      await this.target.put(
+        claimKey(id),
+        sealedText({ id, startedAt, bases: backups, ...(logs.length > 0 && { logs }) } satisfies BackupClaim),
+      );
     for (const backup of backups) {
-      // What is held may be void, but it stays. A claim alone says nothing: who made it may have come too late, and have ended
-      // before it looked, while a sweep has removed some of the data.
-      const isThere = isHeld && isClaimed ? (await this.target.get(manifestKey(backup), TEXT_BYTES_MAX)) !== null : (await this.find(backup)) !== null;
+      // What is held may be void, but it stays. A claim alone says nothing: who made it may have come too late, and
+      // have ended before it looked, while a sweep has removed some of the data.
+      const isThere =
+        isHeld && isClaimed
+          ? (await this.target.get(manifestKey(backup), TEXT_BYTES_MAX)) !== null
+          : (await this.find(backup)) !== null;
       if (!isThere) throw new QuiverError('not_found', `backup "${backup}" does not exist any more`);
     }
   }
@@ -220,9 +261,10 @@ export class BackupRepository {
   }
 
   /**
-   * Puts the backup in force, and answers what it is: the manifest of who came first, which stays. Another driver's names
-   * data that are there, and stay, because both have the same claim (docs/decisions/0051-backups-published-once.md). Errors:
-   * unavailable when somebody made it void meanwhile; storage_damaged when the one that came first is not sealed by this service.
+   * Puts the backup in force, and answers what it is: the manifest of who came first, which stays. Another driver's
+   * names data that are there, and stay, because both have the same claim
+   * (docs/decisions/0051-backups-published-once.md). Errors: unavailable when somebody made it void meanwhile;
+   * storage_damaged when the one that came first is not sealed by this service.
    */
   async publish(manifest: BackupManifest): Promise<BackupManifest> {
     const key = manifestKey(manifest.id);
@@ -258,5 +300,8 @@ export class BackupRepository {
 
 /** Of a backup's manifest that somebody else has put where this service was to put it. */
 export function notOurs(id: string): QuiverError {
-  return new QuiverError('storage_damaged', `backups/${id}.json is not sealed by this service, which was about to write it: somebody else, or an earlier version, has`);
+  return new QuiverError(
+    'storage_damaged',
+    `backups/${id}.json is not sealed by this service, which was about to write it: somebody else, or an earlier version, has`,
+  );
 }

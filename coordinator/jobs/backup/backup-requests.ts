@@ -7,7 +7,14 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-mark';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
-import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../../service/service';
+import type {
+  BackupsService,
+  BackupView,
+  NewBackup,
+  NewRestore,
+  RestorableView,
+  RestoreView,
+} from '../../service/service';
 import {
   type BackupRecord,
   BACKUPS_PATH,
@@ -57,16 +64,22 @@ export class BackupRequests implements BackupsService {
     const name = this.checked(target);
     for (const collection of collections ?? []) {
       const entry = await store.get(collectionPath(collection));
-      if (entry === null || collectionFromEntry(entry).state !== 'ready') throw new QuiverError('not_found', `collection "${collection}" does not exist`);
+      if (entry === null || collectionFromEntry(entry).state !== 'ready')
+        throw new QuiverError('not_found', `collection "${collection}" does not exist`);
     }
-    const record = newBackupRecord(clock.wallMs(), name, { collections: collections === undefined ? null : [...new Set(collections)], scheduled: false });
+    const record = newBackupRecord(clock.wallMs(), name, {
+      collections: collections === undefined ? null : [...new Set(collections)],
+      scheduled: false,
+    });
     await this.put(backupPath(record.id), 0, record, mark && { mark, result: backupView(record) });
     return backupView(record);
   }
 
   async list(target?: string): Promise<BackupView[]> {
     const name = this.checked(target);
-    const entries = (await this.options.store.list(BACKUPS_PATH)).entries.map(backupFromEntry).filter((one) => one.target === name);
+    const entries = (await this.options.store.list(BACKUPS_PATH)).entries
+      .map(backupFromEntry)
+      .filter((one) => one.target === name);
     const repository = this.repository(name);
     const views = entries.filter(({ state }) => state !== 'verifying').map(backupView);
     const shown = new Set(views.map(({ id }) => id));
@@ -74,13 +87,20 @@ export class BackupRequests implements BackupsService {
     for await (const { id, stored, error } of repository.looks(LISTED_MAX, (one) => !shown.has(one))) {
       // Those that somebody else has put there take no place of another one.
       if (stored?.seal !== 'sealed' && (strange += 1) > LISTED_MAX) continue;
-      views.push(stored === null ? unreadableView(id, name, error) : await this.finishedView(stored, name, repository, entries));
+      views.push(
+        stored === null ? unreadableView(id, name, error) : await this.finishedView(stored, name, repository, entries),
+      );
     }
     return views.sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
   /** Of one that is in the target; null: there is none. One that can't be read is shown as that. */
-  private async viewOf(id: string, target: string, repository: BackupRepository, entries: BackupRecord[]): Promise<BackupView | null> {
+  private async viewOf(
+    id: string,
+    target: string,
+    repository: BackupRepository,
+    entries: BackupRecord[],
+  ): Promise<BackupView | null> {
     let stored: StoredBackup | null;
     try {
       stored = await repository.load(id);
@@ -110,7 +130,9 @@ export class BackupRequests implements BackupsService {
     const record = entry === null ? null : backupFromEntry(entry);
     if (record !== null && record.state !== 'verifying') return backupView(record);
     const repository = this.repository(record?.target ?? name);
-    const view = isBackupId(id) ? await this.viewOf(id, record?.target ?? name, repository, record === null ? [] : [record]) : null;
+    const view = isBackupId(id)
+      ? await this.viewOf(id, record?.target ?? name, repository, record === null ? [] : [record])
+      : null;
     if (view === null) throw noBackup(id);
     return view;
   }
@@ -123,30 +145,53 @@ export class BackupRequests implements BackupsService {
       if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
       const view = present === null ? await this.get(id, name) : null;
       await this.mustNotBeRestored(id, present?.target ?? name);
-      // One that is finished is gone at once. Of one under way, or that failed, the driver takes care, wherever it is written.
-      if (present?.state !== 'running' && present?.state !== 'failed') await this.repository(present?.target ?? name).makeVoid(id);
+      // One that is finished is gone at once. Of one under way, or that failed, the driver takes care, wherever it is
+      // written.
+      if (present?.state !== 'running' && present?.state !== 'failed')
+        await this.repository(present?.target ?? name).makeVoid(id);
       const record: BackupRecord = present ?? { ...recordOf(view!, name), state: 'deleting' };
       const changed: BackupRecord = { ...record, state: present?.state === 'running' ? 'cancelling' : 'deleting' };
-      if (await this.transact(backupPath(id), entry?.revision ?? 0, changed, mark && { mark, result: backupView(changed) })) return backupView(changed);
+      if (
+        await this.transact(
+          backupPath(id),
+          entry?.revision ?? 0,
+          changed,
+          mark && { mark, result: backupView(changed) },
+        )
+      )
+        return backupView(changed);
     }
     throw tooBusy();
   }
 
-  /** A restore that has not begun yet, or another service's, is held by what is in the target (BackupRepository.hold). */
+  /**
+   * A restore that has not begun yet, or another service's, is held by what is in the target (BackupRepository.hold).
+   */
   private async mustNotBeRestored(backup: string, target: string): Promise<void> {
     const restores = (await this.options.store.list(RESTORES_PATH)).entries.map(restoreFromEntry);
-    const reader = restores.find((one) => one.state === 'running' && one.target === target && basesOf(one).includes(backup));
-    if (reader !== undefined) throw new QuiverError('conflict', `backup ${backup} is being restored by ${reader.id}: wait for that, or give it up first`);
+    const reader = restores.find(
+      (one) => one.state === 'running' && one.target === target && basesOf(one).includes(backup),
+    );
+    if (reader !== undefined)
+      throw new QuiverError(
+        'conflict',
+        `backup ${backup} is being restored by ${reader.id}: wait for that, or give it up first`,
+      );
   }
 
   async verify(id: string, target?: string): Promise<BackupView> {
     const name = this.checked(target);
     const entry = await this.options.store.get(backupPath(id));
     const present = entry === null ? null : backupFromEntry(entry);
-    if (present !== null && present.state !== 'verifying') throw new QuiverError('invalid_parameter', `backup ${id} is not complete: there is nothing to verify`);
+    if (present !== null && present.state !== 'verifying')
+      throw new QuiverError('invalid_parameter', `backup ${id} is not complete: there is nothing to verify`);
     const view = await this.get(id, present?.target ?? name);
     if (present !== null) return view;
-    if (view.state === 'unreadable') throw new QuiverError('invalid_parameter', `backup ${id} can not be read, so there is nothing to verify: ${view.error ?? ''}`);
+    if (view.state === 'unreadable')
+      throw new QuiverError(
+        'invalid_parameter',
+        `backup ${id} can not be read, so there is nothing to verify: ${view.error ?? ''}`,
+      );
     const record: BackupRecord = { ...recordOf(view, name), state: 'verifying', verified: { objects: 0, of: 0 } };
     if (!(await this.transact(backupPath(id), 0, record))) return this.get(id, name);
     return { ...view, verification: { state: 'running', objects: 0, of: 0, bytes: 0, damaged: [], checkedAt: null } };
@@ -159,8 +204,12 @@ export class BackupRequests implements BackupsService {
     const wallMs = clock.wallMs();
     const chosen = chosenOf(source, input, new Date(wallMs).toISOString());
     const names = chosen.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
-    for (const [i, name] of names.entries()) if (names.indexOf(name) !== i) throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
-    const present = new Map((await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).map((one) => [one.name, one]));
+    for (const [i, name] of names.entries())
+      if (names.indexOf(name) !== i)
+        throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
+    const present = new Map(
+      (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).map((one) => [one.name, one]),
+    );
     const parts = { store, reshards: this.options.reshards };
     const collections: RestoredCollection[] = [];
     for (const [i, name] of names.entries()) {
@@ -170,7 +219,9 @@ export class BackupRequests implements BackupsService {
     const record: RestoreRecord = {
       id: `restore-${backupId(wallMs, randomBytes(4).toString('hex'))}`,
       backup: source.id,
-      ...(input.until !== undefined && { until: typeof input.until === 'string' ? input.until : JSON.stringify(input.until) }),
+      ...(input.until !== undefined && {
+        until: typeof input.until === 'string' ? input.until : JSON.stringify(input.until),
+      }),
       target,
       state: 'running',
       collections,
@@ -203,12 +254,20 @@ export class BackupRequests implements BackupsService {
       const record = restoreFromEntry(entry);
       if (record.state === 'cancelling') return restoreView(record);
       if (record.state === 'running') {
-        if (isPastReturn(record)) throw new QuiverError('conflict', `it is too late to give ${id} up: what it restores takes its place already, so it goes on; once it is over, it can be forgotten`);
+        if (isPastReturn(record))
+          throw new QuiverError(
+            'conflict',
+            `it is too late to give ${id} up: what it restores takes its place already, so it goes on; once it is over, it can be forgotten`,
+          );
         const changed: RestoreRecord = { ...record, state: 'cancelling' };
-        if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) })) return restoreView(changed);
+        if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) }))
+          return restoreView(changed);
       } else {
         const { guards, changes } = besides(mark, restoreView(record));
-        const result = await this.options.store.transact([{ key: entry.key, revision: entry.revision }, ...guards], [{ type: 'delete', key: entry.key }, ...changes]);
+        const result = await this.options.store.transact(
+          [{ key: entry.key, revision: entry.revision }, ...guards],
+          [{ type: 'delete', key: entry.key }, ...changes],
+        );
         mustBeFirst(mark, result);
         if (result.applied) return restoreView(record);
       }
@@ -216,13 +275,25 @@ export class BackupRequests implements BackupsService {
     throw tooBusy();
   }
 
-  private async finishedView({ manifest, seal }: StoredBackup, target: string, repository: BackupRepository, entries: BackupRecord[]): Promise<BackupView> {
+  private async finishedView(
+    { manifest, seal }: StoredBackup,
+    target: string,
+    repository: BackupRepository,
+    entries: BackupRecord[],
+  ): Promise<BackupView> {
     const running = entries.find(({ id, state }) => id === manifest.id && state === 'verifying')?.verified ?? null;
     const check = running === null ? await lastCheck(repository.target, manifest.id, seal === 'sealed') : null;
     const verification =
       running !== null
         ? { state: 'running' as const, ...running, bytes: 0, damaged: [], checkedAt: null }
-        : check && { state: 'done' as const, objects: check.objects, of: check.objects, bytes: check.bytes, damaged: check.damaged, checkedAt: check.checkedAt };
+        : check && {
+            state: 'done' as const,
+            objects: check.objects,
+            of: check.objects,
+            bytes: check.bytes,
+            damaged: check.damaged,
+            checkedAt: check.checkedAt,
+          };
     return {
       id: manifest.id,
       target,
@@ -239,7 +310,14 @@ export class BackupRequests implements BackupsService {
       items: sum(manifest.collections.flatMap(({ shards }) => shards.map(({ items }) => items))),
       collections: manifest.collections.map(({ name, shards }) => ({
         name,
-        shards: shards.map(({ items, totalBytes, position }, shard) => ({ shard, state: 'done', items, copiedBytes: null, totalBytes, position: position?.sequence ?? null })),
+        shards: shards.map(({ items, totalBytes, position }, shard) => ({
+          shard,
+          state: 'done',
+          items,
+          copiedBytes: null,
+          totalBytes,
+          position: position?.sequence ?? null,
+        })),
       })),
       verification: verification ?? null,
     };
@@ -248,7 +326,8 @@ export class BackupRequests implements BackupsService {
   /** What is restored: a backup, or what leads to a moment. */
   private async restoredFrom({ until, ...input }: NewRestore, target: string): Promise<RestoreSource> {
     if (until === undefined) {
-      if (input.backup === undefined) throw new QuiverError('invalid_parameter', 'backup or until must say what is to be restored');
+      if (input.backup === undefined)
+        throw new QuiverError('invalid_parameter', 'backup or until must say what is to be restored');
       const stored = isBackupId(input.backup) ? await this.judged(input.backup, target) : null;
       if (stored === null) throw noBackup(input.backup);
       return sourceOf(stored, input);
@@ -262,7 +341,10 @@ export class BackupRequests implements BackupsService {
     return this.repository(target)
       .load(id)
       .catch((error: unknown) => {
-        if (isUnreadable(error)) throw new QuiverError('invalid_parameter', `backup ${id} can not be restored: ${error.message}`, { cause: error });
+        if (isUnreadable(error))
+          throw new QuiverError('invalid_parameter', `backup ${id} can not be restored: ${error.message}`, {
+            cause: error,
+          });
         throw error;
       });
   }
@@ -283,16 +365,33 @@ export class BackupRequests implements BackupsService {
 
   private async transact(key: string, revision: number, record: object, once?: Outcome): Promise<boolean> {
     const { guards, changes } = besides(once?.mark, once?.result);
-    const result = await this.options.store.transact([{ key, revision }, ...guards], [{ type: 'put', key, value: JSON.stringify(record) }, ...changes]);
+    const result = await this.options.store.transact(
+      [{ key, revision }, ...guards],
+      [{ type: 'put', key, value: JSON.stringify(record) }, ...changes],
+    );
     mustBeFirst(once?.mark, result);
     return result.applied;
   }
 }
 
 /** A backup that begins now. */
-export function newBackupRecord(wallMs: number, target: string, of: Pick<BackupRecord, 'collections' | 'scheduled'>): BackupRecord {
+export function newBackupRecord(
+  wallMs: number,
+  target: string,
+  of: Pick<BackupRecord, 'collections' | 'scheduled'>,
+): BackupRecord {
   const id = backupId(wallMs, randomBytes(4).toString('hex'));
-  return { id, target, state: 'running', ...of, startedAt: new Date(wallMs).toISOString(), endedAt: null, error: null, progress: [], verified: null };
+  return {
+    id,
+    target,
+    state: 'running',
+    ...of,
+    startedAt: new Date(wallMs).toISOString(),
+    endedAt: null,
+    error: null,
+    progress: [],
+    verified: null,
+  };
 }
 
 function backupView(record: BackupRecord): BackupView {
@@ -318,7 +417,18 @@ function backupView(record: BackupRecord): BackupView {
 
 /** The entry of a backup that has none any more. */
 function recordOf(view: BackupView, target: string): BackupRecord {
-  return { id: view.id, target, state: 'deleting', collections: null, scheduled: false, startedAt: view.startedAt, endedAt: view.endedAt, error: null, progress: [], verified: null };
+  return {
+    id: view.id,
+    target,
+    state: 'deleting',
+    collections: null,
+    scheduled: false,
+    startedAt: view.startedAt,
+    endedAt: view.endedAt,
+    error: null,
+    progress: [],
+    verified: null,
+  };
 }
 
 function unreadableView(id: string, target: string, error: string): BackupView {
@@ -341,13 +451,26 @@ function unreadableView(id: string, target: string, error: string): BackupView {
   };
 }
 
-function restoreView({ collections, warnings = [], isPublishing: _isPublishing, isHeld: _isHeld, manifests: _manifests, ...record }: RestoreRecord): RestoreView {
+function restoreView({
+  collections,
+  warnings = [],
+  isPublishing: _isPublishing,
+  isHeld: _isHeld,
+  manifests: _manifests,
+  ...record
+}: RestoreRecord): RestoreView {
   const shown = collections.map(({ from, record: value, shardsReady }) => {
     const { name, shards } = collectionFromEntry({ key: '', value });
     return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };
   });
   const all = sum(shown.map(({ shards }) => shards));
-  return { ...record, warnings, until: record.until ?? null, progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all, collections: shown };
+  return {
+    ...record,
+    warnings,
+    until: record.until ?? null,
+    progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all,
+    collections: shown,
+  };
 }
 
 function noBackup(id: string): QuiverError {

@@ -1,5 +1,16 @@
 import type { z } from 'zod';
-import { type BackupManifest, BACKUPS_PREFIX, CLAIMS_PREFIX, contentOf, DATA_PREFIX, idOfKey, isUnreadable, objectsOf, TEXT_BYTES_MAX, VOIDS_PREFIX } from '../../../shared/backup-store/backup-format';
+import {
+  type BackupManifest,
+  BACKUPS_PREFIX,
+  CLAIMS_PREFIX,
+  contentOf,
+  DATA_PREFIX,
+  idOfKey,
+  isUnreadable,
+  objectsOf,
+  TEXT_BYTES_MAX,
+  VOIDS_PREFIX,
+} from '../../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../../shared/backup-store/backup-target';
 import { BACKUP_CLAIM, BACKUP_MANIFEST, SHARD_MANIFEST } from '../../../shared/backup-store/content-schemas';
 import { checkKey } from './backup-checks';
@@ -12,8 +23,8 @@ const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 const AT_ONCE = 8;
 
 /**
- * Removes what no backup needs, and none that is under way. May be given up and begun again at any moment. Where something
- * can't be read that says what is needed, all that it may need stays; its names are answered.
+ * Removes what no backup needs, and none that is under way. May be given up and begun again at any moment. Where
+ * something can't be read that says what is needed, all that it may need stays; its names are answered.
  */
 export class BackupSweep {
   constructor(
@@ -24,8 +35,8 @@ export class BackupSweep {
   /** Answers the names of what could not be read. Errors: those of the target. */
   async run(): Promise<string[]> {
     const unreadable: string[] = [];
-    // In this order. Whoever wrote what is listed first had claimed before. Whoever claims what is void later than that is
-    // listed finds it void, and lets it be. And what is claimed no more is in force by now, and then it is listed.
+    // In this order. Whoever wrote what is listed first had claimed before. Whoever claims what is void later than that
+    // is listed finds it void, and lets it be. And what is claimed no more is in force by now, and then it is listed.
     const objects = await this.target.list(DATA_PREFIX);
     const voids = new Set(await idsUnder(this.target, VOIDS_PREFIX));
     const claims = await this.claims(unreadable);
@@ -43,7 +54,10 @@ export class BackupSweep {
       if (keys === undefined) data.set(id, [key]);
       else keys.push(key);
     }
-    const kept = await this.objectsNeeded(present, new Set(data.keys()), { keys: objects.map(({ key }) => key), unreadable });
+    const kept = await this.objectsNeeded(present, new Set(data.keys()), {
+      keys: objects.map(({ key }) => key),
+      unreadable,
+    });
     for (const keys of data.values()) {
       await inBatches(
         keys.filter((key) => !kept.has(key)),
@@ -51,7 +65,8 @@ export class BackupSweep {
       );
     }
     // A claim that can't be read may be of any log.
-    if (claims.every(({ bases }) => bases !== null)) await this.sweepLogs(present, new Set(claims.flatMap(({ logs }) => logs)), unreadable);
+    if (claims.every(({ bases }) => bases !== null))
+      await this.sweepLogs(present, new Set(claims.flatMap(({ logs }) => logs)), unreadable);
     for (const id of voids) {
       if (needed.has(id)) continue;
       await this.target.delete(manifestKey(id));
@@ -61,8 +76,15 @@ export class BackupSweep {
     return [...new Set(unreadable)];
   }
 
-  /** Removes what of the logs no backup leads to, and nobody holds (`held`: uids of collections). Where a backup can't be read, nothing is removed. */
-  private async sweepLogs(present: ReadonlySet<string>, held: ReadonlySet<string>, unreadable: string[]): Promise<void> {
+  /**
+   * Removes what of the logs no backup leads to, and nobody holds (`held`: uids of collections). Where a backup can't
+   * be read, nothing is removed.
+   */
+  private async sweepLogs(
+    present: ReadonlySet<string>,
+    held: ReadonlySet<string>,
+    unreadable: string[],
+  ): Promise<void> {
     const manifests: BackupManifest[] = [];
     for (const id of present) {
       const manifest = await this.contentAt(BACKUP_MANIFEST, manifestKey(id), unreadable);
@@ -73,8 +95,8 @@ export class BackupSweep {
   }
 
   /**
-   * The backups, of those that nobody can be finishing any more, of which a shard was begun anew. Before, what one attempt wrote
-   * must stay beside that of another: a driver that was replaced may have its manifest on the way.
+   * The backups, of those that nobody can be finishing any more, of which a shard was begun anew. Before, what one
+   * attempt wrote must stay beside that of another: a driver that was replaced may have its manifest on the way.
    */
   private repeated(keys: string[]): Set<string> {
     const attempts = new Map<string, string>();
@@ -89,7 +111,11 @@ export class BackupSweep {
   }
 
   /** Objects written by backups `of` that those `by` consist of. */
-  private async objectsNeeded(by: ReadonlySet<string>, of: ReadonlySet<string>, { keys, unreadable }: { keys: string[]; unreadable: string[] }): Promise<Set<string>> {
+  private async objectsNeeded(
+    by: ReadonlySet<string>,
+    of: ReadonlySet<string>,
+    { keys, unreadable }: { keys: string[]; unreadable: string[] },
+  ): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const id of by) {
       const backup = await this.contentAt(BACKUP_MANIFEST, manifestKey(id), unreadable);
@@ -98,7 +124,9 @@ export class BackupSweep {
       const shards =
         backup === 'damaged'
           ? keys.filter((key) => key.startsWith(`${DATA_PREFIX}${id}/`) && key.endsWith('/shard.json'))
-          : backup.collections.flatMap((one) => one.shards).flatMap(({ needs, manifest }) => (needs.some((need) => of.has(need)) ? [manifest.key] : []));
+          : backup.collections
+              .flatMap((one) => one.shards)
+              .flatMap(({ needs, manifest }) => (needs.some((need) => of.has(need)) ? [manifest.key] : []));
       for (const shard of shards) {
         const manifest = await this.contentAt(SHARD_MANIFEST, shard, unreadable);
         if (manifest === null) unreadable.push(shard);
@@ -112,7 +140,11 @@ export class BackupSweep {
   }
 
   /** The content of an object; what is damaged, or of a later version, is noted. Errors: those of the target. */
-  private async contentAt<Content>(schema: z.ZodType<Content>, key: string, unreadable: string[]): Promise<Content | 'damaged' | null> {
+  private async contentAt<Content>(
+    schema: z.ZodType<Content>,
+    key: string,
+    unreadable: string[],
+  ): Promise<Content | 'damaged' | null> {
     try {
       const bytes = await this.target.get(key, TEXT_BYTES_MAX);
       return bytes === null ? null : contentOf(schema, key, bytes);
@@ -133,7 +165,10 @@ export class BackupSweep {
         continue;
       }
       const claim = await this.contentAt(BACKUP_CLAIM, key, unreadable);
-      if (claim !== null) claims.push(claim === 'damaged' ? { id, bases: null, logs: [] } : { id, bases: claim.bases, logs: claim.logs ?? [] });
+      if (claim !== null)
+        claims.push(
+          claim === 'damaged' ? { id, bases: null, logs: [] } : { id, bases: claim.bases, logs: claim.logs ?? [] },
+        );
     }
     return claims;
   }

@@ -4,7 +4,12 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
-import { collectionFromEntry, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue } from '../../service/collections/collection-record';
+import {
+  collectionFromEntry,
+  type CollectionRecord,
+  COLLECTIONS_PREFIX,
+  collectionToValue,
+} from '../../service/collections/collection-record';
 import { reshardFromEntry, type ReshardRecord, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
 import { bySuccession } from './kept-moments';
 import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ToldLogs } from './shipped-logs';
@@ -12,9 +17,9 @@ import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ToldLogs 
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * Tells the backup target which collections there are, and from when to when: a log says what is in a collection, and not
- * what it is. One process at a time does it, and sees a change within seconds. When a set of shards took the place of another
- * one is taken from their logs: it is the moment at which the last of the new shards was opened.
+ * Tells the backup target which collections there are, and from when to when: a log says what is in a collection, and
+ * not what it is. One process at a time does it, and sees a change within seconds. When a set of shards took the place
+ * of another one is taken from their logs: it is the moment at which the last of the new shards was opened.
  */
 export class CollectionHistories {
   /** What the target has; null: it was not looked at yet. */
@@ -33,7 +38,10 @@ export class CollectionHistories {
         .catch((error: unknown) => {
           // Somebody else may have been at it meanwhile.
           this.known = null;
-          this.parts.log.warn({ error }, 'which collections there are could not be told to the backup target; it is tried again');
+          this.parts.log.warn(
+            { error },
+            'which collections there are could not be told to the backup target; it is tried again',
+          );
         })
         .finally(() => (this.looking = null));
     }
@@ -50,29 +58,40 @@ export class CollectionHistories {
     const nowMs = clock.wallMs();
     const known = (this.known ??= new Map((await logs.histories()).map((history) => [history.uid, history])));
     // First the reshards: what they left is there no more once they are over.
-    const left = (await store.list(RESHARDS_PREFIX)).entries.flatMap(reshardOrNone).filter(({ state }) => state === 'retiring');
-    const records = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).filter(({ state }) => state === 'ready');
+    const left = (await store.list(RESHARDS_PREFIX)).entries
+      .flatMap(reshardOrNone)
+      .filter(({ state }) => state === 'retiring');
+    const records = (await store.list(COLLECTIONS_PREFIX)).entries
+      .map(collectionFromEntry)
+      .filter(({ state }) => state === 'ready');
     for (const record of records) {
       const before = known.get(record.uid);
       const value = collectionToValue(record);
       if (before === undefined) {
-        for (const set of [...setsBefore(record, left), record]) if (!known.has(set.uid)) await this.put(this.begun(set, nowMs));
+        for (const set of [...setsBefore(record, left), record])
+          if (!known.has(set.uid)) await this.put(this.begun(set, nowMs));
       } else if (before.toMs !== null) await this.reopen(before, record, records);
       // One that is not sealed is put again with what is known here: an earlier version wrote it, or somebody else.
       else if (before.record !== value || !before.isSealed) await this.put(this.renewed(before, record));
     }
     const present = new Set(records.map(({ uid }) => uid));
-    const isOpen = (history: CollectionHistory): boolean => history.awaits === true || (history.toMs === null && !present.has(history.uid));
+    const isOpen = (history: CollectionHistory): boolean =>
+      history.awaits === true || (history.toMs === null && !present.has(history.uid));
     if (![...known.values()].some(isOpen)) return;
     const told = await this.told();
-    for (const history of [...known.values()].sort(bySuccession)) if (history.awaits === true) await this.noteExchange(history, told);
+    for (const history of [...known.values()].sort(bySuccession))
+      if (history.awaits === true) await this.noteExchange(history, told);
     const latest = new Map<string, KnownHistory>();
     for (const history of known.values()) {
       const other = latest.get(history.identity);
       if (other === undefined || bySuccession(history, other) > 0) latest.set(history.identity, history);
     }
     for (const history of known.values())
-      if (history.toMs === null && !present.has(history.uid) && bySuccession(latest.get(history.identity)!, history) <= 0)
+      if (
+        history.toMs === null &&
+        !present.has(history.uid) &&
+        bySuccession(latest.get(history.identity)!, history) <= 0
+      )
         await this.put({ ...history, toMs: deletedMs(history, { records, nowMs, told }) }, history.isSealed);
   }
 
@@ -90,38 +109,62 @@ export class CollectionHistories {
   }
 
   /** What is in use again was put back, with all that the service knew: what came behind it is no more. */
-  private async reopen(history: KnownHistory, record: CollectionRecord, records: readonly CollectionRecord[]): Promise<void> {
+  private async reopen(
+    history: KnownHistory,
+    record: CollectionRecord,
+    records: readonly CollectionRecord[],
+  ): Promise<void> {
     const told = await this.told();
-    const gone = [...this.known!.values()].filter((other) => other.identity === history.identity && other.uid !== history.uid && other.toMs === null);
-    for (const other of gone) await this.put({ ...other, toMs: deletedMs(other, { records, nowMs: this.parts.clock.wallMs(), told }) }, other.isSealed);
+    const gone = [...this.known!.values()].filter(
+      (other) => other.identity === history.identity && other.uid !== history.uid && other.toMs === null,
+    );
+    for (const other of gone)
+      await this.put(
+        { ...other, toMs: deletedMs(other, { records, nowMs: this.parts.clock.wallMs(), told }) },
+        other.isSealed,
+      );
     await this.put({ ...this.renewed(history, record), toMs: null, order: this.nextOrder() });
   }
 
-  /** The history of a set that is there: when it began, of one that anybody could have written, as far as that can be. */
+  /**
+   * The history of a set that is there: when it began, of one that anybody could have written, as far as that can be.
+   */
   private renewed(history: KnownHistory, record: CollectionRecord): CollectionHistory {
     const { uid, identity, createdAt } = record;
     const nowMs = this.parts.clock.wallMs();
-    const fromMs = history.isSealed ? history.fromMs : Math.min(nowMs, identity === uid ? Date.parse(createdAt) : history.fromMs);
+    const fromMs = history.isSealed
+      ? history.fromMs
+      : Math.min(nowMs, identity === uid ? Date.parse(createdAt) : history.fromMs);
     return { ...history, ...namedBy(record), fromMs };
   }
 
   /** The set before ends when this one begins, as soon as the logs say when that was. */
   private async noteExchange(history: KnownHistory, told: ToldLogs): Promise<void> {
-    const stagesOf = ({ uid, shards }: CollectionHistory): ToldLogs['stages'] extends ReadonlyMap<string, infer Stages> ? Stages[] : never =>
+    const stagesOf = ({
+      uid,
+      shards,
+    }: CollectionHistory): ToldLogs['stages'] extends ReadonlyMap<string, infer Stages> ? Stages[] : never =>
       Array.from({ length: shards }, (_, shard) => told.stages.get(shardName({ collectionUid: uid, shard })) ?? []);
     const before = [...this.known!.values()]
       .filter((other) => other.identity === history.identity && bySuccession(other, history) < 0)
       .sort(bySuccession)
       .at(-1);
-    const closedMs = before === undefined ? 0 : Math.max(0, ...stagesOf(before).map((stages) => closedOf(stages)?.at ?? 0));
+    const closedMs =
+      before === undefined ? 0 : Math.max(0, ...stagesOf(before).map((stages) => closedOf(stages)?.at ?? 0));
     const opened = openedMs(stagesOf(history));
-    // All of the time before it was seen is shipped, and nothing tells of it: it is in a gap, or a member ships that does not tell.
+    // All of the time before it was seen is shipped, and nothing tells of it: it is in a gap, or a member ships that
+    // does not tell.
     const isUntold =
-      opened === null && Array.from({ length: history.shards }, (_, shard) => told.heads.get(shardName({ collectionUid: history.uid, shard }))?.untilMs ?? 0).every((ms) => ms >= history.fromMs);
+      opened === null &&
+      Array.from(
+        { length: history.shards },
+        (_, shard) => told.heads.get(shardName({ collectionUid: history.uid, shard }))?.untilMs ?? 0,
+      ).every((ms) => ms >= history.fromMs);
     if (opened === null && !isUntold) return;
     const fromMs = opened ?? history.fromMs;
     if (before !== undefined && before.toMs === null) {
-      // Where a clock was ahead, and is not any more, what was told of the shards before stays true beside the new ones.
+      // Where a clock was ahead, and is not any more, what was told of the shards before stays true beside the new
+      // ones.
       const endMs = opened === null && closedMs > 0 ? closedMs : Math.max(fromMs, closedMs);
       await this.put({ ...before, toMs: endMs, replacedMs: endMs }, before.isSealed);
     }
@@ -133,7 +176,10 @@ export class CollectionHistories {
     return Math.max(0, ...[...this.known!.values()].map(({ order = 0 }) => order)) + 1;
   }
 
-  /** Who can write to the target must not say when sets ended; how far members of an earlier version are is not sealed, and counts where nothing else is told. */
+  /**
+   * Who can write to the target must not say when sets ended; how far members of an earlier version are is not sealed,
+   * and counts where nothing else is told.
+   */
   private async told(): Promise<ToldLogs> {
     const { logs, clock } = this.parts;
     const nowMs = clock.wallMs();
@@ -143,7 +189,9 @@ export class CollectionHistories {
     return { heads, stages: await logs.stages(true) };
   }
 
-  /** Nothing is known here of what an earlier version, or somebody else, wrote of shards that are gone: it gets no seal. */
+  /**
+   * Nothing is known here of what an earlier version, or somebody else, wrote of shards that are gone: it gets no seal.
+   */
   private async put(given: CollectionHistory & { isSealed?: boolean }, isSealed = true): Promise<void> {
     const { isSealed: _isSealed, ...history } = given;
     await this.parts.logs.putHistory(history, isSealed);
@@ -157,17 +205,35 @@ function namedBy(record: CollectionRecord): Pick<CollectionHistory, 'name' | 'ui
   return { name, uid, identity, record: collectionToValue(record), shards };
 }
 
-/** The sets of shards that a collection had just before, as far as its last reshard has not left them yet; the earliest first. */
+/**
+ * The sets of shards that a collection had just before, as far as its last reshard has not left them yet; the earliest
+ * first.
+ */
 function setsBefore(record: CollectionRecord, left: readonly ReshardRecord[]): CollectionRecord[] {
   const reshard = left.find(({ identity, to }) => identity === record.identity && to.uid === record.uid);
-  return reshard === undefined ? [] : [...reshard.earlier, reshard.from].map(({ uid, shards }) => ({ ...record, uid, shards }));
+  return reshard === undefined
+    ? []
+    : [...reshard.earlier, reshard.from].map(({ uid, shards }) => ({ ...record, uid, shards }));
 }
 
-/** When a collection was deleted, as it is seen now: before another one was made under its name, and after what was told of it. */
-function deletedMs({ name, uid, identity, shards, fromMs }: CollectionHistory, seen: { records: readonly CollectionRecord[]; nowMs: number; told: ToldLogs }): number {
+/**
+ * When a collection was deleted, as it is seen now: before another one was made under its name, and after what was told
+ * of it.
+ */
+function deletedMs(
+  { name, uid, identity, shards, fromMs }: CollectionHistory,
+  seen: { records: readonly CollectionRecord[]; nowMs: number; told: ToldLogs },
+): number {
   const next = seen.records.find((record) => record.name === name && record.identity !== identity);
-  const untils = Array.from({ length: shards }, (_, shard) => seen.told.heads.get(shardName({ collectionUid: uid, shard }))?.untilMs ?? 0);
-  return Math.max(fromMs, Math.min(seen.nowMs, next === undefined ? Infinity : Date.parse(next.createdAt)), Math.min(...untils) + 1);
+  const untils = Array.from(
+    { length: shards },
+    (_, shard) => seen.told.heads.get(shardName({ collectionUid: uid, shard }))?.untilMs ?? 0,
+  );
+  return Math.max(
+    fromMs,
+    Math.min(seen.nowMs, next === undefined ? Infinity : Date.parse(next.createdAt)),
+    Math.min(...untils) + 1,
+  );
 }
 
 /** An entry that can't be read is told of by who drives it. */

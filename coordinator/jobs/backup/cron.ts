@@ -36,7 +36,13 @@ export class Cron {
     let at = (Math.floor(ms / MINUTE_MS) + 1) * MINUTE_MS;
     while (at < until) {
       const date = new Date(at);
-      const [year, month, day, hour, minute] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes()];
+      const [year, month, day, hour, minute] = [
+        date.getUTCFullYear(),
+        date.getUTCMonth(),
+        date.getUTCDate(),
+        date.getUTCHours(),
+        date.getUTCMinutes(),
+      ];
       if (!months.has(month + 1)) at = Date.UTC(year, month + 1, 1);
       else if (!this.isDay(date)) at = Date.UTC(year, month, day + 1);
       else if (!hours.has(hour)) at = Date.UTC(year, month, day, hour + 1);

@@ -18,10 +18,13 @@ export function parseKeepRule(text: string): KeepRule | null {
 }
 
 /**
- * Which of these backups are kept: of each of the last so many hours, days, weeks, months and years in which there is one,
- * the newest. The newest of all is always kept.
+ * Which of these backups are kept: of each of the last so many hours, days, weeks, months and years in which there is
+ * one, the newest. The newest of all is always kept.
  */
-export function keptBackups<Backup extends { finishedMs: number }>(backups: readonly Backup[], rule: KeepRule): Set<Backup> {
+export function keptBackups<Backup extends { finishedMs: number }>(
+  backups: readonly Backup[],
+  rule: KeepRule,
+): Set<Backup> {
   const newestFirst = [...backups].sort((a, b) => b.finishedMs - a.finishedMs);
   const kept = new Set<Backup>(newestFirst.slice(0, 1));
   for (const { period, count } of rule) {

@@ -21,12 +21,16 @@ export interface KeptMoments {
 }
 
 /**
- * Which moments of a set of shards are kept, and so offered, as long as these backups are there: those since the oldest backup
- * that has its collection, or was asked for everything. Where that is older than the set, that is all of them, be the set
- * new because the collection is, or because its number of shards changed, or it was restored. Without any backup of the set
- * nothing of it is removed. `histories`: all that are known.
+ * Which moments of a set of shards are kept, and so offered, as long as these backups are there: those since the oldest
+ * backup that has its collection, or was asked for everything. Where that is older than the set, that is all of them,
+ * be the set new because the collection is, or because its number of shards changed, or it was restored. Without any
+ * backup of the set nothing of it is removed. `histories`: all that are known.
  */
-export function keptMoments(history: CollectionHistory, histories: readonly CollectionHistory[], manifests: readonly BackupManifest[]): KeptMoments {
+export function keptMoments(
+  history: CollectionHistory,
+  histories: readonly CollectionHistory[],
+  manifests: readonly BackupManifest[],
+): KeptMoments {
   const backups: LogBase[] = [];
   let isOldest = true;
   let hasOlder = false;
@@ -45,8 +49,15 @@ export function bySuccession(a: CollectionHistory, b: CollectionHistory): number
   return (a.order ?? 0) - (b.order ?? 0) || a.fromMs - b.fromMs;
 }
 
-/** Whether a backup without this set is of the time before it, and reaches to it: clocks decide only where nothing else does. */
-function isOlder({ startedAt, collections, isOfSome }: BackupManifest, history: CollectionHistory, histories: readonly CollectionHistory[]): boolean {
+/**
+ * Whether a backup without this set is of the time before it, and reaches to it: clocks decide only where nothing else
+ * does.
+ */
+function isOlder(
+  { startedAt, collections, isOfSome }: BackupManifest,
+  history: CollectionHistory,
+  histories: readonly CollectionHistory[],
+): boolean {
   const before = collections.find((one) => identityOf(one) === history.identity);
   if (before === undefined) return isOfSome !== true && Date.parse(startedAt) <= history.fromMs;
   const other = histories.find(({ uid }) => uid === before.uid);

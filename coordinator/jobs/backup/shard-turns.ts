@@ -2,14 +2,17 @@
 const AT_ONCE = 4;
 /** Silent shards that are asked at once whether they are there again. */
 const PROBES = 8;
-/** A shard that does not answer for so long is left out when all others are done: its node, and any other replica, are gone. */
+/**
+ * A shard that does not answer for so long is left out when all others are done: its node, and any other replica, are
+ * gone.
+ */
 const SILENT_MS = 60_000;
 /** The same where nothing would be left without it. */
 const SILENT_ALONE_MS = 600_000;
 
 /**
- * Whose turn it is of the shards of a backup: some at a time, and one that does not answer holds up none of the others. It is
- * asked again as long as there are others, and for some time after that.
+ * Whose turn it is of the shards of a backup: some at a time, and one that does not answer holds up none of the others.
+ * It is asked again as long as there are others, and for some time after that.
  */
 export class ShardTurns {
   private readonly places = new Places(AT_ONCE);
@@ -22,7 +25,13 @@ export class ShardTurns {
 
   /** Of one shard, from now on until `end`. */
   begin(): ShardTurn {
-    return new ShardTurn({ places: this.places, probes: this.probes, nowMs: this.nowMs, busy: (change) => (this.busy += change), patienceMs: () => this.patienceMs() });
+    return new ShardTurn({
+      places: this.places,
+      probes: this.probes,
+      nowMs: this.nowMs,
+      busy: (change) => (this.busy += change),
+      patienceMs: () => this.patienceMs(),
+    });
   }
 
   /** A whole collection is taken: the backup is worth something without those that are silent. */
@@ -42,7 +51,15 @@ export class ShardTurn {
   /** Since when it has not answered; null: it has, the last time. */
   private silentSinceMs: number | null = null;
 
-  constructor(private readonly parts: { places: Places; probes: Places; nowMs: () => number; busy: (change: 1 | -1) => void; patienceMs: () => number }) {
+  constructor(
+    private readonly parts: {
+      places: Places;
+      probes: Places;
+      nowMs: () => number;
+      busy: (change: 1 | -1) => void;
+      patienceMs: () => number;
+    },
+  ) {
     parts.busy(1);
   }
 

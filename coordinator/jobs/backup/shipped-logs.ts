@@ -1,4 +1,11 @@
-import { type LogPlace, type BackupManifest, isUnreadable, openedContent, sealedText, TEXT_BYTES_MAX } from '../../../shared/backup-store/backup-format';
+import {
+  type LogPlace,
+  type BackupManifest,
+  isUnreadable,
+  openedContent,
+  sealedText,
+  TEXT_BYTES_MAX,
+} from '../../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../../shared/backup-store/backup-target';
 import { COLLECTION_HISTORY, LOGGED_STAGE } from '../../../shared/backup-store/content-schemas';
 import { chainAfter, type LogChain, chainsOf } from '../../../shared/backup-store/log-chain';
@@ -60,8 +67,8 @@ export class ShippedLogs {
   constructor(readonly target: BackupTarget) {}
 
   /**
-   * How far shards are, by their names: what was told in the latest epoch, by whoever was furthest in it. `isSealed`: only by what this
-   * service has sealed.
+   * How far shards are, by their names: what was told in the latest epoch, by whoever was furthest in it. `isSealed`:
+   * only by what this service has sealed.
    */
   async heads(isSealed = false): Promise<Map<string, LogHead>> {
     const found = new Map<string, LogHead>();
@@ -77,7 +84,10 @@ export class ShippedLogs {
     return found;
   }
 
-  /** What members told, in the order in which it is no more than what is true. `isSealed`: only what this service has sealed. */
+  /**
+   * What members told, in the order in which it is no more than what is true. `isSealed`: only what this service has
+   * sealed.
+   */
   async told(isSealed = false): Promise<ToldLogs> {
     const heads = await this.heads(isSealed);
     return { heads, stages: await this.stages(isSealed) };
@@ -121,7 +131,10 @@ export class ShippedLogs {
     });
   }
 
-  /** What changed the stages of shards, by their names, in the order of their logs. Read it after the heads. `isSealed`: only what this service has sealed. */
+  /**
+   * What changed the stages of shards, by their names, in the order of their logs. Read it after the heads. `isSealed`:
+   * only what this service has sealed.
+   */
   async stages(isSealed = false): Promise<Map<string, LoggedStage[]>> {
     const found = new Map<string, LoggedStage[]>();
     for (const { key } of await this.target.list(STAGES_PREFIX)) {
@@ -140,7 +153,10 @@ export class ShippedLogs {
     const bytes = await this.unlessUnreadable(key);
     try {
       const found = bytes === null ? null : openedContent(LOGGED_STAGE, this.target.seals, key, bytes);
-      return found?.seal === 'sealed' && Object.entries(named).every(([what, value]) => found.content[what as keyof typeof named] === value);
+      return (
+        found?.seal === 'sealed' &&
+        Object.entries(named).every(([what, value]) => found.content[what as keyof typeof named] === value)
+      );
     } catch (error) {
       if (isUnreadable(error)) return false;
       throw error;
@@ -151,17 +167,31 @@ export class ShippedLogs {
   async logOf(collectionUid: string, shard: number, { heads, stages }: ToldLogs): Promise<ShardLog> {
     const name = shardName({ collectionUid, shard });
     const objects = await this.target.list(`${LOG_PREFIX}${name}/`);
-    return { head: heads.get(name) ?? null, chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])), closed: closedOf(stages.get(name) ?? []), ends: endsOf(stages.get(name) ?? []) };
+    return {
+      head: heads.get(name) ?? null,
+      chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])),
+      closed: closedOf(stages.get(name) ?? []),
+      ends: endsOf(stages.get(name) ?? []),
+    };
   }
 
   /**
-   * The same by what was told alone, without a look at each segment, where that says enough of what goes on from these places
-   * (null: the beginning). null: it does not.
+   * The same by what was told alone, without a look at each segment, where that says enough of what goes on from these
+   * places (null: the beginning). null: it does not.
    */
-  async toldLogOf(collectionUid: string, shard: number, { heads, stages }: ToldLogs, places: readonly (LogPlace | null)[]): Promise<ShardLog | null> {
+  async toldLogOf(
+    collectionUid: string,
+    shard: number,
+    { heads, stages }: ToldLogs,
+    places: readonly (LogPlace | null)[],
+  ): Promise<ShardLog | null> {
     const name = shardName({ collectionUid, shard });
     const head = heads.get(name);
-    if (head === undefined || !places.every((place) => head.since === 1 || (place !== null && place.sequence >= head.since))) return null;
+    if (
+      head === undefined ||
+      !places.every((place) => head.since === 1 || (place !== null && place.sequence >= head.since))
+    )
+      return null;
     const [closed, ends] = [closedOf(stages.get(name) ?? []), endsOf(stages.get(name) ?? [])];
     const { since, sequence: last, epoch: lastEpoch, untilMs } = head;
     if (last < since) return { head, chains: [], closed, ends };
@@ -172,8 +202,9 @@ export class ShippedLogs {
   }
 
   /**
-   * The last entry of a chain whose time is not after `ms`: one before `start`, if `start` itself is later. `start` if the chain
-   * begins behind it with later ones. `isSealed`: as a restore takes it. Errors: storage_damaged, those of the target.
+   * The last entry of a chain whose time is not after `ms`: one before `start`, if `start` itself is later. `start` if
+   * the chain begins behind it with later ones. `isSealed`: as a restore takes it. Errors: storage_damaged, those of
+   * the target.
    */
   async cut({ since, segments }: LogChain, start: number, ms: number, isSealed = false): Promise<number> {
     let last = Math.min(start, since - 1);
@@ -186,13 +217,17 @@ export class ShippedLogs {
   }
 
   /**
-   * Removes what no restore can use: entries before what is kept of a set of shards, and the logs of sets that are long over
-   * and of which no backup keeps anything. `present`: the backups that are there, and those that others build upon;
-   * `held`: collections, by their uids, of which all stays.
+   * Removes what no restore can use: entries before what is kept of a set of shards, and the logs of sets that are long
+   * over and of which no backup keeps anything. `present`: the backups that are there, and those that others build
+   * upon; `held`: collections, by their uids, of which all stays.
    */
   async sweep(present: readonly BackupManifest[], held: ReadonlySet<string>, wallMs: number): Promise<void> {
     const histories = await this.histories();
-    const logs = (await this.target.list(LOG_PREFIX)).map((object) => ({ key: object.key, name: nameIn(object.key, LOG_PREFIX), segment: segmentOf(object) }));
+    const logs = (await this.target.list(LOG_PREFIX)).map((object) => ({
+      key: object.key,
+      name: nameIn(object.key, LOG_PREFIX),
+      segment: segmentOf(object),
+    }));
     const keptFrom = new Map<string, number>();
     const isBackedUp = new Set(present.flatMap(({ collections }) => collections.map(({ uid }) => uid)));
     for (const history of histories) {
@@ -201,12 +236,16 @@ export class ShippedLogs {
       if (kept.isBackedUp) isBackedUp.add(uid);
       if (kept.hasBeginning) continue;
       for (let shard = 0; shard < shards; shard += 1) {
-        keptFrom.set(shardName({ collectionUid: uid, shard }), Math.min(...kept.backups.map(({ places }) => places[shard]?.sequence ?? 0)));
+        keptFrom.set(
+          shardName({ collectionUid: uid, shard }),
+          Math.min(...kept.backups.map(({ places }) => places[shard]?.sequence ?? 0)),
+        );
       }
     }
     // Of a set that never took over, nobody noted when it was over.
     const endedMs = new Map<string, number | null>();
-    for (const { name, segment } of logs) endedMs.set(uidOf(name), Math.max(endedMs.get(uidOf(name)) ?? 0, segment?.toMs ?? 0));
+    for (const { name, segment } of logs)
+      endedMs.set(uidOf(name), Math.max(endedMs.get(uidOf(name)) ?? 0, segment?.toMs ?? 0));
     for (const { uid, toMs } of histories) endedMs.set(uid, toMs);
     const isGone = (uid: string): boolean => {
       const endMs = endedMs.get(uid) ?? null;
@@ -215,13 +254,15 @@ export class ShippedLogs {
     const removed: string[] = [];
     for (const { key, name, segment } of logs) {
       const uid = uidOf(name);
-      if (segment !== null && !held.has(uid) && (segment.last <= (keptFrom.get(name) ?? 0) || isGone(uid))) removed.push(key);
+      if (segment !== null && !held.has(uid) && (segment.last <= (keptFrom.get(name) ?? 0) || isGone(uid)))
+        removed.push(key);
     }
     const over = [...endedMs.keys()].filter(isGone);
     for (const uid of over) for (const { key } of await this.target.list(`${STAGES_PREFIX}${uid}.`)) removed.push(key);
     // The last of it: without a history, nobody would know when it was over.
     for (const { uid } of histories) if (isGone(uid)) removed.push(historyKey(uid));
-    for (let at = 0; at < removed.length; at += AT_ONCE) await Promise.all(removed.slice(at, at + AT_ONCE).map((key) => this.target.delete(key)));
+    for (let at = 0; at < removed.length; at += AT_ONCE)
+      await Promise.all(removed.slice(at, at + AT_ONCE).map((key) => this.target.delete(key)));
   }
 
   private async cutWithin(segment: LogSegment, ms: number, isSealed: boolean): Promise<number> {
@@ -242,14 +283,20 @@ export interface LogWay {
 }
 
 /**
- * `replacedMs`: when others took the place of the set of shards, where that is known: a log that ends closed has nothing to
- * come until then. null: what came after the place is not there.
+ * `replacedMs`: when others took the place of the set of shards, where that is known: a log that ends closed has
+ * nothing to come until then. null: what came after the place is not there.
  */
-export function wayFrom({ head, chains, closed, ends }: ShardLog, place: Pick<LogPlace, 'sequence' | 'epoch'> | null, replacedMs?: number): LogWay | null {
+export function wayFrom(
+  { head, chains, closed, ends }: ShardLog,
+  place: Pick<LogPlace, 'sequence' | 'epoch'> | null,
+  replacedMs?: number,
+): LogWay | null {
   const from = place ?? BEGINNING;
   const chain = chainAfter(chains, from);
   const toldOf = (sequence: number, epoch: number): number | null => {
-    const told = [...(head === null ? [] : [{ ...head, at: head.untilMs }]), ...ends].filter((one) => one.sequence === sequence && one.epoch === epoch);
+    const told = [...(head === null ? [] : [{ ...head, at: head.untilMs }]), ...ends].filter(
+      (one) => one.sequence === sequence && one.epoch === epoch,
+    );
     return told.length === 0 ? null : Math.max(...told.map(({ at }) => at));
   };
   if (chain === null) {
@@ -264,9 +311,14 @@ export function wayFrom({ head, chains, closed, ends }: ShardLog, place: Pick<Lo
   return { chain, last: end.last, untilMs: (replacedMs ?? closed.at) - 1 };
 }
 
-/** When the new shards of a set were open to clients, all of them, by its stages; null: they are not, as far as is known. */
+/**
+ * When the new shards of a set were open to clients, all of them, by its stages; null: they are not, as far as is
+ * known.
+ */
 export function openedMs(stages: readonly LoggedStage[][]): number | null {
-  const opened = stages.map((all) => all.filter(({ stage }) => stage !== TOLD)).map((own) => own.find(({ stage }, i) => stage === 'open' && own[i - 1]?.stage === 'filling')?.at ?? null);
+  const opened = stages
+    .map((all) => all.filter(({ stage }) => stage !== TOLD))
+    .map((own) => own.find(({ stage }, i) => stage === 'open' && own[i - 1]?.stage === 'filling')?.at ?? null);
   return opened.every((at) => at !== null) ? Math.max(...opened) : null;
 }
 
@@ -298,7 +350,8 @@ function inForce(stages: LoggedStage[]): LoggedStage[] {
 
 /** Whether an entry is one of the chain's, as far as the names of its segments tell. */
 function holds({ since, segments }: LogChain, { sequence, epoch }: { sequence: number; epoch: number }): boolean {
-  const segment = since <= sequence ? segments.find(({ first, last }) => first <= sequence && last >= sequence) : undefined;
+  const segment =
+    since <= sequence ? segments.find(({ first, last }) => first <= sequence && last >= sequence) : undefined;
   return segment !== undefined && segment.precedingEpoch <= epoch && epoch <= segment.lastEpoch;
 }
 
@@ -312,5 +365,9 @@ function uidOf(name: string): string {
 }
 
 function isLater(one: LogHead, other: LogHead): boolean {
-  return one.epoch - other.epoch > 0 || (one.epoch === other.epoch && (one.sequence > other.sequence || (one.sequence === other.sequence && one.untilMs > other.untilMs)));
+  return (
+    one.epoch - other.epoch > 0 ||
+    (one.epoch === other.epoch &&
+      (one.sequence > other.sequence || (one.sequence === other.sequence && one.untilMs > other.untilMs)))
+  );
 }

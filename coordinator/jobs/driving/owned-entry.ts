@@ -21,8 +21,8 @@ export interface Beside {
 const NOTHING: Beside = { guards: [], changes: [] };
 
 /**
- * An entry of the cluster store in the hands of its driver: every change is made only if nobody else made one. Changes of its
- * own that come together are made one after the other.
+ * An entry of the cluster store in the hands of its driver: every change is made only if nobody else made one. Changes
+ * of its own that come together are made one after the other.
  */
 export class OwnedEntry<Content extends object> {
   private last: Promise<unknown> = Promise.resolve();
@@ -38,7 +38,10 @@ export class OwnedEntry<Content extends object> {
     return this.current;
   }
 
-  /** With these, a change of another entry is made only while this one is as it is here, and this process drives it. Errors: Superseded. */
+  /**
+   * With these, a change of another entry is made only while this one is as it is here, and this process drives it.
+   * Errors: Superseded.
+   */
   get guards(): Guard[] {
     return [{ key: this.key, revision: this.revision }, ...this.officeGuards()];
   }
@@ -74,7 +77,9 @@ export class OwnedEntry<Content extends object> {
     return done;
   }
 
-  /** Answers the revision. When the answer is lost, the entry says what became of it: `value` is of this change alone. */
+  /**
+   * Answers the revision. When the answer is lost, the entry says what became of it: `value` is of this change alone.
+   */
   private async transact(guards: Guard[], changes: StoreChange[], value: string | null): Promise<number> {
     const { store } = this.parts;
     const { key } = this;
@@ -85,7 +90,8 @@ export class OwnedEntry<Content extends object> {
     } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'commit_unknown') throw error;
       const entry = await store.get(key);
-      if ((entry?.value ?? null) !== value || entry?.revision === this.revision) throw new Superseded(`a change of ${key} was not confirmed`);
+      if ((entry?.value ?? null) !== value || entry?.revision === this.revision)
+        throw new Superseded(`a change of ${key} was not confirmed`);
       return entry?.revision ?? 0;
     }
   }

@@ -1,4 +1,6 @@
-/** With so few changes left, in all old shards together, the copy has caught up: they take some tens of milliseconds. */
+/**
+ * With so few changes left, in all old shards together, the copy has caught up: they take some tens of milliseconds.
+ */
 export const CHANGES_LEFT_MAX = 500;
 /** It is judged this often. */
 const WINDOW_MS = 1_000;
@@ -16,8 +18,9 @@ export interface CatchUpCounts {
 }
 
 /**
- * How the new shards catch up with clients who go on writing. As long as these write less than half of what is taken over,
- * it rests as much as it works. If they write more, it rests no longer; and if that is not enough, they have to write more slowly.
+ * How the new shards catch up with clients who go on writing. As long as these write less than half of what is taken
+ * over, it rests as much as it works. If they write more, it rests no longer; and if that is not enough, they have to
+ * write more slowly.
  */
 export class CatchUpPace {
   private since: (CatchUpCounts & { nowMs: number }) | null = null;
@@ -44,7 +47,8 @@ export class CatchUpPace {
     if (counts.left <= CHANGES_LEFT_MAX) {
       if (this.perSecond !== undefined) this.perSecond *= RELIEF;
     } else if (written > taken * WRITES_SHARE) {
-      if (this.isInHurry) this.perSecond = Math.max(LEAST_PER_SECOND, (taken * WRITES_SHARE * 1000) / (nowMs - since.nowMs));
+      if (this.isInHurry)
+        this.perSecond = Math.max(LEAST_PER_SECOND, (taken * WRITES_SHARE * 1000) / (nowMs - since.nowMs));
       this.isInHurry = true;
     }
   }

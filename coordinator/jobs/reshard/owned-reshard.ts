@@ -9,9 +9,18 @@ export class OwnedReshard {
 
   private constructor(private readonly entry: OwnedEntry<ReshardRecord>) {}
 
-  /** Takes the reshard over, in a new term. `waitsFor`: what this driver met the last time. Errors: Superseded; unavailable. */
-  static async take(parts: { store: ClusterStore; office: DriverOffice }, found: { record: ReshardRecord; revision: number }, waitsFor?: string): Promise<OwnedReshard> {
-    const owned = new OwnedReshard(new OwnedEntry(parts, reshardPath(found.record.identity), found.record, found.revision));
+  /**
+   * Takes the reshard over, in a new term. `waitsFor`: what this driver met the last time. Errors: Superseded;
+   * unavailable.
+   */
+  static async take(
+    parts: { store: ClusterStore; office: DriverOffice },
+    found: { record: ReshardRecord; revision: number },
+    waitsFor?: string,
+  ): Promise<OwnedReshard> {
+    const owned = new OwnedReshard(
+      new OwnedEntry(parts, reshardPath(found.record.identity), found.record, found.revision),
+    );
     await owned.change({ term: found.record.term + 1, ...(waitsFor !== undefined && { waitsFor }) });
     return owned;
   }

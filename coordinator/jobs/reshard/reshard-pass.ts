@@ -5,7 +5,14 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { ShardTransfer } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
-import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, CREATIONS_PATH, shardSettings } from '../../service/collections/collection-record';
+import {
+  collectionFromEntry,
+  collectionPath,
+  collectionToValue,
+  type CollectionRecord,
+  CREATIONS_PATH,
+  shardSettings,
+} from '../../service/collections/collection-record';
 import { OwnedReshard } from './owned-reshard';
 import { ofShards } from '../driving/obstacle';
 import { type Beside, Superseded } from '../driving/owned-entry';
@@ -27,7 +34,10 @@ const UNSEALED_MAX_MS = 120_000;
 const STORE_EVERY_MS = 2_000;
 /** Between two looks at new shards that are not indexed yet. */
 const INDEX_LOOK_MS = 500;
-/** New rows that are not in a graph are scanned. That many are soon scanned; more are waited for, as long as they get fewer. */
+/**
+ * New rows that are not in a graph are scanned. That many are soon scanned; more are waited for, as long as they get
+ * fewer.
+ */
 const ROWS_LEFT = { share: 0.05, least: 20_000 };
 const INDEX_STALL_MS = 300_000;
 /** Between two pages the copy rests as long as a page took, so that it takes at most half of what others need. */
@@ -38,8 +48,8 @@ export interface FillingRestores {
   /** Whether there is one of this id that is not over. Errors: unavailable. */
   isRestoring(restore: string): Promise<boolean>;
   /**
-   * What is noted in a restore together with the step from which there is no way back for the shards of this uid: from then on
-   * it can't be given up. Errors: conflict when it was given up, or is not known any more; unavailable.
+   * What is noted in a restore together with the step from which there is no way back for the shards of this uid: from
+   * then on it can't be given up. Errors: conflict when it was given up, or is not known any more; unavailable.
    */
   finalNote(restore: string, uid: string): Promise<Beside>;
 }
@@ -60,9 +70,9 @@ interface Found {
 }
 
 /**
- * Drives a reshard from where it is, in one term. It ends with an error when something did not succeed, or somebody else
- * drives it, and can be begun again at any time, in a later term: everything that it asks of shards may be repeated, and
- * nothing of an earlier term counts where it has begun.
+ * Drives a reshard from where it is, in one term. It ends with an error when something did not succeed, or somebody
+ * else drives it, and can be begun again at any time, in a later term: everything that it asks of shards may be
+ * repeated, and nothing of an earlier term counts where it has begun.
  */
 export class ReshardPass {
   private readonly transfers: ShardTransfers;
@@ -95,7 +105,10 @@ export class ReshardPass {
     this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
   }
 
-  /** Resolves when the collection has its new shards, or the reshard was given up. Errors: those of the shards; Superseded. */
+  /**
+   * Resolves when the collection has its new shards, or the reshard was given up. Errors: those of the shards;
+   * Superseded.
+   */
   async run(): Promise<void> {
     try {
       await this.advance();
@@ -107,7 +120,8 @@ export class ReshardPass {
         return;
       }
       // Clients wait: the old shards are opened again, and the rest is tried later.
-      if (this.state === 'sealing' && this.owned.record.unseals !== true && !(error instanceof Superseded)) await this.unseal();
+      if (this.state === 'sealing' && this.owned.record.unseals !== true && !(error instanceof Superseded))
+        await this.unseal();
       throw error;
     }
   }
@@ -121,7 +135,8 @@ export class ReshardPass {
     if (this.state === 'cancelling') return this.cancel(collection);
     if (collection === null) return this.abandon();
     if (this.owned.record.unseals === true) return this.unseal();
-    if (this.state === 'filling') await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
+    if (this.state === 'filling')
+      await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
     // A process that was started again has opened the collection's own shards only.
     else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record, 'open');
     if (this.state === 'sealing') await this.seal();
@@ -133,7 +148,9 @@ export class ReshardPass {
     return this.owned.record.restored !== undefined;
   }
 
-  /** The new shards have what they shall have: nothing is copied, and the old ones are sealed as soon as they may be. */
+  /**
+   * The new shards have what they shall have: nothing is copied, and the old ones are sealed as soon as they may be.
+   */
   private async awaitSeal(collection: CollectionRecord): Promise<void> {
     await this.openNew(collection, 'make');
     await this.transfers.stageAll(this.owned.record.to, 'filling');
@@ -149,7 +166,8 @@ export class ReshardPass {
     await this.openNew(collection, 'make');
     await this.transfers.stageAll(to, 'filling');
     await this.track();
-    for (const [shard, source] of this.sources.entries()) if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
+    for (const [shard, source] of this.sources.entries())
+      if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
     await this.catchUp();
     this.parts.log.info({ ...this.facts(), from, to }, 'a reshard has copied everything; the old shards are sealed');
     await this.store({ state: 'sealing' });
@@ -165,7 +183,9 @@ export class ReshardPass {
     }
   }
 
-  /** The old shards note what changes from now on. What was copied before counts only if they did so without a pause. */
+  /**
+   * The old shards note what changes from now on. What was copied before counts only if they did so without a pause.
+   */
   private async track(): Promise<void> {
     const { from } = this.owned.record;
     await this.transfers.stageAll(from, 'tracking', (shard) => this.sources[shard].change);
@@ -173,7 +193,8 @@ export class ReshardPass {
     found.forEach(({ since, lastChange }, shard) => {
       const source = this.sources[shard];
       // The new shards may have items that were deleted while nobody noted it.
-      if (source.since > 0 && source.since !== since) throw new QuiverError('storage_failed', `shard ${shard} has forgotten what changed since it was copied`);
+      if (source.since > 0 && source.since !== since)
+        throw new QuiverError('storage_failed', `shard ${shard} has forgotten what changed since it was copied`);
       // What is copied is read later, so it has every change so far.
       if (source.since === 0) this.sources[shard] = { ...NOTHING_COPIED, since, change: lastChange };
     });
@@ -203,7 +224,9 @@ export class ReshardPass {
         next = this.transfers.scan(id, { stamp: last.stamp, externalId: last.externalId }, limit);
         next.catch(() => undefined);
       }
-      const states = items.filter(({ stamp }) => stamp <= until).map((item): ItemState => ({ externalId: item.externalId, item }));
+      const states = items
+        .filter(({ stamp }) => stamp <= until)
+        .map((item): ItemState => ({ externalId: item.externalId, item }));
       await this.transfers.import(to, states);
       source.after = { stamp: last.stamp, externalId: last.externalId };
       this.copied += states.length;
@@ -216,7 +239,10 @@ export class ReshardPass {
     await this.store({});
   }
 
-  /** Takes over what has changed, again and again. Ends when few changes are left and searches of the new shards are quick. */
+  /**
+   * Takes over what has changed, again and again. Ends when few changes are left and searches of the new shards are
+   * quick.
+   */
   private async catchUp(): Promise<void> {
     const { clock } = this.parts;
     const { to } = this.owned.record;
@@ -253,7 +279,15 @@ export class ReshardPass {
     const { name: collection, from, to, id: reshard, term } = this.owned.record;
     const startMs = clock.monotonicMs();
     this.sealingMs ??= startMs;
-    const transfers = new ShardTransfers({ ...this.parts, collection, newUid: to.uid, reshard, term, timeoutMs: SEALED_CALL_MS, untilMs: startMs + SEALED_MS });
+    const transfers = new ShardTransfers({
+      ...this.parts,
+      collection,
+      newUid: to.uid,
+      reshard,
+      term,
+      timeoutMs: SEALED_CALL_MS,
+      untilMs: startMs + SEALED_MS,
+    });
     await transfers.stageAll(to, 'filling');
     await transfers.stageAll(from, 'sealed');
     if (this.isRestored) await this.takeMarks(transfers);
@@ -263,12 +297,15 @@ export class ReshardPass {
     if (this.isRestored) await this.openWithModel();
     else await this.store({ state: 'opening' });
     if (this.owned.isEnded) return;
-    log.info({ ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) }, 'a reshard has sealed the old shards; the new ones take over');
+    log.info(
+      { ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) },
+      'a reshard has sealed the old shards; the new ones take over',
+    );
   }
 
   /**
-   * Marks of writes that left nothing are taken over, so that these are not done again. Once the old shards are sealed, what
-   * they hold, they hold for good. Errors: conflict when there is an item.
+   * Marks of writes that left nothing are taken over, so that these are not done again. Once the old shards are sealed,
+   * what they hold, they hold for good. Errors: conflict when there is an item.
    */
   private async takeMarks(transfers: ShardTransfers): Promise<void> {
     const { from, to, name } = this.owned.record;
@@ -276,14 +313,20 @@ export class ReshardPass {
     mustHoldNothing(name, found);
     await inBatches([...found.entries()], async ([shard, { lastMark }]) => {
       const taken = this.marksTaken[shard];
-      if (lastMark > taken) this.marksTaken[shard] = await transfers.importMarks({ collectionUid: from.uid, shard }, from.shards, to, taken);
+      if (lastMark > taken)
+        this.marksTaken[shard] = await transfers.importMarks(
+          { collectionUid: from.uid, shard },
+          from.shards,
+          to,
+          taken,
+        );
     });
   }
 
   /**
-   * There is no way back from here, so the backup's model becomes the collection's in the same moment: no text is embedded
-   * with another one from now on. The restore notes it, too, and can't be given up any more. Errors: conflict when the
-   * collection has another model by now, or the restore was given up.
+   * There is no way back from here, so the backup's model becomes the collection's in the same moment: no text is
+   * embedded with another one from now on. The restore notes it, too, and can't be given up any more. Errors: conflict
+   * when the collection has another model by now, or the restore was given up.
    */
   private async openWithModel(): Promise<void> {
     const { name, to, restored } = this.owned.record;
@@ -293,12 +336,20 @@ export class ReshardPass {
       mustHaveModel(record, model);
       const value = collectionToValue({ ...record, embeddingModel: record.embeddingModel ?? model });
       const { guards, changes } = await this.parts.restores.finalNote(restore, to.uid);
-      return { change: { state: 'opening' }, beside: { guards: [{ key, revision }, ...guards], changes: [{ type: 'put', key, value }, ...changes] } };
+      return {
+        change: { state: 'opening' },
+        beside: { guards: [{ key, revision }, ...guards], changes: [{ type: 'put', key, value }, ...changes] },
+      };
     });
   }
 
-  /** Changes what follows from the collection as it is, and again if that changes meanwhile; ends it when the collection is gone. */
-  private async changeWithCollection(decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; beside: Beside }>): Promise<void> {
+  /**
+   * Changes what follows from the collection as it is, and again if that changes meanwhile; ends it when the collection
+   * is gone.
+   */
+  private async changeWithCollection(
+    decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; beside: Beside }>,
+  ): Promise<void> {
     for (;;) {
       const found = await this.collection();
       if (found === null) return this.abandon();
@@ -314,19 +365,27 @@ export class ReshardPass {
 
   private async isOutdated({ guards }: Beside): Promise<boolean> {
     const { store } = this.parts;
-    const found = await Promise.all(guards.map(async ({ key, revision }) => ((await store.get(key))?.revision ?? 0) !== revision));
+    const found = await Promise.all(
+      guards.map(async ({ key, revision }) => ((await store.get(key))?.revision ?? 0) !== revision),
+    );
     return found.includes(true);
   }
 
   /**
-   * The old shards serve again, and go on noting what changes. Only then it is `filling` again: that may have to wait for
-   * other collections. In a term of its own, because a copy of what closed a shard may still be on its way.
+   * The old shards serve again, and go on noting what changes. Only then it is `filling` again: that may have to wait
+   * for other collections. In a term of its own, because a copy of what closed a shard may still be on its way.
    */
   private async unseal(): Promise<void> {
     const { name: collection, from, id: reshard, term } = this.owned.record;
     // Noted before, for whoever goes on if this one can't reach all of them.
     await this.owned.change({ unseals: true, term: term + 1, sealsAfter: this.nextSeal() });
-    const transfers = new ShardTransfers({ ...this.parts, collection, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
+    const transfers = new ShardTransfers({
+      ...this.parts,
+      collection,
+      reshard,
+      term: term + 1,
+      timeoutMs: SEALED_CALL_MS,
+    });
     await transfers.stageEach(from, this.isRestored ? 'open' : 'tracking');
     await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.nextSeal() });
   }
@@ -335,7 +394,9 @@ export class ReshardPass {
   private nextSeal(): number | undefined {
     const { clock } = this.parts;
     if (this.sealingMs === null) return this.owned.record.sealsAfter;
-    return clock.wallMs() + Math.min(Math.ceil((clock.monotonicMs() - this.sealingMs) * UNSEALED_TIMES), UNSEALED_MAX_MS);
+    return (
+      clock.wallMs() + Math.min(Math.ceil((clock.monotonicMs() - this.sealingMs) * UNSEALED_TIMES), UNSEALED_MAX_MS)
+    );
   }
 
   /** The new shards have everything, and nobody reads or writes the old ones any more. */
@@ -344,11 +405,15 @@ export class ReshardPass {
     const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
     await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
     const key = collectionPath(name);
-    // Whoever counts the shards meanwhile counts again: it may have read the collection before, and its old shards after.
+    // Whoever counts the shards meanwhile counts again: it may have read the collection before, and its old shards
+    // after.
     const counted: StoreChange = { type: 'put', key: CREATIONS_PATH, value: to.uid };
     await this.changeWithCollection(async ({ record, revision }) => {
       const value = collectionToValue(resharded(record, this.owned.record));
-      return { change: { state: 'retiring', behind: 0 }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted] } };
+      return {
+        change: { state: 'retiring', behind: 0 },
+        beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted] },
+      };
     });
     if (this.owned.isEnded) return;
     this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');
@@ -373,13 +438,17 @@ export class ReshardPass {
   }
 
   /**
-   * New shards that were opened may hold writes of clients, though this record says that they have not taken over: it is
-   * from a backup then. Those that can't be asked are taken for what the record says. Errors: OutdatedTerm.
+   * New shards that were opened may hold writes of clients, though this record says that they have not taken over: it
+   * is from a backup then. Those that can't be asked are taken for what the record says. Errors: OutdatedTerm.
    */
   private async mustNotBeLive(): Promise<void> {
     const { to, id } = this.owned.record;
-    const found = await Promise.allSettled(idsOf(to).map((shard) => this.sealedTransfers.look(shard, Number.MAX_SAFE_INTEGER, 1)));
-    for (const one of found) if (one.status === 'fulfilled' && one.value.stage === 'open' && one.value.reshard === id) throw new OutdatedTerm('a new shard was opened already');
+    const found = await Promise.allSettled(
+      idsOf(to).map((shard) => this.sealedTransfers.look(shard, Number.MAX_SAFE_INTEGER, 1)),
+    );
+    for (const one of found)
+      if (one.status === 'fulfilled' && one.value.stage === 'open' && one.value.reshard === id)
+        throw new OutdatedTerm('a new shard was opened already');
   }
 
   /** Takes over the changes of all old shards, up to what they were a moment ago. Answers how many there are now. */
@@ -405,35 +474,49 @@ export class ReshardPass {
     for (;;) {
       const startMs = this.parts.clock.monotonicMs();
       const { writesPerSecond } = this.pace;
-      const found = this.mustTrack(await transfers.look(id, source.change, undefined, writesPerSecond && Math.ceil(writesPerSecond / from.shards)), shard);
+      const found = this.mustTrack(
+        await transfers.look(id, source.change, undefined, writesPerSecond && Math.ceil(writesPerSecond / from.shards)),
+        shard,
+      );
       if (until < 0) until = found.lastChange;
       for await (const states of transfers.statesOf(id, found.externalIds)) await transfers.import(to, states);
       source.change = found.upTo;
       this.waiting[shard] = found.lastChange - source.change;
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
       // After the changes: while the shard is sealed, nothing comes behind these.
-      if (found.lastMark > this.marksTaken[shard]) this.marksTaken[shard] = await transfers.importMarks(id, from.shards, to, this.marksTaken[shard]);
+      if (found.lastMark > this.marksTaken[shard])
+        this.marksTaken[shard] = await transfers.importMarks(id, from.shards, to, this.marksTaken[shard]);
       if (source.change >= until) return this.waiting[shard];
       if (transfers === this.transfers) await this.rest(startMs);
     }
   }
 
-  /** Errors: storage_failed when the shard did not note every change since it was copied: its replica lost something. */
+  /**
+   * Errors: storage_failed when the shard did not note every change since it was copied: its replica lost something.
+   */
   private mustTrack(found: ShardTransfer, shard: number): ShardTransfer {
     const { id } = this.owned.record;
     const source = this.sources[shard];
     if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
-      throw new QuiverError('storage_failed', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
+      throw new QuiverError(
+        'storage_failed',
+        `shard ${shard} does not remember what changed; the reshard has to begin anew`,
+      );
     return found;
   }
 
-  /** Waits for the work, which may be long, and stores how far it is meanwhile. Errors: those of the work; Superseded. */
+  /**
+   * Waits for the work, which may be long, and stores how far it is meanwhile. Errors: those of the work; Superseded.
+   */
   private async whileStored<Result>(work: Promise<Result>): Promise<Result> {
     let isDone = false;
     const done = work.finally(() => (isDone = true));
     for (;;) {
       const timer = new AbortController();
-      await Promise.race([done, sleep(STORE_EVERY_MS, undefined, { signal: timer.signal }).catch(() => undefined)]).finally(() => timer.abort());
+      await Promise.race([
+        done,
+        sleep(STORE_EVERY_MS, undefined, { signal: timer.signal }).catch(() => undefined),
+      ]).finally(() => timer.abort());
       if (isDone) return done;
       // Nothing may be written once somebody else drives it, so the work is waited for.
       await this.storeNowAndThen().catch((error: unknown) => done.then(() => Promise.reject(error)));
@@ -444,12 +527,19 @@ export class ReshardPass {
     if (this.parts.clock.monotonicMs() - this.storedMs < STORE_EVERY_MS) return;
     await this.store({});
     // What is stored need not be remembered by the shards.
-    if (this.behind <= CHANGES_LEFT_MAX) await this.transfers.stageAll(this.owned.record.from, 'tracking', (shard) => this.sources[shard].change);
+    if (this.behind <= CHANGES_LEFT_MAX)
+      await this.transfers.stageAll(this.owned.record.from, 'tracking', (shard) => this.sources[shard].change);
   }
 
   private async store(change: Partial<OwnedReshard['record']>): Promise<void> {
     this.mustGoOn();
-    await this.owned.change({ sources: this.sources.map((source) => ({ ...source })), copied: this.copied, behind: this.behind, waitsFor: undefined, ...change });
+    await this.owned.change({
+      sources: this.sources.map((source) => ({ ...source })),
+      copied: this.copied,
+      behind: this.behind,
+      waitsFor: undefined,
+      ...change,
+    });
     this.storedMs = this.parts.clock.monotonicMs();
   }
 
@@ -478,8 +568,8 @@ export class ReshardPass {
   }
 
   /**
-   * A shard knows a later term than the record, which nobody has taken over: the cluster store was put back from a backup.
-   * The new shards may be those that clients used since, so nothing is done any more.
+   * A shard knows a later term than the record, which nobody has taken over: the cluster store was put back from a
+   * backup. The new shards may be those that clients used since, so nothing is done any more.
    */
   private async noteOutdated(error: OutdatedTerm): Promise<void> {
     const message = 'the cluster store is older than what the shards know of this reshard; it is left as it is';

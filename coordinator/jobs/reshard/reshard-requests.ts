@@ -7,7 +7,12 @@ import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import type { ReshardView } from '../../service/service';
 import { checkQuota, type CollectionQuota, countPresent } from '../../service/collections/collection-quota';
-import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, type CollectionRecord } from '../../service/collections/collection-record';
+import {
+  collectionFromEntry,
+  COLLECTIONS_PREFIX,
+  CREATIONS_PATH,
+  type CollectionRecord,
+} from '../../service/collections/collection-record';
 import {
   isCancellable,
   isUnderWay,
@@ -58,24 +63,35 @@ export class ReshardRequests {
     },
   ) {}
 
-  /** Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists; limit_exceeded; unavailable. */
+  /**
+   * Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists;
+   * limit_exceeded; unavailable.
+   */
   async begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
     const { store } = this.options;
     const { record: seen } = await this.collection(name);
-    if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
+    if (shards === seen.shards)
+      throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const { reshard, guards, changes } = await this.planned(seen, { uid: randomBytes(UID_BYTES).toString('hex'), shards });
+      const { reshard, guards, changes } = await this.planned(seen, {
+        uid: randomBytes(UID_BYTES).toString('hex'),
+        shards,
+      });
       const outcome = besides(mark, reshardView(reshard));
       const result = await store.transact([...guards, ...outcome.guards], [...changes, ...outcome.changes]);
       mustBeFirst(mark, result);
       if (result.applied) return reshardView(reshard);
     }
-    throw new QuiverError('unavailable', `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`);
+    throw new QuiverError(
+      'unavailable',
+      `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`,
+    );
   }
 
   /**
-   * What puts a backup in the place of a collection's shards, which are empty now. Whoever restores stores it, and again what is
-   * planned then if something else was changed meanwhile. Errors: as `begin`; conflict when there is an item.
+   * What puts a backup in the place of a collection's shards, which are empty now. Whoever restores stores it, and
+   * again what is planned then if something else was changed meanwhile. Errors: as `begin`; conflict when there is an
+   * item.
    */
   async plannedRestore(seen: CollectionRecord, to: ShardSet, restored: RestoredSet): Promise<PlannedReshard> {
     await this.mustBeEmpty(seen);
@@ -84,27 +100,40 @@ export class ReshardRequests {
 
   /** Errors: conflict when one of its shards holds an item; unavailable. */
   async mustBeEmpty({ name, uid, shards }: Pick<CollectionRecord, 'name' | 'uid' | 'shards'>): Promise<void> {
-    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, collection: name, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    const transfers = new ShardTransfers({
+      shards: this.options.shards,
+      clock: this.options.clock,
+      collection: name,
+      reshard: '',
+      term: 0,
+      timeoutMs: LOOK_MS,
+    });
     mustHoldNothing(name, await transfers.lookAtAll({ uid, shards }));
   }
 
   private async planned(seen: CollectionRecord, to: ShardSet, restored?: RestoredSet): Promise<PlannedReshard> {
     const { store, clock, quota } = this.options;
     const { name } = seen;
-    // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which may
-    // have been given up by then and left the shards in a later term than they were found in.
+    // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which
+    // may have been given up by then and left the shards in a later term than they were found in.
     const creations = await store.get(CREATIONS_PATH);
     // One that is under way now may be given up, too, before it is looked for below.
     mustNotBeUnderWay(await this.presentOf(seen.identity));
     const term = await this.nextTerm(seen);
     const { record, entry } = await this.collection(name);
-    if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
+    if (record.uid !== seen.uid)
+      throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
     const key = reshardPath(record.identity);
     const present = await store.get(key);
     const before = present === null ? null : reshardFromEntry(present);
     mustNotBeUnderWay(before);
     const replicas = restored?.replicas ?? record.replicas;
-    checkQuota(quota, countPresent(quota, await presentSets(store)), { ...record, ...to, replicas }, { isReshard: true });
+    checkQuota(
+      quota,
+      countPresent(quota, await presentSets(store)),
+      { ...record, ...to, replicas },
+      { isReshard: true },
+    );
     const reshard: ReshardRecord = {
       id: to.uid,
       identity: record.identity,
@@ -144,21 +173,38 @@ export class ReshardRequests {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await store.get(reshardPath(record.identity));
       const reshard = entry === null ? null : reshardFromEntry(entry);
-      if (entry === null || reshard === null || (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')) {
-        throw new QuiverError('not_found', `collection "${name}" is not changing its number of shards, or it is too late to give that up`);
+      if (
+        entry === null ||
+        reshard === null ||
+        (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')
+      ) {
+        throw new QuiverError(
+          'not_found',
+          `collection "${name}" is not changing its number of shards, or it is too late to give that up`,
+        );
       }
-      if (reshard.restored !== undefined && reshard.state !== 'stuck') throw new QuiverError('conflict', `collection "${name}" is being restored: give up ${reshard.restored.restore} instead`);
+      if (reshard.restored !== undefined && reshard.state !== 'stuck')
+        throw new QuiverError(
+          'conflict',
+          `collection "${name}" is being restored: give up ${reshard.restored.restore} instead`,
+        );
       if (reshard.state === 'cancelling') return reshardView(reshard);
       // One that failed is shown until somebody has seen it.
       const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
       const outcome = besides(mark, reshardView(reshard.state === 'failed' ? reshard : change));
       const guards = [{ key: entry.key, revision: entry.revision }, ...outcome.guards];
-      const ended: StoreChange = reshard.state === 'failed' ? { type: 'delete', key: entry.key } : { type: 'put', key: entry.key, value: reshardToValue(change) };
+      const ended: StoreChange =
+        reshard.state === 'failed'
+          ? { type: 'delete', key: entry.key }
+          : { type: 'put', key: entry.key, value: reshardToValue(change) };
       const result = await store.transact(guards, [ended, ...outcome.changes]);
       mustBeFirst(mark, result);
       if (result.applied) return reshardView(reshard.state === 'failed' ? reshard : change);
     }
-    throw new QuiverError('unavailable', `the reshard of collection "${name}" could not be given up: the cluster store is too busy; the call may be retried`);
+    throw new QuiverError(
+      'unavailable',
+      `the reshard of collection "${name}" could not be given up: the cluster store is too busy; the call may be retried`,
+    );
   }
 
   async list(): Promise<ReshardView[]> {
@@ -166,12 +212,25 @@ export class ReshardRequests {
     return shownReshards(entries.map(reshardFromEntry));
   }
 
-  /** The shards that are to take the place of those of a collection, with how many vectors each has; null: it does not say. */
+  /**
+   * The shards that are to take the place of those of a collection, with how many vectors each has; null: it does not
+   * say.
+   */
   async newShards(): Promise<NewShardReading[]> {
     const { store, shards, clock } = this.options;
-    const coming = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).filter(({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring');
+    const coming = (await store.list(RESHARDS_PREFIX)).entries
+      .map(reshardFromEntry)
+      .filter(({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring');
     const found = coming.map(({ id, name, term, to }) => {
-      const transfers = new ShardTransfers({ shards, clock, collection: name, newUid: to.uid, reshard: id, term, timeoutMs: NEW_SHARD_MS });
+      const transfers = new ShardTransfers({
+        shards,
+        clock,
+        collection: name,
+        newUid: to.uid,
+        reshard: id,
+        term,
+        timeoutMs: NEW_SHARD_MS,
+      });
       return inBatches(idsOf(to), async (shard) => {
         const vectors = await transfers.look(shard, Number.MAX_SAFE_INTEGER, 1).then(
           ({ vectorCount }) => vectorCount,
@@ -188,12 +247,26 @@ export class ReshardRequests {
     return entry === null ? null : reshardFromEntry(entry);
   }
 
-  /** Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store knows nothing of. */
+  /**
+   * Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store
+   * knows nothing of.
+   */
   private async nextTerm({ uid, shards, name }: CollectionRecord): Promise<number> {
-    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, collection: name, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    const transfers = new ShardTransfers({
+      shards: this.options.shards,
+      clock: this.options.clock,
+      collection: name,
+      reshard: '',
+      term: 0,
+      timeoutMs: LOOK_MS,
+    });
     try {
       const found = await transfers.lookAtAll({ uid, shards });
-      if (found.some(({ stage }) => stage !== 'open')) throw new QuiverError('unavailable', `shards of collection "${name}" are part of a reshard that is not over; the call may be retried`);
+      if (found.some(({ stage }) => stage !== 'open'))
+        throw new QuiverError(
+          'unavailable',
+          `shards of collection "${name}" are part of a reshard that is not over; the call may be retried`,
+        );
       return Math.max(...found.map(({ term }) => term)) + 1;
     } catch (error) {
       if (isQuiverError(error) && error.kind === 'not_found') throw collectionNotFound(name);
@@ -214,6 +287,8 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   if (present === null || present.state === 'retiring') return;
   const { name, restored } = present;
   // One that failed, too: it is the restore's to take back.
-  if (restored !== undefined) throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
-  if (isUnderWay(present)) throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
+  if (restored !== undefined)
+    throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
+  if (isUnderWay(present))
+    throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
 }

@@ -6,7 +6,14 @@ import { OwnedReshard } from './owned-reshard';
 import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { obstacleOf } from '../driving/obstacle';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
-import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardFromEntry, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
+import {
+  dropChanges,
+  otherSets,
+  type ReshardRecord,
+  type ReshardState,
+  reshardFromEntry,
+  RESHARDS_PREFIX,
+} from '../../service/collections/reshard-record';
 
 /** How often to look when nothing is heard of: for what only needs time. */
 const LOOK_EVERY_MS = 1_000;
@@ -17,7 +24,10 @@ const AWAITED_PAUSES = { firstMs: 500, longestMs: 2_000 };
 const AWAITED: ReadonlySet<ReshardState> = new Set(['sealing', 'opening', 'cancelling']);
 /** Between two looks whether the collection of one that is over, or stuck, is still there. */
 const LOOK_IF_LEFT_MS = 5_000;
-/** As long as clients are using old shards, or get on with it, others wait: each copies as fast as half a machine allows. */
+/**
+ * As long as clients are using old shards, or get on with it, others wait: each copies as fast as half a machine
+ * allows.
+ */
 const FILLING_AT_ONCE = 1;
 
 interface Attempts {
@@ -26,8 +36,8 @@ interface Attempts {
 }
 
 /**
- * Drives the reshards of all collections, one process at a time: in a cluster the controller, otherwise the only one. What
- * another process left, wherever it died, is taken over.
+ * Drives the reshards of all collections, one process at a time: in a cluster the controller, otherwise the only one.
+ * What another process left, wherever it died, is taken over.
  */
 export class Resharder {
   private readonly entries: WatchedEntries<ReshardRecord>;
@@ -40,8 +50,8 @@ export class Resharder {
   private timers: NodeJS.Timeout[] = [];
 
   /**
-   * `retireMs`: how long old shards stay after others took their place, for processes that have not heard of it and writes
-   * of unknown outcome. `drop` removes shards and then the intent to do so.
+   * `retireMs`: how long old shards stay after others took their place, for processes that have not heard of it and
+   * writes of unknown outcome. `drop` removes shards and then the intent to do so.
    */
   constructor(
     private readonly options: Omit<ReshardParts, 'stop'> & {
@@ -120,7 +130,9 @@ export class Resharder {
       case 'filling':
         // One that a backup has filled copies nothing.
         if (value.restored !== undefined) return true;
-        return [...this.running.keys()].filter((path) => isCopying(this.entries.get(path)?.value)).length < FILLING_AT_ONCE;
+        return (
+          [...this.running.keys()].filter((path) => isCopying(this.entries.get(path)?.value)).length < FILLING_AT_ONCE
+        );
       case 'seeding':
       case 'sealing':
       case 'opening':
@@ -150,7 +162,8 @@ export class Resharder {
       return false;
     }
     if (found.record.state === 'seeding') return this.leaveToRestore(key, found);
-    if ((found.record.state === 'failed' || found.record.state === 'stuck') && (await this.isLeft(found.record))) return true;
+    if ((found.record.state === 'failed' || found.record.state === 'stuck') && (await this.isLeft(found.record)))
+      return true;
     if (found.record.state === 'failed') {
       await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
       return true;
@@ -161,34 +174,50 @@ export class Resharder {
     if (before.state === 'retiring') await owned.end(dropChanges(before));
     else await new ReshardPass(owned, { ...this.options, stop: this.stopping.signal }).run();
     await this.entries.refresh();
-    if (owned.isEnded || owned.record.state === 'failed') for (const intent of otherSets(before)) await this.drop(intent);
+    if (owned.isEnded || owned.record.state === 'failed')
+      for (const intent of otherSets(before)) await this.drop(intent);
     return false;
   }
 
   /**
-   * Whose new shards are filled by a restore is in its hands. One that it has lost, because the cluster store was put back, is
-   * given up. Answers whether there is nothing to do for a while.
+   * Whose new shards are filled by a restore is in its hands. One that it has lost, because the cluster store was put
+   * back, is given up. Answers whether there is nothing to do for a while.
    */
-  private async leaveToRestore(key: string, { record, revision }: { record: ReshardRecord; revision: number }): Promise<boolean> {
+  private async leaveToRestore(
+    key: string,
+    { record, revision }: { record: ReshardRecord; revision: number },
+  ): Promise<boolean> {
     this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
-    if (record.restored === undefined || (await this.options.restores.isRestoring(record.restored.restore))) return true;
-    await new OwnedEntry(this.options, key, record, revision).change({ state: 'cancelling', error: 'the restore that filled it is not known any more' });
+    if (record.restored === undefined || (await this.options.restores.isRestoring(record.restored.restore)))
+      return true;
+    await new OwnedEntry(this.options, key, record, revision).change({
+      state: 'cancelling',
+      error: 'the restore that filled it is not known any more',
+    });
     return false;
   }
 
   /**
-   * A reshard that failed or is stuck is shown until the collection is gone, or there is another; one that failed for a restore
-   * is the restore's to take back, as long as that is known. This answers whether it is to stay, now and then.
+   * A reshard that failed or is stuck is shown until the collection is gone, or there is another; one that failed for a
+   * restore is the restore's to take back, as long as that is known. This answers whether it is to stay, now and then.
    */
   private async isLeft(record: ReshardRecord): Promise<boolean> {
     this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
-    if (record.state === 'failed' && record.restored !== undefined) return this.options.restores.isRestoring(record.restored.restore);
+    if (record.state === 'failed' && record.restored !== undefined)
+      return this.options.restores.isRestoring(record.restored.restore);
     const collection = await this.options.store.get(collectionPath(record.name));
     return collection !== null && collectionFromEntry(collection).identity === record.identity;
   }
 
   private async drop(intent: DropIntent): Promise<void> {
-    await this.options.drop(intent).catch((error: unknown) => this.options.log.warn({ error, collection: intent.name, collectionUid: intent.uid }, 'shards of a reshard are left to be dropped later'));
+    await this.options
+      .drop(intent)
+      .catch((error: unknown) =>
+        this.options.log.warn(
+          { error, collection: intent.name, collectionUid: intent.uid },
+          'shards of a reshard are left to be dropped later',
+        ),
+      );
   }
 
   private noteEnd({ value }: Watched<ReshardRecord>, isToWait: boolean): void {
@@ -202,11 +231,17 @@ export class Resharder {
     if (this.stopping.signal.aborted) return;
     if (!(error instanceof Superseded)) this.obstacles.set(value.id, obstacleOf(error));
     const isUsual = error instanceof Superseded || isQuiverError(error);
-    this.options.log[isUsual ? 'warn' : 'error']({ error, collection: value.name, reshard: value.id, state: value.state }, 'a reshard did not get on; it is tried again');
+    this.options.log[isUsual ? 'warn' : 'error'](
+      { error, collection: value.name, reshard: value.id, state: value.state },
+      'a reshard did not get on; it is tried again',
+    );
   }
 
   private attemptsAt(reshard: ReshardRecord): Attempts {
-    const attempts = this.attempts.get(stepOf(reshard)) ?? { backoff: new RetryBackoff(AWAITED.has(reshard.state) ? AWAITED_PAUSES : PAUSES), notBeforeMs: 0 };
+    const attempts = this.attempts.get(stepOf(reshard)) ?? {
+      backoff: new RetryBackoff(AWAITED.has(reshard.state) ? AWAITED_PAUSES : PAUSES),
+      notBeforeMs: 0,
+    };
     this.attempts.set(stepOf(reshard), attempts);
     return attempts;
   }

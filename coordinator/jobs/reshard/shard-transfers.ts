@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { CallOptions, ImportOperation, MarkOperation, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  ImportOperation,
+  MarkOperation,
+  ShardClient,
+  ShardId,
+} from '../../../shared/contract/shard/shard-client';
 import type { ShardTransfer, StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { ShardStage } from '../../../shared/contract/shard/shard-stage';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -31,9 +37,10 @@ export interface ItemState {
 const PAUSES = { firstMs: 20, longestMs: 1_000 };
 
 /**
- * What a driver of a reshard asks of shards, in its term, again until `timeoutMs` are over when it failed for a reason that
- * may pass. But for a write whose outcome is unknown (commit_unknown): a copy of it may still be on its way, and come behind
- * what is written later. After one, nothing more may be written in this term; the next term keeps the copy out.
+ * What a driver of a reshard asks of shards, in its term, again until `timeoutMs` are over when it failed for a reason
+ * that may pass. But for a write whose outcome is unknown (commit_unknown): a copy of it may still be on its way, and
+ * come behind what is written later. After one, nothing more may be written in this term; the next term keeps the copy
+ * out.
  */
 export class ShardTransfers {
   constructor(
@@ -75,13 +82,21 @@ export class ShardTransfers {
 
   private async stage(id: ShardId, stage: ShardStage, forget: number, versionFloor?: number): Promise<void> {
     const { shards, reshard, term } = this.parts;
-    const { outcomes } = await this.persistently(id, (call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget, versionFloor }], call));
-    if (outcomes[0] === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
+    const { outcomes } = await this.persistently(id, (call) =>
+      shards.write(id, [{ type: 'stage', term, reshard, stage, forget, versionFloor }], call),
+    );
+    if (outcomes[0] === 'outdated')
+      throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
   }
 
-  /** The state of a shard, with the ids that changed after `after`. It takes no more writes of clients a second, for some seconds. */
+  /**
+   * The state of a shard, with the ids that changed after `after`. It takes no more writes of clients a second, for
+   * some seconds.
+   */
   look(id: ShardId, after = 0, limit = PAGE_ITEMS_MAX, writesPerSecond?: number): Promise<ShardTransfer> {
-    return this.persistently(id, (call) => this.parts.shards.read(id, 'transfer', { after, limit, writesPerSecond }, call));
+    return this.persistently(id, (call) =>
+      this.parts.shards.read(id, 'transfer', { after, limit, writesPerSecond }, call),
+    );
   }
 
   lookAtAll(set: ShardSet): Promise<ShardTransfer[]> {
@@ -95,46 +110,74 @@ export class ShardTransfers {
 
   /** The next items in the order of insertion; none at the end. */
   scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
-    return this.persistently(id, (call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
+    return this.persistently(id, (call) =>
+      this.parts.shards.read(
+        id,
+        'scan',
+        { after, limit, filter: null, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES },
+        call,
+      ),
+    );
   }
 
   /** What is there of these ids now, in parts of bounded length. */
   async *statesOf(id: ShardId, externalIds: string[]): AsyncGenerator<ItemState[]> {
     const left = [...new Set(externalIds)];
     while (left.length > 0) {
-      const items = await this.persistently(id, (call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
+      const items = await this.persistently(id, (call) =>
+        this.parts.shards.read(
+          id,
+          'fetch',
+          { externalIds: left, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES },
+          call,
+        ),
+      );
       yield left.splice(0, items.length).map((externalId, i) => ({ externalId, item: items[i] }));
     }
   }
 
-  /** Puts the items, or takes them away, in the shards of the set that they belong to. Errors: OutdatedTerm; those of the shards. */
+  /**
+   * Puts the items, or takes them away, in the shards of the set that they belong to. Errors: OutdatedTerm; those of
+   * the shards.
+   */
   async import(set: ShardSet, states: ItemState[]): Promise<void> {
     const { shards, term } = this.parts;
     const groups = groupByShard(states, set.shards, ({ externalId }) => externalId);
     await inBatches(groups, async (group) => {
       const target = { collectionUid: set.uid, shard: group.shard };
-      const operations = group.items.map(({ externalId, item }): ImportOperation => ({ type: 'import', term, externalId, item: item === null ? null : imported(item) }));
+      const operations = group.items.map(({ externalId, item }): ImportOperation => ({
+        type: 'import',
+        term,
+        externalId,
+        item: item === null ? null : imported(item),
+      }));
       for (const part of partsOf(operations)) {
         const { outcomes } = await this.persistently(target, (call) => shards.write(target, part, call));
-        if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${group.shard} of ${set.uid} takes nothing in term ${term}`);
+        if (outcomes.includes('outdated'))
+          throw new OutdatedTerm(`shard ${group.shard} of ${set.uid} takes nothing in term ${term}`);
       }
     });
   }
 
   /**
-   * Takes over what an old shard, one of `oldShards`, remembers of writes that are done once, after the number `after`. Answers
-   * the number up to which it did. Errors: OutdatedTerm; those of the shards.
+   * Takes over what an old shard, one of `oldShards`, remembers of writes that are done once, after the number `after`.
+   * Answers the number up to which it did. Errors: OutdatedTerm; those of the shards.
    */
   async importMarks(id: ShardId, oldShards: number, set: ShardSet, after: number): Promise<number> {
     const { shards, term } = this.parts;
     let upTo = after;
     for (;;) {
-      const records = await this.persistently(id, (call) => shards.read(id, 'marks', { token: null, after: upTo, limit: MARKS_PAGE }, call));
+      const records = await this.persistently(id, (call) =>
+        shards.read(id, 'marks', { token: null, after: upTo, limit: MARKS_PAGE }, call),
+      );
       if (records.length === 0) return upTo;
       await inBatches(idsOf(set), async (target) => {
-        const operations = records.map((record): MarkOperation => importedMark(record, { from: id, oldShards, to: target.shard, newShards: set.shards, term }));
+        const operations = records.map((record): MarkOperation =>
+          importedMark(record, { from: id, oldShards, to: target.shard, newShards: set.shards, term }),
+        );
         const { outcomes } = await this.persistently(target, (call) => shards.write(target, operations, call));
-        if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${target.shard} of ${set.uid} takes nothing in term ${term}`);
+        if (outcomes.includes('outdated'))
+          throw new OutdatedTerm(`shard ${target.shard} of ${set.uid} takes nothing in term ${term}`);
       });
       upTo = records[records.length - 1].sequence;
     }
@@ -143,7 +186,8 @@ export class ShardTransfers {
   private async persistently<Result>(id: ShardId, run: (call: CallOptions) => Promise<Result>): Promise<Result> {
     const { clock, timeoutMs, untilMs = Infinity } = this.parts;
     const startMs = clock.monotonicMs();
-    if (startMs >= untilMs) throw new QuiverError('unavailable', 'what was to be done while clients wait takes too long');
+    if (startMs >= untilMs)
+      throw new QuiverError('unavailable', 'what was to be done while clients wait takes too long');
     const deadlineMs = Math.min(startMs + timeoutMs, untilMs);
     const pauses = new RetryBackoff(PAUSES);
     for (;;) {
@@ -151,7 +195,14 @@ export class ShardTransfers {
         return await run({ deadlineMs });
       } catch (error) {
         const pauseMs = pauses.nextMs();
-        if (!isQuiverError(error) || !error.retryable || error.kind === 'resharded' || error.kind === 'commit_unknown' || clock.monotonicMs() + pauseMs >= deadlineMs) throw this.named(id, error);
+        if (
+          !isQuiverError(error) ||
+          !error.retryable ||
+          error.kind === 'resharded' ||
+          error.kind === 'commit_unknown' ||
+          clock.monotonicMs() + pauseMs >= deadlineMs
+        )
+          throw this.named(id, error);
         await sleep(pauseMs);
       }
     }
@@ -159,7 +210,12 @@ export class ShardTransfers {
 
   private named(id: ShardId, error: unknown): unknown {
     const { collection, newUid } = this.parts;
-    return isQuiverError(error) ? ofShards(`${id.collectionUid === newUid ? 'new shard' : 'shard'} ${id.shard} of collection "${collection}"`, error) : error;
+    return isQuiverError(error)
+      ? ofShards(
+          `${id.collectionUid === newUid ? 'new shard' : 'shard'} ${id.shard} of collection "${collection}"`,
+          error,
+        )
+      : error;
   }
 }
 
@@ -200,7 +256,15 @@ export async function inBatches<Item, Result>(items: Item[], run: (item: Item) =
   return results;
 }
 
-function imported({ vector, stamp, metadata, text, version, expiry, externalId }: StoredItem): NonNullable<ImportOperation['item']> {
+function imported({
+  vector,
+  stamp,
+  metadata,
+  text,
+  version,
+  expiry,
+  externalId,
+}: StoredItem): NonNullable<ImportOperation['item']> {
   if (vector === undefined) throw new QuiverError('internal', `a shard gave no vector of ${externalId}`);
   return { vector, stamp, metadata, text, version, expiry };
 }

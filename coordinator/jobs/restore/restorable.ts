@@ -14,12 +14,20 @@ export interface Reach {
 }
 
 /** null: the logs of some shards do not go on from there. */
-export function reachFrom(base: LogBase, { shards, fromMs, toMs, replacedMs }: CollectionHistory, logs: readonly ShardLog[]): Reach | null {
+export function reachFrom(
+  base: LogBase,
+  { shards, fromMs, toMs, replacedMs }: CollectionHistory,
+  logs: readonly ShardLog[],
+): Reach | null {
   if (base.places.length !== shards) return null;
   const ways = logs.map((log, shard) => wayFrom(log, base.places[shard], replacedMs));
   if (!ways.every((way) => way !== null)) return null;
   const end = toMs === null ? Infinity : toMs - 1;
-  return { fromMs: Math.max(fromMs, ...base.places.map((place) => place?.at ?? 0)), untilMs: Math.min(end, ...ways.map(({ untilMs }) => untilMs)), ways };
+  return {
+    fromMs: Math.max(fromMs, ...base.places.map((place) => place?.at ?? 0)),
+    untilMs: Math.min(end, ...ways.map(({ untilMs }) => untilMs)),
+    ways,
+  };
 }
 
 /** The places of a base; of the beginning, none for each shard. */
@@ -28,12 +36,18 @@ export function beginningOf({ shards }: CollectionHistory): LogBase {
 }
 
 /**
- * What can be restored of a set of shards and stays so as long as `manifests`, the backups that are there, are kept: an answer
- * for each stretch of time, the earliest first; one without times where there is none. Errors: those of the target.
+ * What can be restored of a set of shards and stays so as long as `manifests`, the backups that are there, are kept: an
+ * answer for each stretch of time, the earliest first; one without times where there is none. Errors: those of the
+ * target.
  */
 export async function restorableOf(
   history: CollectionHistory,
-  parts: { logs: ShippedLogs; told: ToldLogs; manifests: readonly BackupManifest[]; histories: readonly CollectionHistory[] },
+  parts: {
+    logs: ShippedLogs;
+    told: ToldLogs;
+    manifests: readonly BackupManifest[];
+    histories: readonly CollectionHistory[];
+  },
 ): Promise<RestorableView[]> {
   const { name, uid, shards, toMs } = history;
   const { backups, hasBeginning } = keptMoments(history, parts.histories, parts.manifests);
@@ -45,13 +59,20 @@ export async function restorableOf(
       return (await parts.logs.toldLogOf(uid, shard, parts.told, places)) ?? parts.logs.logOf(uid, shard, parts.told);
     }),
   );
-  const reaches = bases.map((base) => reachFrom(base, history, logs)).filter((reach) => reach !== null && reach.fromMs <= reach.untilMs);
+  const reaches = bases
+    .map((base) => reachFrom(base, history, logs))
+    .filter((reach) => reach !== null && reach.fromMs <= reach.untilMs);
   const view = {
     name,
     deletedAt: toMs === null ? null : iso(toMs),
     shards: Array.from({ length: shards }, (_, shard) => {
       const head = parts.told.heads.get(shardName({ collectionUid: uid, shard })) ?? null;
-      return { shard, position: head?.sequence ?? null, gaps: head?.gaps ?? 0, error: head?.error ?? (head === null ? 'nothing was shipped yet' : null) };
+      return {
+        shard,
+        position: head?.sequence ?? null,
+        gaps: head?.gaps ?? 0,
+        error: head?.error ?? (head === null ? 'nothing was shipped yet' : null),
+      };
     }),
   };
   const stretches = stretchesOf(reaches as Reach[]);

@@ -1,8 +1,17 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
-import { collectionFromEntry, collectionPath, type CollectionRecord } from '../../service/collections/collection-record';
-import { isCancellable, type ReshardRecord, reshardFromEntry, reshardPath } from '../../service/collections/reshard-record';
+import {
+  collectionFromEntry,
+  collectionPath,
+  type CollectionRecord,
+} from '../../service/collections/collection-record';
+import {
+  isCancellable,
+  type ReshardRecord,
+  reshardFromEntry,
+  reshardPath,
+} from '../../service/collections/reshard-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { restoreFromEntry, type RestoreRecord } from '../backup/backup-record';
@@ -19,15 +28,18 @@ export interface RestoreIntoParts {
 }
 
 /**
- * One collection of a restore that goes into a collection which is there and empty: a reshard whose new shards are filled from
- * the backup (docs/architecture/backup.md). The restore has them filled, and hands it over to whoever drives reshards, who
- * seals the old shards, sees that they are empty, and swaps.
+ * One collection of a restore that goes into a collection which is there and empty: a reshard whose new shards are
+ * filled from the backup (docs/architecture/backup.md). The restore has them filled, and hands it over to whoever
+ * drives reshards, who seals the old shards, sees that they are empty, and swaps.
  *
  *   begin ──▶ (the shards are filled) ──▶ handOver ──▶ outcome
  *      └────────────── undo ◀─────────────────┘
  */
 export class RestoreIntoEmpty {
-  /** `record`: the collection as it will be, with the uid of its new shards and what they begin with; `at`: its place in the restore. */
+  /**
+   * `record`: the collection as it will be, with the uid of its new shards and what they begin with; `at`: its place in
+   * the restore.
+   */
   constructor(
     private readonly owned: OwnedEntry<RestoreRecord>,
     private readonly parts: RestoreIntoParts,
@@ -41,8 +53,14 @@ export class RestoreIntoEmpty {
     const { uid, shards, seed, replicas, minInSync, embeddingModel } = this.record;
     for (let attempt = 1; !this.isBegun; attempt += 1) {
       const present = await this.mustBeThere();
-      const { guards, changes } = await this.parts.reshards.plannedRestore(present, { uid, shards }, { restore: id, seed: seed!, replicas, minInSync, embeddingModel });
-      const collections = this.owned.content.collections.map((one, i) => (i === this.at ? { ...one, into: { begun: true } } : one));
+      const { guards, changes } = await this.parts.reshards.plannedRestore(
+        present,
+        { uid, shards },
+        { restore: id, seed: seed!, replicas, minInSync, embeddingModel },
+      );
+      const collections = this.owned.content.collections.map((one, i) =>
+        i === this.at ? { ...one, into: { begun: true } } : one,
+      );
       try {
         // In one transaction, so that whoever goes on knows: what is begun and gone since has come to its end.
         await this.owned.change({ collections }, { guards, changes });
@@ -60,7 +78,11 @@ export class RestoreIntoEmpty {
   /** Errors: conflict when it was deleted meanwhile; unavailable. */
   async mustBeThere(): Promise<CollectionRecord> {
     const found = await this.collection();
-    if (found === null) throw new QuiverError('conflict', `collection "${this.record.name}" was deleted while a backup was restored into it`);
+    if (found === null)
+      throw new QuiverError(
+        'conflict',
+        `collection "${this.record.name}" was deleted while a backup was restored into it`,
+      );
     return found;
   }
 
@@ -80,8 +102,8 @@ export class RestoreIntoEmpty {
   }
 
   /**
-   * Waits until the collection has its new shards, whatever became of it since. Errors: conflict with the reason when it does
-   * not get them; unavailable.
+   * Waits until the collection has its new shards, whatever became of it since. Errors: conflict with the reason when
+   * it does not get them; unavailable.
    */
   async outcome(): Promise<void> {
     for (const pauses = new RetryBackoff(PAUSES); ;) {
@@ -100,7 +122,9 @@ export class RestoreIntoEmpty {
     }
   }
 
-  /** The collection serves with its old shards again, and the new ones go; unless it is too late. Errors: unavailable. */
+  /**
+   * The collection serves with its old shards again, and the new ones go; unless it is too late. Errors: unavailable.
+   */
   async undo(): Promise<void> {
     if (!this.isBegun) return;
     for (const pauses = new RetryBackoff(PAUSES); ;) {
@@ -118,7 +142,10 @@ export class RestoreIntoEmpty {
   }
 
   private nothingRestored(error: string | null): QuiverError {
-    return new QuiverError('conflict', error ?? `nothing was restored into collection "${this.record.name}": its new shards were given up`);
+    return new QuiverError(
+      'conflict',
+      error ?? `nothing was restored into collection "${this.record.name}": its new shards were given up`,
+    );
   }
 
   private get isBegun(): boolean {
@@ -143,7 +170,10 @@ export class RestoreIntoEmpty {
   }
 
   /** Whoever drives it may have changed it meanwhile: then it is looked at again. */
-  private async change(found: { record: ReshardRecord; revision: number }, change: Partial<ReshardRecord>): Promise<void> {
+  private async change(
+    found: { record: ReshardRecord; revision: number },
+    change: Partial<ReshardRecord>,
+  ): Promise<void> {
     await this.ownedReshard(found)
       .change(change)
       .catch((error: unknown) => {

@@ -32,9 +32,14 @@ export class RestoreMoment {
     this.logs = new ShippedLogs(repository.target);
   }
 
-  /** `bases`: the backups among which there are those that are used. Errors: not_found, invalid_parameter; those of the target. */
+  /**
+   * `bases`: the backups among which there are those that are used. Errors: not_found, invalid_parameter; those of the
+   * target.
+   */
   async find(
-    input: Pick<NewRestore, 'backup' | 'collections' | 'rename' | 'unsealed'> & { until: NonNullable<NewRestore['until']> },
+    input: Pick<NewRestore, 'backup' | 'collections' | 'rename' | 'unsealed'> & {
+      until: NonNullable<NewRestore['until']>;
+    },
   ): Promise<{ collections: ReachedCollection[]; bases: StoredBackup[] }> {
     const { until, backup } = input;
     this.isTrusted = input.unsealed === true;
@@ -46,14 +51,23 @@ export class RestoreMoment {
     const byTime = typeof until === 'string';
     const ms = byTime ? Date.parse(until) : NaN;
     const names = byTime ? input.collections : (input.collections ?? Object.keys(until.positions));
-    const there = byTime ? all.filter(({ fromMs, toMs }) => fromMs <= ms && (toMs === null || ms < toMs)) : newestOf(all);
+    const there = byTime
+      ? all.filter(({ fromMs, toMs }) => fromMs <= ms && (toMs === null || ms < toMs))
+      : newestOf(all);
     for (const name of [...(names ?? []), ...Object.keys(input.rename)]) {
       if (there.some((one) => one.name === name)) continue;
-      if (byTime && all.some((one) => one.name === name)) throw new QuiverError('not_found', `collection "${name}" did not exist at ${until}, as far as is known`);
+      if (byTime && all.some((one) => one.name === name))
+        throw new QuiverError('not_found', `collection "${name}" did not exist at ${until}, as far as is known`);
       throw new QuiverError('not_found', `nothing was shipped of collection "${name}": is BACKUP_LOG=true?`);
     }
-    const wanted = [...new Set(there.map(({ name }) => name))].filter((name) => names === undefined || names.includes(name)).sort();
-    if (wanted.length === 0) throw new QuiverError('not_found', byTime ? `no collection of ${until} is known: was BACKUP_LOG=true?` : 'until.positions names no collection');
+    const wanted = [...new Set(there.map(({ name }) => name))]
+      .filter((name) => names === undefined || names.includes(name))
+      .sort();
+    if (wanted.length === 0)
+      throw new QuiverError(
+        'not_found',
+        byTime ? `no collection of ${until} is known: was BACKUP_LOG=true?` : 'until.positions names no collection',
+      );
     const reached: ReachedCollection[] = [];
     const setsOf = new Map<string, KnownHistory[]>(wanted.map((name) => [name, []]));
     for (const history of there) setsOf.get(history.name)?.push(history);
@@ -64,8 +78,8 @@ export class RestoreMoment {
   }
 
   /**
-   * `sets`: those of one name that were there at that time, the last one first. There are several only where a clock was set:
-   * then the last one counts that reaches so far.
+   * `sets`: those of one name that were there at that time, the last one first. There are several only where a clock
+   * was set: then the last one counts that reaches so far.
    */
   private async atTime(sets: readonly KnownHistory[], ms: number): Promise<ReachedCollection> {
     let reachesMs = 0;
@@ -90,12 +104,17 @@ export class RestoreMoment {
   }
 
   private async atPlaces(history: KnownHistory, places: readonly number[] | undefined): Promise<ReachedCollection> {
-    if (places?.length !== history.shards) throw new QuiverError('invalid_parameter', `until.positions of "${history.name}" must have a place for each of its ${history.shards} shards`);
+    if (places?.length !== history.shards)
+      throw new QuiverError(
+        'invalid_parameter',
+        `until.positions of "${history.name}" must have a place for each of its ${history.shards} shards`,
+      );
     const logsOf = this.logsOf(history);
     for (const base of this.basesOf(history)) {
       const isBefore = base.places.every((place, shard) => (place?.sequence ?? 0) <= places[shard]);
       const ways = isBefore ? reachFrom(base, history, await logsOf(base.isSealed))?.ways : undefined;
-      if (ways?.every((way, shard) => way.last >= places[shard])) return { ...history, base: base.id, upTo: [...places], isSealed: base.isSealed };
+      if (ways?.every((way, shard) => way.last >= places[shard]))
+        return { ...history, base: base.id, upTo: [...places], isSealed: base.isSealed };
     }
     throw unreachable(history, `the places ${places.join(', ')}`, 0);
   }
@@ -105,15 +124,17 @@ export class RestoreMoment {
     const found = new Map<boolean, Promise<ShardLog[]>>();
     return (isSealed) => {
       const told = isSealed ? this.told.sealed : this.told.all;
-      const logs = found.get(isSealed) ?? Promise.all(Array.from({ length: shards }, (_, shard) => this.logs.logOf(uid, shard, told)));
+      const logs =
+        found.get(isSealed) ??
+        Promise.all(Array.from({ length: shards }, (_, shard) => this.logs.logOf(uid, shard, told)));
       found.set(isSealed, logs);
       return logs;
     };
   }
 
   /**
-   * What a log may go on from, the newest first; last the beginning of the set, be it kept or only still there. Where that is
-   * sealed, all that follows has to be; where an earlier version wrote it, nothing has.
+   * What a log may go on from, the newest first; last the beginning of the set, be it kept or only still there. Where
+   * that is sealed, all that follows has to be; where an earlier version wrote it, nothing has.
    */
   private basesOf(history: KnownHistory): (LogBase & { isSealed: boolean })[] {
     const isSealed = !this.isTrusted && history.isSealed;
@@ -124,18 +145,26 @@ export class RestoreMoment {
       this.backups.map(({ manifest }) => manifest),
     );
     const whole = backups.filter(({ places }) => places.every((place) => place !== null));
-    return [...whole.map((base) => ({ ...base, isSealed: isSealed && seals.get(base.id) === 'sealed' })), { ...beginningOf(history), isSealed }];
+    return [
+      ...whole.map((base) => ({ ...base, isSealed: isSealed && seals.get(base.id) === 'sealed' })),
+      { ...beginningOf(history), isSealed },
+    ];
   }
 }
 
-/** The backups that can be read, the newest first. `only`: just this one. Errors: not_found; invalid_parameter where that one can't be read; those of the target. */
+/**
+ * The backups that can be read, the newest first. `only`: just this one. Errors: not_found; invalid_parameter where
+ * that one can't be read; those of the target.
+ */
 export async function readable(repository: BackupRepository, only?: string): Promise<StoredBackup[]> {
   const found: StoredBackup[] = [];
   for (const id of only === undefined ? await repository.ids() : [only]) {
     const stored = await repository.load(id).catch((error: unknown) => {
       if (!isUnreadable(error)) throw error;
       if (only === undefined) return null;
-      throw new QuiverError('invalid_parameter', `backup ${only} can not be restored: ${error.message}`, { cause: error });
+      throw new QuiverError('invalid_parameter', `backup ${only} can not be restored: ${error.message}`, {
+        cause: error,
+      });
     });
     if (stored !== null) found.push(stored);
     else if (only !== undefined) throw new QuiverError('not_found', `backup "${only}" does not exist`);

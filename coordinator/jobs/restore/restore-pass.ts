@@ -7,7 +7,14 @@ import { unlessStopped } from '../../../shared/base/time/deadline';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import type { CollectionQuota } from '../../service/collections/collection-quota';
-import { collectionFromEntry, collectionPath, type CollectionRecord, dropPath, shardSettings, type DropIntent } from '../../service/collections/collection-record';
+import {
+  collectionFromEntry,
+  collectionPath,
+  type CollectionRecord,
+  dropPath,
+  shardSettings,
+  type DropIntent,
+} from '../../service/collections/collection-record';
 import { endSeeds } from '../../service/collections/ended-seeds';
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import type { DriverOffice, OwnedEntry } from '../driving/owned-entry';
@@ -16,10 +23,19 @@ import { RestoreIntoEmpty } from './restore-into-empty';
 
 const CALL_MS = 10_000;
 const PAUSES = { firstMs: 200, longestMs: 2_000 };
-/** A shard that does not serve for so long, though nobody is filling it, makes the restore fail: nodes may be away for a while. */
+/**
+ * A shard that does not serve for so long, though nobody is filling it, makes the restore fail: nodes may be away for a
+ * while.
+ */
 const SILENT_MS = 1_200_000;
 /** What no other attempt mends. */
-const LASTING: ReadonlySet<ErrorKind> = new Set(['invalid_parameter', 'dimension_mismatch', 'limit_exceeded', 'storage_damaged', 'internal']);
+const LASTING: ReadonlySet<ErrorKind> = new Set([
+  'invalid_parameter',
+  'dimension_mismatch',
+  'limit_exceeded',
+  'storage_damaged',
+  'internal',
+]);
 
 export interface RestorePassParts {
   store: ClusterStore;
@@ -42,9 +58,9 @@ interface Part {
 }
 
 /**
- * Restores collections: reserves their names, has their shards made with what the backup has of them, and makes them visible
- * when all of them serve. Until then nobody sees any of them. Those that go into a collection which is there and empty take its
- * place first, one after the other: that may fail, because somebody writes to it.
+ * Restores collections: reserves their names, has their shards made with what the backup has of them, and makes them
+ * visible when all of them serve. Until then nobody sees any of them. Those that go into a collection which is there
+ * and empty take its place first, one after the other: that may fail, because somebody writes to it.
  */
 export class RestorePass {
   constructor(
@@ -52,7 +68,10 @@ export class RestorePass {
     private readonly parts: RestorePassParts,
   ) {}
 
-  /** Answers the names of those that clients have deleted since they were restored. Errors: those that make the restore fail. */
+  /**
+   * Answers the names of those that clients have deleted since they were restored. Errors: those that make the restore
+   * fail.
+   */
   async run(): Promise<string[]> {
     const parts = this.all();
     if (this.owned.content.isPublishing !== true) {
@@ -64,7 +83,9 @@ export class RestorePass {
       const { seed: _seed, ...published } = record;
       await this.parts.catalog.publish(published);
     }
-    const gone = await Promise.all(parts.map(async ({ record }) => ((await this.isThere(record)) ? [] : [record.name])));
+    const gone = await Promise.all(
+      parts.map(async ({ record }) => ((await this.isThere(record)) ? [] : [record.name])),
+    );
     return gone.flat();
   }
 
@@ -105,7 +126,13 @@ export class RestorePass {
   }
 
   private all(): Part[] {
-    return this.records().map((record, at) => ({ record, into: this.owned.content.collections[at].into === undefined ? null : new RestoreIntoEmpty(this.owned, this.parts, record, at) }));
+    return this.records().map((record, at) => ({
+      record,
+      into:
+        this.owned.content.collections[at].into === undefined
+          ? null
+          : new RestoreIntoEmpty(this.owned, this.parts, record, at),
+    }));
   }
 
   private records(): CollectionRecord[] {
@@ -159,7 +186,11 @@ export class RestorePass {
     await Promise.all(ids.map(({ shard }) => this.shardServes(record, shard)));
   }
 
-  private async shardServes(record: CollectionRecord, shard: number, into: RestoreIntoEmpty | null = null): Promise<void> {
+  private async shardServes(
+    record: CollectionRecord,
+    shard: number,
+    into: RestoreIntoEmpty | null = null,
+  ): Promise<void> {
     const { clock, shards, stop } = this.parts;
     const id = { collectionUid: record.uid, shard };
     const pauses = new RetryBackoff(PAUSES);
@@ -176,7 +207,11 @@ export class RestorePass {
         if (!isQuiverError(error) || LASTING.has(error.kind)) throw error;
         if (isBeingFilled(error)) heardMs = clock.monotonicMs();
         else if (clock.monotonicMs() - heardMs > SILENT_MS)
-          throw new QuiverError('invalid_parameter', `shard ${shard} of collection "${record.name}" could not be filled: ${error.message}`, { cause: error });
+          throw new QuiverError(
+            'invalid_parameter',
+            `shard ${shard} of collection "${record.name}" could not be filled: ${error.message}`,
+            { cause: error },
+          );
       }
       await pauses.pause(stop);
     }
@@ -187,7 +222,9 @@ export class RestorePass {
 function withWhatStays(error: unknown, parts: Part[]): unknown {
   const names = parts.flatMap(({ into }) => (into?.isFinal === true ? [into.record.name] : []));
   if (names.length === 0 || !isQuiverError(error) || error.retryable) return error;
-  return new QuiverError(error.kind, `${error.message}; restored before that, and left so: ${names.join(', ')}`, { cause: error });
+  return new QuiverError(error.kind, `${error.message}; restored before that, and left so: ${names.join(', ')}`, {
+    cause: error,
+  });
 }
 
 function stopped(): QuiverError {

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type BackupManifest, isUnreadable } from '../../../shared/backup-store/backup-format';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { type CollectionRecord, collectionToValue, defaultMinInSync } from '../../service/collections/collection-record';
+import {
+  type CollectionRecord,
+  collectionToValue,
+  defaultMinInSync,
+} from '../../service/collections/collection-record';
 import type { NewRestore } from '../../service/service';
 import type { RestoredCollection } from '../backup/backup-record';
 import type { StoredBackup } from '../backup/backup-repository';
@@ -17,7 +21,11 @@ const KEYS_NAMED_MAX = 200;
 /** What a restore takes its collections from. */
 export interface RestoreSource {
   id: string;
-  collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & { base?: string; upTo?: number[]; isSealed?: boolean })[];
+  collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & {
+    base?: string;
+    upTo?: number[];
+    isSealed?: boolean;
+  })[];
   /** Why those are missing that it was to have. */
   leftOut?: BackupManifest['leftOut'];
   /** What whoever asked should know. */
@@ -27,22 +35,40 @@ export interface RestoreSource {
 }
 
 /** Errors: invalid_parameter when it is taken only if somebody says so. */
-export function sourceOf(stored: StoredBackup, input: Pick<NewRestore, 'collections' | 'keys' | 'unsealed'>): RestoreSource {
+export function sourceOf(
+  stored: StoredBackup,
+  input: Pick<NewRestore, 'collections' | 'keys' | 'unsealed'>,
+): RestoreSource {
   const { manifest, seal, sha256 } = stored;
   mustBeTaken(stored, input);
   const missing = input.collections === undefined ? (manifest.leftOut ?? []) : [];
   const warnings = [
-    ...missing.map(({ name, reason }) => `collection "${name}" is not in this backup, so it is not restored: ${reason}`),
+    ...missing.map(
+      ({ name, reason }) => `collection "${name}" is not in this backup, so it is not restored: ${reason}`,
+    ),
     ...(seal === 'sealed' ? [] : [unsealedWarning('this backup')]),
     ...(input.keys ? [keysWarning(manifest.startedAt), ...unsealedKeys(stored)] : []),
   ];
-  return { id: manifest.id, collections: manifest.collections, leftOut: manifest.leftOut, warnings, manifests: { [manifest.id]: sha256 } };
+  return {
+    id: manifest.id,
+    collections: manifest.collections,
+    leftOut: manifest.leftOut,
+    warnings,
+    manifests: { [manifest.id]: sha256 },
+  };
 }
 
 /** The same of a moment. Errors: invalid_parameter, also when keys are wanted of a moment that no backup leads to. */
-export function sourceOfMoment({ collections, bases }: { collections: ReachedCollection[]; bases: StoredBackup[] }, input: Pick<NewRestore, 'keys' | 'unsealed'>): RestoreSource {
+export function sourceOfMoment(
+  { collections, bases }: { collections: ReachedCollection[]; bases: StoredBackup[] },
+  input: Pick<NewRestore, 'keys' | 'unsealed'>,
+): RestoreSource {
   const id = collections.reduce((newest, { base }) => (base > newest ? base : newest), '');
-  if (input.keys && id === '') throw new QuiverError('invalid_parameter', 'keys are in backups only, and none is used for this moment: leave keys out');
+  if (input.keys && id === '')
+    throw new QuiverError(
+      'invalid_parameter',
+      'keys are in backups only, and none is used for this moment: leave keys out',
+    );
   const used = bases.filter(({ manifest }) => collections.some(({ base }) => base === manifest.id));
   const newest = used.find(({ manifest }) => manifest.id === id);
   if (newest !== undefined) mustBeTaken(newest, input);
@@ -51,18 +77,30 @@ export function sourceOfMoment({ collections, bases }: { collections: ReachedCol
     ...(unsealed.length > 0 ? [unsealedWarning(`what leads to this moment of ${listed(unsealed)}`)] : []),
     ...(input.keys && newest !== undefined ? [keysWarning(newest.manifest.startedAt), ...unsealedKeys(newest)] : []),
   ];
-  return { id, collections, warnings, manifests: Object.fromEntries(used.map(({ manifest, sha256 }) => [manifest.id, sha256])) };
+  return {
+    id,
+    collections,
+    warnings,
+    manifests: Object.fromEntries(used.map(({ manifest, sha256 }) => [manifest.id, sha256])),
+  };
 }
 
 /**
- * Collections of a backup that this service has not sealed are restored, with a warning: programs before seals made such ones, and so
- * do services with another secret. Its keys are not. Errors: invalid_parameter, unless the request says to take them on trust.
+ * Collections of a backup that this service has not sealed are restored, with a warning: programs before seals made
+ * such ones, and so do services with another secret. Its keys are not. Errors: invalid_parameter, unless the request
+ * says to take them on trust.
  */
-function mustBeTaken({ manifest, seal }: StoredBackup, { keys, unsealed = false }: Pick<NewRestore, 'keys' | 'unsealed'>): void {
+function mustBeTaken(
+  { manifest, seal }: StoredBackup,
+  { keys, unsealed = false }: Pick<NewRestore, 'keys' | 'unsealed'>,
+): void {
   if (!keys) return;
   const names = keysOf(manifest);
   if (seal === 'sealed' || unsealed) return;
-  const why = seal === 'unsealed' ? 'has no seal' : 'has a seal of another secret, which BACKUP_SECRET_OTHER may name, or was changed since';
+  const why =
+    seal === 'unsealed'
+      ? 'has no seal'
+      : 'has a seal of another secret, which BACKUP_SECRET_OTHER may name, or was changed since';
   throw new QuiverError(
     'invalid_parameter',
     `backup ${manifest.id} ${why}, so anybody who can write to the target may have put keys into it: ${names}; leave keys out, or look through these: "unsealed": true takes them on trust`,
@@ -78,13 +116,20 @@ function keysOf(manifest: BackupManifest): string {
     const names = sorted.map(({ id, name, role }) => `${id} ${JSON.stringify(name)} (${role})`);
     return names.length === 0 ? 'none' : listed(names, KEYS_NAMED_MAX);
   } catch (error) {
-    if (isUnreadable(error)) throw new QuiverError('invalid_parameter', `the keys of backup ${manifest.id} can not be restored: ${error.message}`, { cause: error });
+    if (isUnreadable(error))
+      throw new QuiverError(
+        'invalid_parameter',
+        `the keys of backup ${manifest.id} can not be restored: ${error.message}`,
+        { cause: error },
+      );
     throw error;
   }
 }
 
 function unsealedKeys({ manifest, seal }: StoredBackup): string[] {
-  return seal === 'sealed' ? [] : [`these keys were taken on trust, out of a backup that is not sealed by this service: ${keysOf(manifest)}`];
+  return seal === 'sealed'
+    ? []
+    : [`these keys were taken on trust, out of a backup that is not sealed by this service: ${keysOf(manifest)}`];
 }
 
 function unsealedWarning(what: string): string {
@@ -94,8 +139,11 @@ function unsealedWarning(what: string): string {
 /** What of a backup is to be restored, under which names, and as what. Errors: not_found, invalid_parameter. */
 export function chosenOf(manifest: RestoreSource, input: NewRestore, createdAt: string): RestoredCollection[] {
   const known = new Set(manifest.collections.map(({ name }) => name));
-  for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)]) if (!known.has(name)) throw new QuiverError('not_found', notIn(name, manifest));
-  const wanted = manifest.collections.filter(({ name }) => input.collections === undefined || input.collections.includes(name));
+  for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)])
+    if (!known.has(name)) throw new QuiverError('not_found', notIn(name, manifest));
+  const wanted = manifest.collections.filter(
+    ({ name }) => input.collections === undefined || input.collections.includes(name),
+  );
   return wanted.map((collection) => {
     const before = usableRecord(collection);
     const uid = randomBytes(UID_BYTES).toString('hex');
@@ -112,7 +160,13 @@ export function chosenOf(manifest: RestoreSource, input: NewRestore, createdAt: 
       state: 'creating' as const,
     };
     const { base, upTo, isSealed } = collection;
-    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), ...(upTo && { base, upTo, ...(isSealed === true && { isSealed }) }), shardsReady: 0 };
+    return {
+      from: collection.name,
+      fromUid: collection.uid,
+      record: collectionToValue(record),
+      ...(upTo && { base, upTo, ...(isSealed === true && { isSealed }) }),
+      shardsReady: 0,
+    };
   });
 }
 

@@ -1,15 +1,24 @@
 import type { ClusterStore, Guard, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { DEFAULT_KEY_ID, deletedKeyPath, KEY_COUNTER_PATH, type KeyRecord, keyFromEntry, keyPath, KEYS_PREFIX, keyToValue } from '../../service/keys/key-record';
+import {
+  DEFAULT_KEY_ID,
+  deletedKeyPath,
+  KEY_COUNTER_PATH,
+  type KeyRecord,
+  keyFromEntry,
+  keyPath,
+  KEYS_PREFIX,
+  keyToValue,
+} from '../../service/keys/key-record';
 import { backedUpKey } from './restored-records';
 
 const ATTEMPTS_MAX = 16;
 
 /**
- * Puts keys of a backup beside those that are there. A key that is there already stays as it is, also if it has another secret
- * by now, and one that was deleted here stays deleted. One whose number was given here to another key gets the next, because
- * numbers are never given twice, and remembers the one that it had. Key 1 belongs to the deployment, and is left out. Errors: unavailable;
- * storage_damaged for what is no key, and then none is put back.
+ * Puts keys of a backup beside those that are there. A key that is there already stays as it is, also if it has another
+ * secret by now, and one that was deleted here stays deleted. One whose number was given here to another key gets the
+ * next, because numbers are never given twice, and remembers the one that it had. Key 1 belongs to the deployment, and
+ * is left out. Errors: unavailable; storage_damaged for what is no key, and then none is put back.
  */
 export async function restoreKeys(store: ClusterStore, values: readonly string[]): Promise<void> {
   const records = restorableKeys(values);
@@ -26,7 +35,12 @@ async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void>
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const counter = await store.get(KEY_COUNTER_PATH);
     const present = (await store.list(KEYS_PREFIX)).entries.map(keyFromEntry);
-    if (present.some((one) => isSameKey(one, record) || one.digest === record.digest || one.previous?.digest === record.digest)) return;
+    if (
+      present.some(
+        (one) => isSameKey(one, record) || one.digest === record.digest || one.previous?.digest === record.digest,
+      )
+    )
+      return;
     if (await wasDeleted(store, record)) return;
     const origin = originOf(record);
     const last = Math.max(Number(counter?.value ?? 0), ...present.map(({ id }) => id));

@@ -11,8 +11,8 @@ import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
 import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';
 
 /**
- * What a record of the cluster store may hold that comes out of a backup: this service did not check it when it came in, and somebody
- * else may have written it.
+ * What a record of the cluster store may hold that comes out of a backup: this service did not check it when it came
+ * in, and somebody else may have written it.
  */
 
 /** As the API's bounds: of a name, a description, replicas. */
@@ -76,7 +76,11 @@ const key = z.looseObject({
 
 /** A collection of a backup, without what was only of its way into being. Errors: storage_damaged, which names it. */
 export function backedUpRecord({ name, record }: { name: string; record: string }): CollectionRecord {
-  return fitting(collection, () => collectionFromEntry({ key: '', value: record }), `collection ${JSON.stringify(name)}`) as CollectionRecord;
+  return fitting(
+    collection,
+    () => collectionFromEntry({ key: '', value: record }),
+    `collection ${JSON.stringify(name)}`,
+  ) as CollectionRecord;
 }
 
 /** A key of a backup. Errors: storage_damaged. */
@@ -90,10 +94,15 @@ function fitting<Content>(schema: z.ZodType<Content>, read: () => unknown, what:
     record = read();
   } catch (error) {
     if (!isQuiverError(error)) throw error;
-    throw new QuiverError('storage_damaged', `the backup is damaged: ${what} in it has a record that is unreadable`, { cause: error });
+    throw new QuiverError('storage_damaged', `the backup is damaged: ${what} in it has a record that is unreadable`, {
+      cause: error,
+    });
   }
   const found = schema.safeParse(record);
   if (found.success) return found.data;
   const [{ path, message }] = found.error.issues;
-  throw new QuiverError('storage_damaged', `the backup is damaged: ${what} in it can not be restored: ${path.join('.')}: ${message}`);
+  throw new QuiverError(
+    'storage_damaged',
+    `the backup is damaged: ${what} in it can not be restored: ${path.join('.')}: ${message}`,
+  );
 }

@@ -20,9 +20,14 @@ export class StoredRestores implements FillingRestores {
     const entry = await this.store.get(key);
     const record = entry === null ? null : restoreFromEntry(entry);
     if (entry === null || record?.state !== 'running') throw new QuiverError('conflict', `${id} was given up`);
-    const collections = record.collections.map((one) => (one.into !== undefined && uidOf(one) === uid ? { ...one, into: { ...one.into, isFinal: true } } : one));
+    const collections = record.collections.map((one) =>
+      one.into !== undefined && uidOf(one) === uid ? { ...one, into: { ...one.into, isFinal: true } } : one,
+    );
     const noted: RestoreRecord = { ...record, collections };
-    return { guards: [{ key, revision: entry.revision }], changes: [{ type: 'put', key, value: JSON.stringify(noted) }] };
+    return {
+      guards: [{ key, revision: entry.revision }],
+      changes: [{ type: 'put', key, value: JSON.stringify(noted) }],
+    };
   }
 }
 

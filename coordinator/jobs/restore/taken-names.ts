@@ -1,6 +1,11 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { collectionFromEntry, type CollectionRecord, collectionToValue, defaultMinInSync } from '../../service/collections/collection-record';
+import {
+  collectionFromEntry,
+  type CollectionRecord,
+  collectionToValue,
+  defaultMinInSync,
+} from '../../service/collections/collection-record';
 import { reshardFromEntry, reshardPath } from '../../service/collections/reshard-record';
 import { mustNotBeUnderWay, type ReshardRequests } from '../reshard/reshard-requests';
 import type { NewRestore } from '../../service/service';
@@ -20,8 +25,8 @@ export interface TakenNamesParts {
 }
 
 /**
- * What is restored into the collection that has its name already, if that is empty. Then it keeps its own settings. Errors: already_exists; dimension_mismatch or invalid_parameter where the
- * settings do not agree; unavailable.
+ * What is restored into the collection that has its name already, if that is empty. Then it keeps its own settings.
+ * Errors: already_exists; dimension_mismatch or invalid_parameter where the settings do not agree; unavailable.
  */
 export async function intoPresent(
   { store, reshards }: TakenNamesParts,
@@ -32,10 +37,13 @@ export async function intoPresent(
   const before = collectionFromEntry({ key: '', value: wanted.record });
   const { name } = present;
   const advice = `give "${wanted.from}" another name with rename, or delete it first`;
-  if (present.state !== 'ready') throw new QuiverError('already_exists', `collection "${name}" is being created or restored: ${advice}`);
+  if (present.state !== 'ready')
+    throw new QuiverError('already_exists', `collection "${name}" is being created or restored: ${advice}`);
   await reshards.mustBeEmpty(present).catch((error: unknown) => {
     if (!isQuiverError(error) || error.kind !== 'conflict') throw error;
-    throw new QuiverError('already_exists', `collection "${name}" already exists, and is not empty: ${advice}`, { cause: error });
+    throw new QuiverError('already_exists', `collection "${name}" already exists, and is not empty: ${advice}`, {
+      cause: error,
+    });
   });
   mustAgree(present, before, wanted.from);
   const found = await store.get(reshardPath(present.identity));
@@ -55,12 +63,18 @@ export async function intoPresent(
 
 /** Errors: dimension_mismatch; invalid_parameter. Each names all that differs. */
 function mustAgree(present: CollectionRecord, before: CollectionRecord, from: string): void {
-  const differing: string[] = COMMON.filter(([field]) => present[field] !== before[field]).map(([field, name]) => `${name} ${shown(present[field])} and not ${shown(before[field])}`);
+  const differing: string[] = COMMON.filter(([field]) => present[field] !== before[field]).map(
+    ([field, name]) => `${name} ${shown(present[field])} and not ${shown(before[field])}`,
+  );
   const { embeddingModel: model } = present;
-  if (model !== null && before.embeddingModel !== null && model !== before.embeddingModel) differing.push(`embedding_model ${shown(model)} and not ${shown(before.embeddingModel)}`);
+  if (model !== null && before.embeddingModel !== null && model !== before.embeddingModel)
+    differing.push(`embedding_model ${shown(model)} and not ${shown(before.embeddingModel)}`);
   if (differing.length === 0) return;
   const kind = present.dim === before.dim ? 'invalid_parameter' : 'dimension_mismatch';
-  throw new QuiverError(kind, `collection "${present.name}" is not like "${from}" in the backup: it has ${differing.join(', ')}; restore under another name with rename, or delete it first`);
+  throw new QuiverError(
+    kind,
+    `collection "${present.name}" is not like "${from}" in the backup: it has ${differing.join(', ')}; restore under another name with rename, or delete it first`,
+  );
 }
 
 function shown(value: string | number | null): string {

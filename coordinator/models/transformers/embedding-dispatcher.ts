@@ -21,9 +21,9 @@ const WAITING_MAX: Readonly<Record<EmbeddingKind, number>> = { query: 1024, pass
 
 /**
  * A runner that has a request, and answered none over more looks than these, is given up. That is ten times the longest
- * time of a call, and ten minutes at least: who waits for a batch has long been told that it took too long, and the slowest
- * honest one (8,192 tokens of a model with half a billion weights, on one busy core) is not cut off. Looks are counted, not
- * time: a process that was suspended is not late.
+ * time of a call, and ten minutes at least: who waits for a batch has long been told that it took too long, and the
+ * slowest honest one (8,192 tokens of a model with half a billion weights, on one busy core) is not cut off. Looks are
+ * counted, not time: a process that was suspended is not late.
  */
 const LOOKS_MAX = 10;
 const LOOK_MS = 60_000;
@@ -80,18 +80,34 @@ export class EmbeddingDispatcher {
   }
 
   /**
-   * One vector per text, in order. `onLeft` is told of each text of which the model does not read so many tokens. Errors: overloaded when too many wait, unavailable after `timeoutMs` or when the
-   * runner ends, embedding_unavailable.
+   * One vector per text, in order. `onLeft` is told of each text of which the model does not read so many tokens.
+   * Errors: overloaded when too many wait, unavailable after `timeoutMs` or when the runner ends,
+   * embedding_unavailable.
    */
-  embed(texts: string[], kind: EmbeddingKind, onLeft: (index: number, tokens: number) => void = () => undefined): Promise<Float32Array[]> {
+  embed(
+    texts: string[],
+    kind: EmbeddingKind,
+    onLeft: (index: number, tokens: number) => void = () => undefined,
+  ): Promise<Float32Array[]> {
     if (texts.length === 0) return Promise.resolve([]);
     if (this.isClosed) return Promise.reject(new QuiverError('unavailable', 'The service is shutting down'));
     const waiting = this.queue.waiting(kind);
     if (waiting > 0 && waiting + texts.length > WAITING_MAX[kind]) {
-      return Promise.reject(new QuiverError('overloaded', 'Server busy: too many texts wait to be embedded; try again later', { details: { waiting, texts: texts.length } }));
+      return Promise.reject(
+        new QuiverError('overloaded', 'Server busy: too many texts wait to be embedded; try again later', {
+          details: { waiting, texts: texts.length },
+        }),
+      );
     }
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.fail(call, new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts')), this.options.timeoutMs);
+      const timer = setTimeout(
+        () =>
+          this.fail(
+            call,
+            new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts'),
+          ),
+        this.options.timeoutMs,
+      );
       const call: Call = { vectors: new Array(texts.length), missing: texts.length, timer, onLeft, resolve, reject };
       this.calls.add(call);
       this.queue.add(
@@ -109,9 +125,15 @@ export class EmbeddingDispatcher {
     const runner = seat?.runner ?? null;
     if (this.isClosed || runner === null) {
       for (const one of this.seats) if (one.runner === null) void this.refill(one);
-      return Promise.reject(new QuiverError('unavailable', 'No embedding worker is there at present; the call may be retried'));
+      return Promise.reject(
+        new QuiverError('unavailable', 'No embedding worker is there at present; the call may be retried'),
+      );
     }
-    return inTime(runner.measure(texts), this.options.timeoutMs, () => new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts'));
+    return inTime(
+      runner.measure(texts),
+      this.options.timeoutMs,
+      () => new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts'),
+    );
   }
 
   /** Ends every runner; calls under way fail. A runner that does not end soon is given up. */
@@ -121,7 +143,8 @@ export class EmbeddingDispatcher {
     for (const call of this.calls) this.fail(call, new QuiverError('unavailable', 'The service is shutting down'));
     await Promise.all(
       this.seats.map(async ({ runner }) => {
-        if (runner !== null) await inTime(runner.close(), CLOSE_MS, () => new Error('late')).catch(() => runner.giveUp());
+        if (runner !== null)
+          await inTime(runner.close(), CLOSE_MS, () => new Error('late')).catch(() => runner.giveUp());
       }),
     );
   }
@@ -157,9 +180,21 @@ export class EmbeddingDispatcher {
     this.dispatch();
   }
 
-  /** If the model fails on one text, the calls whose texts shared the batch must not fail. So run the texts one by one. */
-  private async runAgain(seat: Seat, runner: EmbeddingRunner, batch: WaitingText<Call>[], error: unknown): Promise<void> {
-    if (batch.length === 1 || seat.runner !== runner || !isQuiverError(error) || error.kind !== 'embedding_unavailable') {
+  /**
+   * If the model fails on one text, the calls whose texts shared the batch must not fail. So run the texts one by one.
+   */
+  private async runAgain(
+    seat: Seat,
+    runner: EmbeddingRunner,
+    batch: WaitingText<Call>[],
+    error: unknown,
+  ): Promise<void> {
+    if (
+      batch.length === 1 ||
+      seat.runner !== runner ||
+      !isQuiverError(error) ||
+      error.kind !== 'embedding_unavailable'
+    ) {
       for (const { call } of batch) this.fail(call, error);
     } else {
       for (const one of batch) await this.run(seat, runner, [one]);
@@ -203,7 +238,10 @@ export class EmbeddingDispatcher {
     for (const seat of this.seats) {
       seat.silentLooks = seat.running === 0 ? 0 : seat.silentLooks + 1;
       if (seat.runner === null || seat.silentLooks <= LOOKS_MAX) continue;
-      this.options.log.error({}, 'an embedding worker does not answer; it is given up, and its memory is not free before the process ends');
+      this.options.log.error(
+        {},
+        'an embedding worker does not answer; it is given up, and its memory is not free before the process ends',
+      );
       seat.runner.giveUp();
     }
   }

@@ -6,7 +6,10 @@ export interface EmbeddingWorkerData {
 }
 
 /** Texts to embed in one batch; or of which to count the tokens; or the worker must end after the requests before. */
-export type EmbeddingRequest = { type: 'embed'; id: number; texts: string[] } | { type: 'measure'; id: number; texts: string[] } | { type: 'end' };
+export type EmbeddingRequest =
+  | { type: 'embed'; id: number; texts: string[] }
+  | { type: 'measure'; id: number; texts: string[] }
+  | { type: 'end' };
 
 /** First `ready` or `failed`, then one reply for each request, in order. */
 export type EmbeddingReply =

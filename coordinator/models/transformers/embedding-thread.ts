@@ -79,7 +79,11 @@ export class EmbeddingThread implements EmbeddingRunner {
         hasStarted = true;
         if (reply.type === 'ready') return resolve(new EmbeddingThread(worker, reply.dim, reply.isInvariant));
         void worker.terminate();
-        reject(reply.type === 'failed' ? modelFailure(reply.reason, new Error(reply.cause)) : modelFailure('its worker is out of step'));
+        reject(
+          reply.type === 'failed'
+            ? modelFailure(reply.reason, new Error(reply.cause))
+            : modelFailure('its worker is out of step'),
+        );
       });
     });
   }
@@ -113,8 +117,8 @@ export class EmbeddingThread implements EmbeddingRunner {
   }
 
   /**
-   * Its thread can't be ended from here ({@link close}): it ends itself when it comes back from what it is at, which may be
-   * never. Its memory stays until then.
+   * Its thread can't be ended from here ({@link close}): it ends itself when it comes back from what it is at, which
+   * may be never. Its memory stays until then.
    */
   giveUp(): void {
     this.leave();
@@ -146,7 +150,12 @@ export class EmbeddingThread implements EmbeddingRunner {
     const waiter = this.waiters.get(reply.id);
     this.waiters.delete(reply.id);
     if (reply.type !== 'error') waiter?.resolve(reply);
-    else waiter?.reject(new QuiverError('embedding_unavailable', 'The embedding model failed on this text', { cause: new Error(reply.cause) }));
+    else
+      waiter?.reject(
+        new QuiverError('embedding_unavailable', 'The embedding model failed on this text', {
+          cause: new Error(reply.cause),
+        }),
+      );
   }
 }
 

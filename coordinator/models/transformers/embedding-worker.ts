@@ -5,13 +5,18 @@ import { SentenceEncoder } from './sentence-encoder';
 
 /** The entry point of the worker thread: loads one model, reports that, then answers requests one after another. */
 async function main(port: MessagePort): Promise<void> {
-  const say = (reply: EmbeddingReply): void => port.postMessage(reply, reply.type === 'vectors' ? [reply.vectors.buffer] : []);
+  const say = (reply: EmbeddingReply): void =>
+    port.postMessage(reply, reply.type === 'vectors' ? [reply.vectors.buffer] : []);
   let encoder: SentenceEncoder;
   try {
     encoder = await SentenceEncoder.open((workerData as EmbeddingWorkerData).description);
   } catch (error) {
     const isExpected = isQuiverError(error);
-    say({ type: 'failed', reason: isExpected ? error.message : 'its worker could not start', cause: describe(isExpected ? error.cause : error) });
+    say({
+      type: 'failed',
+      reason: isExpected ? error.message : 'its worker could not start',
+      cause: describe(isExpected ? error.cause : error),
+    });
     port.close();
     return;
   }
@@ -22,7 +27,8 @@ async function main(port: MessagePort): Promise<void> {
       if (request.type === 'end') process.exit();
       const { id, texts } = request;
       try {
-        if (request.type === 'measure') return say({ type: 'lengths', id, lengths: texts.map((text) => encoder.tokenCount(text)) });
+        if (request.type === 'measure')
+          return say({ type: 'lengths', id, lengths: texts.map((text) => encoder.tokenCount(text)) });
         const { vectors, left } = await encoder.encodeCounted(texts);
         say({ type: 'vectors', id, vectors: vectors as Float32Array<ArrayBuffer>, ...(left !== null && { left }) });
       } catch (error) {

@@ -10,7 +10,14 @@ import type { ModelPin } from './model-pin';
 import { variantPath, wantedVariants } from './model-variant';
 
 /** Files that a model may have in addition; missing ones are skipped. */
-const OPTIONAL_FILES = ['tokenizer_config.json', 'special_tokens_map.json', 'modules.json', '1_Pooling/config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
+const OPTIONAL_FILES = [
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'modules.json',
+  '1_Pooling/config.json',
+  'sentence_bert_config.json',
+  'config_sentence_transformers.json',
+];
 /** Written last: a folder that has it is complete. */
 const CONFIG = 'config.json';
 
@@ -21,7 +28,15 @@ const CONFIG = 'config.json';
  * and gets one now.
  */
 export class HubCache {
-  constructor(private readonly options: { folder: string; isOffline: boolean; hub: HubFiles; log: Pick<Logger, 'info' | 'warn'>; pinOf: (name: string) => ModelPin }) {}
+  constructor(
+    private readonly options: {
+      folder: string;
+      isOffline: boolean;
+      hub: HubFiles;
+      log: Pick<Logger, 'info' | 'warn'>;
+      pinOf: (name: string) => ModelPin;
+    },
+  ) {}
 
   /** The model's folder with all files that are needed. Errors: embedding_unavailable with the reason. */
   async folderOf(name: string, dtype: string): Promise<string> {
@@ -35,16 +50,29 @@ export class HubCache {
       return folder;
     }
     if (this.options.isOffline) {
-      const reason = isWanted ? 'it is not in EMBEDDING_CACHE_DIR' : `the copy in EMBEDDING_CACHE_DIR is not known to be of EMBEDDING_REVISION ${pin.revision}`;
+      const reason = isWanted
+        ? 'it is not in EMBEDDING_CACHE_DIR'
+        : `the copy in EMBEDDING_CACHE_DIR is not known to be of EMBEDDING_REVISION ${pin.revision}`;
       throw modelFailure(`${reason}, and EMBEDDING_OFFLINE forbids to fetch it`);
     }
     // Another format of a model that is there is taken from the same revision as the other files.
     const kept = isWanted ? lock : null;
     const revision = kept?.commit ?? kept?.revision ?? pin.revision;
     this.options.log.info({ model: name, revision }, 'fetching the embedding model');
-    const fetched = await this.fetch(name, folder, dtype, { ...pin, revision, sha256: revision === pin.revision ? pin.sha256 : {} }, kept);
+    const fetched = await this.fetch(
+      name,
+      folder,
+      dtype,
+      { ...pin, revision, sha256: revision === pin.revision ? pin.sha256 : {} },
+      kept,
+    );
     this.options.log.info(
-      { model: name, revision, commit: fetched.commit, sha256: Object.fromEntries(Object.entries(fetched.files).map(([path, { sha256 }]) => [path, sha256])) },
+      {
+        model: name,
+        revision,
+        commit: fetched.commit,
+        sha256: Object.fromEntries(Object.entries(fetched.files).map(([path, { sha256 }]) => [path, sha256])),
+      },
       'fetched the embedding model',
     );
     return folder;
@@ -52,7 +80,11 @@ export class HubCache {
 
   private isComplete(folder: string, dtype: string): boolean {
     const hasFile = (path: string): boolean => existsSync(join(folder, path));
-    return hasFile(CONFIG) && hasFile('tokenizer.json') && wantedVariants(dtype).some((variant) => hasFile(variantPath(variant)));
+    return (
+      hasFile(CONFIG) &&
+      hasFile('tokenizer.json') &&
+      wantedVariants(dtype).some((variant) => hasFile(variantPath(variant)))
+    );
   }
 
   /** Trusts a folder that is seen for the first time, and records what it holds. */
@@ -60,30 +92,48 @@ export class HubCache {
     const { log, hub } = this.options;
     const graphs = (await readdir(join(folder, 'onnx')).catch(() => [])).map((file) => `onnx/${file}`);
     const files = await factsOf(folder, [CONFIG, 'tokenizer.json', ...OPTIONAL_FILES, ...graphs.sort()]);
-    const differing = Object.keys(pin.sha256).filter((path) => files[path] !== undefined && files[path].sha256 !== pin.sha256[path]);
+    const differing = Object.keys(pin.sha256).filter(
+      (path) => files[path] !== undefined && files[path].sha256 !== pin.sha256[path],
+    );
     if (differing.length > 0)
       log.warn(
         { model: name, files: differing, revision: pin.revision },
         'the copy of the embedding model in EMBEDDING_CACHE_DIR is of another revision than the one known to this version; it is used as it is',
       );
-    await hub.write(join(folder, LOCK_FILE), Buffer.from(lockToText({ revision: null, commit: null, files }))).catch((error: unknown) => {
-      log.warn({ model: name, error }, 'EMBEDDING_CACHE_DIR takes no writes: what the embedding model is cannot be recorded, nor compared later');
-    });
+    await hub
+      .write(join(folder, LOCK_FILE), Buffer.from(lockToText({ revision: null, commit: null, files })))
+      .catch((error: unknown) => {
+        log.warn(
+          { model: name, error },
+          'EMBEDDING_CACHE_DIR takes no writes: what the embedding model is cannot be recorded, nor compared later',
+        );
+      });
   }
 
   /** `kept`: the files of the same revision that are there, and stay. */
-  private async fetch(name: string, folder: string, dtype: string, pin: ModelPin, kept: ModelLock | null): Promise<ModelLock> {
+  private async fetch(
+    name: string,
+    folder: string,
+    dtype: string,
+    pin: ModelPin,
+    kept: ModelLock | null,
+  ): Promise<ModelLock> {
     const { hub } = this.options;
     const config = await hub.open(name, CONFIG, pin.revision);
-    if (config === null) throw modelFailure(`the hub has no ${CONFIG} of it${pin.revision === 'main' ? '' : ` at the revision ${pin.revision}`}`);
+    if (config === null)
+      throw modelFailure(
+        `the hub has no ${CONFIG} of it${pin.revision === 'main' ? '' : ` at the revision ${pin.revision}`}`,
+      );
     const content = await config.bytes(pin.sha256[CONFIG]);
     // The branch may move between two downloads, so the commit of the first file decides.
     const revision = config.commit ?? pin.revision;
     const files: Record<string, FileFacts> = { ...kept?.files };
-    const save = async (path: string, file: HubFile): Promise<void> => void (files[path] = await file.save(join(folder, path), pin.sha256[path]));
+    const save = async (path: string, file: HubFile): Promise<void> =>
+      void (files[path] = await file.save(join(folder, path), pin.sha256[path]));
     if (kept === null) {
       // From here on the folder counts as incomplete, until all new files are there.
-      for (const file of [CONFIG, LOCK_FILE]) await rm(join(folder, file), { force: true }).catch((error: unknown) => throwUnwritable(error));
+      for (const file of [CONFIG, LOCK_FILE])
+        await rm(join(folder, file), { force: true }).catch((error: unknown) => throwUnwritable(error));
     }
     for (const path of OPTIONAL_FILES) {
       const file = await hub.open(name, path, revision);
@@ -101,7 +151,14 @@ export class HubCache {
   }
 
   /** Fetches the first variant that exists. Its weights are fetched before the graph. */
-  private async fetchGraph(dtype: string, from: { config: Buffer; open: (path: string) => Promise<HubFile | null>; save: (path: string, file: HubFile) => Promise<void> }): Promise<void> {
+  private async fetchGraph(
+    dtype: string,
+    from: {
+      config: Buffer;
+      open: (path: string) => Promise<HubFile | null>;
+      save: (path: string, file: HubFile) => Promise<void>;
+    },
+  ): Promise<void> {
     for (const variant of wantedVariants(dtype)) {
       const path = variantPath(variant);
       const graph = await from.open(path);
@@ -128,17 +185,23 @@ function throwRemovable(error: unknown): never {
 }
 
 function throwUnwritable(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw modelFailure("it can't be written to EMBEDDING_CACHE_DIR", error);
+  if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR')
+    throw modelFailure("it can't be written to EMBEDDING_CACHE_DIR", error);
 }
 
 /** Files of weights beside the graph, according to config.json's transformers.js_config.use_external_data_format. */
 function externalParts(config: Buffer, file: string): number {
   let settings: unknown;
   try {
-    settings = (JSON.parse(config.toString('utf8')) as Record<string, Record<string, unknown> | undefined>)['transformers.js_config']?.use_external_data_format;
+    settings = (JSON.parse(config.toString('utf8')) as Record<string, Record<string, unknown> | undefined>)[
+      'transformers.js_config'
+    ]?.use_external_data_format;
   } catch (error) {
     throw modelFailure('the config.json that the hub has of it is not valid JSON', error);
   }
-  const format = typeof settings === 'object' && settings !== null ? ((settings as Record<string, unknown>)[file] ?? (settings as Record<string, unknown>).model) : settings;
+  const format =
+    typeof settings === 'object' && settings !== null
+      ? ((settings as Record<string, unknown>)[file] ?? (settings as Record<string, unknown>).model)
+      : settings;
   return Math.max(0, Number(format ?? 0)) || 0;
 }

@@ -62,7 +62,17 @@ interface Announced {
 export class HubDownload implements HubFiles {
   private hasAnswered = false;
 
-  constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; ending?: AbortSignal; answerMs?: number; silenceMs?: number; freePart?: number }) {}
+  constructor(
+    private readonly options: {
+      hub: string;
+      clock: Clock;
+      log: Pick<Logger, 'info'>;
+      ending?: AbortSignal;
+      answerMs?: number;
+      silenceMs?: number;
+      freePart?: number;
+    },
+  ) {}
 
   async open(model: string, path: string, revision: string): Promise<HubFile | null> {
     const abort = new AbortController();
@@ -73,11 +83,17 @@ export class HubDownload implements HubFiles {
     let response: Response;
     let announced: Announced;
     try {
-      ({ response, announced } = await follow(`${hub.replace(/(?<!\/)\/+$/, '')}/${model}/resolve/${revision}/${path}`, signal));
+      ({ response, announced } = await follow(
+        `${hub.replace(/(?<!\/)\/+$/, '')}/${model}/resolve/${revision}/${path}`,
+        signal,
+      ));
     } catch (error) {
       if (isQuiverError(error)) throw error;
       if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);
-      throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : "the hub can't be reached", error);
+      throw modelFailure(
+        abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : "the hub can't be reached",
+        error,
+      );
     } finally {
       clearTimeout(timer);
     }
@@ -86,7 +102,8 @@ export class HubDownload implements HubFiles {
     abort.abort();
     if (response.status === 404) return null;
     // The hub also answers this for models that do not exist.
-    if (response.status === 401 || response.status === 403) throw modelFailure(`the hub has no public model of that name (it answers ${response.status})`);
+    if (response.status === 401 || response.status === 403)
+      throw modelFailure(`the hub has no public model of that name (it answers ${response.status})`);
     throw modelFailure(`the hub answers ${response.status}`);
   }
 
@@ -96,7 +113,13 @@ export class HubDownload implements HubFiles {
     });
   }
 
-  private fileOf(source: { model: string; path: string; response: Response; abort: AbortController; announced: Announced }): HubFile {
+  private fileOf(source: {
+    model: string;
+    path: string;
+    response: Response;
+    abort: AbortController;
+    announced: Announced;
+  }): HubFile {
     const { announced } = source;
     return {
       commit: announced.commit,
@@ -105,7 +128,8 @@ export class HubDownload implements HubFiles {
         let bytes = 0;
         for await (const piece of this.pieces(source)) {
           bytes += piece.length;
-          if (bytes > READ_BYTES_MAX) throw modelFailure(`the hub's ${source.path} has more than ${READ_BYTES_MAX} bytes`);
+          if (bytes > READ_BYTES_MAX)
+            throw modelFailure(`the hub's ${source.path} has more than ${READ_BYTES_MAX} bytes`);
           pieces.push(piece);
         }
         const content = Buffer.concat(pieces);
@@ -134,7 +158,12 @@ export class HubDownload implements HubFiles {
           () => hashed(this.pieces(source)),
           async (aside) => {
             facts.sha256 = hash.digest('hex');
-            await check(source.path, { announced, digest: facts.sha256, wanted: sha256, content: () => readFile(aside) });
+            await check(source.path, {
+              announced,
+              digest: facts.sha256,
+              wanted: sha256,
+              content: () => readFile(aside),
+            });
           },
         );
         return facts;
@@ -143,10 +172,24 @@ export class HubDownload implements HubFiles {
     };
   }
 
-  /** The content as it arrives. Fails when it stops or all but stops coming, or is shorter than announced; whoever leaves off ends it. */
-  private async *pieces({ model, path, response, abort }: { model: string; path: string; response: Response; abort: AbortController }): AsyncGenerator<Uint8Array> {
+  /**
+   * The content as it arrives. Fails when it stops or all but stops coming, or is shorter than announced; whoever
+   * leaves off ends it.
+   */
+  private async *pieces({
+    model,
+    path,
+    response,
+    abort,
+  }: {
+    model: string;
+    path: string;
+    response: Response;
+    abort: AbortController;
+  }): AsyncGenerator<Uint8Array> {
     const { clock, log, silenceMs = SILENCE_MS } = this.options;
-    const totalBytes = response.headers.get('content-encoding') === null ? Number(response.headers.get('content-length') ?? NaN) : NaN;
+    const totalBytes =
+      response.headers.get('content-encoding') === null ? Number(response.headers.get('content-length') ?? NaN) : NaN;
     let receivedBytes = 0;
     let reportedMs = clock.monotonicMs();
     const timer = setTimeout(() => abort.abort(), silenceMs);
@@ -160,16 +203,22 @@ export class HubDownload implements HubFiles {
         }
         if (clock.monotonicMs() - reportedMs >= PROGRESS_EVERY_MS) {
           reportedMs = clock.monotonicMs();
-          log.info({ model, file: path, receivedBytes, totalBytes: Number.isNaN(totalBytes) ? null : totalBytes }, 'fetching the embedding model');
+          log.info(
+            { model, file: path, receivedBytes, totalBytes: Number.isNaN(totalBytes) ? null : totalBytes },
+            'fetching the embedding model',
+          );
         }
         yield piece;
       }
     } catch (error) {
-      throw isQuiverError(error) ? error : modelFailure(`the download of ${path} broke off after ${receivedBytes} bytes`, error);
+      throw isQuiverError(error)
+        ? error
+        : modelFailure(`the download of ${path} broke off after ${receivedBytes} bytes`, error);
     } finally {
       clearTimeout(timer);
     }
-    if (!Number.isNaN(totalBytes) && receivedBytes !== totalBytes) throw modelFailure(`the download of ${path} ended after ${receivedBytes} of ${totalBytes} bytes`);
+    if (!Number.isNaN(totalBytes) && receivedBytes !== totalBytes)
+      throw modelFailure(`the download of ${path} ended after ${receivedBytes} of ${totalBytes} bytes`);
   }
 }
 
@@ -178,13 +227,16 @@ async function follow(address: string, signal: AbortSignal): Promise<{ response:
   let url = address;
   let announced: Announced | null = null;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    const response = await fetch(url, { signal, redirect: 'manual' }).catch((error: unknown) => throwUnreached(url, signal, error));
+    const response = await fetch(url, { signal, redirect: 'manual' }).catch((error: unknown) =>
+      throwUnreached(url, signal, error),
+    );
     announced ??= announcedBy(response.headers);
     const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
     if (location === null) return { response, announced };
     await response.body?.cancel();
     const next = new URL(location, url);
-    if (next.protocol !== 'https:' && new URL(url).protocol === 'https:') throw modelFailure('the hub sends on to an address without TLS');
+    if (next.protocol !== 'https:' && new URL(url).protocol === 'https:')
+      throw modelFailure('the hub sends on to an address without TLS');
     url = next.href;
   }
   throw modelFailure('the hub sends on and on');
@@ -194,7 +246,10 @@ async function follow(address: string, signal: AbortSignal): Promise<{ response:
 function throwUnreached(url: string, signal: AbortSignal, error: unknown): never {
   if (signal.aborted || !URL.canParse(url)) throw error;
   const { code } = ((error as Error).cause ?? {}) as { code?: unknown };
-  throw modelFailure(`the hub can't be reached at ${new URL(url).host}${typeof code === 'string' ? ` (${code})` : ''}`, error);
+  throw modelFailure(
+    `the hub can't be reached at ${new URL(url).host}${typeof code === 'string' ? ` (${code})` : ''}`,
+    error,
+  );
 }
 
 function announcedBy(headers: Headers): Announced {
@@ -203,17 +258,29 @@ function announcedBy(headers: Headers): Announced {
   const linked = tag('x-linked-etag');
   // Only servers that send a commit, as the hub does, use the etag for a digest.
   const own = commit === null ? '' : tag('etag');
-  return { commit: commit !== null && SHA1.test(commit) ? commit : null, sha256: [linked, own].find((one) => SHA256.test(one)) ?? null, sha1: linked === '' && SHA1.test(own) ? own : null };
+  return {
+    commit: commit !== null && SHA1.test(commit) ? commit : null,
+    sha256: [linked, own].find((one) => SHA256.test(one)) ?? null,
+    sha1: linked === '' && SHA1.test(own) ? own : null,
+  };
 }
 
 /** Errors: embedding_unavailable when a file is not what it should be. */
-async function check(path: string, found: { announced: Announced; digest: string; wanted: string | undefined; content: () => Promise<Buffer> }): Promise<void> {
+async function check(
+  path: string,
+  found: { announced: Announced; digest: string; wanted: string | undefined; content: () => Promise<Buffer> },
+): Promise<void> {
   const { announced, digest, wanted } = found;
-  if (wanted !== undefined && digest !== wanted) throw modelFailure(`the hub's ${path} is not the one that is known at this revision (SHA-256 ${digest}, not ${wanted})`);
-  if (announced.sha256 !== null && digest !== announced.sha256) throw modelFailure(`the download of ${path} does not match the SHA-256 that the hub says it has`);
+  if (wanted !== undefined && digest !== wanted)
+    throw modelFailure(
+      `the hub's ${path} is not the one that is known at this revision (SHA-256 ${digest}, not ${wanted})`,
+    );
+  if (announced.sha256 !== null && digest !== announced.sha256)
+    throw modelFailure(`the download of ${path} does not match the SHA-256 that the hub says it has`);
   if (announced.sha1 === null) return;
   const content = await found.content();
-  const sha1 = (...parts: (string | Buffer)[]): string => parts.reduce((hash, part) => hash.update(part), createHash('sha1')).digest('hex');
+  const sha1 = (...parts: (string | Buffer)[]): string =>
+    parts.reduce((hash, part) => hash.update(part), createHash('sha1')).digest('hex');
   if (sha1(`blob ${content.length}\0`, content) !== announced.sha1 && sha1(content) !== announced.sha1)
     throw modelFailure(`the download of ${path} does not match the digest that the hub says it has`);
 }
@@ -225,7 +292,11 @@ async function mustHaveRoom(folder: string, freePart: number): Promise<void> {
 }
 
 /** Written to another file and renamed, so that readers see the whole file or none. */
-async function saveWhole(path: string, content: () => AsyncIterable<Uint8Array>, accept: (aside: string) => Promise<void> = async () => undefined): Promise<void> {
+async function saveWhole(
+  path: string,
+  content: () => AsyncIterable<Uint8Array>,
+  accept: (aside: string) => Promise<void> = async () => undefined,
+): Promise<void> {
   const aside = `${path}.${process.pid}.part`;
   try {
     await mkdir(dirname(path), { recursive: true });

@@ -16,7 +16,9 @@ export interface ModelDescription {
   pooling: PoolingMode[];
   /** Whether vectors are scaled to unit length. */
   normalises: boolean;
-  /** Set if the model has a step after pooling (a Dense layer). Then its graph must output sentence_embedding itself. */
+  /**
+   * Set if the model has a step after pooling (a Dense layer). Then its graph must output sentence_embedding itself.
+   */
   needsSentenceEmbedding: boolean;
   prompts: Prompts;
 }
@@ -35,7 +37,11 @@ const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet'
  * (modules.json, 1_Pooling/config.json, sentence_bert_config.json, config_sentence_transformers.json). Without those:
  * mean pooling, unit length. Errors: embedding_unavailable, naming the file that is missing or broken.
  */
-export async function describeModel(options: { name: string; folder: string; dtype: string }): Promise<ModelDescription> {
+export async function describeModel(options: {
+  name: string;
+  folder: string;
+  dtype: string;
+}): Promise<ModelDescription> {
   const { name, folder, dtype } = options;
   const config = await requiredJson(folder, 'config.json');
   await requiredJson(folder, 'tokenizer.json');
@@ -43,7 +49,9 @@ export async function describeModel(options: { name: string; folder: string; dty
   const sentence = await optionalJson(folder, 'sentence_bert_config.json');
   const variant = wantedVariants(dtype).find((wanted) => existsSync(join(folder, variantPath(wanted))));
   if (variant === undefined) {
-    throw modelFailure(`it has no ${dtype === 'auto' ? `${variantPath('q8')} or ${variantPath('fp32')}` : `${variantPath(wantedVariants(dtype)[0])} (EMBEDDING_DTYPE=${dtype})`}`);
+    throw modelFailure(
+      `it has no ${dtype === 'auto' ? `${variantPath('q8')} or ${variantPath('fp32')}` : `${variantPath(wantedVariants(dtype)[0])} (EMBEDDING_DTYPE=${dtype})`}`,
+    );
   }
   return {
     folder,
@@ -56,23 +64,33 @@ export async function describeModel(options: { name: string; folder: string; dty
 
 function tokensMaxOf(config: Json, tokenizer: Json | null, sentence: Json | null): number {
   const offset = OFFSET_POSITIONS.has(String(config.model_type)) ? Number(config.pad_token_id ?? 1) + 1 : 0;
-  const positions = typeof config.max_position_embeddings === 'number' ? config.max_position_embeddings - offset : undefined;
+  const positions =
+    typeof config.max_position_embeddings === 'number' ? config.max_position_embeddings - offset : undefined;
   const limits = [positions, tokenizer?.model_max_length, sentence?.max_seq_length];
-  const sensible = limits.filter((limit): limit is number => typeof limit === 'number' && limit >= 1 && limit <= TOKENS_SENSIBLE_MAX);
+  const sensible = limits.filter(
+    (limit): limit is number => typeof limit === 'number' && limit >= 1 && limit <= TOKENS_SENSIBLE_MAX,
+  );
   return sensible.length === 0 ? TOKENS_FALLBACK : Math.min(...sensible);
 }
 
 /** modules.json lists the steps after the transformer. */
-async function modulesOf(name: string, folder: string): Promise<Pick<ModelDescription, 'pooling' | 'normalises' | 'needsSentenceEmbedding'>> {
+async function modulesOf(
+  name: string,
+  folder: string,
+): Promise<Pick<ModelDescription, 'pooling' | 'normalises' | 'needsSentenceEmbedding'>> {
   const modules = await optionalJson(folder, 'modules.json');
   const steps = Array.isArray(modules) ? (modules as Json[]) : null;
   const isStep = (step: Json, kind: string): boolean => String(step.type).endsWith(`.${kind}`);
   const poolingPath = steps?.find((step) => isStep(step, 'Pooling'))?.path;
-  const pooling = await optionalJson(folder, `${typeof poolingPath === 'string' ? poolingPath : '1_Pooling'}/config.json`);
+  const pooling = await optionalJson(
+    folder,
+    `${typeof poolingPath === 'string' ? poolingPath : '1_Pooling'}/config.json`,
+  );
   return {
     pooling: pooling === null ? [poolsFirstToken(name) ? 'cls' : 'mean'] : poolingModes(pooling),
     normalises: steps === null || steps.some((step) => isStep(step, 'Normalize')),
-    needsSentenceEmbedding: steps?.some((step) => !['Transformer', 'Pooling', 'Normalize'].some((kind) => isStep(step, kind))) ?? false,
+    needsSentenceEmbedding:
+      steps?.some((step) => !['Transformer', 'Pooling', 'Normalize'].some((kind) => isStep(step, kind))) ?? false,
   };
 }
 

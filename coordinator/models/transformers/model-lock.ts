@@ -31,12 +31,18 @@ export async function readLock(folder: string): Promise<ModelLock | null> {
   try {
     text = await readFile(join(folder, LOCK_FILE), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return null;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR')
+      return null;
     throw modelFailure(`its ${LOCK_FILE} can't be read`, error);
   }
   try {
     const { revision, commit, files } = JSON.parse(text) as ModelLock;
-    if (typeof files === 'object' && files !== null && Object.values(files).every(({ bytes, sha256 }) => Number.isSafeInteger(bytes) && typeof sha256 === 'string')) return { revision, commit, files };
+    if (
+      typeof files === 'object' &&
+      files !== null &&
+      Object.values(files).every(({ bytes, sha256 }) => Number.isSafeInteger(bytes) && typeof sha256 === 'string')
+    )
+      return { revision, commit, files };
   } catch (error) {
     throw modelFailure(`its ${LOCK_FILE} is damaged`, error);
   }
@@ -56,7 +62,9 @@ export async function factsOf(folder: string, paths: readonly string[]): Promise
 /** SHA-256 of the contents of the files one after the other, like `cat … | sha256sum`. */
 export async function digestOfFiles(folder: string, paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
-  for (const path of paths) for await (const piece of createReadStream(join(folder, path), { highWaterMark: 1 << 20 })) hash.update(piece as Buffer);
+  for (const path of paths)
+    for await (const piece of createReadStream(join(folder, path), { highWaterMark: 1 << 20 }))
+      hash.update(piece as Buffer);
   return hash.digest('hex');
 }
 
@@ -66,6 +74,7 @@ export async function checkLock(folder: string, lock: ModelLock): Promise<void> 
   for (const [path, { bytes, sha256 }] of Object.entries(lock.files)) {
     const found = present[path];
     if (found === undefined) throw modelFailure(`its ${path} is missing`);
-    if (found.bytes !== bytes || found.sha256 !== sha256) throw modelFailure(`its ${path} is not what it was when it was first used (${LOCK_FILE})`);
+    if (found.bytes !== bytes || found.sha256 !== sha256)
+      throw modelFailure(`its ${path} is not what it was when it was first used (${LOCK_FILE})`);
   }
 }

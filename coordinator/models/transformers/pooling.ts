@@ -76,7 +76,12 @@ function maximum(input: TokenStates, text: number, places: number[]): Float64Arr
   return result;
 }
 
-function weightedSum(input: TokenStates, text: number, places: number[], weightOf: (place: number) => number): Float64Array {
+function weightedSum(
+  input: TokenStates,
+  text: number,
+  places: number[],
+  weightOf: (place: number) => number,
+): Float64Array {
   const sums = new Float64Array(input.hidden);
   for (const place of places) {
     const weight = weightOf(place);

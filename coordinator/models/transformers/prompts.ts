@@ -13,7 +13,13 @@ const CHINESE_INSTRUCTION = '为这个句子生成表示以用于检索相关文
  * models whose folder does not define prefixes.
  */
 const FAMILIES: [RegExp, Prompts][] = [
-  [/^(multilingual-)?e5-.*instruct/i, { query: 'Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ', passage: '' }],
+  [
+    /^(multilingual-)?e5-.*instruct/i,
+    {
+      query: 'Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ',
+      passage: '',
+    },
+  ],
   [/^(multilingual-)?e5-/i, { query: 'query: ', passage: 'passage: ' }],
   [/^bge-m3/i, NONE],
   [/^bge-.*-zh/i, { query: CHINESE_INSTRUCTION, passage: '' }],

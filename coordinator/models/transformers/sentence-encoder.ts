@@ -7,13 +7,26 @@ import { normaliseRows, pool } from './pooling';
 type Transformers = typeof import('@huggingface/transformers', { with: { 'resolution-mode': 'import' } });
 type Tensor = InstanceType<Transformers['Tensor']>;
 
-/** Least cosine between the vector of a text alone and in a batch. Below it, the model does not run several texts at once. */
+/**
+ * Least cosine between the vector of a text alone and in a batch. Below it, the model does not run several texts at
+ * once.
+ */
 const INVARIANT_COSINE = 0.99999;
 /** Texts of different lengths and scripts, so that quantization over all of them differs from that over one. */
-const PROBES = ['a red fox', 'Wer wagt, gewinnt: 12,345 times out of 67,890!', '水', 'an old stone bridge crosses the slow river where the road from the sea turns north'];
+const PROBES = [
+  'a red fox',
+  'Wer wagt, gewinnt: 12,345 times out of 67,890!',
+  '水',
+  'an old stone bridge crosses the slow river where the road from the sea turns north',
+];
 
 /** One native thread per worker. Errors are thrown, so they need no line on the console. */
-const SESSION_OPTIONS = { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential', logSeverityLevel: 4 } as const;
+const SESSION_OPTIONS = {
+  intraOpNumThreads: 1,
+  interOpNumThreads: 1,
+  executionMode: 'sequential',
+  logSeverityLevel: 4,
+} as const;
 
 /**
  * One model in this thread, on the CPU, with one native thread: from texts to vectors by tokenizer, graph, pooling and
@@ -43,7 +56,9 @@ export class SentenceEncoder {
     transformers.env.allowRemoteModels = false;
     transformers.env.useFSCache = false;
     transformers.env.logLevel = transformers.LogLevel.ERROR;
-    const tokenizer = await attempt("its tokenizer can't be used", () => transformers.AutoTokenizer.from_pretrained(description.folder, { local_files_only: true }));
+    const tokenizer = await attempt("its tokenizer can't be used", () =>
+      transformers.AutoTokenizer.from_pretrained(description.folder, { local_files_only: true }),
+    );
     const model = await attempt(`its ${description.variant} graph can't be loaded`, () =>
       transformers.AutoModel.from_pretrained(description.folder, {
         local_files_only: true,
@@ -95,7 +110,8 @@ export class SentenceEncoder {
     const first = await this.encode([PROBES[0]]);
     this.dim = first.length;
     if (!first.every(Number.isFinite)) throw modelFailure('its vectors hold what is no number');
-    this.isInvariant = !quantizesActivations(this.description.variant) && (await this.leastCosine()) >= INVARIANT_COSINE;
+    this.isInvariant =
+      !quantizesActivations(this.description.variant) && (await this.leastCosine()) >= INVARIANT_COSINE;
   }
 
   /** Measures the least cosine between the vector of a probe alone and in a batch of all probes. */
@@ -118,7 +134,9 @@ export class SentenceEncoder {
     return [...tokens.slice(0, tokensMax - end), ...tokens.slice(tokens.length - end)];
   }
 
-  /** Special tokens at the end: those that an empty text has, too, and that two texts of different words have in common. */
+  /**
+   * Special tokens at the end: those that an empty text has, too, and that two texts of different words have in common.
+   */
   private trailingSpecials(): number {
     const [one, other] = [this.tokenizer.encode('a b'), this.tokenizer.encode('b a')];
     const specials = this.tokenizer.encode('').length;
@@ -127,13 +145,23 @@ export class SentenceEncoder {
     return Math.min(count, specials);
   }
 
-  private vectorsOf(outputs: Record<string, Tensor | undefined>, mask: BigInt64Array, [texts, tokens]: number[]): Float32Array {
+  private vectorsOf(
+    outputs: Record<string, Tensor | undefined>,
+    mask: BigInt64Array,
+    [texts, tokens]: number[],
+  ): Float32Array {
     const { pooling, normalises, needsSentenceEmbedding } = this.description;
     const states = needsSentenceEmbedding ? undefined : (outputs.last_hidden_state ?? outputs.token_embeddings);
     const whole = states ?? outputs.sentence_embedding;
-    if (whole === undefined) throw modelFailure(`its graph answers ${Object.keys(outputs).join(', ')}, not ${needsSentenceEmbedding ? 'sentence_embedding' : 'last_hidden_state'}`);
+    if (whole === undefined)
+      throw modelFailure(
+        `its graph answers ${Object.keys(outputs).join(', ')}, not ${needsSentenceEmbedding ? 'sentence_embedding' : 'last_hidden_state'}`,
+      );
     const data = Float32Array.from(whole.data as Float32Array);
-    const vectors = states === undefined ? data : pool({ states: data, mask, texts, tokens, hidden: data.length / (texts * tokens) }, pooling);
+    const vectors =
+      states === undefined
+        ? data
+        : pool({ states: data, mask, texts, tokens, hidden: data.length / (texts * tokens) }, pooling);
     if (normalises) normaliseRows(vectors, vectors.length / texts);
     return vectors;
   }

@@ -17,7 +17,10 @@ export interface BatchBounds {
 
 /** Texts considered for a batch: those that have waited longest. */
 const WINDOW = 256;
-/** By how much lengths in a batch may differ: this share of the oldest text's length, plus one word. More would be padding. */
+/**
+ * By how much lengths in a batch may differ: this share of the oldest text's length, plus one word. More would be
+ * padding.
+ */
 const LENGTH_SPREAD = 0.25;
 const LENGTH_SLACK = 8;
 /**
@@ -26,7 +29,10 @@ const LENGTH_SLACK = 8;
  */
 const QUERY_TURNS = 3;
 
-/** Texts that wait to be embedded, queries and passages apart. It decides what runs next; bounding it is the caller's task. */
+/**
+ * Texts that wait to be embedded, queries and passages apart. It decides what runs next; bounding it is the caller's
+ * task.
+ */
 export class TextQueue<Call> {
   private readonly lanes = { query: new Lane<Call>(), passage: new Lane<Call>() };
   private queryTurns = 0;

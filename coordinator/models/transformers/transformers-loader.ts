@@ -49,22 +49,46 @@ const HUB_NAME = /^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)?$/;
 export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
   const { clock, log } = options;
   const hub = new HubDownload({ hub: options.hub, clock, log, ending: options.ending });
-  const cache = new HubCache({ folder: options.cacheDir, isOffline: options.isOffline, hub, log, pinOf: (name) => pinOf(name, name === options.pin?.model ? options.pin.revision : '') });
+  const cache = new HubCache({
+    folder: options.cacheDir,
+    isOffline: options.isOffline,
+    hub,
+    log,
+    pinOf: (name) => pinOf(name, name === options.pin?.model ? options.pin.revision : ''),
+  });
   return async (name) => {
     const startedMs = clock.monotonicMs();
     const isLocal = isFolder(resolve(name));
     const folder = isLocal ? resolve(name) : await cache.folderOf(hubName(name), options.dtype);
-    const description = await describeModel({ name, folder, dtype: options.dtype }).catch((error: unknown) => refuse(error, isLocal));
+    const description = await describeModel({ name, folder, dtype: options.dtype }).catch((error: unknown) =>
+      refuse(error, isLocal),
+    );
     if (name === options.pin?.model && options.pin.sha256 !== '') await checkGraph(description, options.pin.sha256);
     const start = (): Promise<EmbeddingThread> => EmbeddingThread.start(description, options.workerFile);
     const first = await start().catch((error: unknown) => refuse(error, isLocal));
     const others = await Promise.allSettled(Array.from({ length: options.threads - 1 }, start));
     const runners = [first, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];
-    for (const other of others) if (other.status === 'rejected') log.warn({ model: name, error: other.reason as unknown }, 'an embedding worker could not be started');
+    for (const other of others)
+      if (other.status === 'rejected')
+        log.warn({ model: name, error: other.reason as unknown }, 'an embedding worker could not be started');
     const dispatcher = new EmbeddingDispatcher({ runners, restart: start, timeoutMs: options.timeoutMs, log });
-    const facts = { model: name, dim: first.dim, dtype: description.variant, tokensMax: description.tokensMax, pooling: description.pooling, batches: first.isInvariant, threads: runners.length };
+    const facts = {
+      model: name,
+      dim: first.dim,
+      dtype: description.variant,
+      tokensMax: description.tokensMax,
+      pooling: description.pooling,
+      batches: first.isInvariant,
+      threads: runners.length,
+    };
     log.info({ ...facts, tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'embedding model ready');
-    return new TransformersModel({ name, dim: first.dim, tokensMax: description.tokensMax, prompts: description.prompts, dispatcher });
+    return new TransformersModel({
+      name,
+      dim: first.dim,
+      tokensMax: description.tokensMax,
+      prompts: description.prompts,
+      dispatcher,
+    });
   };
 }
 
@@ -104,7 +128,13 @@ class TransformersModel implements EmbeddingModel {
   private readonly prompts: Prompts;
   private readonly dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'measure' | 'close'>;
 
-  constructor(options: { name: string; dim: number; tokensMax: number; prompts: Prompts; dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'measure' | 'close'> }) {
+  constructor(options: {
+    name: string;
+    dim: number;
+    tokensMax: number;
+    prompts: Prompts;
+    dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'measure' | 'close'>;
+  }) {
     this.name = options.name;
     this.dim = options.dim;
     this.tokensMax = options.tokensMax;
@@ -115,11 +145,22 @@ class TransformersModel implements EmbeddingModel {
   /** Lone surrogates become U+FFFD. Text beyond what the model reads is not sent to it. */
   embed(texts: string[], { kind, onCut }: Pick<EmbedOptions, 'kind' | 'onCut'>): Promise<Float32Array[]> {
     const sent = texts.map((text) => this.sentOf(text, kind));
-    return this.dispatcher.embed(sent, kind, (index, left) => onCut?.({ index, read: this.tokensMax, left, unit: 'tokens', isMore: texts[index].length > EMBEDDED_CHARACTERS_MAX }));
+    return this.dispatcher.embed(sent, kind, (index, left) =>
+      onCut?.({
+        index,
+        read: this.tokensMax,
+        left,
+        unit: 'tokens',
+        isMore: texts[index].length > EMBEDDED_CHARACTERS_MAX,
+      }),
+    );
   }
 
   async measure(texts: string[]): Promise<TextLengths> {
-    return { lengths: await this.dispatcher.measure(texts.map((text) => this.sentOf(text, 'passage'))), most: this.tokensMax };
+    return {
+      lengths: await this.dispatcher.measure(texts.map((text) => this.sentOf(text, 'passage'))),
+      most: this.tokensMax,
+    };
   }
 
   private sentOf(text: string, kind: EmbeddingKind): string {

@@ -17,15 +17,17 @@ export interface AuditSink {
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** How often it is tried again. */
 const RETRY_MS = 1_000;
-/** A write that takes longer counts as one that failed until it is done: a disk that hangs, a reader that stands still. */
+/**
+ * A write that takes longer counts as one that failed until it is done: a disk that hangs, a reader that stands still.
+ */
 const LATE_MS = 2_000;
 /** A process that stops does not wait longer for what is not written. */
 const CLOSE_MS = 2_000;
 
 /**
- * The audit log: one JSON object a line, in the order in which requests were answered. Lines are written in the background,
- * those that come meanwhile together. While they can't be written, they wait in memory, up to a bound; what is beyond it is
- * lost and counted, and a line says how many were lost once lines can be written again.
+ * The audit log: one JSON object a line, in the order in which requests were answered. Lines are written in the
+ * background, those that come meanwhile together. While they can't be written, they wait in memory, up to a bound; what
+ * is beyond it is lost and counted, and a line says how many were lost once lines can be written again.
  */
 export class AuditLog {
   private waiting: string[] = [];
@@ -37,7 +39,17 @@ export class AuditLog {
   /** Of the process. */
   private lost = 0;
 
-  constructor(private readonly parts: { sink: AuditSink; log: Logger; onFailing?: (isFailing: boolean) => void; retryMs?: number; lateMs?: number; closeMs?: number; waitingBytesMax?: number }) {}
+  constructor(
+    private readonly parts: {
+      sink: AuditSink;
+      log: Logger;
+      onFailing?: (isFailing: boolean) => void;
+      retryMs?: number;
+      lateMs?: number;
+      closeMs?: number;
+      waitingBytesMax?: number;
+    },
+  ) {}
 
   record(event: AuditEvent): void {
     const line = `${JSON.stringify(event)}\n`;
@@ -68,7 +80,11 @@ export class AuditLog {
       () => true,
       () => false,
     );
-    if (this.waiting.length > 0) this.parts.log.error({ lines: this.waiting.length }, 'lines of the audit log were lost at the end of the process');
+    if (this.waiting.length > 0)
+      this.parts.log.error(
+        { lines: this.waiting.length },
+        'lines of the audit log were lost at the end of the process',
+      );
     if (ended) await this.parts.sink.close();
     else this.parts.sink.abandon();
   }
@@ -99,7 +115,8 @@ export class AuditLog {
     const { lostNow } = this;
     const count = this.waiting.length;
     const lines = this.waiting.join('');
-    const lost = lostNow === 0 ? '' : `${JSON.stringify({ time: new Date().toISOString(), event: 'lost', lines: lostNow })}\n`;
+    const lost =
+      lostNow === 0 ? '' : `${JSON.stringify({ time: new Date().toISOString(), event: 'lost', lines: lostNow })}\n`;
     const lateMs = this.parts.lateMs ?? LATE_MS;
     const late = setTimeout(() => this.tell(new Error(`not written within ${lateMs} ms`)), lateMs);
     try {

@@ -4,11 +4,15 @@ const AT_ONCE = 16;
 const PATIENCE_MS = 50;
 
 /**
- * Runs `run` on each item, some at once, and resolves with the results in the order of the items. One that takes longer than
- * `patienceMs` goes on, and the next begins all the same: what waits for something that is away holds up nothing else.
- * Rejects with the first error.
+ * Runs `run` on each item, some at once, and resolves with the results in the order of the items. One that takes longer
+ * than `patienceMs` goes on, and the next begins all the same: what waits for something that is away holds up nothing
+ * else. Rejects with the first error.
  */
-export function inPool<T, R>(items: readonly T[], run: (item: T) => Promise<R>, { atOnce = AT_ONCE, patienceMs = PATIENCE_MS } = {}): Promise<R[]> {
+export function inPool<T, R>(
+  items: readonly T[],
+  run: (item: T) => Promise<R>,
+  { atOnce = AT_ONCE, patienceMs = PATIENCE_MS } = {},
+): Promise<R[]> {
   return new Promise((resolve, reject) => {
     const results: R[] = new Array(items.length);
     let begun = 0;

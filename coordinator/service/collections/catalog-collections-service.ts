@@ -29,7 +29,13 @@ import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
-import { type CollectionRecord, defaultMinInSync, type DropIntent, quotaOrNone, shardSettings } from './collection-record';
+import {
+  type CollectionRecord,
+  defaultMinInSync,
+  type DropIntent,
+  quotaOrNone,
+  shardSettings,
+} from './collection-record';
 import type { ShardReading } from './shard-reading';
 
 /** What a new collection has that does not say it itself. */
@@ -42,8 +48,8 @@ export interface CollectionDefaults {
 /** 128 random bits, so that two collections never get the same uid. */
 const UID_BYTES = 16;
 /**
- * How long a shard has to say what it holds when many collections are looked at: what does not answer by then is named, and
- * the others are shown.
+ * How long a shard has to say what it holds when many collections are looked at: what does not answer by then is named,
+ * and the others are shown.
  */
 const STATE_MS = 3_000;
 /** The same for one collection. A change of primaries is over by then. */
@@ -110,7 +116,11 @@ export class CatalogCollectionsService implements CollectionsService {
   async create(input: NewCollection, mark?: StoreMark): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
-    if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
+    if (minInSync > replicas)
+      throw new QuiverError(
+        'invalid_parameter',
+        `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
+      );
     const metadata = input.metadata === DEFAULT_METADATA_PLACE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_PLACE ? undefined : input.vectors;
     const uid = randomBytes(UID_BYTES).toString('hex');
@@ -146,8 +156,8 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   /**
-   * The reservation of a name. Where another creation has it that is not done yet, its end is waited for: whoever is told that a
-   * collection exists must find it.
+   * The reservation of a name. Where another creation has it that is not done yet, its end is waited for: whoever is
+   * told that a collection exists must find it.
    */
   private async reserved(wanted: CollectionRecord): Promise<CollectionRecord> {
     for (let waits = 0; ; waits += 1) {
@@ -162,7 +172,9 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   async list(caller?: Scoped): Promise<CollectionView[]> {
-    const records = (await this.catalog.allShown()).filter(({ name }) => caller === undefined || roleFor(caller, name) !== null);
+    const records = (await this.catalog.allShown()).filter(
+      ({ name }) => caller === undefined || roleFor(caller, name) !== null,
+    );
     const call = this.scatter.begin();
     const views = await inPool(records, async (record) => {
       try {
@@ -185,13 +197,21 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   async update(name: string, { description, ttlSeconds }: CollectionChange, mark?: StoreMark): Promise<CollectionView> {
-    const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, ...(description !== undefined && { description }), ...(ttlSeconds !== undefined && { ttlSeconds }) });
-    return this.counted(await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }));
+    const changed = (current: CollectionRecord): CollectionRecord => ({
+      ...current,
+      ...(description !== undefined && { description }),
+      ...(ttlSeconds !== undefined && { ttlSeconds }),
+    });
+    return this.counted(
+      await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }),
+    );
   }
 
   async setQuota(name: string, quota: StorageQuota | null, mark?: StoreMark): Promise<CollectionView> {
     const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, quota: quotaOrNone(quota) });
-    return this.counted(await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }));
+    return this.counted(
+      await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }),
+    );
   }
 
   async stats(name: string): Promise<CollectionStats> {
@@ -201,14 +221,18 @@ export class CatalogCollectionsService implements CollectionsService {
   async purge(name: string, start: boolean): Promise<CollectionPurge> {
     const record = await this.catalog.shown(name);
     const call = this.scatter.begin();
-    const shards = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'purge', { start }, call)));
+    const shards = await this.sets.inOne(record, call, (current) =>
+      this.scatter.readAll(current, call, (id) => this.shards.read(id, 'purge', { start }, call)),
+    );
     return { collection: name, shards };
   }
 
   async optimize(name: string): Promise<CollectionStats> {
     const record = await this.catalog.shown(name);
     const call = this.scatter.begin();
-    await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'optimize', null, call)));
+    await this.sets.inOne(record, call, (current) =>
+      this.scatter.readAll(current, call, (id) => this.shards.read(id, 'optimize', null, call)),
+    );
     return this.statsOf(record);
   }
 
@@ -229,21 +253,29 @@ export class CatalogCollectionsService implements CollectionsService {
   /**
    * Finishes what a crash interrupted: takes half-made collections back and drops the shards of deleted ones. Then
    * opens the shards of all collections and learns their stamps. What can't be reached is logged and left: its
-   * collection answers `unavailable`, the others serve. May be called again: the shards of a collection that all answered are
-   * not asked again. Collections reserved within the last `creationMs` are left alone, because another process may still be
-   * creating them. Once `stop` is aborted, no more are opened. `patienceMs`: one that takes longer holds up no other; default: each
-   * waits for its turn, because this process has the work. Errors: unavailable when the cluster store can't be reached.
+   * collection answers `unavailable`, the others serve. May be called again: the shards of a collection that all
+   * answered are not asked again. Collections reserved within the last `creationMs` are left alone, because another
+   * process may still be creating them. Once `stop` is aborted, no more are opened. `patienceMs`: one that takes longer
+   * holds up no other; default: each waits for its turn, because this process has the work. Errors: unavailable when
+   * the cluster store can't be reached.
    */
   async recover(creationMs = 0, stop?: AbortSignal, patienceMs = Infinity): Promise<void> {
     const pool = { patienceMs };
     await this.catalog.follow();
-    await this.catalog.abandonReservations((record) => record.seed === undefined && this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
-    await inPool(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)), pool);
+    await this.catalog.abandonReservations(
+      (record) => record.seed === undefined && this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs,
+    );
+    await inPool(
+      await this.catalog.pendingDrops(),
+      (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)),
+      pool,
+    );
     const records = await this.catalog.list();
     const uids = new Set(records.map(({ uid }) => uid));
     for (const uid of this.opened) if (!uids.has(uid)) this.opened.delete(uid);
     const open = async (record: CollectionRecord): Promise<void> => {
-      // A cluster's controller comes by every few seconds, and asking every shard of a large one would be most of what it does.
+      // A cluster's controller comes by every few seconds, and asking every shard of a large one would be most of what
+      // it does.
       if (stop?.aborted === true || this.opened.has(record.uid)) return;
       try {
         await this.openShards(record, 'open');
@@ -259,8 +291,8 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   /**
-   * Every shard of every collection, with those that do not answer within the time, which each collection has; all together
-   * take no more than half as long again. Errors: unavailable, of a cluster store that is not followed yet.
+   * Every shard of every collection, with those that do not answer within the time, which each collection has; all
+   * together take no more than half as long again. Errors: unavailable, of a cluster store that is not followed yet.
    */
   async readShards(timeoutMs = STATE_MS): Promise<ShardReading[]> {
     const overall = this.scatter.begin(timeoutMs * 1.5);
@@ -269,7 +301,9 @@ export class CatalogCollectionsService implements CollectionsService {
       const call = { ...begun, deadlineMs: Math.min(begun.deadlineMs, overall.deadlineMs) };
       return Promise.all(
         Array.from({ length: record.shards }, async (_, shard) => {
-          const answers = await this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call)).catch(() => [null]);
+          const answers = await this.scatter
+            .read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call))
+            .catch(() => [null]);
           return { collection: record.name, collectionUid: record.uid, shard, status: answers[0] };
         }),
       );
@@ -287,7 +321,10 @@ export class CatalogCollectionsService implements CollectionsService {
       if (intent === null) return false;
       await this.dropShards(intent);
     } catch (error) {
-      this.log.warn({ collection: reserved.name, error }, 'a collection that could not be created is left to be cleaned up');
+      this.log.warn(
+        { collection: reserved.name, error },
+        'a collection that could not be created is left to be cleaned up',
+      );
     }
     return true;
   }
@@ -304,12 +341,15 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   private leaveDrop(intent: DropIntent, error: unknown): void {
-    this.log.warn({ collection: intent.name, collectionUid: intent.uid, error }, 'shards of a deleted collection are left to be dropped later');
+    this.log.warn(
+      { collection: intent.name, collectionUid: intent.uid, error },
+      'shards of a deleted collection are left to be dropped later',
+    );
   }
 
   /**
-   * The collection with what its shards say within `patienceMs`, and by `untilMs`. Whatever is wrong with a shard, it is named, and
-   * the count is not known. Errors: not_found.
+   * The collection with what its shards say within `patienceMs`, and by `untilMs`. Whatever is wrong with a shard, it
+   * is named, and the count is not known. Errors: not_found.
    */
   private async counted(record: CollectionRecord, patienceMs = STATE_MS, untilMs = Infinity): Promise<CollectionView> {
     const begun = this.scatter.begin(patienceMs);
@@ -317,7 +357,10 @@ export class CatalogCollectionsService implements CollectionsService {
     try {
       const found = await this.sets.inOne(record, call, (current) => this.statusesInTime(current, call));
       const unavailable = found.filter((one) => 'reason' in one);
-      const vectorCount = unavailable.length > 0 ? UNKNOWN_COUNT : found.reduce((total, one) => total + ('reason' in one ? 0 : one.vectorCount), 0);
+      const vectorCount =
+        unavailable.length > 0
+          ? UNKNOWN_COUNT
+          : found.reduce((total, one) => total + ('reason' in one ? 0 : one.vectorCount), 0);
       return viewOf(record, vectorCount, unavailable);
     } catch (error) {
       if (isQuiverError(error) && error.kind === 'not_found') throw error;
@@ -330,12 +373,17 @@ export class CatalogCollectionsService implements CollectionsService {
     }
   }
 
-  /** Of each shard its status, or why it has none. Errors: not_found and resharded, which say that these are not the shards any more. */
+  /**
+   * Of each shard its status, or why it has none. Errors: not_found and resharded, which say that these are not the
+   * shards any more.
+   */
   private statusesInTime(record: CollectionRecord, call: CallOptions): Promise<(ShardStatus | UnavailableShard)[]> {
     return Promise.all(
       Array.from({ length: record.shards }, async (_, shard) => {
         try {
-          const [status] = await this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call));
+          const [status] = await this.scatter.read(record, [shard], call, (id) =>
+            this.shards.read(id, 'status', null, call),
+          );
           this.stamps.observe(status.lastStamp);
           return status;
         } catch (error) {
@@ -354,7 +402,8 @@ export class CatalogCollectionsService implements CollectionsService {
 
   private async statsOf(record: CollectionRecord): Promise<CollectionStats> {
     const statuses = await this.statuses(record, ONE_STATE_MS);
-    const sum = (count: (status: ShardStatus) => number) => statuses.reduce((total, status) => total + count(status), 0);
+    const sum = (count: (status: ShardStatus) => number) =>
+      statuses.reduce((total, status) => total + count(status), 0);
     return {
       name: record.name,
       quantization: record.quantization,
@@ -374,7 +423,12 @@ export class CatalogCollectionsService implements CollectionsService {
       for (const status of statuses) this.stamps.observe(status.lastStamp);
     } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'resharded') throw error;
-      void this.statuses(record).catch((later: unknown) => this.log.warn({ collection: record.name, error: later }, 'a collection whose number of shards changes did not answer in time'));
+      void this.statuses(record).catch((later: unknown) =>
+        this.log.warn(
+          { collection: record.name, error: later },
+          'a collection whose number of shards changes did not answer in time',
+        ),
+      );
     }
   }
 
@@ -382,19 +436,29 @@ export class CatalogCollectionsService implements CollectionsService {
   private async learnStampsOfEach(record: CollectionRecord): Promise<void> {
     const call = this.scatter.begin(LEARN_MS);
     const shards = Array.from({ length: record.shards }, (_, shard) => shard);
-    const answers = await Promise.allSettled(shards.map((shard) => this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call))));
+    const answers = await Promise.allSettled(
+      shards.map((shard) =>
+        this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call)),
+      ),
+    );
     for (const answer of answers) if (answer.status === 'fulfilled') this.stamps.observe(answer.value[0].lastStamp);
   }
 
   private async statuses(record: CollectionRecord, timeoutMs?: number): Promise<ShardStatus[]> {
     const call = this.scatter.begin(timeoutMs);
-    const statuses = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'status', null, call)));
+    const statuses = await this.sets.inOne(record, call, (current) =>
+      this.scatter.readAll(current, call, (id) => this.shards.read(id, 'status', null, call)),
+    );
     for (const status of statuses) this.stamps.observe(status.lastStamp);
     return statuses;
   }
 }
 
-function viewOf(record: CollectionRecord, vectorCount: number, unavailableShards: UnavailableShard[] = []): CollectionView {
+function viewOf(
+  record: CollectionRecord,
+  vectorCount: number,
+  unavailableShards: UnavailableShard[] = [],
+): CollectionView {
   return {
     name: record.name,
     dim: record.dim,

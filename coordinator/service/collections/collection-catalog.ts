@@ -22,7 +22,9 @@ import { presentSets } from './present-sets';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
-/** Creations that may wait for one another: some seconds' worth. A caller beyond that gets "busy" instead of waiting. */
+/**
+ * Creations that may wait for one another: some seconds' worth. A caller beyond that gets "busy" instead of waiting.
+ */
 const CREATIONS_WAITING_MAX = 64;
 
 /**
@@ -42,7 +44,10 @@ export class CollectionCatalog {
   private reserving: Promise<unknown> = Promise.resolve();
   /** Of entries that a store in memory lists again and again. */
   private readonly records = new WeakMap<StoreEntry, CollectionRecord>();
-  /** What there was at most when this process last made a collection, whose entry of creations it names: to count all takes as long as there are many. */
+  /**
+   * What there was at most when this process last made a collection, whose entry of creations it names: to count all
+   * takes as long as there are many.
+   */
   private counted: (PresentCount & { quota: CollectionQuota; revision: number; uid: string }) | null = null;
   private reservingCount = 0;
 
@@ -63,7 +68,10 @@ export class CollectionCatalog {
     this.stopWatching = null;
   }
 
-  /** Calls `listener` with the name of each collection whose record in memory changes, until the function returned is called. */
+  /**
+   * Calls `listener` with the name of each collection whose record in memory changes, until the function returned is
+   * called.
+   */
   onChange(listener: (name: string) => void): () => void {
     return this.directory.onChange(listener);
   }
@@ -92,7 +100,10 @@ export class CollectionCatalog {
     return record.identity === (collection.identity ?? collection.uid) && record.state === 'ready' ? record.uid : null;
   }
 
-  /** The collection as it is in the store now, or as memory knows it while the store is away. Errors: not_found; unavailable where memory does not know it. */
+  /**
+   * The collection as it is in the store now, or as memory knows it while the store is away. Errors: not_found;
+   * unavailable where memory does not know it.
+   */
   async shown(name: string): Promise<CollectionRecord> {
     try {
       return await this.read(name);
@@ -128,19 +139,30 @@ export class CollectionCatalog {
 
   /**
    * Reserves the name for a collection whose shards are still to be opened, if the quota has room. Exact among all
-   * coordinators: it knows how many collections there are, and the transaction fails if another one was created since. Errors:
-   * already_exists, limit_exceeded, overloaded. Answers what is reserved: of an earlier request that was the same, if it is not
-   * done. `besides`: what must be true besides when it is reserved; asked at each attempt.
+   * coordinators: it knows how many collections there are, and the transaction fails if another one was created since.
+   * Errors: already_exists, limit_exceeded, overloaded. Answers what is reserved: of an earlier request that was the
+   * same, if it is not done. `besides`: what must be true besides when it is reserved; asked at each attempt.
    */
-  async reserve(record: CollectionRecord, quota: CollectionQuota, besides: () => Guard[] = () => []): Promise<CollectionRecord> {
-    if (this.reservingCount >= CREATIONS_WAITING_MAX) throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
+  async reserve(
+    record: CollectionRecord,
+    quota: CollectionQuota,
+    besides: () => Guard[] = () => [],
+  ): Promise<CollectionRecord> {
+    if (this.reservingCount >= CREATIONS_WAITING_MAX)
+      throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
     this.reservingCount += 1;
-    const reserved = this.reserving.then(() => this.reserveNext(record, quota, besides)).finally(() => (this.reservingCount -= 1));
+    const reserved = this.reserving
+      .then(() => this.reserveNext(record, quota, besides))
+      .finally(() => (this.reservingCount -= 1));
     this.reserving = reserved.catch(() => undefined);
     return reserved;
   }
 
-  private async reserveNext(record: CollectionRecord, quota: CollectionQuota, besides: () => Guard[]): Promise<CollectionRecord> {
+  private async reserveNext(
+    record: CollectionRecord,
+    quota: CollectionQuota,
+    besides: () => Guard[],
+  ): Promise<CollectionRecord> {
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -161,7 +183,13 @@ export class CollectionCatalog {
       ];
       const result = await lost.unlessLost(this.store.transact(guards, changes));
       if (result?.applied !== true) continue;
-      this.counted = { quota, revision: result.revision, uid: record.uid, collections: count.collections + 1, taken: count.taken + quota.shardsOf(record) };
+      this.counted = {
+        quota,
+        revision: result.revision,
+        uid: record.uid,
+        collections: count.collections + 1,
+        taken: count.taken + quota.shardsOf(record),
+      };
       return record;
     }
     throw tooBusy(record.name);
@@ -177,7 +205,10 @@ export class CollectionCatalog {
    * Makes a reserved collection visible to clients. Errors: unavailable when the reservation was taken away meanwhile;
    * commit_unknown when an answer of the store was lost and it can't be asked any more.
    */
-  async publish(reserved: CollectionRecord, once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => unknown }): Promise<CollectionRecord> {
+  async publish(
+    reserved: CollectionRecord,
+    once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => unknown },
+  ): Promise<CollectionRecord> {
     const record: CollectionRecord = { ...reserved, state: 'ready' };
     delete record.once;
     const { guards, changes } = besides(once?.mark, once?.resultOf(record));
@@ -191,24 +222,39 @@ export class CollectionCatalog {
         this.directory.put(current, entry.revision);
         return current;
       }
-      const result = await lost.unlessLost(this.store.transact([{ key, revision: entry.revision }, ...guards], [{ type: 'put', key, value: collectionToValue(record) }, ...changes]));
+      const result = await lost.unlessLost(
+        this.store.transact(
+          [{ key, revision: entry.revision }, ...guards],
+          [{ type: 'put', key, value: collectionToValue(record) }, ...changes],
+        ),
+      );
       if (result !== null) mustBeFirst(once?.mark, result);
       if (result?.applied === true) {
         this.directory.put(record, result.revision);
         return record;
       }
     }
-    throw new QuiverError('unavailable', `the creation of collection "${record.name}" was interrupted; the call may be retried`);
+    throw new QuiverError(
+      'unavailable',
+      `the creation of collection "${record.name}" was interrupted; the call may be retried`,
+    );
   }
 
   /** Changes a collection, found by its name. Errors: not_found. */
-  async update(name: string, decide: (current: CollectionRecord) => CollectionRecord, once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => Promise<unknown> }): Promise<CollectionRecord> {
+  async update(
+    name: string,
+    decide: (current: CollectionRecord) => CollectionRecord,
+    once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => Promise<unknown> },
+  ): Promise<CollectionRecord> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const { entry, record: current } = await this.readEntry(name);
       const record = decide(current);
       if (record === current) return current;
       const { guards, changes } = besides(once?.mark, await once?.resultOf(record));
-      const result = await this.store.transact([{ key: entry.key, revision: entry.revision }, ...guards], [{ type: 'put', key: entry.key, value: collectionToValue(record) }, ...changes]);
+      const result = await this.store.transact(
+        [{ key: entry.key, revision: entry.revision }, ...guards],
+        [{ type: 'put', key: entry.key, value: collectionToValue(record) }, ...changes],
+      );
       mustBeFirst(once?.mark, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
@@ -239,7 +285,8 @@ export class CollectionCatalog {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.store.get(collectionPath(reserved.name));
       const record = entry === null ? null : collectionFromEntry(entry);
-      if (entry === null || record?.uid !== reserved.uid) return { uid: reserved.uid, name: reserved.name, shards: reserved.shards, replicas: reserved.replicas };
+      if (entry === null || record?.uid !== reserved.uid)
+        return { uid: reserved.uid, name: reserved.name, shards: reserved.shards, replicas: reserved.replicas };
       if (record.state === 'ready') return null;
       const intent = await this.turnIntoDrop({ entry, record });
       if (intent !== null) return intent;
@@ -264,24 +311,42 @@ export class CollectionCatalog {
     await this.store.transact([], [{ type: 'delete', key: dropPath(intent.uid) }]);
   }
 
-  /** How much there is, at most. Errors: limit_exceeded when the collection does not fit beside it; those of the store. */
-  private async countFor(record: CollectionRecord, quota: CollectionQuota, creations: StoreEntry | null): Promise<PresentCount> {
+  /**
+   * How much there is, at most. Errors: limit_exceeded when the collection does not fit beside it; those of the store.
+   */
+  private async countFor(
+    record: CollectionRecord,
+    quota: CollectionQuota,
+    creations: StoreEntry | null,
+  ): Promise<PresentCount> {
     const { counted } = this;
-    // Nothing was made since by anybody, so there is no more than there was: only where that is too much all are counted.
-    const isSame = counted !== null && counted.quota === quota && counted.revision === creations?.revision && counted.uid === creations.value;
+    // Nothing was made since by anybody, so there is no more than there was: only where that is too much all are
+    // counted.
+    const isSame =
+      counted !== null &&
+      counted.quota === quota &&
+      counted.revision === creations?.revision &&
+      counted.uid === creations.value;
     if (isSame && fits(quota, counted, record)) return counted;
     const present = countPresent(quota, await presentSets(this.store, (entry) => this.recordOf(entry)));
     checkQuota(quota, present, record);
     return present;
   }
 
-  private async turnIntoDrop(found: { entry: StoreEntry; record: CollectionRecord }, mark?: StoreMark): Promise<DropIntent | null> {
+  private async turnIntoDrop(
+    found: { entry: StoreEntry; record: CollectionRecord },
+    mark?: StoreMark,
+  ): Promise<DropIntent | null> {
     const { uid, name, shards, replicas } = found.record;
     const intent = { uid, name, shards, replicas };
     const { guards, changes } = besides(mark, null);
     const result = await this.store.transact(
       [{ key: found.entry.key, revision: found.entry.revision }, ...guards],
-      [{ type: 'delete', key: found.entry.key }, { type: 'put', key: dropPath(uid), value: dropToValue(intent) }, ...changes],
+      [
+        { type: 'delete', key: found.entry.key },
+        { type: 'put', key: dropPath(uid), value: dropToValue(intent) },
+        ...changes,
+      ],
     );
     mustBeFirst(mark, result);
     if (!result.applied) return null;
@@ -290,7 +355,10 @@ export class CollectionCatalog {
   }
 
   private async listAll(): Promise<{ entry: StoreEntry; record: CollectionRecord }[]> {
-    return (await this.store.list(COLLECTIONS_PREFIX)).entries.map((entry) => ({ entry, record: this.recordOf(entry) }));
+    return (await this.store.list(COLLECTIONS_PREFIX)).entries.map((entry) => ({
+      entry,
+      record: this.recordOf(entry),
+    }));
   }
 
   /** Nobody changes it. */
@@ -332,5 +400,8 @@ function fits(quota: CollectionQuota, present: PresentCount, record: CollectionR
 }
 
 function tooBusy(name: string): QuiverError {
-  return new QuiverError('unavailable', `collection "${name}" could not be changed: the cluster store is too busy; the call may be retried`);
+  return new QuiverError(
+    'unavailable',
+    `collection "${name}" could not be changed: the cluster store is too busy; the call may be retried`,
+  );
 }

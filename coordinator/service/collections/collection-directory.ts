@@ -2,7 +2,10 @@ import type { StoreEntry, StoreEvent } from '../../../shared/cluster-store/clust
 import { type Clock, systemClock } from '../../../shared/base/time/clock';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from './collection-record';
 
-/** What this process changed or read, and the watch has not told within this, is of a history that the store no longer has. */
+/**
+ * What this process changed or read, and the watch has not told within this, is of a history that the store no longer
+ * has.
+ */
 const OWN_FOR_MS = 30_000;
 
 interface Known {
@@ -18,9 +21,9 @@ interface Own {
 }
 
 /**
- * The collections in memory, by name: what the store's watch has told, and beside it, until the watch has come as far, what
- * this process itself changed or read later. Where the watch tells something earlier than before, the store was put back to an
- * earlier state, and what it tells is the difference: that holds, whatever was known.
+ * The collections in memory, by name: what the store's watch has told, and beside it, until the watch has come as far,
+ * what this process itself changed or read later. Where the watch tells something earlier than before, the store was
+ * put back to an earlier state, and what it tells is the difference: that holds, whatever was known.
  */
 export class CollectionDirectory {
   private readonly watched = new Map<string, Known>();

@@ -46,16 +46,21 @@ export class CollectionEmbedder {
   }
 
   /**
-   * Makes `model` that of the collection, before the first vectors of it are stored: later, there could be some of two models.
-   * Of several calls at once one wins; the others get the vectors of their texts by its model, and store those. null: this one
-   * has won.
+   * Makes `model` that of the collection, before the first vectors of it are stored: later, there could be some of two
+   * models. Of several calls at once one wins; the others get the vectors of their texts by its model, and store those.
+   * null: this one has won.
    */
   async settle(collection: CollectionRecord, model: string, texts: string[]): Promise<Float32Array[] | null> {
     const recorded = await this.record(collection, model);
-    return recorded === model ? null : (await embed(await this.provider.model(recorded), collection, texts, 'passage')).vectors;
+    return recorded === model
+      ? null
+      : (await embed(await this.provider.model(recorded), collection, texts, 'passage')).vectors;
   }
 
-  /** How much of what its model reads passages take; null: nothing is known, or they can't be embedded at all. Errors: as of the model. */
+  /**
+   * How much of what its model reads passages take; null: nothing is known, or they can't be embedded at all. Errors:
+   * as of the model.
+   */
   async measure(collection: CollectionRecord, texts: string[]): Promise<TextLengths | null> {
     const model = await this.modelOf(collection);
     if (model.measure === undefined || (model.dim !== null && model.dim !== collection.dim)) return null;
@@ -63,7 +68,9 @@ export class CollectionEmbedder {
   }
 
   private modelOf(collection: CollectionRecord): Promise<EmbeddingModel> {
-    return collection.embeddingModel === null ? this.provider.defaultModel() : this.provider.model(collection.embeddingModel);
+    return collection.embeddingModel === null
+      ? this.provider.defaultModel()
+      : this.provider.model(collection.embeddingModel);
   }
 
   /** Records the model if the collection has none; answers the one in force. */
@@ -77,7 +84,12 @@ export class CollectionEmbedder {
   }
 }
 
-async function embed(model: EmbeddingModel, collection: CollectionRecord, texts: string[], kind: 'query' | 'passage'): Promise<TextVectors> {
+async function embed(
+  model: EmbeddingModel,
+  collection: CollectionRecord,
+  texts: string[],
+  kind: 'query' | 'passage',
+): Promise<TextVectors> {
   if (model.dim !== null && model.dim !== collection.dim) {
     throw new QuiverError(
       'dimension_mismatch',
@@ -87,6 +99,9 @@ async function embed(model: EmbeddingModel, collection: CollectionRecord, texts:
   }
   const cut: CutText[] = [];
   const vectors = await model.embed(texts, { dim: collection.dim, kind, onCut: (one) => cut.push(one) });
-  assert(vectors.length === texts.length && vectors.every((vector) => vector.length === collection.dim), `${model.name} does not keep its shape`);
+  assert(
+    vectors.length === texts.length && vectors.every((vector) => vector.length === collection.dim),
+    `${model.name} does not keep its shape`,
+  );
   return { vectors, cut: cut.sort((a, b) => a.index - b.index) };
 }

@@ -3,7 +3,9 @@ import type { CollectionProgress } from '../service';
 
 const STATES = ['indexing', 'compacting', 'refining', 'measuring', 'ready'] as const;
 
-/** A node of an earlier version does not tell its progress (null): its shard counts as ready, and its rows don't count. */
+/**
+ * A node of an earlier version does not tell its progress (null): its shard counts as ready, and its rows don't count.
+ */
 export function collectionProgress(shards: (IndexProgress | null)[]): CollectionProgress {
   const known = shards.filter((shard) => shard !== null);
   const sum = (count: (shard: IndexProgress) => number) => known.reduce((total, shard) => total + count(shard), 0);

@@ -89,7 +89,16 @@ export function collectionPath(name: string): string {
 
 /** The settings with which its shards are opened. */
 export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
-  const { dim, metric, language, quantization, metadata = DEFAULT_METADATA_PLACE, vectors = DEFAULT_VECTOR_PLACE, seed, shards } = record;
+  const {
+    dim,
+    metric,
+    language,
+    quantization,
+    metadata = DEFAULT_METADATA_PLACE,
+    vectors = DEFAULT_VECTOR_PLACE,
+    seed,
+    shards,
+  } = record;
   return {
     dim,
     metric,
@@ -135,7 +144,8 @@ export function collectionToValue(record: CollectionRecord): string {
 /** Errors: storage_failed when the text is not a collection. */
 export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): CollectionRecord {
   const json = objectOf(entry);
-  if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.dim) || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
+  if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.dim) || !Number.isSafeInteger(json.shards))
+    throw unreadable(entry);
   return {
     uid: json.uid,
     identity: (json.identity as string | undefined) ?? json.uid,
@@ -170,7 +180,12 @@ export function dropFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): DropInt
   const json = objectOf(entry);
   if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
   // Intents written by versions without quotas do not have it.
-  return { uid: json.uid, name: json.name as string, shards: json.shards as number, replicas: (json.replicas as number | undefined) ?? 1 };
+  return {
+    uid: json.uid,
+    name: json.name as string,
+    shards: json.shards as number,
+    replicas: (json.replicas as number | undefined) ?? 1,
+  };
 }
 
 function objectOf(entry: Pick<StoreEntry, 'key' | 'value'>): Record<string, unknown> {

@@ -9,7 +9,10 @@ export class LostAnswers {
   private count = 0;
   private last: unknown = null;
 
-  /** null when the answer is lost. Errors: those of the transaction; commit_unknown for one lost answer too many, or later. */
+  /**
+   * null when the answer is lost. Errors: those of the transaction; commit_unknown for one lost answer too many, or
+   * later.
+   */
   async unlessLost(transaction: Promise<TransactionResult>): Promise<TransactionResult | null> {
     try {
       return await transaction;
@@ -21,7 +24,9 @@ export class LostAnswers {
     }
   }
 
-  /** Errors: commit_unknown instead of those of the reading, if an answer was lost before: that is what is known then. */
+  /**
+   * Errors: commit_unknown instead of those of the reading, if an answer was lost before: that is what is known then.
+   */
   async orLost<Read>(reading: Promise<Read>): Promise<Read> {
     try {
       return await reading;

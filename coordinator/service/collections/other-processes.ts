@@ -10,6 +10,9 @@ export interface OtherProcesses {
   patienceMs?: number;
   /** Aborted when this process stops: what was not started is left for the next time. */
   stop?: AbortSignal;
-  /** Called when the collections are open, and awaited: what follows may have to wait for a reshard to go on. Not once `stop` is aborted. */
+  /**
+   * Called when the collections are open, and awaited: what follows may have to wait for a reshard to go on. Not once
+   * `stop` is aborted.
+   */
   onOpened?: () => Promise<void>;
 }

@@ -17,7 +17,9 @@ export interface IntendedWrite {
   ids: string[];
   /** Bytes of all that it stores. */
   bytes: number;
-  /** Names it, if it is done once however often it is made: those of one name that are under way together count as one. */
+  /**
+   * Names it, if it is done once however often it is made: those of one name that are under way together count as one.
+   */
   once?: string | undefined;
   /** Whether the call has written before. */
   isPart?: boolean;
@@ -25,7 +27,10 @@ export interface IntendedWrite {
 
 /** Lets writes to collections with a quota through. */
 export interface QuotaGate {
-  /** Answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; not_found; unavailable, also when that could not be decided in time. */
+  /**
+   * Answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; not_found;
+   * unavailable, also when that could not be decided in time.
+   */
   reserve(collection: Pick<CollectionRecord, 'name'>, write: IntendedWrite): Promise<number>;
   /** Says what a write has added; null when that is not known. */
   settle(reservation: number, items: number | null): void;
@@ -69,12 +74,13 @@ interface Account {
 }
 
 /**
- * Counts what collections with a quota hold, for all writes of this process, on its main thread. What the shards said last,
- * everything that was let through since that began, and what is under way together are never less than what there is: so a
- * process never lets more items through than a quota has. Close to the quota, the shards are asked anew, and which of the
- * items there are already. A write is refused if it is beyond the quota beside what the shards hold, and not because of
- * others that are under way: these may store less than they may, or be in what the shards said already. It waits until
- * they have ended. Other coordinators count for themselves: what they add within a second is not seen here.
+ * Counts what collections with a quota hold, for all writes of this process, on its main thread. What the shards said
+ * last, everything that was let through since that began, and what is under way together are never less than what there
+ * is: so a process never lets more items through than a quota has. Close to the quota, the shards are asked anew, and
+ * which of the items there are already. A write is refused if it is beyond the quota beside what the shards hold, and
+ * not because of others that are under way: these may store less than they may, or be in what the shards said already.
+ * It waits until they have ended. Other coordinators count for themselves: what they add within a second is not seen
+ * here.
  */
 export class QuotaLedger implements QuotaGate {
   private readonly accounts = new Map<string, Account>();
@@ -111,9 +117,18 @@ export class QuotaLedger implements QuotaGate {
     const account = this.accountOf(record);
     const added = { items: write.ids.length, bytes: write.bytes };
     if (quota === undefined) return this.hold(account, added, write);
-    if (!isUnderWay(account, write) && (account.reading === null || clock.monotonicMs() - account.reading.atMs > FRESH_MS)) await this.read(record, account, call, -Infinity);
+    if (
+      !isUnderWay(account, write) &&
+      (account.reading === null || clock.monotonicMs() - account.reading.atMs > FRESH_MS)
+    )
+      await this.read(record, account, call, -Infinity);
     if (isUnderWay(account, write)) return this.hold(account, NOTHING, write);
-    if (account.line.size === 0 && account.reading !== null && excessOf(name, quota, usedOf(account, account.reading), added) === null) return this.hold(account, added, write);
+    if (
+      account.line.size === 0 &&
+      account.reading !== null &&
+      excessOf(name, quota, usedOf(account, account.reading), added) === null
+    )
+      return this.hold(account, added, write);
     return this.decide({ ...record, quota }, account, write, call);
   }
 
@@ -129,8 +144,16 @@ export class QuotaLedger implements QuotaGate {
     first(account.line)?.wake();
   }
 
-  /** Close to the quota: by what the shards hold now, once nobody is under way whose end may change that. Errors: as `reserve`. */
-  private async decide(record: CollectionRecord & { quota: StorageQuota }, account: Account, write: IntendedWrite, call: CallOptions): Promise<number> {
+  /**
+   * Close to the quota: by what the shards hold now, once nobody is under way whose end may change that. Errors: as
+   * `reserve`.
+   */
+  private async decide(
+    record: CollectionRecord & { quota: StorageQuota },
+    account: Account,
+    write: IntendedWrite,
+    call: CallOptions,
+  ): Promise<number> {
     const { name, quota } = record;
     const { line } = account;
     const place = new Waiters(this.parts.clock);
@@ -139,17 +162,20 @@ export class QuotaLedger implements QuotaGate {
         const { endings } = account;
         const reading = await this.read(record, account, call, this.parts.clock.monotonicMs());
         // Afterwards: an item that is deleted in between counts twice, and never not at all.
-        const items = quota.items === null ? write.ids.length : write.ids.length - (await this.present(record, write.ids, call));
+        const items =
+          quota.items === null ? write.ids.length : write.ids.length - (await this.present(record, write.ids, call));
         const added = { items, bytes: write.bytes };
         if (isUnderWay(account, write)) return this.hold(account, NOTHING, write);
         const excess = excessOf(name, quota, reading, added, write.isPart);
         if (excess !== null) throw excess;
         const isNext = line.size === 0 || first(line) === place || takesNothing(quota, added);
-        if (isNext && excessOf(name, quota, usedOf(account, reading), added) === null) return this.hold(account, added, write);
+        if (isNext && excessOf(name, quota, usedOf(account, reading), added) === null)
+          return this.hold(account, added, write);
         line.add(place);
         let isInTime = this.parts.clock.monotonicMs() < call.deadlineMs;
         // Whoever ended since `endings` may be in the reading, and counts twice: that is worth another one.
-        while (isInTime && (first(line) !== place || (isNext && account.endings === endings))) isInTime = await place.next(call.deadlineMs);
+        while (isInTime && (first(line) !== place || (isNext && account.endings === endings)))
+          isInTime = await place.next(call.deadlineMs);
         if (!isInTime) throw undecided(name);
       }
     } finally {
@@ -193,8 +219,13 @@ export class QuotaLedger implements QuotaGate {
 
   private async useOf(record: CollectionRecord, call: CallOptions): Promise<StorageUse> {
     const { scatter, shards } = this.parts;
-    const statuses = await this.sets.inOne(record, call, (current) => scatter.readAll(current, call, (id) => shards.read(id, 'status', null, call)));
-    return { items: statuses.reduce((sum, { vectorCount }) => sum + vectorCount, 0), bytes: statuses.reduce((sum, { diskBytes }) => sum + diskBytes, 0) };
+    const statuses = await this.sets.inOne(record, call, (current) =>
+      scatter.readAll(current, call, (id) => shards.read(id, 'status', null, call)),
+    );
+    return {
+      items: statuses.reduce((sum, { vectorCount }) => sum + vectorCount, 0),
+      bytes: statuses.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
+    };
   }
 
   /** How many of the ids there are. */
@@ -207,7 +238,13 @@ export class QuotaLedger implements QuotaGate {
         current,
         groups.map(({ shard }) => shard),
         call,
-        (id, i) => shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: false, texts: false, versions: true }, call),
+        (id, i) =>
+          shards.read(
+            id,
+            'fetch',
+            { externalIds: groups[i].items, vectors: false, texts: false, versions: true },
+            call,
+          ),
       );
     });
     return found.flat().filter((item) => item !== null).length;
@@ -217,8 +254,17 @@ export class QuotaLedger implements QuotaGate {
     const nowMs = this.parts.clock.monotonicMs();
     let account = this.accounts.get(identity);
     if (account === undefined) {
-      for (const [other, { usedMs, open, pending }] of this.accounts) if (nowMs - usedMs > IDLE_MS && open.size === 0 && pending === null) this.accounts.delete(other);
-      account = { reading: null, pending: null, open: new Set(), settled: { ...NOTHING }, endings: 0, line: new Set(), usedMs: nowMs };
+      for (const [other, { usedMs, open, pending }] of this.accounts)
+        if (nowMs - usedMs > IDLE_MS && open.size === 0 && pending === null) this.accounts.delete(other);
+      account = {
+        reading: null,
+        pending: null,
+        open: new Set(),
+        settled: { ...NOTHING },
+        endings: 0,
+        line: new Set(),
+        usedMs: nowMs,
+      };
       this.accounts.set(identity, account);
     }
     account.usedMs = nowMs;
@@ -233,7 +279,10 @@ export class QuotaLedger implements QuotaGate {
 
 /** What there is at most: what the shards said, all that was settled since they were asked, and what is under way. */
 function usedOf({ open, settled }: Account, reading: Reading): StorageUse {
-  const used = { items: reading.items + settled.items - reading.settled.items, bytes: reading.bytes + settled.bytes - reading.settled.bytes };
+  const used = {
+    items: reading.items + settled.items - reading.settled.items,
+    bytes: reading.bytes + settled.bytes - reading.settled.bytes,
+  };
   for (const { items, bytes } of open) {
     used.items += items;
     used.bytes += bytes;

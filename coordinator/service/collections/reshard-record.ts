@@ -15,16 +15,34 @@ export const RESHARDS_PREFIX = '/q/reshards/';
  *      ▼
  *   cancelling ──▶ (none), or failed       stuck: the cluster store was put back to before what the shards know
  *
- * One that puts a backup into a collection that is empty (`restored`) begins as `seeding`, in the hands of the restore: its new
- * shards are filled from the backup. Then it is `filling` without anything to copy.
+ * One that puts a backup into a collection that is empty (`restored`) begins as `seeding`, in the hands of the restore:
+ * its new shards are filled from the backup. Then it is `filling` without anything to copy.
  *
  * `filling`: items are copied, clients use the old shards. `sealing`: those take no writes any more, and then no reads.
- * `opening`: the new shards have everything, and are about to take over; there is no way back. `retiring`: they have taken
- * over, and the old ones stay for those who have not heard of it. `cancelling`: the old ones are being opened again.
+ * `opening`: the new shards have everything, and are about to take over; there is no way back. `retiring`: they have
+ * taken over, and the old ones stay for those who have not heard of it. `cancelling`: the old ones are being opened
+ * again.
  */
-export type ReshardState = 'seeding' | 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+export type ReshardState =
+  | 'seeding'
+  | 'filling'
+  | 'sealing'
+  | 'opening'
+  | 'retiring'
+  | 'cancelling'
+  | 'failed'
+  | 'stuck';
 
-const STATES: readonly ReshardState[] = ['seeding', 'filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck'];
+const STATES: readonly ReshardState[] = [
+  'seeding',
+  'filling',
+  'sealing',
+  'opening',
+  'retiring',
+  'cancelling',
+  'failed',
+  'stuck',
+];
 
 /** A set of shards: their uid, and their number. */
 export interface ShardSet {
@@ -50,7 +68,10 @@ export interface SourceProgress {
   since: number;
   /** The last item that was copied, in the order of insertion. */
   after: { stamp: number; externalId: string } | null;
-  /** The highest stamp when it began to track: what came later is noted as a change. Missing from records of earlier versions. */
+  /**
+   * The highest stamp when it began to track: what came later is noted as a change. Missing from records of earlier
+   * versions.
+   */
   until?: number | undefined;
   /** All items were copied once. */
   isCopied: boolean;
@@ -69,7 +90,10 @@ export interface ReshardRecord {
   /** Sets before `from`, which a reshard left that was retiring when this one began: they go with it. */
   earlier: ShardSet[];
   replicas: number;
-  /** The new shards have what a backup has, and the old ones must have no item when they are sealed. Absent: they are copied. */
+  /**
+   * The new shards have what a backup has, and the old ones must have no item when they are sealed. Absent: they are
+   * copied.
+   */
   restored?: RestoredSet | undefined;
   state: ReshardState;
   /** Rises whenever somebody begins or goes on to drive it. */
@@ -108,7 +132,10 @@ export function getsShards({ state }: ReshardRecord): boolean {
   return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'opening' || state === 'stuck';
 }
 
-/** Whether nobody can have written to its new shards: that begins with what the old ones hold when they note their changes. */
+/**
+ * Whether nobody can have written to its new shards: that begins with what the old ones hold when they note their
+ * changes.
+ */
 export function isUntouched({ state, restored, sources }: ReshardRecord): boolean {
   return state === 'filling' && restored === undefined && sources.every(({ since }) => since === 0);
 }
@@ -131,17 +158,25 @@ export function dropChanges(reshard: ReshardRecord): StoreChange[] {
 }
 
 /** What the collection is with its new shards. */
-export function resharded(collection: CollectionRecord, { to, restored }: Pick<ReshardRecord, 'to' | 'restored'>): CollectionRecord {
+export function resharded(
+  collection: CollectionRecord,
+  { to, restored }: Pick<ReshardRecord, 'to' | 'restored'>,
+): CollectionRecord {
   const record = { ...collection, uid: to.uid, shards: to.shards };
   if (restored === undefined) return record;
   const { replicas, minInSync, embeddingModel } = restored;
   return { ...record, replicas, minInSync, embeddingModel: collection.embeddingModel ?? embeddingModel };
 }
 
-/** The same while its new shards are made. Only as long as they are filled from a backup, one that is new may begin with that. */
+/**
+ * The same while its new shards are made. Only as long as they are filled from a backup, one that is new may begin with
+ * that.
+ */
 export function reshardedToBe(collection: CollectionRecord, reshard: ReshardRecord): CollectionRecord {
   const record = resharded(collection, reshard);
-  return reshard.state === 'seeding' && reshard.restored !== undefined ? { ...record, seed: reshard.restored.seed } : record;
+  return reshard.state === 'seeding' && reshard.restored !== undefined
+    ? { ...record, seed: reshard.restored.seed }
+    : record;
 }
 
 export function reshardToValue(record: ReshardRecord): string {
@@ -152,7 +187,13 @@ export function reshardToValue(record: ReshardRecord): string {
 export function reshardFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): ReshardRecord {
   try {
     const record = JSON.parse(entry.value) as ReshardRecord;
-    if (typeof record.to.uid === 'string' && typeof record.from.uid === 'string' && STATES.includes(record.state) && Array.isArray(record.sources)) return record;
+    if (
+      typeof record.to.uid === 'string' &&
+      typeof record.from.uid === 'string' &&
+      STATES.includes(record.state) &&
+      Array.isArray(record.sources)
+    )
+      return record;
   } catch (cause) {
     throw unreadable(entry, cause);
   }

@@ -14,16 +14,32 @@ function isShown({ restored, state }: ReshardRecord): boolean {
   return restored === undefined || state === 'stuck';
 }
 
-/** What keeps it from getting on: what it met last, or the one before it, because one collection after the other is copied. */
+/**
+ * What keeps it from getting on: what it met last, or the one before it, because one collection after the other is
+ * copied.
+ */
 function waitsFor(reshard: ReshardRecord, all: readonly ReshardRecord[]): string | null {
   const { waitsFor: met } = reshardView(reshard);
   if (met !== null || !isUntouched(reshard)) return met;
-  const first = all.find((one) => one !== reshard && one.state === 'filling' && one.restored === undefined && !isUntouched(one));
+  const first = all.find(
+    (one) => one !== reshard && one.state === 'filling' && one.restored === undefined && !isUntouched(one),
+  );
   return first === undefined ? null : `the shards of collection "${first.name}", which are copied first`;
 }
 
 /** A reshard as it is shown, without the others that it may wait for. */
-export function reshardView({ name, from, to, state: present, copied, total, behind, startedAt, error, waitsFor }: ReshardRecord): ReshardView {
+export function reshardView({
+  name,
+  from,
+  to,
+  state: present,
+  copied,
+  total,
+  behind,
+  startedAt,
+  error,
+  waitsFor,
+}: ReshardRecord): ReshardView {
   const state = present === 'seeding' ? 'filling' : present;
   const isCopied = state === 'sealing' || state === 'opening' || state === 'retiring';
   const fraction = isCopied ? 1 : Math.min(1, total === 0 ? 0 : copied / total);

@@ -3,13 +3,21 @@ import type { KeyWriter } from '../keys/quota/key-quota';
 import { BUILTIN_MODEL } from '../../models/builtin-model';
 import type { EmbeddingProvider } from '../../models/embedding-provider';
 import { fallbackNotice } from '../../models/fallback-notice';
-import { type CollectionsService, type CollectionView, type DemoService, type DemoView, UNKNOWN_COUNT, type VectorsService } from '../service';
+import {
+  type CollectionsService,
+  type CollectionView,
+  type DemoService,
+  type DemoView,
+  UNKNOWN_COUNT,
+  type VectorsService,
+} from '../service';
 import { demoId } from './demo-text';
 import { DEMO_TEXTS } from './demo-texts';
 
 export const DEMO_COLLECTION = 'demo';
 /** By it the demo knows a collection as its own. */
-const DESCRIPTION = 'Short texts about animals, countries, culture, elements, inventions, nature and space, to try Quiver with.';
+const DESCRIPTION =
+  'Short texts about animals, countries, culture, elements, inventions, nature and space, to try Quiver with.';
 /** Where the model fits any dimension. */
 const USUAL_DIM = 384;
 /** Texts that are embedded and stored at once: others have their turn in between. */
@@ -22,7 +30,11 @@ export class CollectionDemoService implements DemoService {
   private readonly vectors: Pick<VectorsService, 'upsert'>;
   private readonly embedding: Pick<EmbeddingProvider, 'defaultModel' | 'status'>;
 
-  constructor(parts: { collections: Pick<CollectionsService, 'create' | 'get'>; vectors: Pick<VectorsService, 'upsert'>; embedding: Pick<EmbeddingProvider, 'defaultModel' | 'status'> }) {
+  constructor(parts: {
+    collections: Pick<CollectionsService, 'create' | 'get'>;
+    vectors: Pick<VectorsService, 'upsert'>;
+    embedding: Pick<EmbeddingProvider, 'defaultModel' | 'status'>;
+  }) {
     this.collections = parts.collections;
     this.vectors = parts.vectors;
     this.embedding = parts.embedding;
@@ -37,13 +49,27 @@ export class CollectionDemoService implements DemoService {
   private async loadNow(writer: KeyWriter | undefined): Promise<DemoView> {
     const { vectorCount, description } = (await this.existing()) ?? (await this.made());
     if (description !== DESCRIPTION) {
-      throw new QuiverError('already_exists', `there is another collection named "${DEMO_COLLECTION}", which the demo leaves alone: delete it, and call again`);
+      throw new QuiverError(
+        'already_exists',
+        `there is another collection named "${DEMO_COLLECTION}", which the demo leaves alone: delete it, and call again`,
+      );
     }
-    if (vectorCount === UNKNOWN_COUNT) throw new QuiverError('unavailable', `collection "${DEMO_COLLECTION}" is there, and shards of it do not answer; the call may be retried`);
+    if (vectorCount === UNKNOWN_COUNT)
+      throw new QuiverError(
+        'unavailable',
+        `collection "${DEMO_COLLECTION}" is there, and shards of it do not answer; the call may be retried`,
+      );
     const isWhole = vectorCount >= DEMO_TEXTS.length;
     if (!isWhole) await this.fill(writer);
     const { embeddingModel, dim } = await this.collections.get(DEMO_COLLECTION);
-    return { collection: DEMO_COLLECTION, count: DEMO_TEXTS.length, loaded: !isWhole, dim, embeddingModel, notice: this.noticeOf(embeddingModel) };
+    return {
+      collection: DEMO_COLLECTION,
+      count: DEMO_TEXTS.length,
+      loaded: !isWhole,
+      dim,
+      embeddingModel,
+      notice: this.noticeOf(embeddingModel),
+    };
   }
 
   /** Why its texts are not compared by meaning, where that was wanted. */
@@ -66,11 +92,24 @@ export class CollectionDemoService implements DemoService {
   private async made(): Promise<CollectionView> {
     const dim = (await this.embedding.defaultModel()).dim ?? USUAL_DIM;
     try {
-      return await this.collections.create({ name: DEMO_COLLECTION, dim, metric: 'cosine', description: DESCRIPTION, language: 'en', shards: undefined, replicas: undefined });
+      return await this.collections.create({
+        name: DEMO_COLLECTION,
+        dim,
+        metric: 'cosine',
+        description: DESCRIPTION,
+        language: 'en',
+        shards: undefined,
+        replicas: undefined,
+      });
     } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'already_exists') throw error;
       const other = await this.existing();
-      if (other === null) throw new QuiverError('unavailable', 'another coordinator is making the demo at this moment; the call may be retried', { cause: error });
+      if (other === null)
+        throw new QuiverError(
+          'unavailable',
+          'another coordinator is making the demo at this moment; the call may be retried',
+          { cause: error },
+        );
       return other;
     }
   }

@@ -1,4 +1,6 @@
-/** Whether a code unit is white space or a control character; a text of only these is blank. False past the end (NaN). */
+/**
+ * Whether a code unit is white space or a control character; a text of only these is blank. False past the end (NaN).
+ */
 export function isBlankUnit(unit: number): boolean {
   if (unit <= 0x20) return true;
   if (unit < 0x7f) return false;
@@ -7,7 +9,10 @@ export function isBlankUnit(unit: number): boolean {
 }
 
 /** The white space of Unicode above U+00A0, and the byte order mark. */
-const BLANKS: ReadonlySet<number> = new Set([0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff]);
+const BLANKS: ReadonlySet<number> = new Set([
+  0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029,
+  0x202f, 0x205f, 0x3000, 0xfeff,
+]);
 
 /** The first position from `from` on that is not blank; the text's length if there is none. */
 export function skipBlank(text: string, from: number): number {

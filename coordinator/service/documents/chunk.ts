@@ -1,11 +1,19 @@
 import { isBlankUnit, skipBlank, skipBlankBackward } from './blank';
-import { lastCharacterBoundary, lastSentenceEnd, lastWordBoundary, nextWordBoundary, sentenceStarts } from './text-boundaries';
+import {
+  lastCharacterBoundary,
+  lastSentenceEnd,
+  lastWordBoundary,
+  nextWordBoundary,
+  sentenceStarts,
+} from './text-boundaries';
 
 /** How a text is cut. Lengths are in UTF-16 code units, so a chunk never has more code points than that either. */
 export interface ChunkOptions {
   /** Longest chunk, at least 2. */
   size: number;
-  /** About how much of its end a chunk shares with the start of the next one. More than half of `size` counts as half. */
+  /**
+   * About how much of its end a chunk shares with the start of the next one. More than half of `size` counts as half.
+   */
   overlap: number;
 }
 
@@ -62,7 +70,10 @@ export class TextChunker {
     this.shape = shapeOf(options.size, options.overlap);
   }
 
-  /** Adds the next part of the text and yields the chunks that later text can't change. The caller must take all of them. */
+  /**
+   * Adds the next part of the text and yields the chunks that later text can't change. The caller must take all of
+   * them.
+   */
   *push(part: string): Generator<Chunk> {
     this.add(part);
     yield* this.chunks();
@@ -96,12 +107,16 @@ export class TextChunker {
     this.rest = rest;
   }
 
-  /** The next chunk, of `size` units at most (default: as the options have it); null: later text could change it, or there is none. */
+  /**
+   * The next chunk, of `size` units at most (default: as the options have it); null: later text could change it, or
+   * there is none.
+   */
   next(size = this.shape.size): Chunk | null {
     const shape = size === this.shape.size ? this.shape : shapeOf(size, this.options.overlap);
     const { text, previous } = this;
     this.rest = skipBlank(text, this.rest);
-    if (this.rest === text.length || (!this.hasEnded && text.length - this.rest < this.shape.size + LOOK_AHEAD)) return null;
+    if (this.rest === text.length || (!this.hasEnded && text.length - this.rest < this.shape.size + LOOK_AHEAD))
+      return null;
     let start = this.startOfNext(shape);
     let end = this.endFrom(start, shape);
     if (previous !== null && end <= previous.end) {
@@ -176,7 +191,10 @@ function findCut(window: string, from: number, limit: number): number {
   return boundary >= from ? boundary : lastCharacterBoundary(window, limit);
 }
 
-/** How much white space is examined for the end of a paragraph: enough for an indented empty line, and a bound on the work. */
+/**
+ * How much white space is examined for the end of a paragraph: enough for an indented empty line, and a bound on the
+ * work.
+ */
 const GAP_LOOK_AHEAD = 16;
 const LINE_FEED = 10;
 
@@ -194,8 +212,8 @@ function lineEndsAt(text: string, at: number): number | null {
 const SENTENCE_CONTEXT = 64;
 
 /**
- * Where in a chunk the next one may start, best first: at a sentence that is in the last `overlap` units, at the last sentence where
- * that is no longer than `most`, and else at a word.
+ * Where in a chunk the next one may start, best first: at a sentence that is in the last `overlap` units, at the last
+ * sentence where that is no longer than `most`, and else at a word.
  */
 function* startsOfOverlap(chunk: string, overlap: number, most: number): Generator<number> {
   const from = Math.max(1, chunk.length - most);
@@ -205,7 +223,9 @@ function* startsOfOverlap(chunk: string, overlap: number, most: number): Generat
   yield startOfOverlap(chunk, overlap);
 }
 
-/** Where in a chunk the next one starts, to share about `overlap` units: at the start of a word if possible; 0: nowhere. */
+/**
+ * Where in a chunk the next one starts, to share about `overlap` units: at the start of a word if possible; 0: nowhere.
+ */
 function startOfOverlap(chunk: string, overlap: number): number {
   const first = chunk.length - overlap;
   for (let at = Math.max(first, 1); at < chunk.length; at++) {

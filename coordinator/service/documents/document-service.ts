@@ -8,7 +8,15 @@ import type { StoredOutcomes } from '../idempotency/stored-outcomes';
 import type { StoreMark } from '../idempotency/store-mark';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { UploadCharges } from '../keys/quota/upload-charges';
-import type { CollectionsService, DocumentsService, UploadedFile, UploadResult, VectorInput, VectorsService, WriteTiming } from '../service';
+import type {
+  CollectionsService,
+  DocumentsService,
+  UploadedFile,
+  UploadResult,
+  VectorInput,
+  VectorsService,
+  WriteTiming,
+} from '../service';
 import type { Chunk } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
 import { fittedChunks, type MeasureTexts } from './fitted-chunks';
@@ -98,25 +106,42 @@ export class DocumentService implements DocumentsService {
       if (bytes > config.uploadBytesMax) break;
     }
     const done = await outcomes.find({ ...mark, digest: digest() });
-    if (done === null) throw new QuiverError('unavailable', 'what became of this upload is no longer known; it may be sent again');
+    if (done === null)
+      throw new QuiverError('unavailable', 'what became of this upload is no longer known; it may be sent again');
     return { ...(done.result as UploadResult), isRepeated: true };
   }
 
   /** `mark`: once the file was read. */
-  private async store(collection: string, file: UploadedFile, { mark, writer }: { mark?: () => StoreMark; writer: KeyWriter | undefined }): Promise<UploadResult> {
+  private async store(
+    collection: string,
+    file: UploadedFile,
+    { mark, writer }: { mark?: () => StoreMark; writer: KeyWriter | undefined },
+  ): Promise<UploadResult> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
     checkFileType(file.name);
     const measure: MeasureTexts = async (texts) => (await this.options.measure?.(collection, texts)) ?? null;
-    const batches = batchesOf(fittedChunks(readTextFile(file.content, config.uploadBytesMax), { size: chunkSizeWithin(config), overlap: config.chunkOverlap }, measure));
+    const batches = batchesOf(
+      fittedChunks(
+        readTextFile(file.content, config.uploadBytesMax),
+        { size: chunkSizeWithin(config), overlap: config.chunkOverlap },
+        measure,
+      ),
+    );
     const first = await batches.next();
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
     const documentId = randomUUID();
     const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
     const charges = writer === undefined ? null : new UploadCharges(this.options.keyQuotas, writer, clock.wallMs());
-    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, { mark, expiryGiven: file.expiresAt, charges }));
-    return { documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs } };
+    const written = await this.recovery.guarded(documentId, () =>
+      this.write(document, first.value, batches, { mark, expiryGiven: file.expiresAt, charges }),
+    );
+    return {
+      documentId,
+      chunksCreated: written.count,
+      timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs },
+    };
   }
 
   /**
@@ -136,12 +161,26 @@ export class DocumentService implements DocumentsService {
     document: { documentId: string; collection: string; createdAt: string; source: string },
     first: Chunk[],
     rest: AsyncGenerator<Chunk[]>,
-    { mark, expiryGiven = () => undefined, charges }: { mark?: (() => StoreMark) | undefined; expiryGiven?: (() => number | undefined) | undefined; charges: UploadCharges | null },
+    {
+      mark,
+      expiryGiven = () => undefined,
+      charges,
+    }: {
+      mark?: (() => StoreMark) | undefined;
+      expiryGiven?: (() => number | undefined) | undefined;
+      charges: UploadCharges | null;
+    },
   ): Promise<{ count: number; timing: WriteTiming }> {
     const { documentId, collection, createdAt, source } = document;
     const { clock } = this.options;
     const timing = { embeddingMs: 0, storageMs: 0, totalMs: 0 };
-    const upload = { documentId, collection, owner: this.options.instanceId, chunksEnd: CHUNKS_ANNOUNCED, takenBackAtMs: null };
+    const upload = {
+      documentId,
+      collection,
+      owner: this.options.instanceId,
+      chunksEnd: CHUNKS_ANNOUNCED,
+      takenBackAtMs: null,
+    };
     let entry: JournaledUpload = { upload, revision: 0 };
     let count = 0;
     let once: { mark: StoreMark; result: UploadResult } | undefined;
@@ -150,8 +189,15 @@ export class DocumentService implements DocumentsService {
     try {
       entry = await this.journal.put(upload);
       let confirmedMs = clock.monotonicMs();
-      for (let batch: IteratorResult<Chunk[], unknown> = { done: false, value: first }; batch.done !== true; batch = await rest.next()) {
-        const items = batch.value.map(({ text }, i): VectorInput => ({ ...chunkItem(documentId, count + i, source, text), ...(expiresAt !== undefined && { expiresAt }) }));
+      for (
+        let batch: IteratorResult<Chunk[], unknown> = { done: false, value: first };
+        batch.done !== true;
+        batch = await rest.next()
+      ) {
+        const items = batch.value.map(({ text }, i): VectorInput => ({
+          ...chunkItem(documentId, count + i, source, text),
+          ...(expiresAt !== undefined && { expiresAt }),
+        }));
         if (count + items.length > entry.upload.chunksEnd) {
           entry = await this.journal.change(entry, { chunksEnd: entry.upload.chunksEnd + CHUNKS_ANNOUNCED });
           confirmedMs = clock.monotonicMs();
@@ -164,7 +210,8 @@ export class DocumentService implements DocumentsService {
         timing.embeddingMs += written.timing.embeddingMs;
         timing.storageMs += written.timing.storageMs;
       }
-      if (expiryGiven() !== expiresAt) throw new QuiverError('invalid_parameter', 'expires_at must come before the file');
+      if (expiryGiven() !== expiresAt)
+        throw new QuiverError('invalid_parameter', 'expires_at must come before the file');
       await this.checkSameCollection(collection, createdAt);
       if (mark !== undefined) once = { mark: mark(), result: { documentId, chunksCreated: count, timing } };
       await this.journal.close(entry, once);
@@ -190,7 +237,8 @@ export class DocumentService implements DocumentsService {
   /** A collection that was deleted and made again meanwhile would have only some of the chunks. */
   private async checkSameCollection(collection: string, createdAt: string): Promise<void> {
     const now = await this.options.collections.get(collection);
-    if (now.createdAt !== createdAt) throw new QuiverError('not_found', `Collection "${collection}" was deleted during the upload`);
+    if (now.createdAt !== createdAt)
+      throw new QuiverError('not_found', `Collection "${collection}" was deleted during the upload`);
   }
 }
 
@@ -207,7 +255,10 @@ async function* batchesOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk[]>
   let batch: Chunk[] = [];
   let characters = 0;
   for await (const chunk of chunks) {
-    if (batch.length === CHUNKS_PER_BATCH || (batch.length > 0 && characters + chunk.text.length > CHARACTERS_PER_BATCH)) {
+    if (
+      batch.length === CHUNKS_PER_BATCH ||
+      (batch.length > 0 && characters + chunk.text.length > CHARACTERS_PER_BATCH)
+    ) {
       yield batch;
       batch = [];
       characters = 0;

@@ -4,18 +4,29 @@ import { type Chunk, type ChunkerPlace, type ChunkOptions, TextChunker } from '.
 /** How long texts are for the model, and what it reads of one; null: no chunk is too long for it. */
 export type MeasureTexts = (texts: string[]) => Promise<{ lengths: number[]; most: number } | null>;
 
-/** Chunks that are cut in advance and measured together, as long as none was too long: a call for each would take longer. */
+/**
+ * Chunks that are cut in advance and measured together, as long as none was too long: a call for each would take
+ * longer.
+ */
 const AHEAD_MAX = 64;
-/** A chunk that is too long is cut a little shorter than in proportion, because what a model puts around a text takes its part. */
+/**
+ * A chunk that is too long is cut a little shorter than in proportion, because what a model puts around a text takes
+ * its part.
+ */
 const SHORTENED = 0.97;
 /** No chunk becomes shorter than this: a text whose characters take so many tokens is none. */
 const SIZE_MIN = 8;
 
 /**
- * The chunks of a text that arrives in parts, none longer than its model reads (as far as it can be cut). Where the parts begin changes
- * nothing: each chunk is first cut as long as the options have it, and if it is too long cut again from the same place.
+ * The chunks of a text that arrives in parts, none longer than its model reads (as far as it can be cut). Where the
+ * parts begin changes nothing: each chunk is first cut as long as the options have it, and if it is too long cut again
+ * from the same place.
  */
-export async function* fittedChunks(text: AsyncIterable<string>, options: ChunkOptions, measure: MeasureTexts): AsyncGenerator<Chunk> {
+export async function* fittedChunks(
+  text: AsyncIterable<string>,
+  options: ChunkOptions,
+  measure: MeasureTexts,
+): AsyncGenerator<Chunk> {
   const fitting = new FittedChunks(options, measure);
   for await (const part of text) {
     fitting.chunker.add(part);
@@ -77,7 +88,10 @@ class FittedChunks {
     let shorter = chunk;
     let measured = length;
     while (measured > most && shorter.text.length > SIZE_MIN) {
-      const size = Math.max(SIZE_MIN, Math.min(Math.floor((shorter.text.length * most * SHORTENED) / measured), shorter.text.length - 1));
+      const size = Math.max(
+        SIZE_MIN,
+        Math.min(Math.floor((shorter.text.length * most * SHORTENED) / measured), shorter.text.length - 1),
+      );
       this.chunker.goBack(before);
       shorter = this.chunker.next(size)!;
       const again = await this.measure([shorter.text]);

@@ -16,7 +16,8 @@ const LINE_ENDS = /[\r\n\u0085\u2028\u2029]/g;
 
 /** The end of the last sentence that ends at or before `limit`, without white space behind it; 0 if there is none. */
 export function lastSentenceEnd(text: string, limit: number): number {
-  // White space belongs to the sentence before it. So the start of the next sentence shows whether one ends at the limit.
+  // White space belongs to the sentence before it. So the start of the next sentence shows whether one ends at the
+  // limit.
   const next = Math.min(skipBlank(text, limit), text.length - 1);
   return skipBlankBackward(text, segmentAt('sentence', text.replace(LINE_ENDS, ' '), next).start);
 }
@@ -71,7 +72,9 @@ function splitsPair(text: string, at: number): boolean {
 /** The segment that contains the unit at `at`; an empty one behind the text. */
 function segmentAt(granularity: Granularity, text: string, at: number): { start: number; end: number } {
   const found = segmenterOf(granularity).segment(text).containing(at);
-  return found === undefined ? { start: text.length, end: text.length } : { start: found.index, end: found.index + found.segment.length };
+  return found === undefined
+    ? { start: text.length, end: text.length }
+    : { start: found.index, end: found.index + found.segment.length };
 }
 
 function segmenterOf(granularity: Granularity): Intl.Segmenter {

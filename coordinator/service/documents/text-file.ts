@@ -20,8 +20,8 @@ export function storedFileName(name: string): string {
 
 /**
  * The text of a UTF-8 file as it arrives, without a byte order mark. Errors: QuiverError `limit_exceeded` as soon as
- * there are more than `bytesMax` bytes, `invalid_parameter` at the first byte that is not UTF-8, or where it begins as UTF-16 of
- * Latin letters does, which is UTF-8 of letters with NULs between them.
+ * there are more than `bytesMax` bytes, `invalid_parameter` at the first byte that is not UTF-8, or where it begins as
+ * UTF-16 of Latin letters does, which is UTF-8 of letters with NULs between them.
  */
 export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -46,7 +46,10 @@ export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: nu
 function mustNotBeUtf16(head: Buffer): void {
   const nuls = head.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
   if (head.length >= HEAD_BYTES_LEAST && nuls * 3 >= head.length)
-    throw new QuiverError('invalid_parameter', 'The file is not UTF-8 text, but UTF-16 as it seems; iconv -f UTF-16 -t UTF-8 makes it that');
+    throw new QuiverError(
+      'invalid_parameter',
+      'The file is not UTF-8 text, but UTF-16 as it seems; iconv -f UTF-16 -t UTF-8 makes it that',
+    );
 }
 
 function decode(read: () => string): string {

@@ -43,7 +43,10 @@ export class UploadJournal {
   async change(entry: JournaledUpload, change: Partial<OpenUpload>): Promise<JournaledUpload> {
     const upload = { ...entry.upload, ...change };
     const key = keyOf(upload);
-    const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: valueOf(upload) }]);
+    const result = await this.store.transact(
+      [{ key, revision: entry.revision }],
+      [{ type: 'put', key, value: valueOf(upload) }],
+    );
     return result.applied ? { upload, revision: result.revision } : lost();
   }
 
@@ -57,7 +60,10 @@ export class UploadJournal {
   async close(entry: JournaledUpload, once?: { mark: StoreMark; result: unknown }): Promise<void> {
     const key = keyOf(entry.upload);
     const { guards, changes } = besides(once?.mark, once?.result);
-    const result = await this.store.transact([{ key, revision: entry.revision }, ...guards], [{ type: 'delete', key }, ...changes]);
+    const result = await this.store.transact(
+      [{ key, revision: entry.revision }, ...guards],
+      [{ type: 'delete', key }, ...changes],
+    );
     if (!result.applied) lost();
   }
 
@@ -80,5 +86,8 @@ function valueOf(upload: OpenUpload): string {
 }
 
 function lost(): never {
-  throw new QuiverError('unavailable', 'the upload stood still for so long that it was taken back; it may be sent again');
+  throw new QuiverError(
+    'unavailable',
+    'the upload stood still for so long that it was taken back; it may be sent again',
+  );
 }

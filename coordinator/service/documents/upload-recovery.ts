@@ -43,7 +43,13 @@ export class UploadRecovery {
   private readonly busy = new Set<string>();
   private readonly retries = new Map<string, NodeJS.Timeout>();
 
-  constructor(options: { journal: UploadJournal; vectors: Pick<VectorsService, 'delete'>; clock: Clock; log: Pick<Logger, 'warn'>; instanceId: string }) {
+  constructor(options: {
+    journal: UploadJournal;
+    vectors: Pick<VectorsService, 'delete'>;
+    clock: Clock;
+    log: Pick<Logger, 'warn'>;
+    instanceId: string;
+  }) {
     this.journal = options.journal;
     this.vectors = options.vectors;
     this.clock = options.clock;
@@ -62,10 +68,10 @@ export class UploadRecovery {
   }
 
   /**
-   * Takes back an upload of this process that failed, unless it is complete after all, as far as `isComplete` tells. The
-   * caller gets the error of the upload, not one from here. What can't be done or found out now is tried again until it
-   * succeeds, by another process if this one ends. `onIncomplete` is called once, when it is known not to be complete.
-   * Answers whether it is known to be complete.
+   * Takes back an upload of this process that failed, unless it is complete after all, as far as `isComplete` tells.
+   * The caller gets the error of the upload, not one from here. What can't be done or found out now is tried again
+   * until it succeeds, by another process if this one ends. `onIncomplete` is called once, when it is known not to be
+   * complete. Answers whether it is known to be complete.
    */
   async takeBackOwn(upload: OpenUpload, { isComplete, onIncomplete }: OwnEnd = {}): Promise<boolean> {
     let isKnown = false;
@@ -78,14 +84,22 @@ export class UploadRecovery {
       await this.deleteChunks(upload);
       await this.journal.close(entry);
     } catch (error) {
-      this.log.warn({ documentId: upload.documentId, collection: upload.collection, error }, 'could not take back the chunks of a failed upload; it is tried again');
+      this.log.warn(
+        { documentId: upload.documentId, collection: upload.collection, error },
+        'could not take back the chunks of a failed upload; it is tried again',
+      );
       const end: OwnEnd = { isComplete, onIncomplete: isKnown ? undefined : onIncomplete };
-      this.retries.set(upload.documentId, setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload, end)), RETRY_MS).unref());
+      this.retries.set(
+        upload.documentId,
+        setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload, end)), RETRY_MS).unref(),
+      );
     }
     return false;
   }
 
-  /** Takes back what dead processes left; harmless at any time. What can't be taken back now stays for the next call. */
+  /**
+   * Takes back what dead processes left; harmless at any time. What can't be taken back now stays for the next call.
+   */
   async recover(others: OtherUploaders): Promise<void> {
     const takeBack = async (entry: JournaledUpload): Promise<void> => {
       const { documentId, collection, owner } = entry.upload;
@@ -117,7 +131,8 @@ export class UploadRecovery {
     const entry = await this.journal.change(found, { owner: this.instanceId });
     await this.deleteChunks(entry.upload);
     if (takenBackAtMs === null) this.log.warn({ documentId, collection }, 'took back an upload that was cut short');
-    if (takenBackAtMs === null && others.writesMs > 0) await this.journal.change(entry, { takenBackAtMs: this.clock.wallMs() });
+    if (takenBackAtMs === null && others.writesMs > 0)
+      await this.journal.change(entry, { takenBackAtMs: this.clock.wallMs() });
     else await this.journal.close(entry);
   }
 

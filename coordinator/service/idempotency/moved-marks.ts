@@ -6,7 +6,16 @@ import type { MarkOperation, ShardId } from '../../../shared/contract/shard/shar
 export const MARKS_PAGE = 256;
 
 /** Gives a new shard what it has to remember of a mark of an old one. */
-export function importedMark(record: MarkRecord, { from, oldShards, to, newShards, term }: { from: ShardId; oldShards: number; to: number; newShards: number; term: number }): MarkOperation {
+export function importedMark(
+  record: MarkRecord,
+  {
+    from,
+    oldShards,
+    to,
+    newShards,
+    term,
+  }: { from: ShardId; oldShards: number; to: number; newShards: number; term: number },
+): MarkOperation {
   return {
     type: 'mark',
     token: record.token,

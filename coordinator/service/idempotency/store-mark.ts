@@ -9,7 +9,10 @@ export interface StoreMark {
   token: string;
   digest: string;
   expiresAtMs: number;
-  /** Of this request alone: secrets in its outcome are stored encrypted under it (sealing-keys.ts). 256 bits, hexadecimal. */
+  /**
+   * Of this request alone: secrets in its outcome are stored encrypted under it (sealing-keys.ts). 256 bits,
+   * hexadecimal.
+   */
   sealingKey: string;
 }
 
@@ -25,13 +28,16 @@ export interface StoredOutcome {
 export interface OutcomesService {
   /** null: the request is new. Errors: key_reused; unavailable. */
   find(mark: StoreMark): Promise<StoredOutcome | null>;
-  /** Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as `find`. */
+  /**
+   * Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as
+   * `find`.
+   */
   refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
 }
 
 /**
- * What has to be in the transaction with which a use case does its work: the guard says that nobody else has done it, and comes
- * behind all others; the change says that it is done, and how it ended. Nothing without a mark.
+ * What has to be in the transaction with which a use case does its work: the guard says that nobody else has done it,
+ * and comes behind all others; the change says that it is done, and how it ended. Nothing without a mark.
  */
 export function besides(mark: StoreMark | undefined, result: unknown): { guards: Guard[]; changes: StoreChange[] } {
   if (mark === undefined) return { guards: [], changes: [] };
@@ -39,17 +45,26 @@ export function besides(mark: StoreMark | undefined, result: unknown): { guards:
   return { guards: [{ key, revision: 0 }], changes: [{ type: 'put', key, value: outcomeToValue(mark, { result }) }] };
 }
 
-/** To be called with the result of such a transaction. Errors: unavailable when another request under the same key did the work. */
+/**
+ * To be called with the result of such a transaction. Errors: unavailable when another request under the same key did
+ * the work.
+ */
 export function mustBeFirst(mark: StoreMark | undefined, result: TransactionResult): void {
   if (mark !== undefined && !result.applied && result.current.at(-1) !== null)
-    throw new QuiverError('unavailable', 'another request with the same Idempotency-Key was done meanwhile; the call may be retried');
+    throw new QuiverError(
+      'unavailable',
+      'another request with the same Idempotency-Key was done meanwhile; the call may be retried',
+    );
 }
 
 export function outcomePath(token: string): string {
   return OUTCOMES_PREFIX + token;
 }
 
-export function outcomeToValue({ digest, expiresAtMs }: StoreMark, ended: Pick<StoredOutcome, 'result' | 'error'>): string {
+export function outcomeToValue(
+  { digest, expiresAtMs }: StoreMark,
+  ended: Pick<StoredOutcome, 'result' | 'error'>,
+): string {
   return JSON.stringify({ digest, expiresAtMs, ...ended } satisfies StoredOutcome);
 }
 

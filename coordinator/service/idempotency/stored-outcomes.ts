@@ -1,7 +1,15 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
-import { outcomeFromEntry, outcomePath, OUTCOMES_PREFIX, type OutcomesService, outcomeToValue, type StoredOutcome, type StoreMark } from './store-mark';
+import {
+  outcomeFromEntry,
+  outcomePath,
+  OUTCOMES_PREFIX,
+  type OutcomesService,
+  outcomeToValue,
+  type StoredOutcome,
+  type StoreMark,
+} from './store-mark';
 import { keyReused } from './write-mark';
 
 /** What is kept at most: the oldest go first. Each has a few hundred bytes. */
@@ -39,7 +47,10 @@ export class StoredOutcomes implements OutcomesService {
 
   async refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null> {
     const key = outcomePath(mark.token);
-    const { applied } = await this.parts.store.transact([{ key, revision: 0 }], [{ type: 'put', key, value: outcomeToValue(mark, { error }) }]);
+    const { applied } = await this.parts.store.transact(
+      [{ key, revision: 0 }],
+      [{ type: 'put', key, value: outcomeToValue(mark, { error }) }],
+    );
     return applied ? null : this.find(mark);
   }
 
@@ -47,13 +58,20 @@ export class StoredOutcomes implements OutcomesService {
   async sweep(): Promise<void> {
     const { store, clock } = this.parts;
     const nowMs = clock.wallMs();
-    const all = (await store.list(OUTCOMES_PREFIX)).entries.map((entry) => ({ entry, expiresAtMs: outcomeFromEntry(entry).expiresAtMs }));
+    const all = (await store.list(OUTCOMES_PREFIX)).entries.map((entry) => ({
+      entry,
+      expiresAtMs: outcomeFromEntry(entry).expiresAtMs,
+    }));
     all.sort((a, b) => b.expiresAtMs - a.expiresAtMs);
-    const gone = all.filter(({ expiresAtMs }, i) => expiresAtMs <= nowMs || i >= OUTCOMES_MAX).map(({ entry }) => entry);
+    const gone = all
+      .filter(({ expiresAtMs }, i) => expiresAtMs <= nowMs || i >= OUTCOMES_MAX)
+      .map(({ entry }) => entry);
     for (let at = 0; at < gone.length; at += CHANGES_MAX) await this.delete(gone.slice(at, at + CHANGES_MAX));
   }
 
-  /** All, or none if one of them is another by now: the same request may have been done anew. Then the next sweep sees. */
+  /**
+   * All, or none if one of them is another by now: the same request may have been done anew. Then the next sweep sees.
+   */
   private async delete(entries: StoreEntry[]): Promise<void> {
     await this.parts.store.transact(
       entries.map(({ key, revision }) => ({ key, revision })),
@@ -63,10 +81,15 @@ export class StoredOutcomes implements OutcomesService {
 }
 
 /**
- * Runs a use case that takes the mark into the transaction of its work, unless that was done before: then its result is that of
- * then. So are refusals that depend on what there is. Errors: those of the use case; key_reused.
+ * Runs a use case that takes the mark into the transaction of its work, unless that was done before: then its result is
+ * that of then. So are refusals that depend on what there is. Errors: those of the use case; key_reused.
  */
-export async function doneOnce<Result>(outcomes: OutcomesService, mark: StoreMark, repeated: () => void, run: (mark: StoreMark) => Promise<Result>): Promise<Result> {
+export async function doneOnce<Result>(
+  outcomes: OutcomesService,
+  mark: StoreMark,
+  repeated: () => void,
+  run: (mark: StoreMark) => Promise<Result>,
+): Promise<Result> {
   const again = ({ error, result }: StoredOutcome): Result => {
     repeated();
     if (error !== undefined) throw new QuiverError(error.kind, error.message);
@@ -78,7 +101,9 @@ export async function doneOnce<Result>(outcomes: OutcomesService, mark: StoreMar
     return await run(mark);
   } catch (error) {
     // It may be done: the answer of the store was lost, or another request under the same key was quicker.
-    const now = (await outcomes.find(mark)) ?? (isRefusal(error) ? await outcomes.refuse(mark, { kind: error.kind, message: error.message }) : null);
+    const now =
+      (await outcomes.find(mark)) ??
+      (isRefusal(error) ? await outcomes.refuse(mark, { kind: error.kind, message: error.message }) : null);
     if (now === null) throw error;
     return again(now);
   }
@@ -86,5 +111,7 @@ export async function doneOnce<Result>(outcomes: OutcomesService, mark: StoreMar
 
 /** What the same request might not meet later, when others have changed something. Nothing was done. */
 function isRefusal(error: unknown): error is QuiverError {
-  return isQuiverError(error) && (error.kind === 'not_found' || error.kind === 'already_exists' || error.kind === 'conflict');
+  return (
+    isQuiverError(error) && (error.kind === 'not_found' || error.kind === 'already_exists' || error.kind === 'conflict')
+  );
 }

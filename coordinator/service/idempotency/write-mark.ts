@@ -12,8 +12,8 @@ export interface Once {
   /** Of the request, the same. */
   digest: string;
   /**
-   * What names items is stored encrypted under it (sealing-keys.ts), so that it is gone with the item for everybody but who
-   * repeats the request. 256 bits, hexadecimal.
+   * What names items is stored encrypted under it (sealing-keys.ts), so that it is gone with the item for everybody but
+   * who repeats the request. 256 bits, hexadecimal.
    */
   readonly sealingKey: string;
   /** To be called when the answer is that of an earlier request. */
@@ -21,10 +21,27 @@ export interface Once {
 }
 
 /** The mark with which a part of the request is done once. */
-export function markOf({ token, digest }: Pick<Once, 'token' | 'digest'>, nowMs: number, { step = PLAIN_STEP, note = '' }: { step?: number; note?: string } = {}): MarkOperation {
-  return { type: 'mark', token, digest, nowMs: Math.floor(nowMs), keptMs: KEPT_MS, bytesMax: MARKS_BYTES_MAX, step, note, term: NO_TERM };
+export function markOf(
+  { token, digest }: Pick<Once, 'token' | 'digest'>,
+  nowMs: number,
+  { step = PLAIN_STEP, note = '' }: { step?: number; note?: string } = {},
+): MarkOperation {
+  return {
+    type: 'mark',
+    token,
+    digest,
+    nowMs: Math.floor(nowMs),
+    keptMs: KEPT_MS,
+    bytesMax: MARKS_BYTES_MAX,
+    step,
+    note,
+    term: NO_TERM,
+  };
 }
 
 export function keyReused(): QuiverError {
-  return new QuiverError('key_reused', 'this Idempotency-Key was used for another request before: give each request a key of its own, and repeat one with the same method, path, query and body');
+  return new QuiverError(
+    'key_reused',
+    'this Idempotency-Key was used for another request before: give each request a key of its own, and repeat one with the same method, path, query and body',
+  );
 }

@@ -3,7 +3,10 @@ import type { ApiKeyView } from './keys-service';
 import { keyIdentity, type KeyWriter } from './quota/key-quota';
 
 /** Who makes a request: a key, or the subject of a bearer token. */
-export interface Caller extends Pick<ApiKeyView, 'name' | 'role' | 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'quota' | 'expiresAt'> {
+export interface Caller extends Pick<
+  ApiKeyView,
+  'name' | 'role' | 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'quota' | 'expiresAt'
+> {
   /** Of the key; null: it is a token. */
   id: number | null;
   /** Of the token; absent: it is a key. `identity` is the same for all tokens of a subject. */

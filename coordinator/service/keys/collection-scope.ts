@@ -1,7 +1,9 @@
 import { reaches, type Role } from './role';
 
 /** Collections that a key is limited to, by their name or by how it begins. */
-export type CollectionScope = { name: string; prefix?: undefined; role?: Role | undefined } | { name?: undefined; prefix: string; role?: Role | undefined };
+export type CollectionScope =
+  | { name: string; prefix?: undefined; role?: Role | undefined }
+  | { name?: undefined; prefix: string; role?: Role | undefined };
 
 /** Of a key, what decides about collections. */
 export interface Scoped {
@@ -11,20 +13,27 @@ export interface Scoped {
 }
 
 /**
- * The role that a key has for a collection; null: it may not even learn whether there is one of this name. A name counts
- * before a prefix, and a longer prefix before a shorter one. A scope without a role has the key's.
+ * The role that a key has for a collection; null: it may not even learn whether there is one of this name. A name
+ * counts before a prefix, and a longer prefix before a shorter one. A scope without a role has the key's.
  */
 export function roleFor(key: Scoped, collection: string): Role | null {
   if (key.collections === null) return key.role;
   let best: CollectionScope | null = null;
   for (const scope of key.collections) {
     if (scope.name === collection) return scope.role ?? key.role;
-    if (scope.prefix !== undefined && collection.startsWith(scope.prefix) && scope.prefix.length >= (best?.prefix?.length ?? 0)) best = scope;
+    if (
+      scope.prefix !== undefined &&
+      collection.startsWith(scope.prefix) &&
+      scope.prefix.length >= (best?.prefix?.length ?? 0)
+    )
+      best = scope;
   }
   return best === null ? null : (best.role ?? key.role);
 }
 
 /** Whether there may be a collection for which the key has this role. */
 export function reachesSomewhere(key: Scoped, least: Role): boolean {
-  return key.collections === null ? reaches(key.role, least) : key.collections.some(({ role }) => reaches(role ?? key.role, least));
+  return key.collections === null
+    ? reaches(key.role, least)
+    : key.collections.some(({ role }) => reaches(role ?? key.role, least));
 }

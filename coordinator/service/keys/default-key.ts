@@ -8,12 +8,17 @@ import { secretDigest, newSecret } from './secret';
 const ATTEMPTS_MAX = 32;
 
 /**
- * Ensures that key 1 exists, with the secret of `apiKey`, or else with `generated`, which is answered if it is the key's: the
- * caller shows it once, and it can't be read again. A call that failed may have stored it, so the next one gets the same. A
- * set `apiKey` takes effect only if it is new to the store, so a key that was rotated since then stays rotated. Errors:
- * unavailable.
+ * Ensures that key 1 exists, with the secret of `apiKey`, or else with `generated`, which is answered if it is the
+ * key's: the caller shows it once, and it can't be read again. A call that failed may have stored it, so the next one
+ * gets the same. A set `apiKey` takes effect only if it is new to the store, so a key that was rotated since then stays
+ * rotated. Errors: unavailable.
  */
-export async function ensureDefaultKey(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined; generated?: string | undefined }): Promise<string | null> {
+export async function ensureDefaultKey(options: {
+  store: ClusterStore;
+  clock: Clock;
+  apiKey: string | undefined;
+  generated?: string | undefined;
+}): Promise<string | null> {
   const { store, clock, apiKey, generated = newSecret() } = options;
   const path = keyPath(DEFAULT_KEY_ID);
   const environmentDigest = apiKey === undefined ? undefined : digestOf(apiKey);
@@ -49,7 +54,10 @@ export async function ensureDefaultKey(options: { store: ClusterStore; clock: Cl
     if (environmentDigest === undefined) return record.digest === digestOf(generated) ? generated : null;
     if (record.environmentDigest === environmentDigest) return null;
     const value = keyToValue({ ...record, digest: environmentDigest, previous: null, environmentDigest });
-    const changed = await store.transact([{ key: path, revision: entry.revision }], [{ type: 'put', key: path, value }]);
+    const changed = await store.transact(
+      [{ key: path, revision: entry.revision }],
+      [{ type: 'put', key: path, value }],
+    );
     if (changed.applied) return null;
   }
   throw new QuiverError('unavailable', 'the default API key could not be set up: the cluster store is too busy');

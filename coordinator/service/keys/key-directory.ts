@@ -31,16 +31,19 @@ interface Secret {
 
 /**
  * The keys in memory, from the store's entries and from this process's own changes, in whatever order they arrive: the
- * higher place wins, which is the revision. A deleted id stays deleted, because ids are never reused. Where the watch tells
- * something earlier than before, the store was put back to an earlier state: what it tells from then on comes after all that
- * was known, and deleted keys may be there again.
+ * higher place wins, which is the revision. A deleted id stays deleted, because ids are never reused. Where the watch
+ * tells something earlier than before, the store was put back to an earlier state: what it tells from then on comes
+ * after all that was known, and deleted keys may be there again.
  */
 export class KeyDirectory {
   private readonly followers = new Set<KeyFollower>();
   private readonly byId = new Map<number, Known>();
   /** Hexadecimal digest → the secret. */
   private byDigest = new Map<string, Secret>();
-  /** Of secrets that were right, as their callers send them with every request: a digest each time is some percent of a search. */
+  /**
+   * Of secrets that were right, as their callers send them with every request: a digest each time is some percent of a
+   * search.
+   */
   private readonly bySecret = new Map<string, Secret>();
   /** With the place of the deletion. */
   private readonly deleted = new Map<number, number>();
@@ -95,9 +98,9 @@ export class KeyDirectory {
 
   /**
    * The key with this secret if it is active and not expired at `wallMs`. The time of the look-up may depend on the
-   * first bytes of the secret's digest. That reveals nothing about a secret, because nobody can find secrets whose SHA-256
-   * approaches a stored one. The decisive comparison takes constant time. A secret that was right before is found by a
-   * hash that is keyed anew in each process, and is compared only where all of that is equal.
+   * first bytes of the secret's digest. That reveals nothing about a secret, because nobody can find secrets whose
+   * SHA-256 approaches a stored one. The decisive comparison takes constant time. A secret that was right before is
+   * found by a hash that is keyed anew in each process, and is compared only where all of that is equal.
    */
   authenticate(secret: string, wallMs: number): KeyRecord | null {
     const known = this.bySecret.get(secret) ?? this.find(secret);
@@ -134,7 +137,10 @@ export class KeyDirectory {
     for (const follower of this.followers) follower.put(record, place);
   }
 
-  /** Rebuilt at every change: changes are rare, and two keys may share a secret (API_KEY may be the secret of another key). */
+  /**
+   * Rebuilt at every change: changes are rare, and two keys may share a secret (API_KEY may be the secret of another
+   * key).
+   */
   private indexDigests(): void {
     const byFallingId = [...this.byId.values()].sort((a, b) => b.record.id - a.record.id);
     // Of equal ones the last counts: a present secret before an earlier one.
@@ -149,6 +155,11 @@ function secretsOf(record: KeyRecord): Secret[] {
   const endMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
   const secrets = [{ record, digest: Buffer.from(record.digest, 'hex'), expiresMs: endMs }];
   const { previous } = record;
-  if (previous !== null) secrets.push({ record, digest: Buffer.from(previous.digest, 'hex'), expiresMs: Math.min(endMs, Date.parse(previous.expiresAt)) });
+  if (previous !== null)
+    secrets.push({
+      record,
+      digest: Buffer.from(previous.digest, 'hex'),
+      expiresMs: Math.min(endMs, Date.parse(previous.expiresAt)),
+    });
   return secrets;
 }

@@ -6,7 +6,9 @@ import type { ApiKeyView, KeyInUse, KeyBounds, Role } from './keys-service';
 export const KEYS_PREFIX = '/q/keys/';
 /** The highest id ever given, so that none is given twice. */
 export const KEY_COUNTER_PATH = '/q/key-counter';
-/** Keys that were deleted here, by id, with when they were made: a backup that has one of them does not bring it back. */
+/**
+ * Keys that were deleted here, by id, with when they were made: a backup that has one of them does not bring it back.
+ */
 const DELETED_KEYS_PREFIX = '/q/deleted-keys/';
 /** The key that belongs to the deployment: it always exists and is always an active admin. */
 export const DEFAULT_KEY_ID = 1;
@@ -14,7 +16,9 @@ export const DEFAULT_KEY_ID = 1;
 /** A key as the cluster store holds it. */
 export interface KeyRecord extends KeyBounds {
   id: number;
-  /** Its number in the service that it was made in, where it came here by a backup and that was taken; absent: the same. */
+  /**
+   * Its number in the service that it was made in, where it came here by a backup and that was taken; absent: the same.
+   */
   origin?: number;
   name: string;
   role: Role;
@@ -34,13 +38,22 @@ export function keyPath(id: number): string {
   return `${KEYS_PREFIX}${id}`;
 }
 
-/** What says that a key was deleted here. One that has another number here than in backups has an entry that no other key has. */
+/**
+ * What says that a key was deleted here. One that has another number here than in backups has an entry that no other
+ * key has.
+ */
 export function deletedKeyPath({ id, origin, createdAt }: Pick<KeyRecord, 'id' | 'origin' | 'createdAt'>): string {
   return origin === undefined ? `${DELETED_KEYS_PREFIX}${id}` : `${DELETED_KEYS_PREFIX}${origin}/${createdAt}`;
 }
 
 /** A key without any of the limits that it may have. */
-export const UNBOUNDED_KEY = { collections: null, allowedNetworks: null, rateLimitPerMinute: null, quota: null, previous: null } as const satisfies Partial<KeyRecord>;
+export const UNBOUNDED_KEY = {
+  collections: null,
+  allowedNetworks: null,
+  rateLimitPerMinute: null,
+  quota: null,
+  previous: null,
+} as const satisfies Partial<KeyRecord>;
 
 /**
  * The role that the entry of a key shows which is limited to collections or networks: none. An earlier version does not
@@ -72,12 +85,39 @@ export function keyToView(record: KeyRecord, lastUsedMs: number | null): ApiKeyV
 
 const inUse = new WeakMap<KeyRecord, KeyInUse>();
 
-/** The public part of a key that does not change as long as its record does not. Made once for each record, because every request asks for it. */
+/**
+ * The public part of a key that does not change as long as its record does not. Made once for each record, because
+ * every request asks for it.
+ */
 export function keyInUse(record: KeyRecord): KeyInUse {
   let key = inUse.get(record);
   if (key === undefined) {
-    const { id, name, role, createdAt, isActive, expiresAt, collections, allowedNetworks, rateLimitPerMinute, quota, previous } = record;
-    key = Object.freeze({ id, name, role, createdAt, isActive, expiresAt, collections, allowedNetworks, rateLimitPerMinute, quota, previousExpiresAt: previous?.expiresAt ?? null });
+    const {
+      id,
+      name,
+      role,
+      createdAt,
+      isActive,
+      expiresAt,
+      collections,
+      allowedNetworks,
+      rateLimitPerMinute,
+      quota,
+      previous,
+    } = record;
+    key = Object.freeze({
+      id,
+      name,
+      role,
+      createdAt,
+      isActive,
+      expiresAt,
+      collections,
+      allowedNetworks,
+      rateLimitPerMinute,
+      quota,
+      previousExpiresAt: previous?.expiresAt ?? null,
+    });
     inUse.set(record, key);
   }
   return key;

@@ -20,7 +20,9 @@ export interface ApiKeyView {
   allowedNetworks: readonly string[] | null;
   /** Requests in any 60 seconds, 0 without a limit; null: RATE_LIMIT_PER_MINUTE. */
   rateLimitPerMinute: number | null;
-  /** The most that it may store; null: as much as there is room for. Coordinators of earlier versions know no quotas. */
+  /**
+   * The most that it may store; null: as much as there is room for. Coordinators of earlier versions know no quotas.
+   */
   quota: KeyQuota | null;
   /** Until when the secret before the last rotation works; null: it does not. */
   previousExpiresAt: string | null;
@@ -47,7 +49,9 @@ export interface KeyChange extends Partial<KeyBounds> {
   expiresInDays?: number | null;
 }
 
-/** A secret that is shown once: as it is, or sealed in the outcome of an earlier request (idempotency/sealing-keys.ts). */
+/**
+ * A secret that is shown once: as it is, or sealed in the outcome of an earlier request (idempotency/sealing-keys.ts).
+ */
 export type IssuedSecret = { key?: string; sealedKey?: string };
 
 /** With a mark, the outcome is kept in the same transaction as the change, without the secret in the clear. */
@@ -72,7 +76,9 @@ export interface KeysService {
 
 /** Request statistics per key, stored durably every few seconds and on shutdown. */
 export interface KeyUsage {
-  /** Counts one request, now or at `wallMs`; cheap and synchronous. `endpoint` is the method and the route's template. */
+  /**
+   * Counts one request, now or at `wallMs`; cheap and synchronous. `endpoint` is the method and the route's template.
+   */
   record(keyId: number, endpoint: string, wallMs?: number): void;
   /** Errors: not_found. */
   ofKey(id: number): Promise<UsageView>;

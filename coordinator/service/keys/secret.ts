@@ -22,8 +22,9 @@ export function newSecret(): string {
 }
 
 /**
- * Whether a text that is nobody's secret was meant to be a generated one and is not as it was made: mistyped, cut off or
- * grown. Secrets of earlier versions have no checksum, so nothing is said of their length; nor of those that people chose.
+ * Whether a text that is nobody's secret was meant to be a generated one and is not as it was made: mistyped, cut off
+ * or grown. Secrets of earlier versions have no checksum, so nothing is said of their length; nor of those that people
+ * chose.
  */
 export function isMistyped(secret: string): boolean {
   if (!secret.startsWith(SECRET_PREFIX)) return false;

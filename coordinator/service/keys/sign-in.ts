@@ -30,8 +30,9 @@ interface Link {
 }
 
 /**
- * The one-time link by which whoever started the service for the first time gets into the dashboard without copying a key.
- * There is at most one, in memory only. It belongs to the main thread, so it is used once whichever thread is asked.
+ * The one-time link by which whoever started the service for the first time gets into the dashboard without copying a
+ * key. There is at most one, in memory only. It belongs to the main thread, so it is used once whichever thread is
+ * asked.
  */
 export class OneTimeSignIn implements SignIn {
   private link: Link | null = null;

@@ -5,7 +5,18 @@ import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark'
 import type { Clock } from '../../../shared/base/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
-import { DEFAULT_KEY_ID, deletedKeyPath, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyInUse, keyToView, type KeyRecord } from './key-record';
+import {
+  DEFAULT_KEY_ID,
+  deletedKeyPath,
+  KEYS_PREFIX,
+  KEY_COUNTER_PATH,
+  keyFromEntry,
+  keyPath,
+  keyToValue,
+  keyInUse,
+  keyToView,
+  type KeyRecord,
+} from './key-record';
 import { checkBounds, checkDefaultKey, checkExpiry, checkGrace, checkName, checkRole } from './key-rules';
 import type { ApiKeyView, KeyChange, KeyInUse, KeysService, NewKey } from './keys-service';
 import type { KeyQuota } from './quota/key-quota';
@@ -38,11 +49,16 @@ export class StoreKeysService implements KeysService {
   }
 
   /**
-   * Ensures that key 1 exists (its secret is `apiKey` if set, or else `generated`) and starts to follow the store. `firstSecret`
-   * is key 1's secret if that is the generated one, to be shown once; otherwise null. Errors: unavailable; whoever tries again
-   * gives the same secret.
+   * Ensures that key 1 exists (its secret is `apiKey` if set, or else `generated`) and starts to follow the store.
+   * `firstSecret` is key 1's secret if that is the generated one, to be shown once; otherwise null. Errors:
+   * unavailable; whoever tries again gives the same secret.
    */
-  static async open(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined; generated?: string | undefined }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
+  static async open(options: {
+    store: ClusterStore;
+    clock: Clock;
+    apiKey: string | undefined;
+    generated?: string | undefined;
+  }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
     const firstSecret = await ensureDefaultKey(options);
     const keys = new StoreKeysService(options);
     const { entries, revision } = await options.store.list(KEYS_PREFIX);
@@ -51,7 +67,10 @@ export class StoreKeysService implements KeysService {
     return { keys, firstSecret };
   }
 
-  /** As API_KEY at a start: makes it the secret of key 1 if it is new to the store. Answers whether it was. Errors: unavailable. */
+  /**
+   * As API_KEY at a start: makes it the secret of key 1 if it is new to the store. Answers whether it was. Errors:
+   * unavailable.
+   */
   async useEnvironmentKey(apiKey: string): Promise<boolean> {
     const before = (await this.entry(DEFAULT_KEY_ID)).revision;
     await ensureDefaultKey({ store: this.store, clock: this.clock, apiKey });
@@ -133,10 +152,17 @@ export class StoreKeysService implements KeysService {
         previous: null,
       };
       const path = keyPath(record.id);
-      const { guards, changes } = besides(mark, mark && { ...keyToView(record, null), sealedKey: sealText(key, mark.sealingKey) });
+      const { guards, changes } = besides(
+        mark,
+        mark && { ...keyToView(record, null), sealedKey: sealText(key, mark.sealingKey) },
+      );
       const result = await this.store.transact(
         [{ key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }, { key: path, revision: 0 }, ...guards],
-        [{ type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) }, { type: 'put', key: path, value: keyToValue(record) }, ...changes],
+        [
+          { type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) },
+          { type: 'put', key: path, value: keyToValue(record) },
+          ...changes,
+        ],
       );
       mustBeFirst(mark, result);
       if (result.applied) {
@@ -159,10 +185,14 @@ export class StoreKeysService implements KeysService {
           name: change.name ?? current.name,
           role: change.role ?? current.role,
           isActive: change.isActive ?? current.isActive,
-          expiresAt: change.expiresInDays === undefined ? current.expiresAt : expiryIn(change.expiresInDays, this.clock.wallMs()),
+          expiresAt:
+            change.expiresInDays === undefined
+              ? current.expiresAt
+              : expiryIn(change.expiresInDays, this.clock.wallMs()),
           collections: change.collections === undefined ? current.collections : change.collections,
           allowedNetworks: change.allowedNetworks === undefined ? current.allowedNetworks : change.allowedNetworks,
-          rateLimitPerMinute: change.rateLimitPerMinute === undefined ? current.rateLimitPerMinute : change.rateLimitPerMinute,
+          rateLimitPerMinute:
+            change.rateLimitPerMinute === undefined ? current.rateLimitPerMinute : change.rateLimitPerMinute,
           quota: change.quota === undefined ? current.quota : change.quota,
         };
         checkBounds(next);
@@ -180,7 +210,13 @@ export class StoreKeysService implements KeysService {
     const record = await this.change(
       id,
       (current) => {
-        const previous = graceSeconds === 0 ? null : { digest: current.digest, expiresAt: new Date(this.clock.wallMs() + graceSeconds * SECOND_MS).toISOString() };
+        const previous =
+          graceSeconds === 0
+            ? null
+            : {
+                digest: current.digest,
+                expiresAt: new Date(this.clock.wallMs() + graceSeconds * SECOND_MS).toISOString(),
+              };
         return { ...current, digest: secretDigest(key).toString('hex'), previous };
       },
       mark && { mark, resultOf: (view) => ({ ...view, sealedKey: sealText(key, mark.sealingKey) }) },
@@ -199,7 +235,12 @@ export class StoreKeysService implements KeysService {
       const { guards, changes } = besides(mark, deleted);
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
-        [{ type: 'delete', key: path }, { type: 'put', key: deletedKeyPath(record), value: record.createdAt }, { type: 'delete', key: keyQuotaPath(id) }, ...changes],
+        [
+          { type: 'delete', key: path },
+          { type: 'put', key: deletedKeyPath(record), value: record.createdAt },
+          { type: 'delete', key: keyQuotaPath(id) },
+          ...changes,
+        ],
       );
       mustBeFirst(mark, result);
       if (result.applied) {
@@ -215,13 +256,21 @@ export class StoreKeysService implements KeysService {
   }
 
   /** `once`: what is kept as the outcome, of the key after the change. */
-  private async change(id: number, decide: (current: KeyRecord) => KeyRecord, once?: { mark: StoreMark; resultOf: (view: ApiKeyView) => unknown }): Promise<KeyRecord> {
+  private async change(
+    id: number,
+    decide: (current: KeyRecord) => KeyRecord,
+    once?: { mark: StoreMark; resultOf: (view: ApiKeyView) => unknown },
+  ): Promise<KeyRecord> {
     let entry = await this.entry(id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const record = decide(keyFromEntry(entry));
       const path = keyPath(id);
-      const { guards, changes } = once === undefined ? NOTHING_BESIDES : besides(once.mark, once.resultOf(await this.view(record)));
-      const result = await this.store.transact([{ key: path, revision: entry.revision }, ...guards], [{ type: 'put', key: path, value: keyToValue(record) }, ...changes]);
+      const { guards, changes } =
+        once === undefined ? NOTHING_BESIDES : besides(once.mark, once.resultOf(await this.view(record)));
+      const result = await this.store.transact(
+        [{ key: path, revision: entry.revision }, ...guards],
+        [{ type: 'put', key: path, value: keyToValue(record) }, ...changes],
+      );
       mustBeFirst(once?.mark, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
@@ -256,5 +305,8 @@ function unknownKey(id: number): never {
 }
 
 function tooBusy(): QuiverError {
-  return new QuiverError('unavailable', 'the key could not be changed: the cluster store is too busy; the call may be retried');
+  return new QuiverError(
+    'unavailable',
+    'the key could not be changed: the cluster store is too busy; the call may be retried',
+  );
 }

@@ -23,8 +23,8 @@ export class SharedLimiter implements RateLimiter {
   private readonly owners = new LRUCache<string, string>({ max: OWNERS_KEPT });
 
   /**
-   * `local` counts the subjects that this coordinator owns, and those that it counts for others. `limit`: of subjects that
-   * have none of their own.
+   * `local` counts the subjects that this coordinator owns, and those that it counts for others. `limit`: of subjects
+   * that have none of their own.
    */
   constructor(options: { ownId: string; limit: number; local: RateLimiter; askOwner: AskOwner }) {
     this.ownId = options.ownId;

@@ -5,14 +5,19 @@ const WINDOW_US = WINDOW_MS * 1_000;
 /** The cell with the number of the next admission, negative once the window is retired; the ring follows. */
 const NEXT = 0;
 const RING = 1;
-/** In the place of the next admission once the window is retired: no time, so that nobody can take the place any more. */
+/**
+ * In the place of the next admission once the window is retired: no time, so that nobody can take the place any more.
+ */
 const SEALED = -1n;
 
 /**
  * What came of a request: it is counted, with `size` admissions in the window now; or all places are taken, the first
  * until `firstFreeMs`; or another window has taken the place of this one.
  */
-export type WindowAdmission = { type: 'admitted'; size: number } | { type: 'full'; firstFreeMs: number } | { type: 'retired' };
+export type WindowAdmission =
+  | { type: 'admitted'; size: number }
+  | { type: 'full'; firstFreeMs: number }
+  | { type: 'retired' };
 
 const RETIRED: WindowAdmission = { type: 'retired' };
 
@@ -23,8 +28,8 @@ const RETIRED: WindowAdmission = { type: 'retired' };
  * exactly, whatever the threads do at once.
  *
  * Without locks, because a thread may be ended at any point. An admission is made by the one exchange that takes its
- * place. The number of the next one follows, moved on by whoever comes first. Each place also says in which round of the
- * ring it was taken (even or odd), by which a place that was just taken differs from one that is not free yet.
+ * place. The number of the next one follows, moved on by whoever comes first. Each place also says in which round of
+ * the ring it was taken (even or odd), by which a place that was just taken differs from one that is not free yet.
  */
 export class SharedWindow {
   private readonly cells: BigInt64Array;
@@ -82,8 +87,8 @@ export class SharedWindow {
   }
 
   /**
-   * Ends the window: nothing is admitted any more. Answers what was in the minute before `nowMs`, the oldest first. To be
-   * called once.
+   * Ends the window: nothing is admitted any more. Answers what was in the minute before `nowMs`, the oldest first. To
+   * be called once.
    */
   retire(nowMs: number): number[] {
     const { cells, capacity } = this;

@@ -1,7 +1,7 @@
 /**
- * What requests are counted by: `key:7`, `address:192.0.2.1`. A subject may have a limit of its own, which is a part of its
- * name, `key:7@250`: so it reaches whoever counts it, another coordinator too, and one whose limit changes begins with an
- * empty window.
+ * What requests are counted by: `key:7`, `address:192.0.2.1`. A subject may have a limit of its own, which is a part of
+ * its name, `key:7@250`: so it reaches whoever counts it, another coordinator too, and one whose limit changes begins
+ * with an empty window.
  */
 export function subjectWithLimit(name: string, limit: number | null): string {
   return limit === null ? name : `${name}${MARK}${limit}`;

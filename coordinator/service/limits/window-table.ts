@@ -18,7 +18,8 @@ interface Entry {
 /**
  * The windows of a process by subject. The main thread makes, replaces and drops them, and all threads count in them. A
  * window that is replaced or dropped is retired, so that whoever still has it asks for the present one. A subject that
- * was quiet for a minute is dropped when others come; beyond `subjectsMax`, those that were made first are dropped early.
+ * was quiet for a minute is dropped when others come; beyond `subjectsMax`, those that were made first are dropped
+ * early.
  */
 export class WindowTable {
   private readonly limit: number;
@@ -39,13 +40,20 @@ export class WindowTable {
     const entry = this.windows.get(subject);
     const limit = limitOf(subject, this.limit);
     if (entry === undefined) {
-      const made: Entry = { window: SharedWindow.create(Math.min(limit, CAPACITY_MIN)), madeMs: this.clock.monotonicMs() };
+      const made: Entry = {
+        window: SharedWindow.create(Math.min(limit, CAPACITY_MIN)),
+        madeMs: this.clock.monotonicMs(),
+      };
       this.windows.set(subject, made);
       this.dropQuiet();
       return made.window;
     }
     const { window } = entry;
-    if (window.capacity <= full && window.capacity < limit) entry.window = SharedWindow.create(Math.min(limit, window.capacity * GROWTH), window.retire(this.clock.monotonicMs()));
+    if (window.capacity <= full && window.capacity < limit)
+      entry.window = SharedWindow.create(
+        Math.min(limit, window.capacity * GROWTH),
+        window.retire(this.clock.monotonicMs()),
+      );
     return entry.window;
   }
 

@@ -1,9 +1,9 @@
 import type { CallNotes } from '../../../shared/contract/shard/call-notes';
 
 /**
- * Hands the notes of a request to the calls that its handler begins (ScatterGather.begin), of one thread. A use case begins
- * its calls before it waits for anything, so what is set while it is called is set for it alone. One that begins them later
- * notes nothing.
+ * Hands the notes of a request to the calls that its handler begins (ScatterGather.begin), of one thread. A use case
+ * begins its calls before it waits for anything, so what is set while it is called is set for it alone. One that begins
+ * them later notes nothing.
  */
 export class CallNoting {
   private notes: CallNotes | undefined;

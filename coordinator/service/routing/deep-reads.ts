@@ -31,7 +31,10 @@ export class DeepReads {
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
 
-  /** The result of `read`. If `hits` are many, it starts when there is a place. Errors: unavailable if there is none in time. */
+  /**
+   * The result of `read`. If `hits` are many, it starts when there is a place. Errors: unavailable if there is none in
+   * time.
+   */
   run<Result>(hits: number, call: CallOptions, read: () => Promise<Result>): Promise<Result> {
     return isDeep(hits) ? this.inTurn(call, read) : read();
   }
@@ -60,7 +63,12 @@ export class DeepReads {
       const waiter: Waiter = { begin, isOver: false };
       const timer = deadlineTimer(deadlineMs - this.clock.monotonicMs(), () => {
         waiter.isOver = true;
-        fail(new QuiverError('unavailable', 'too many large reads came before this one, and its time was over; the call may be retried'));
+        fail(
+          new QuiverError(
+            'unavailable',
+            'too many large reads came before this one, and its time was over; the call may be retried',
+          ),
+        );
       });
       this.waiting.push(waiter);
     });

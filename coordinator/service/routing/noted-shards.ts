@@ -2,8 +2,21 @@ import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardNote } from '../../../shared/contract/shard/call-notes';
 import type { WritesEncoded } from './encoded-writes';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../../../shared/contract/shard/shard-read';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  WriteOperation,
+  WriteResult,
+} from '../../../shared/contract/shard/shard-client';
+import type {
+  AnswerOf,
+  ReadKind,
+  RequestOf,
+  VectorSearch,
+  VectorSearchResult,
+} from '../../../shared/contract/shard/shard-read';
 
 /** The shards, with a note of each call of a request that is looked at. All others pass as they are. */
 export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce, WritesEncoded {
@@ -17,15 +30,27 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     return call.notes === undefined ? (this.shards.searchNow?.(id, request, call) ?? null) : null;
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    return call.notes === undefined ? this.shards.read(id, kind, request, call) : this.notedRead(id, kind, request, call);
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
+    return call.notes === undefined
+      ? this.shards.read(id, kind, request, call)
+      : this.notedRead(id, kind, request, call);
   }
 
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     return call.notes === undefined ? this.shards.write(id, operations, call) : this.notedWrite(id, operations, call);
   }
 
-  private notedRead<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  private notedRead<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     const counted = kind === 'search' ? { ...(request as object), counted: true, packed: undefined } : request;
     return this.noted(id, kind, call, async (noted, note) => {
       const answer = await this.shards.read(id, kind, counted as RequestOf<Kind>, noted);
@@ -47,7 +72,12 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     });
   }
 
-  private async noted<Result>(id: ShardId, kind: string, call: CallOptions, ask: (call: CallOptions, note: ShardNote) => Promise<Result>): Promise<Result> {
+  private async noted<Result>(
+    id: ShardId,
+    kind: string,
+    call: CallOptions,
+    ask: (call: CallOptions, note: ShardNote) => Promise<Result>,
+  ): Promise<Result> {
     const note = call.notes!.begin(kind, id.shard);
     let error: string | null = null;
     try {
@@ -70,6 +100,8 @@ export function withNotes(shards: ShardClient & SearchesAtOnce): ShardClient & S
     drop: (id: ShardId) => shards.drop(id),
     read: (id, kind, request, call) => noted.read(id, kind, request, call),
     write: (id, operations, call) => noted.write(id, operations, call),
-    ...(shards.searchNow !== undefined && { searchNow: (id: ShardId, request: VectorSearch, call: CallOptions) => noted.searchNow(id, request, call) }),
+    ...(shards.searchNow !== undefined && {
+      searchNow: (id: ShardId, request: VectorSearch, call: CallOptions) => noted.searchNow(id, request, call),
+    }),
   };
 }

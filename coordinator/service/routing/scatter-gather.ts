@@ -9,7 +9,10 @@ import { collectionNotFound } from './collection-not-found';
 export interface ShardedCollection {
   /** Of its shards: those of another number have another one. */
   uid: string;
-  /** Stays the same for the life of the collection; that of its first shards. Absent where nothing but its shards is left. */
+  /**
+   * Stays the same for the life of the collection; that of its first shards. Absent where nothing but its shards is
+   * left.
+   */
   identity?: string;
   name: string;
   shards: number;
@@ -26,11 +29,12 @@ export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
 
 /**
  * Asks shards of a collection, all at once and under one deadline. Either all of them answer, or the call fails with
- * one error after the last has settled (so that nothing of a failed write is still under way, except past the deadline):
- * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first; of
- *   damage it says which shard of which collection it is;
- * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile; if others are in its place,
- *   `resharded` of a read and `commit_unknown` of a write;
+ * one error after the last has settled (so that nothing of a failed write is still under way, except past the
+ * deadline):
+ * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
+ *   of damage it says which shard of which collection it is;
+ * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile; if others are in its
+ *   place, `resharded` of a read and `commit_unknown` of a write;
  * - otherwise `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
  */
 export class ScatterGather {
@@ -39,15 +43,25 @@ export class ScatterGather {
   private readonly uidOf: (collection: ShardedCollection) => Promise<string | null>;
   private readonly noting: CallNoting | null;
 
-  /** `uidOf` answers the uid that the collection's shards have now, null when it is gone; called only if a shard is missing. */
-  constructor(options: { clock: Clock; timeoutMs: number; uidOf: (collection: ShardedCollection) => Promise<string | null>; noting?: CallNoting | undefined }) {
+  /**
+   * `uidOf` answers the uid that the collection's shards have now, null when it is gone; called only if a shard is
+   * missing.
+   */
+  constructor(options: {
+    clock: Clock;
+    timeoutMs: number;
+    uidOf: (collection: ShardedCollection) => Promise<string | null>;
+    noting?: CallNoting | undefined;
+  }) {
     this.noting = options.noting ?? null;
     this.clock = options.clock;
     this.timeoutMs = options.timeoutMs;
     this.uidOf = options.uidOf;
   }
 
-  /** The deadline of a call that starts now, for all of its rounds. Default: the time that a client's request may take. */
+  /**
+   * The deadline of a call that starts now, for all of its rounds. Default: the time that a client's request may take.
+   */
   begin(timeoutMs = this.timeoutMs): CallOptions {
     return { deadlineMs: this.clock.monotonicMs() + timeoutMs, notes: this.noting?.current };
   }
@@ -67,7 +81,13 @@ export class ScatterGather {
     return this.gather(collection, shards, call, ask, true);
   }
 
-  private gather<T>(collection: ShardedCollection, shards: number[], call: CallOptions, ask: ShardCall<T>, isWrite: boolean): Promise<T[]> {
+  private gather<T>(
+    collection: ShardedCollection,
+    shards: number[],
+    call: CallOptions,
+    ask: ShardCall<T>,
+    isWrite: boolean,
+  ): Promise<T[]> {
     if (shards.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const answers: T[] = new Array(shards.length);
@@ -77,7 +97,11 @@ export class ScatterGather {
       const settle = (): void => {
         clearTimeout(timer);
         if (failures.length === 0) resolve(answers);
-        else this.errorOf(collection, failures, isWrite, isWrite && mayBeApplied(failures, shards.length)).then(reject, reject);
+        else
+          this.errorOf(collection, failures, isWrite, isWrite && mayBeApplied(failures, shards.length)).then(
+            reject,
+            reject,
+          );
       };
       const timer = deadlineTimer(Math.ceil(call.deadlineMs - this.clock.monotonicMs()), () => {
         shards.forEach((shard, i) => isOpen[i] && failures.push({ shard, error: null }));
@@ -102,17 +126,27 @@ export class ScatterGather {
     });
   }
 
-  private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isWrite: boolean, isUnknown: boolean): Promise<unknown> {
+  private async errorOf(
+    collection: ShardedCollection,
+    failures: ShardFailure[],
+    isWrite: boolean,
+    isUnknown: boolean,
+  ): Promise<unknown> {
     failures.sort((a, b) => a.shard - b.shard);
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
     // These promise that nothing was written. That holds for this shard, but others may have written.
-    const promise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded' ? decisive.error : null;
+    const promise =
+      isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded' ? decisive.error : null;
     if (decisive !== undefined && promise === null) return damageOf(collection, decisive) ?? decisive.error;
     if (failures.some(({ error }) => isGone(error))) {
       const uid = await this.uidOf(collection);
       if (uid === null) return collectionNotFound(collection.name);
       // Other shards took their place some time ago. Of a write, they may have it from there.
-      if (uid !== collection.uid && !isWrite) return new QuiverError('resharded', `collection "${collection.name}" has other shards now; the call may be retried`);
+      if (uid !== collection.uid && !isWrite)
+        return new QuiverError(
+          'resharded',
+          `collection "${collection.name}" has other shards now; the call may be retried`,
+        );
       if (uid !== collection.uid) return shardsUnavailable(collection, failures, true);
     }
     return shardsUnavailable(collection, failures, isUnknown);
@@ -129,10 +163,17 @@ function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure
   const more = missing.length > SHOWN_MAX ? ` and ${missing.length - SHOWN_MAX} more` : '';
   const which = `${missing.length === 1 ? 'shard' : 'shards'} ${missing.slice(0, SHOWN_MAX).join(', ')}${more} of ${collection.shards} of collection "${collection.name}"`;
   const state = `${missing.length === 1 ? 'is' : 'are'} unavailable`;
-  const advice = isUnknown ? 'the write may have been applied in part, and the call may be retried' : 'the call may be retried';
+  const advice = isUnknown
+    ? 'the write may have been applied in part, and the call may be retried'
+    : 'the call may be retried';
   return new QuiverError(isUnknown ? 'commit_unknown' : 'unavailable', `${which} ${state}; ${advice}`, {
     cause: failures.find(({ error }) => error !== null)?.error,
-    details: { collection: collection.name, collectionUid: collection.uid, missingShards: missing.slice(0, SHOWN_MAX), missingCount: missing.length },
+    details: {
+      collection: collection.name,
+      collectionUid: collection.uid,
+      missingShards: missing.slice(0, SHOWN_MAX),
+      missingCount: missing.length,
+    },
   });
 }
 
@@ -140,13 +181,22 @@ function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure
 function damageOf(collection: ShardedCollection, { shard, error }: ShardFailure): QuiverError | null {
   if (!isQuiverError(error) || error.kind !== 'storage_damaged') return null;
   // What is found while a shard is open says no more than that.
-  const advice = error.message.includes(ADVICE_PAGE) ? '' : `; put them back from a copy, or restore the collection from a backup (${ADVICE_PAGE}, "When data are gone")`;
-  return new QuiverError('storage_damaged', `shard ${shard} of ${collection.shards} of collection "${collection.name}": ${error.message}${advice}`, { cause: error, details: error.details });
+  const advice = error.message.includes(ADVICE_PAGE)
+    ? ''
+    : `; put them back from a copy, or restore the collection from a backup (${ADVICE_PAGE}, "When data are gone")`;
+  return new QuiverError(
+    'storage_damaged',
+    `shard ${shard} of ${collection.shards} of collection "${collection.name}": ${error.message}${advice}`,
+    { cause: error, details: error.details },
+  );
 }
 
 /** Nothing was written only if every shard that was asked certainly refused. */
 function mayBeApplied(failures: ShardFailure[], askedCount: number): boolean {
-  return failures.length < askedCount || failures.some(({ error }) => error === null || (isQuiverError(error) && error.kind === 'commit_unknown'));
+  return (
+    failures.length < askedCount ||
+    failures.some(({ error }) => error === null || (isQuiverError(error) && error.kind === 'commit_unknown'))
+  );
 }
 
 function isOutOfReach(error: unknown): boolean {

@@ -8,8 +8,8 @@ import type { ShardedCollection } from './scatter-gather';
 /** A collection's record is looked at again so often, in memory, while its set of shards is changing. */
 const LOOK_EVERY_MS = 5;
 /**
- * With an unchanged record, the same shards are asked again after this: the reshard was given up. The pause grows, because
- * each attempt of a write becomes an entry of a log.
+ * With an unchanged record, the same shards are asked again after this: the reshard was given up. The pause grows,
+ * because each attempt of a write becomes an entry of a log.
  */
 const AGAIN_MS = { first: 50, longest: 500 };
 
@@ -21,22 +21,35 @@ export interface CollectionLookUp<Collection> {
 }
 
 /**
- * Repeats what was asked of shards that are no longer those of their collection, with those that are. Each attempt is with
- * one set of shards, from its first call to its last, so no answer mixes two.
+ * Repeats what was asked of shards that are no longer those of their collection, with those that are. Each attempt is
+ * with one set of shards, from its first call to its last, so no answer mixes two.
  */
 export class ShardSets<Collection extends ShardedCollection> {
   constructor(private readonly parts: { catalog: CollectionLookUp<Collection>; clock: Pick<Clock, 'monotonicMs'> }) {}
 
-  /** Errors: those of `run`, but for `resharded` within the deadline; not_found when the collection was deleted meanwhile. */
-  inOne<Result>(collection: Collection, call: CallOptions, run: (collection: Collection) => Promise<Result>): Promise<Result> {
+  /**
+   * Errors: those of `run`, but for `resharded` within the deadline; not_found when the collection was deleted
+   * meanwhile.
+   */
+  inOne<Result>(
+    collection: Collection,
+    call: CallOptions,
+    run: (collection: Collection) => Promise<Result>,
+  ): Promise<Result> {
     return run(collection).catch((error: unknown) => this.again(collection, call, run, error));
   }
 
-  private async again<Result>(stale: Collection, call: CallOptions, run: (collection: Collection) => Promise<Result>, failure: unknown): Promise<Result> {
+  private async again<Result>(
+    stale: Collection,
+    call: CallOptions,
+    run: (collection: Collection) => Promise<Result>,
+    failure: unknown,
+  ): Promise<Result> {
     let current = stale;
     let error = failure;
     for (let attempt = 0; ; attempt += 1) {
-      if (!isQuiverError(error) || error.kind !== 'resharded' || this.parts.clock.monotonicMs() >= call.deadlineMs) throw error;
+      if (!isQuiverError(error) || error.kind !== 'resharded' || this.parts.clock.monotonicMs() >= call.deadlineMs)
+        throw error;
       current = await this.next(current, call, attempt);
       try {
         return await run(current);
@@ -46,10 +59,16 @@ export class ShardSets<Collection extends ShardedCollection> {
     }
   }
 
-  /** The collection with another set of shards than these, or after a pause, which grows with `attempt`, with the same. Errors: not_found. */
+  /**
+   * The collection with another set of shards than these, or after a pause, which grows with `attempt`, with the same.
+   * Errors: not_found.
+   */
   async next(stale: Collection, { deadlineMs }: CallOptions, attempt: number): Promise<Collection> {
     const { catalog, clock } = this.parts;
-    const untilMs = Math.min(deadlineMs, clock.monotonicMs() + Math.min(AGAIN_MS.first * 2 ** attempt, AGAIN_MS.longest));
+    const untilMs = Math.min(
+      deadlineMs,
+      clock.monotonicMs() + Math.min(AGAIN_MS.first * 2 ** attempt, AGAIN_MS.longest),
+    );
     for (;;) {
       const current = catalog.known(stale.name) ?? (await catalog.find(stale.name));
       if (current.identity !== stale.identity) throw collectionNotFound(stale.name);

@@ -7,7 +7,10 @@ export interface SampledItem {
   key: number;
 }
 
-/** How many items to ask a shard for: ids are spread by a hash, so hardly ever does one shard hold more of a sample than this. */
+/**
+ * How many items to ask a shard for: ids are spread by a hash, so hardly ever does one shard hold more of a sample than
+ * this.
+ */
 export function partSize(size: number, shards: number): number {
   const average = size / shards;
   return Math.min(size, Math.ceil(average + DEVIATIONS * Math.sqrt(average)) + SPARE);
@@ -20,10 +23,15 @@ const SPARE = 8;
 const RUN_ITEMS = 512;
 
 /**
- * The `size` items with the least keys, in the order of (key, external id); null if a part does not reach far enough, so that
- * it may lack some of them: then each is to be asked for more. `asked`: how many items each part was asked for. In steps.
+ * The `size` items with the least keys, in the order of (key, external id); null if a part does not reach far enough,
+ * so that it may lack some of them: then each is to be asked for more. `asked`: how many items each part was asked for.
+ * In steps.
  */
-export function* mergedSample(parts: readonly SampleResult[], asked: number, size: number): Generator<undefined, SampledItem[] | null> {
+export function* mergedSample(
+  parts: readonly SampleResult[],
+  asked: number,
+  size: number,
+): Generator<undefined, SampledItem[] | null> {
   /** Every item with a key up to here is known. */
   let known = Infinity;
   let count = 0;
@@ -52,7 +60,10 @@ function greatestOf(keys: Float64Array): number {
   return keys.reduce((greatest, key) => (key > greatest ? key : greatest), 0);
 }
 
-/** All items in order, cut into runs: keys are spread evenly, so each goes to its run by its key, and runs are sorted one by one. */
+/**
+ * All items in order, cut into runs: keys are spread evenly, so each goes to its run by its key, and runs are sorted
+ * one by one.
+ */
 function* sortedRuns(parts: readonly SampleResult[], count: number): Generator<undefined, SampledItem[][]> {
   const greatest = Math.max(...parts.map(({ keys }) => greatestOf(keys)));
   const runs: SampledItem[][] = Array.from({ length: Math.ceil(count / RUN_ITEMS) }, () => []);

@@ -1,7 +1,8 @@
 /**
- * Principal component analysis of many vectors by few axes (Halko, Martinsson & Tropp, "Finding structure with randomness",
- * 2011): a block of directions is multiplied by the covariance again and again, which is never formed, and turned to its
- * principal axes (Rayleigh–Ritz) each time. Deterministic: the same rows give the same axes with the same signs. Pure.
+ * Principal component analysis of many vectors by few axes (Halko, Martinsson & Tropp, "Finding structure with
+ * randomness", 2011): a block of directions is multiplied by the covariance again and again, which is never formed, and
+ * turned to its principal axes (Rayleigh–Ritz) each time. Deterministic: the same rows give the same axes with the same
+ * signs. Pure.
  */
 
 export interface PrincipalAxes {
@@ -35,12 +36,17 @@ export function principalAxes(rows: Float32Array, dim: number, wanted: number): 
   const width = Math.min(dim, wanted + SPARE_DIRECTIONS);
   let block = startingBlock(width, dim);
   orthonormalise(block, width, dim);
-  const rounds = Math.max(ROUNDS_MIN, Math.min(ROUNDS_MAX, Math.floor(MULTIPLICATIONS_MAX / (2 * count * dim * width))));
+  const rounds = Math.max(
+    ROUNDS_MIN,
+    Math.min(ROUNDS_MAX, Math.floor(MULTIPLICATIONS_MAX / (2 * count * dim * width))),
+  );
   let variances: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const product = timesCovariance(rows, mean, block, { count, dim, width });
     const { values, vectors } = eigenOf(gram(block, product, width, dim), width);
-    const hasSettled = round > 0 && values.slice(0, wanted).every((value, i) => Math.abs(value - variances[i]) <= CHANGE_MAX * values[0]);
+    const hasSettled =
+      round > 0 &&
+      values.slice(0, wanted).every((value, i) => Math.abs(value - variances[i]) <= CHANGE_MAX * values[0]);
     variances = values;
     block = turned(product, vectors, width, dim);
     orthonormalise(block, width, dim);
@@ -57,13 +63,25 @@ export function principalAxes(rows: Float32Array, dim: number, wanted: number): 
 /** The greatest float32. */
 const COORDINATE_MAX = (2 - 2 ** -23) * 2 ** 127;
 
-/** The coordinates of `rows` along the axes, row-major, into `into` from `at`. What is beyond float32 stays at its end. */
-export function project(rows: Float32Array, dim: number, { mean, axes }: PrincipalAxes, into: Float32Array, at: number): void {
+/**
+ * The coordinates of `rows` along the axes, row-major, into `into` from `at`. What is beyond float32 stays at its end.
+ */
+export function project(
+  rows: Float32Array,
+  dim: number,
+  { mean, axes }: PrincipalAxes,
+  into: Float32Array,
+  at: number,
+): void {
   const width = axes.length / dim;
   // The mean's own coordinates are taken off once, instead of the mean from each row.
   const origin = Array.from({ length: width }, (_, axis) => dot(mean, 0, axes, axis * dim, dim));
   for (let from = 0, to = at; from < rows.length; from += dim) {
-    for (let axis = 0; axis < width; axis++) into[to++] = Math.max(-COORDINATE_MAX, Math.min(COORDINATE_MAX, dot(rows, from, axes, axis * dim, dim) - origin[axis]));
+    for (let axis = 0; axis < width; axis++)
+      into[to++] = Math.max(
+        -COORDINATE_MAX,
+        Math.min(COORDINATE_MAX, dot(rows, from, axes, axis * dim, dim) - origin[axis]),
+      );
   }
 }
 
@@ -113,7 +131,12 @@ function startingBlock(width: number, dim: number): Float64Array {
 }
 
 /** The covariance of the rows times each direction of the block. */
-function timesCovariance(rows: Float32Array, mean: Float64Array, block: Float64Array, { count, dim, width }: { count: number; dim: number; width: number }): Float64Array {
+function timesCovariance(
+  rows: Float32Array,
+  mean: Float64Array,
+  block: Float64Array,
+  { count, dim, width }: { count: number; dim: number; width: number },
+): Float64Array {
   const product = new Float64Array(width * dim);
   const row = new Float64Array(dim);
   for (let r = 0; r < count; r++) {
@@ -140,7 +163,8 @@ function gram(a: Float64Array, b: Float64Array, width: number, dim: number): Flo
 function turned(block: Float64Array, vectors: Float64Array, width: number, dim: number): Float64Array {
   const result = new Float64Array(width * dim);
   for (let to = 0; to < width; to++) {
-    for (let from = 0; from < width; from++) addScaled(result, to * dim, block.subarray(from * dim, (from + 1) * dim), vectors[from * width + to]);
+    for (let from = 0; from < width; from++)
+      addScaled(result, to * dim, block.subarray(from * dim, (from + 1) * dim), vectors[from * width + to]);
   }
   return result;
 }
@@ -151,7 +175,13 @@ function orthonormalise(block: Float64Array, width: number, dim: number): void {
     const direction = block.subarray(d * dim, (d + 1) * dim);
     const before = Math.sqrt(dot(direction, 0, direction, 0, dim));
     for (let pass = 0; pass < 2; pass++) {
-      for (let other = 0; other < d; other++) addScaled(direction, 0, block.subarray(other * dim, (other + 1) * dim), -dot(direction, 0, block, other * dim, dim));
+      for (let other = 0; other < d; other++)
+        addScaled(
+          direction,
+          0,
+          block.subarray(other * dim, (other + 1) * dim),
+          -dot(direction, 0, block, other * dim, dim),
+        );
     }
     const length = Math.sqrt(dot(direction, 0, direction, 0, dim));
     const factor = length > NOTHING * before ? 1 / length : 0;
@@ -176,7 +206,9 @@ function eigenOf(matrix: Float64Array, width: number): { values: number[]; vecto
     if (off <= on * Number.EPSILON ** 2) break;
     for (let p = 0; p < width; p++) for (let q = p + 1; q < width; q++) rotate(matrix, vectors, width, p, q);
   }
-  const order = Array.from({ length: width }, (_, i) => i).sort((a, b) => matrix[b * width + b] - matrix[a * width + a]);
+  const order = Array.from({ length: width }, (_, i) => i).sort(
+    (a, b) => matrix[b * width + b] - matrix[a * width + a],
+  );
   const sorted = new Float64Array(width * width);
   order.forEach((from, to) => {
     for (let i = 0; i < width; i++) sorted[i * width + to] = vectors[i * width + from];

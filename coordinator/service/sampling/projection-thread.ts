@@ -51,7 +51,11 @@ export class ProjectionThread {
   }
 
   private end(cause: unknown): void {
-    this.failure ??= new QuiverError('unavailable', 'the projection ended before it was done; the call may be retried', { cause });
+    this.failure ??= new QuiverError(
+      'unavailable',
+      'the projection ended before it was done; the call may be retried',
+      { cause },
+    );
     this.waiter?.fail(this.failure);
     this.waiter = null;
   }

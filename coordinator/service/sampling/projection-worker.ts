@@ -3,7 +3,9 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Projection, type ProjectionPlan } from './projection';
 import type { ProjectionReply, ProjectionRequest } from './projection-thread';
 
-/** The entry point of the thread that projects one sample: it takes rows, answers each time, and at the end the result. */
+/**
+ * The entry point of the thread that projects one sample: it takes rows, answers each time, and at the end the result.
+ */
 function main(port: MessagePort): void {
   yieldToServing();
   const projection = new Projection(workerData as ProjectionPlan);
@@ -20,7 +22,9 @@ function main(port: MessagePort): void {
   });
 }
 
-/** Those who serve come first. On Linux, this is about the thread that asks; elsewhere it would be about the process. */
+/**
+ * Those who serve come first. On Linux, this is about the thread that asks; elsewhere it would be about the process.
+ */
 function yieldToServing(): void {
   if (process.platform !== 'linux') return;
   try {

@@ -20,8 +20,8 @@ export interface ProjectedRows {
 }
 
 /**
- * Floats that the axes are found from, 16 MiB: the first rows that come, which are a sample of the others, because samples
- * come in an order without meaning. So neither memory nor time grows with their number.
+ * Floats that the axes are found from, 16 MiB: the first rows that come, which are a sample of the others, because
+ * samples come in an order without meaning. So neither memory nor time grows with their number.
  */
 const FIT_FLOATS = 4 * 1024 * 1024;
 

@@ -30,9 +30,9 @@ export interface SampleBounds {
 const BOUNDS: SampleBounds = { vectorBytesMax: 16 * 1024 * 1024, itemCharactersMax: 32 * 1024 * 1024 };
 
 /**
- * Samples of collections. Every shard is asked for its items with the least keys, which are merged; then what is wanted of
- * these is read, page by page. Nothing holds a thread for long: shards look through their items in slices, and the projection
- * has a thread of its own. Two samples are drawn at once; the others wait.
+ * Samples of collections. Every shard is asked for its items with the least keys, which are merged; then what is wanted
+ * of these is read, page by page. Nothing holds a thread for long: shards look through their items in slices, and the
+ * projection has a thread of its own. Two samples are drawn at once; the others wait.
  */
 export class ShardedSamplesService implements SamplesService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
@@ -70,10 +70,15 @@ export class ShardedSamplesService implements SamplesService {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { dimensions } = request;
     if (dimensions !== null && dimensions > collection.dim) {
-      throw new QuiverError('invalid_parameter', `projection.dimensions must be at most ${collection.dim}, the dimension of collection "${name}"`);
+      throw new QuiverError(
+        'invalid_parameter',
+        `projection.dimensions must be at most ${collection.dim}, the dimension of collection "${name}"`,
+      );
     }
     return this.places.run(Infinity, call, async () => {
-      const { population, drawn } = await this.sets.inOne(collection, call, (current) => this.draw(current, request, call));
+      const { population, drawn } = await this.sets.inOne(collection, call, (current) =>
+        this.draw(current, request, call),
+      );
       if (request.vectors) this.checkVectorBytes(drawn.length, collection.dim);
       const room = hold.reserve(this.bytesMax(collection, drawn.length, request, hold));
       if (room !== undefined) await room;
@@ -84,34 +89,72 @@ export class ShardedSamplesService implements SamplesService {
   }
 
   /** The most that the answer and what is read for it hold. */
-  private bytesMax(collection: CollectionRecord, count: number, { vectors, fields, dimensions }: SampleInput, hold: AnswerHold): number {
+  private bytesMax(
+    collection: CollectionRecord,
+    count: number,
+    { vectors, fields, dimensions }: SampleInput,
+    hold: AnswerHold,
+  ): number {
     const { itemCharactersMax } = this.bounds;
     const characters = fields?.length === 0 ? 0 : Math.min(count * hold.itemBytesMax(false), itemCharactersMax);
     const floats = count * ((vectors ? collection.dim : 0) + (dimensions ?? 0));
-    return characters + floats * Float32Array.BYTES_PER_ELEMENT + roundBytesMax(collection, collection.shards, { vectors: vectors || dimensions !== null, texts: false }, hold, ROUND_BYTES);
+    return (
+      characters +
+      floats * Float32Array.BYTES_PER_ELEMENT +
+      roundBytesMax(
+        collection,
+        collection.shards,
+        { vectors: vectors || dimensions !== null, texts: false },
+        hold,
+        ROUND_BYTES,
+      )
+    );
   }
 
-  private async draw(collection: CollectionRecord, { size, seed, filter }: SampleInput, call: CallOptions): Promise<{ population: number; drawn: SampledItem[] }> {
+  private async draw(
+    collection: CollectionRecord,
+    { size, seed, filter }: SampleInput,
+    call: CallOptions,
+  ): Promise<{ population: number; drawn: SampledItem[] }> {
     for (let asked = partSize(size, collection.shards); ; asked = Math.min(size, asked * 2)) {
-      const parts = await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'sample', { size: asked, seed, filter }, call));
+      const parts = await this.scatter.readAll(collection, call, (id) =>
+        this.shards.read(id, 'sample', { size: asked, seed, filter }, call),
+      );
       const drawn = await inSlices(mergedSample(parts, asked, size));
       const population = parts.reduce((sum, part) => sum + part.population, 0);
       if (drawn !== null) return { population, drawn };
     }
   }
 
-  private async contents(collection: CollectionRecord, drawn: SampledItem[], request: SampleInput, call: CallOptions): Promise<Omit<SampleView, 'population' | 'dim'>> {
+  private async contents(
+    collection: CollectionRecord,
+    drawn: SampledItem[],
+    request: SampleInput,
+    call: CallOptions,
+  ): Promise<Omit<SampleView, 'population' | 'dim'>> {
     const { dim, metric } = collection;
     const { fields, dimensions } = request;
     const wantsVectors = request.vectors || dimensions !== null;
-    if (!wantsVectors && fields?.length === 0) return { items: drawn.map(({ externalId }) => ({ externalId, metadata: '{}' })), vectors: null, projection: null };
+    if (!wantsVectors && fields?.length === 0)
+      return {
+        items: drawn.map(({ externalId }) => ({ externalId, metadata: '{}' })),
+        vectors: null,
+        projection: null,
+      };
     const items: SampleView['items'] = [];
     const vectors = request.vectors ? new Float32Array(drawn.length * dim) : null;
-    const thread = dimensions === null || drawn.length === 0 ? null : new ProjectionThread({ dim, dimensions, rowsMax: drawn.length, normalised: metric === 'cosine' }, this.workerFile);
+    const thread =
+      dimensions === null || drawn.length === 0
+        ? null
+        : new ProjectionThread(
+            { dim, dimensions, rowsMax: drawn.length, normalised: metric === 'cosine' },
+            this.workerFile,
+          );
     try {
       let characters = 0;
       for await (const page of this.pages(collection, drawn, wantsVectors, call)) {
-        if (vectors !== null) page.forEach(({ vector }, i) => vectors.set(vector as Float32Array, (items.length + i) * dim));
+        if (vectors !== null)
+          page.forEach(({ vector }, i) => vectors.set(vector as Float32Array, (items.length + i) * dim));
         for (const item of await inSlices(chosenOf(page, fields))) {
           characters += item.externalId.length + item.metadata.length;
           items.push(item);
@@ -123,18 +166,37 @@ export class ShardedSamplesService implements SamplesService {
         dimensions === null
           ? null
           : thread === null
-            ? { coordinates: new Float32Array(0), shares: new Array<number>(dimensions).fill(0), minima: [], maxima: [] }
+            ? {
+                coordinates: new Float32Array(0),
+                shares: new Array<number>(dimensions).fill(0),
+                minima: [],
+                maxima: [],
+              }
             : await this.timely(thread.finish(), call);
-      return { items, vectors: vectors?.subarray(0, items.length * dim) ?? null, projection: projected === null || dimensions === null ? null : { dimensions, ...projected } };
+      return {
+        items,
+        vectors: vectors?.subarray(0, items.length * dim) ?? null,
+        projection: projected === null || dimensions === null ? null : { dimensions, ...projected },
+      };
     } finally {
       thread?.close();
     }
   }
 
   /** The items as they are stored now, without those that are gone; the next page is read while one is worked on. */
-  private async *pages(collection: CollectionRecord, drawn: SampledItem[], vectors: boolean, call: CallOptions): AsyncGenerator<StoredItem[]> {
+  private async *pages(
+    collection: CollectionRecord,
+    drawn: SampledItem[],
+    vectors: boolean,
+    call: CallOptions,
+  ): AsyncGenerator<StoredItem[]> {
     const ids = drawn.map(({ externalId }) => externalId);
-    const pages = this.ordered.read(collection, ids, { vectors, texts: false }, { begin: () => call, hold: NO_HOLD, roundBytes: ROUND_BYTES });
+    const pages = this.ordered.read(
+      collection,
+      ids,
+      { vectors, texts: false },
+      { begin: () => call, hold: NO_HOLD, roundBytes: ROUND_BYTES },
+    );
     for (let next = pages.next(); ;) {
       const { done, value } = await next;
       if (done) return;
@@ -146,7 +208,15 @@ export class ShardedSamplesService implements SamplesService {
   }
 
   private timely<Result>(work: Promise<Result>, { deadlineMs }: CallOptions): Promise<Result> {
-    return inTime(work, deadlineMs - this.clock.monotonicMs(), () => new QuiverError('unavailable', 'the sample was not projected in time (REQUEST_TIMEOUT_MS); the call may be retried'));
+    return inTime(
+      work,
+      deadlineMs - this.clock.monotonicMs(),
+      () =>
+        new QuiverError(
+          'unavailable',
+          'the sample was not projected in time (REQUEST_TIMEOUT_MS); the call may be retried',
+        ),
+    );
   }
 
   private checkVectorBytes(count: number, dim: number): void {

@@ -9,7 +9,10 @@ import type { FilterFacts } from '../service';
 
 /** A field that some item had is taken to be there for so long; at worst, something is not told. */
 const PRESENT_MS = 60_000;
-/** How dates are written is remembered for a moment alone, because the next item may be the first that is written otherwise. */
+/**
+ * How dates are written is remembered for a moment alone, because the next item may be the first that is written
+ * otherwise.
+ */
 const FORMS_MS = 1_000;
 /** Fields that are remembered; then all are forgotten. */
 const REMEMBERED_MAX = 10_000;
@@ -24,7 +27,9 @@ interface Remembered {
   total: number;
 }
 
-/** Asks the shards which fields items have. What is remembered makes a filter that is used again cost next to nothing. */
+/**
+ * Asks the shards which fields items have. What is remembered makes a filter that is used again cost next to nothing.
+ */
 export class FieldLookup {
   private readonly remembered = new Map<string, Remembered>();
   private readonly silentUntil = new Map<string, number>();
@@ -40,8 +45,8 @@ export class FieldLookup {
   ) {}
 
   /**
-   * What the items of a collection have of what a filter asks for; null where not every shard could say it. `total`: the vectors of the
-   * collection, as far as known, by which it is seen that something was added.
+   * What the items of a collection have of what a filter asks for; null where not every shard could say it. `total`:
+   * the vectors of the collection, as far as known, by which it is seen that something was added.
    */
   facts(name: string, question: FieldQuestion, total: number): FilterFacts | null | Promise<FilterFacts | null> {
     const collection = this.parts.catalog.known(name);
@@ -54,12 +59,18 @@ export class FieldLookup {
     return this.ask(name, question, total);
   }
 
-  private known(collection: CollectionRecord, { paths, dates }: FieldQuestion, total: number, nowMs: number): FilterFacts | null {
+  private known(
+    collection: CollectionRecord,
+    { paths, dates }: FieldQuestion,
+    total: number,
+    nowMs: number,
+  ): FilterFacts | null {
     for (const path of paths) if (!((this.remembered.get(keyOf(collection, path))?.untilMs ?? 0) > nowMs)) return null;
     const forms: string[][] = [];
     for (const path of dates) {
       const field = this.remembered.get(keyOf(collection, path));
-      if (field === undefined || field.forms === null || field.formsUntilMs <= nowMs || field.total !== total) return null;
+      if (field === undefined || field.forms === null || field.formsUntilMs <= nowMs || field.total !== total)
+        return null;
       forms.push(field.forms);
     }
     return { isEmpty: false, missing: [], names: [], forms };
@@ -72,7 +83,9 @@ export class FieldLookup {
     const call = scatter.begin();
     let answers: FieldFacts[];
     try {
-      answers = await sets.inOne(collection, call, (current) => scatter.readAll(current, call, (id) => shards.read(id, 'fields', question, call)));
+      answers = await sets.inOne(collection, call, (current) =>
+        scatter.readAll(current, call, (id) => shards.read(id, 'fields', question, call)),
+      );
     } catch {
       // A field may be where nobody answered.
       if (this.silentUntil.size >= REMEMBERED_MAX) this.silentUntil.clear();
@@ -86,7 +99,9 @@ export class FieldLookup {
       if (!answers.some(({ present }) => present[i] === true)) missing.push(path);
       else this.remember(collection, path, { untilMs: nowMs + PRESENT_MS });
     }
-    for (const [i, path] of dates.entries()) if (!missing.includes(path)) this.remember(collection, path, { forms: forms[i], formsUntilMs: nowMs + FORMS_MS, total });
+    for (const [i, path] of dates.entries())
+      if (!missing.includes(path))
+        this.remember(collection, path, { forms: forms[i], formsUntilMs: nowMs + FORMS_MS, total });
     const names = [...new Set(answers.flatMap((answer) => answer.names))];
     return { isEmpty: answers.every(({ items }) => items === 0), missing, names, forms };
   }

@@ -4,7 +4,9 @@ import type { ScoredHit } from '../service';
 
 /** The constant of Reciprocal Rank Fusion, as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
 const RANK_CONSTANT = 60;
-/** Depth of each list per place: enough for an item in the middle of both lists to beat one that leads a single list. */
+/**
+ * Depth of each list per place: enough for an item in the middle of both lists to beat one that leads a single list.
+ */
 const DEPTH_FACTOR = 5;
 /** The first level, so that lists are at least 200 deep. */
 const FIRST_LEVEL = 40;
@@ -132,8 +134,8 @@ class Fusion {
   }
 
   /**
-   * Takes the best `count` items, in the order of answers, that are within the first `depth` hits of the lists and were not taken.
-   * Items of one list alone come in its order, so only those of both are sorted.
+   * Takes the best `count` items, in the order of answers, that are within the first `depth` hits of the lists and were
+   * not taken. Items of one list alone come in its order, so only those of both are sorted.
    */
   *take(depth: number, count: number): Generator<undefined, Fused[]> {
     const vectorEnd = Math.min(depth, this.vector.length);
@@ -157,7 +159,11 @@ class Fusion {
       if (isStep(i)) yield;
     }
     unordered.sort(compareHits);
-    const heads: (() => Fused | null)[] = [headsOf(unordered, (fused) => fused), headsOf(vectorAlone, (i) => this.fused(i, -1)), headsOf(keywordAlone, (i) => this.fused(-1, i))];
+    const heads: (() => Fused | null)[] = [
+      headsOf(unordered, (fused) => fused),
+      headsOf(vectorAlone, (i) => this.fused(i, -1)),
+      headsOf(keywordAlone, (i) => this.fused(-1, i)),
+    ];
     const next = heads.map((head) => head());
     const taken: Fused[] = [];
     while (taken.length < count) {
@@ -175,7 +181,10 @@ class Fusion {
   }
 
   hitOf({ vectorAt, keywordAt, externalId, score }: Fused, explain: boolean): ScoredHit {
-    const [inVector, inKeyword] = [vectorAt < 0 ? null : this.vector[vectorAt], keywordAt < 0 ? null : this.keyword[keywordAt]];
+    const [inVector, inKeyword] = [
+      vectorAt < 0 ? null : this.vector[vectorAt],
+      keywordAt < 0 ? null : this.keyword[keywordAt],
+    ];
     const hit: ScoredHit = { externalId, score, metadata: (inVector ?? inKeyword!).metadata };
     if (!explain) return hit;
     return {

@@ -56,35 +56,61 @@ export class HybridSearch {
     // A single list keeps its order, so hits beyond the last requested place change nothing.
     const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
     const [vector, keyword] = await Promise.all([
-      request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request, depth, call),
+      request.vector === null || request.alpha === 0
+        ? []
+        : this.vectorList(collection, request.vector, request, depth, call),
       request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request, depth, call),
     ]);
     return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
 
-  private vectorList(collection: ShardedCollection, vector: Float32Array, { filter, effort, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
-    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort, texts: false, bytesMax }, call)).hits;
+  private vectorList(
+    collection: ShardedCollection,
+    vector: Float32Array,
+    { filter, effort, contentBytes: bytesMax }: ListManner,
+    depth: number,
+    call: CallOptions,
+  ): Promise<Hit[]> {
+    const ask = async (id: ShardId, k: number): Promise<Hit[]> =>
+      (await this.shards.read(id, 'search', { vector, k, filter, effort, texts: false, bytesMax }, call)).hits;
     return this.list(collection, depth, call, ask);
   }
 
-  private async keywordList(collection: SearchedCollection, text: string, { filter, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
+  private async keywordList(
+    collection: SearchedCollection,
+    text: string,
+    { filter, contentBytes: bytesMax }: ListManner,
+    depth: number,
+    call: CallOptions,
+  ): Promise<Hit[]> {
     const terms = queryTerms(analyserFor(collection.language), text);
     if (terms.length === 0) return [];
-    const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)));
-    return this.list(collection, depth, call, (id, k) => this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter, bytesMax }, call));
+    const statistics = sumStatistics(
+      await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)),
+    );
+    return this.list(collection, depth, call, (id, k) =>
+      this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter, bytesMax }, call),
+    );
   }
 
   /**
    * The best `depth` hits of all shards. Of a long list, each shard is asked for the part that it most likely has, and
    * one that turns out to have more for the rest.
    */
-  private async list(collection: ShardedCollection, depth: number, call: CallOptions, ask: (id: ShardId, k: number) => Promise<Hit[]>): Promise<Hit[]> {
+  private async list(
+    collection: ShardedCollection,
+    depth: number,
+    call: CallOptions,
+    ask: (id: ShardId, k: number) => Promise<Hit[]>,
+  ): Promise<Hit[]> {
     const share = shareOf(depth, collection.shards);
     const lists = await this.scatter.readAll(collection, call, (id) => ask(id, share));
     const merged = mergeHits(lists, 0, depth);
     if (share === depth) return merged;
     const last = merged.length < depth ? null : merged[depth - 1];
-    const cut = [...lists.keys()].filter((i) => lists[i].length === share && (last === null || compareHits(lists[i][share - 1], last) <= 0));
+    const cut = [...lists.keys()].filter(
+      (i) => lists[i].length === share && (last === null || compareHits(lists[i][share - 1], last) <= 0),
+    );
     if (cut.length === 0) return merged;
     const whole = await this.scatter.read(collection, cut, call, (id) => ask(id, depth));
     cut.forEach((shard, i) => (lists[shard] = whole[i]));

@@ -7,7 +7,10 @@ import { takenFrom } from '../pages';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 
-/** Bytes of metadata and texts that come with the hits of a search, of all shards together, and for each hit: metadata usually have less. */
+/**
+ * Bytes of metadata and texts that come with the hits of a search, of all shards together, and for each hit: metadata
+ * usually have less.
+ */
 const CONTENT_BYTES = 1024 * 1024;
 const CONTENT_BYTES_PER_HIT = 512;
 /** Of one shard at least. */
@@ -19,8 +22,15 @@ const PAGE_HITS = 256;
 /** Fewer bytes are held no longer than it takes to write them. */
 const COUNTED_BYTES = 16 * 1024;
 
-/** Bytes of contents that each of `shards` shards answers with, where all together answer with `hits` hits, or with `bytes`. */
-export function contentBytesOf(shards: number, hits: number, bytes = Math.max(CONTENT_BYTES, hits * CONTENT_BYTES_PER_HIT)): number {
+/**
+ * Bytes of contents that each of `shards` shards answers with, where all together answer with `hits` hits, or with
+ * `bytes`.
+ */
+export function contentBytesOf(
+  shards: number,
+  hits: number,
+  bytes = Math.max(CONTENT_BYTES, hits * CONTENT_BYTES_PER_HIT),
+): number {
   return Math.max(SHARD_BYTES_MIN, Math.floor(bytes / shards));
 }
 
@@ -79,7 +89,9 @@ export function foundLists(lists: readonly ListWithFilter[], parts: LaterParts):
   return found;
 }
 
-/** Whether a hit lacks its contents, or the text that it is to have: lists that are fused or scored come without texts. */
+/**
+ * Whether a hit lacks its contents, or the text that it is to have: lists that are fused or scored come without texts.
+ */
 function isLeftOut({ metadata, text }: Hit, texts: boolean): boolean {
   return metadata === LEFT_OUT || (texts && text === undefined);
 }
@@ -99,7 +111,10 @@ class LaterHits implements LaterContents {
   /** The most that one part holds, of `count` items. */
   roundBytes(count: number): number {
     const { collection, hold } = this.parts;
-    return Math.min(roundBytesMax(collection, Math.min(count, collection.shards), this.wanted, hold), count * (hold.itemBytesMax(this.wanted.texts) + HIT_BYTES));
+    return Math.min(
+      roundBytesMax(collection, Math.min(count, collection.shards), this.wanted, hold),
+      count * (hold.itemBytesMax(this.wanted.texts) + HIT_BYTES),
+    );
   }
 
   async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
@@ -107,7 +122,13 @@ class LaterHits implements LaterContents {
     const { texts } = this.wanted;
     const ids = hits.filter((hit) => isLeftOut(hit, texts)).map(({ externalId }) => externalId);
     // What a part may hold is counted already.
-    const counted: AnswerHold = { itemBytesMax: (texts) => hold.itemBytesMax(texts), reserve: () => undefined, reserveText: () => undefined, keep: () => undefined, hasRoom: () => true };
+    const counted: AnswerHold = {
+      itemBytesMax: (texts) => hold.itemBytesMax(texts),
+      reserve: () => undefined,
+      reserveText: () => undefined,
+      keep: () => undefined,
+      hasRoom: () => true,
+    };
     const parts = ordered.read(collection, ids, this.wanted, { begin, hold: counted });
     let items: (StoredItem | null)[] = [];
     let next = 0;

@@ -70,7 +70,11 @@ class HeadHeap<H extends Ranked> {
 
 /** The statistics of a collection, from those of its shards, all over the same terms. */
 export function sumStatistics(shards: KeywordStatistics[]): KeywordStatistics {
-  const sum: KeywordStatistics = { documentCount: 0, totalLength: 0, documentFrequencies: shards[0].documentFrequencies.map(() => 0) };
+  const sum: KeywordStatistics = {
+    documentCount: 0,
+    totalLength: 0,
+    documentFrequencies: shards[0].documentFrequencies.map(() => 0),
+  };
   for (const shard of shards) {
     sum.documentCount += shard.documentCount;
     sum.totalLength += shard.totalLength;

@@ -2,7 +2,12 @@ import { hitsFromBytes, mergedPackedHits } from '../../../shared/wire/codecs/hit
 import { type FieldTable, fieldsLeft, hasAnyOf } from '../../../shared/contract/shard/field-table';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
-import { compareHits, type Hit, type VectorSearch, type VectorSearchResult } from '../../../shared/contract/shard/shard-read';
+import {
+  compareHits,
+  type Hit,
+  type VectorSearch,
+  type VectorSearchResult,
+} from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
@@ -23,7 +28,13 @@ const LIST_CONTENT_BYTES = 512 * 1024;
 
 /** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
 const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left' };
-const PACKED_OUTPUT: FieldTable<Output> = { fields: 'left', texts: 'left', total: 'heeded', explain: 'left', packed: 'heeded' };
+const PACKED_OUTPUT: FieldTable<Output> = {
+  fields: 'left',
+  texts: 'left',
+  total: 'heeded',
+  explain: 'left',
+  packed: 'heeded',
+};
 const PAGE_LEFT = fieldsLeft(PACKED_PAGE);
 const OUTPUT_LEFT = fieldsLeft(PACKED_OUTPUT);
 
@@ -49,8 +60,8 @@ interface RankManner {
 export type NoteStep = (call: CallOptions, phase: SearchPhase, startMs: number, endMs?: number) => void;
 
 /**
- * Ranks the items of a collection for a request whose vector is made: asks all shards and merges their answers, so a list does not
- * depend on the number of shards. Errors: those of the shards.
+ * Ranks the items of a collection for a request whose vector is made: asks all shards and merges their answers, so a
+ * list does not depend on the number of shards. Errors: those of the shards.
  */
 export class RankedLists {
   private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
@@ -78,8 +89,17 @@ export class RankedLists {
     this.hybrid = new HybridSearch(options);
   }
 
-  /** `vector`: what the source names, or its text or item has; null: none is needed. Answers at once what no shard has to be waited for. */
-  rank(collection: CollectionRecord, request: SearchRequest, vector: Float32Array | null, manner: RankManner, call: CallOptions): Ranked | Promise<Ranked> {
+  /**
+   * `vector`: what the source names, or its text or item has; null: none is needed. Answers at once what no shard has
+   * to be waited for.
+   */
+  rank(
+    collection: CollectionRecord,
+    request: SearchRequest,
+    vector: Float32Array | null,
+    manner: RankManner,
+    call: CallOptions,
+  ): Ranked | Promise<Ranked> {
     const { source } = request.query;
     switch (source.type) {
       case 'nearest':
@@ -94,7 +114,12 @@ export class RankedLists {
   }
 
   /** The most that the hits of a list hold. */
-  bytesMax(collection: CollectionRecord, { query: { source }, page, output }: SearchRequest, contentBytes: number, hold: AnswerHold): number {
+  bytesMax(
+    collection: CollectionRecord,
+    { query: { source }, page, output }: SearchRequest,
+    contentBytes: number,
+    hold: AnswerHold,
+  ): number {
     const { shards } = collection;
     switch (source.type) {
       case 'nearest':
@@ -111,30 +136,52 @@ export class RankedLists {
     collection: CollectionRecord,
     vector: Float32Array,
     request: SearchRequest,
-    { hold = NO_HOLD, contentBytes = contentBytesOf(collection.shards, request.page.offset + request.page.k) }: RankManner,
+    {
+      hold = NO_HOLD,
+      contentBytes = contentBytesOf(collection.shards, request.page.offset + request.page.k),
+    }: RankManner,
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
     const { filter, effort } = request.query;
     const { k, offset } = request.page;
     const { texts } = request.output;
-    const shardRequest: VectorSearch = isWhole(request) ? { vector, k, filter, effort, texts, packed: true } : { vector, k: offset + k, filter, effort, texts };
+    const shardRequest: VectorSearch = isWhole(request)
+      ? { vector, k, filter, effort, texts, packed: true }
+      : { vector, k: offset + k, filter, effort, texts };
     const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
     if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
     const now = this.atOnce(collection, shardRequest, call);
     if (now !== null) return this.merged(now, offset, k, call, askedMs);
     const ask = (): Promise<VectorSearchResult[]> =>
-      this.deep.run(shardRequest.k, call, () => this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))));
+      this.deep.run(shardRequest.k, call, () =>
+        this.sets.inOne(collection, call, (current) =>
+          this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call)),
+        ),
+      );
     const room = hold.reserve(hitBytesMax(shardRequest.k, collection.shards, contentBytes, texts, hold));
     const asked = room === undefined ? ask() : room.then(ask);
     return asked.then((results) => this.merged(results, offset, k, call, askedMs));
   }
 
   /** The nearest to a stored item's vector, without the item. */
-  private async others(collection: CollectionRecord, vector: Float32Array, request: SearchRequest, externalId: string, manner: RankManner, call: CallOptions): Promise<Ranked> {
+  private async others(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    request: SearchRequest,
+    externalId: string,
+    manner: RankManner,
+    call: CallOptions,
+  ): Promise<Ranked> {
     const { k, offset } = request.page;
     // One more than requested: the item itself is most likely the best hit, and is removed.
-    const found = await this.nearest(collection, vector, { ...request, page: { k: offset + k + 1, offset: 0 }, output: { ...request.output, packed: false } }, manner, call);
+    const found = await this.nearest(
+      collection,
+      vector,
+      { ...request, page: { k: offset + k + 1, offset: 0 }, output: { ...request.output, packed: false } },
+      manner,
+      call,
+    );
     return { ...found, hits: found.hits.filter((hit) => hit.externalId !== externalId).slice(offset, offset + k) };
   }
 
@@ -150,8 +197,20 @@ export class RankedLists {
     const depth = fusionDepth(page.offset + page.k);
     const bytes = contentBytes ?? contentBytesOf(collection.shards, depth, LIST_CONTENT_BYTES);
     await hold?.reserve(fusedBytesMax(depth, collection.shards, bytes, output.texts, hold));
-    const request = { queryText: text, vector, alpha, filter, effort, k: page.k, offset: page.offset, explain: output.explain, contentBytes: bytes };
-    const hits = await this.deep.run(depth, call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)));
+    const request = {
+      queryText: text,
+      vector,
+      alpha,
+      filter,
+      effort,
+      k: page.k,
+      offset: page.offset,
+      explain: output.explain,
+      contentBytes: bytes,
+    };
+    const hits = await this.deep.run(depth, call, () =>
+      this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
+    );
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.noteStep(call, 'node', askedMs);
     return { hits, totalCount: null };
@@ -176,7 +235,17 @@ export class RankedLists {
           current,
           groups.map((group) => group.shard),
           call,
-          (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items, bytesMax: contentBound(groups[i].items.length, bytesMax, texts, hold) }, call),
+          (id, i) =>
+            this.shards.read(
+              id,
+              'score',
+              {
+                vector,
+                externalIds: groups[i].items,
+                bytesMax: contentBound(groups[i].items.length, bytesMax, texts, hold),
+              },
+              call,
+            ),
         );
       }),
     );
@@ -192,9 +261,13 @@ export class RankedLists {
 
   private merged(results: VectorSearchResult[], offset: number, k: number, call: CallOptions, askedMs: number): Ranked {
     const answeredMs = this.clock.monotonicMs();
-    const totalCount = results.length === 1 ? results[0].vectorCount : results.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
+    const totalCount =
+      results.length === 1 ? results[0].vectorCount : results.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
     const packedHits = mergedPacked(results, k);
-    const nearest = packedHits === null ? { hits: mergeHits(results.map(hitsOf), offset, k), totalCount } : { hits: [], packedHits, totalCount };
+    const nearest =
+      packedHits === null
+        ? { hits: mergeHits(results.map(hitsOf), offset, k), totalCount }
+        : { hits: [], packedHits, totalCount };
     this.noteStep(call, 'node', askedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
     return nearest;
@@ -225,7 +298,10 @@ function fusedBytesMax(depth: number, shards: number, contentBytes: number, text
 
 /** The same of `count` items, wherever they are. */
 function listedBytesMax(count: number, shards: number, contentBytes: number, texts: boolean, hold: AnswerHold): number {
-  return Math.min(count * (hold.itemBytesMax(texts) + HIT_BYTES), hitBytesMax(count, shards, contentBytes, texts, hold));
+  return Math.min(
+    count * (hold.itemBytesMax(texts) + HIT_BYTES),
+    hitBytesMax(count, shards, contentBytes, texts, hold),
+  );
 }
 
 /** Whether what shards answer can be put together as it is, because nothing is left out or added. */

@@ -12,7 +12,9 @@ import { mergeHits } from './merge';
 
 /** Queries × vectors that a check compares exactly: some ten seconds of a processor at a few hundred dimensions. */
 export const COMPARED_MAX = 200_000_000;
-/** Vectors of the collection that are asked for when no number is given: the standard error of .99 is then about .003. */
+/**
+ * Vectors of the collection that are asked for when no number is given: the standard error of .99 is then about .003.
+ */
 const SAMPLES = 100;
 /** The share of the time for a request after which no further query is asked. */
 const TIME_SHARE = 0.6;
@@ -26,15 +28,22 @@ interface RecallQuery {
 }
 
 /**
- * Measures the recall of a collection's searches: the same queries, calibrated and exact, one after the other, merged over
- * the shards as a search does it. One check of a process at a time, so that it takes one search's share of the machine.
+ * Measures the recall of a collection's searches: the same queries, calibrated and exact, one after the other, merged
+ * over the shards as a search does it. One check of a process at a time, so that it takes one search's share of the
+ * machine.
  */
 export class RecallCheck implements RecallService {
   private readonly sets: ShardSets<CollectionRecord>;
   private isRunning = false;
 
   constructor(
-    private readonly parts: { catalog: Pick<CollectionCatalog, 'known' | 'find' | 'shown'>; shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; samples: SamplesService; clock: Clock },
+    private readonly parts: {
+      catalog: Pick<CollectionCatalog, 'known' | 'find' | 'shown'>;
+      shards: Pick<ShardClient, 'read'>;
+      scatter: ScatterGather;
+      samples: SamplesService;
+      clock: Clock;
+    },
   ) {
     this.sets = new ShardSets(parts);
   }
@@ -55,7 +64,9 @@ export class RecallCheck implements RecallService {
     const { scatter, shards, clock } = this.parts;
     const call = scatter.begin();
     const endMs = clock.monotonicMs() + (call.deadlineMs - clock.monotonicMs()) * TIME_SHARE;
-    const counts = await this.sets.inOne(collection, call, (current) => scatter.readAll(current, call, (id) => shards.read(id, 'count', null, call)));
+    const counts = await this.sets.inOne(collection, call, (current) =>
+      scatter.readAll(current, call, (id) => shards.read(id, 'count', null, call)),
+    );
     const rows = counts.reduce((sum, count) => sum + count, 0);
     const queries = await this.queriesOf(collection, request, rows);
     const recalls: number[] = [];
@@ -88,7 +99,10 @@ export class RecallCheck implements RecallService {
     const atMost = Math.max(1, Math.floor(COMPARED_MAX / Math.max(1, rows)));
     const wanted = request.queries?.length ?? request.samples ?? Math.min(SAMPLES, atMost);
     if (wanted > atMost) {
-      throw new QuiverError('limit_exceeded', `${wanted} queries over ${rows} vectors are more than a check compares: at most ${atMost} here (${COMPARED_MAX} in all)`);
+      throw new QuiverError(
+        'limit_exceeded',
+        `${wanted} queries over ${rows} vectors are more than a check compares: at most ${atMost} here (${COMPARED_MAX} in all)`,
+      );
     }
     if (request.queries !== null) return request.queries.map((vector) => ({ vector, ownId: null }));
     const sample = { size: wanted, seed: request.seed, filter: null, vectors: true, fields: [], dimensions: null };
@@ -96,21 +110,38 @@ export class RecallCheck implements RecallService {
     return items.map(({ externalId }, i) => ({ vector: vectors!.subarray(i * dim, (i + 1) * dim), ownId: externalId }));
   }
 
-  private async ask(collection: CollectionRecord, query: RecallQuery, request: RecallRequest, effort: SearchEffort, call: CallOptions): Promise<{ hits: Hit[]; cost: SearchCost | null; ms: number }> {
+  private async ask(
+    collection: CollectionRecord,
+    query: RecallQuery,
+    request: RecallRequest,
+    effort: SearchEffort,
+    call: CallOptions,
+  ): Promise<{ hits: Hit[]; cost: SearchCost | null; ms: number }> {
     const { scatter, shards, clock } = this.parts;
     const startMs = clock.monotonicMs();
     // One more than wanted, where the item itself is most likely the best.
     const k = request.k + (query.ownId === null ? 0 : 1);
     const search = { vector: query.vector, k, filter: request.filter, effort, texts: false, counted: true } as const;
-    const answers = await this.sets.inOne(collection, call, (current) => scatter.readAll(current, call, (id) => shards.read(id, 'search', search, call)));
+    const answers = await this.sets.inOne(collection, call, (current) =>
+      scatter.readAll(current, call, (id) => shards.read(id, 'search', search, call)),
+    );
     const hits = mergeHits(
       answers.map((answer) => answer.hits),
       0,
       k,
     );
     const costs = answers.map(({ cost }) => cost);
-    const cost = costs.every((one) => one !== undefined) ? costs.reduce((sum, one) => ({ scored: sum.scored + one.scored, rescored: sum.rescored + one.rescored }), { scored: 0, rescored: 0 }) : null;
-    return { hits: hits.filter(({ externalId }) => externalId !== query.ownId).slice(0, request.k), cost, ms: clock.monotonicMs() - startMs };
+    const cost = costs.every((one) => one !== undefined)
+      ? costs.reduce((sum, one) => ({ scored: sum.scored + one.scored, rescored: sum.rescored + one.rescored }), {
+          scored: 0,
+          rescored: 0,
+        })
+      : null;
+    return {
+      hits: hits.filter(({ externalId }) => externalId !== query.ownId).slice(0, request.k),
+      cost,
+      ms: clock.monotonicMs() - startMs,
+    };
   }
 }
 

@@ -33,9 +33,9 @@ interface Times {
 }
 
 /**
- * The searches, in steps: the vector that is looked for (given, of a text, of an item), the ranked list (ranked-lists.ts), the page, the
- * output. Errors, besides those of the shards: not_found, dimension_mismatch. Sizes, including MAX_K, are checked where a request
- * comes in (api/schema/search-schemas.ts).
+ * The searches, in steps: the vector that is looked for (given, of a text, of an item), the ranked list
+ * (ranked-lists.ts), the page, the output. Errors, besides those of the shards: not_found, dimension_mismatch. Sizes,
+ * including MAX_K, are checked where a request comes in (api/schema/search-schemas.ts).
  */
 export class ShardedSearchService implements SearchService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
@@ -67,7 +67,11 @@ export class ShardedSearchService implements SearchService {
     this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.clock = options.clock;
-    this.lists = new RankedLists({ ...options, sets: this.sets, noteStep: (call, phase, startMs, endMs) => this.noteStep(call, phase, startMs, endMs) });
+    this.lists = new RankedLists({
+      ...options,
+      sets: this.sets,
+      noteStep: (call, phase, startMs, endMs) => this.noteStep(call, phase, startMs, endMs),
+    });
   }
 
   filterFacts(name: string, question: FieldQuestion, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
@@ -79,33 +83,64 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name);
     const { source } = request.query;
-    if (collection === null || source.type !== 'nearest' || source.to.vector === undefined || request.output.total === true) return this.searchLater(name, request, hold, call, startMs);
+    if (
+      collection === null ||
+      source.type !== 'nearest' ||
+      source.to.vector === undefined ||
+      request.output.total === true
+    )
+      return this.searchLater(name, request, hold, call, startMs);
     const vector = givenVector(collection, request.query);
     this.noteStep(call, 'route', startMs);
     return this.listed(collection, request, vector, hold, call, { startMs, embeddedMs: null });
   }
 
-  async searchAll(name: string, requests: readonly SearchRequest[], hold: AnswerHold = NO_HOLD): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }> {
+  async searchAll(
+    name: string,
+    requests: readonly SearchRequest[],
+    hold: AnswerHold = NO_HOLD,
+  ): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const { vectors, times, cut } = await this.vectorsOf(collection, requests, call, startMs, (i) => `the vector of query ${i}`);
+    const { vectors, times, cut } = await this.vectorsOf(
+      collection,
+      requests,
+      call,
+      startMs,
+      (i) => `the vector of query ${i}`,
+    );
     const places = requests.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
     const contentBytes = contentBytesOf(requests.length * collection.shards, places);
-    await hold.reserve(requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0));
+    await hold.reserve(
+      requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0),
+    );
     const [ranked, totals] = await Promise.all([
-      Promise.all(requests.map(async (request, i) => this.lists.rank(collection, request, vectors[i], { contentBytes }, queryCall(call, i)))),
+      Promise.all(
+        requests.map(async (request, i) =>
+          this.lists.rank(collection, request, vectors[i], { contentBytes }, queryCall(call, i)),
+        ),
+      ),
       Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
     ]);
-    const lists = ranked.map(({ hits }, i) => ({ hits: atLeast(hits, requests[i].page.minScore), filter: requests[i].query.filter, texts: requests[i].output.texts }));
-    const results = foundLists(lists, this.laterParts(collection, hold)).map((found, i) => (totals[i] === undefined ? found : { ...found, totalMatches: totals[i] }));
+    const lists = ranked.map(({ hits }, i) => ({
+      hits: atLeast(hits, requests[i].page.minScore),
+      filter: requests[i].query.filter,
+      texts: requests[i].output.texts,
+    }));
+    const results = foundLists(lists, this.laterParts(collection, hold)).map((found, i) =>
+      totals[i] === undefined ? found : { ...found, totalMatches: totals[i] },
+    );
     return { results, timing: this.timingFrom(times), cut };
   }
 
   async similarity(name: string, id1: string, id2: string): Promise<number> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const [first, second] = await Promise.all([this.fetchOne(collection, id1, call), this.fetchOne(collection, id2, call)]);
+    const [first, second] = await Promise.all([
+      this.fetchOne(collection, id1, call),
+      this.fetchOne(collection, id2, call),
+    ]);
     return scoreOf('cosine', first.vector, second.vector);
   }
 
@@ -115,26 +150,48 @@ export class ShardedSearchService implements SearchService {
   }
 
   /** What a request is to say of how many items pass its filter. */
-  private async matchesOf(collection: CollectionRecord, { query, output }: SearchRequest, call: CallOptions): Promise<number | undefined> {
+  private async matchesOf(
+    collection: CollectionRecord,
+    { query, output }: SearchRequest,
+    call: CallOptions,
+  ): Promise<number | undefined> {
     return output.total === true ? this.countIn(collection, query.filter, call) : undefined;
   }
 
   private async countIn(collection: CollectionRecord, filter: Filter | null, call: CallOptions): Promise<number> {
     const counts = await this.sets.inOne(collection, call, (current) =>
-      this.scatter.readAll(current, call, (id) => (filter === null ? this.shards.read(id, 'count', null, call) : this.shards.read(id, 'matches', { filter }, call))),
+      this.scatter.readAll(current, call, (id) =>
+        filter === null ? this.shards.read(id, 'count', null, call) : this.shards.read(id, 'matches', { filter }, call),
+      ),
     );
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  private async searchLater(name: string, request: SearchRequest, hold: AnswerHold, call: CallOptions, startMs: number): Promise<SearchAnswer> {
+  private async searchLater(
+    name: string,
+    request: SearchRequest,
+    hold: AnswerHold,
+    call: CallOptions,
+    startMs: number,
+  ): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { vectors, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
-    const [answer, totalMatches] = await Promise.all([this.listed(collection, request, vectors[0], hold, call, times), this.matchesOf(collection, request, call)]);
+    const [answer, totalMatches] = await Promise.all([
+      this.listed(collection, request, vectors[0], hold, call, times),
+      this.matchesOf(collection, request, call),
+    ]);
     return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
   }
 
   /** The list, its page and what the answer has of it. */
-  private listed(collection: CollectionRecord, request: SearchRequest, vector: Float32Array | null, hold: AnswerHold, call: CallOptions, times: Times): SearchAnswer | Promise<SearchAnswer> {
+  private listed(
+    collection: CollectionRecord,
+    request: SearchRequest,
+    vector: Float32Array | null,
+    hold: AnswerHold,
+    call: CallOptions,
+    times: Times,
+  ): SearchAnswer | Promise<SearchAnswer> {
     const ranked = this.lists.rank(collection, request, vector, { hold }, call);
     const answered = ({ hits, packedHits, totalCount }: Ranked): SearchAnswer => {
       const timing = this.timingFrom(times);
@@ -147,7 +204,12 @@ export class ShardedSearchService implements SearchService {
   }
 
   /** Hits of a page, and how what was left out of them is read. */
-  private found(collection: CollectionRecord, { query: { filter }, page, output: { texts } }: SearchRequest, hits: Ranked['hits'], hold: AnswerHold): FoundHits {
+  private found(
+    collection: CollectionRecord,
+    { query: { filter }, page, output: { texts } }: SearchRequest,
+    hits: Ranked['hits'],
+    hold: AnswerHold,
+  ): FoundHits {
     return foundHits({ hits: atLeast(hits, page.minScore), filter, texts }, this.laterParts(collection, hold));
   }
 
@@ -156,8 +218,8 @@ export class ShardedSearchService implements SearchService {
   }
 
   /**
-   * The vectors that requests look for; null: none is needed. All texts are embedded in one call; `cut` names requests by their places.
-   * `what`: the vector of a request, in messages.
+   * The vectors that requests look for; null: none is needed. All texts are embedded in one call; `cut` names requests
+   * by their places. `what`: the vector of a request, in messages.
    */
   private async vectorsOf(
     collection: CollectionRecord,
@@ -187,10 +249,16 @@ export class ShardedSearchService implements SearchService {
     return { vectors, times, cut: cut.map((one) => ({ ...one, index: embedded[one.index] })) };
   }
 
-  private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
+  private async fetchOne(
+    collection: CollectionRecord,
+    externalId: string,
+    call: CallOptions,
+  ): Promise<StoredItem & { vector: Float32Array }> {
     const [[item]] = await this.sets.inOne(collection, call, (current) => {
       const shard = shardOf(externalId, current.shards);
-      return this.scatter.read(current, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call));
+      return this.scatter.read(current, [shard], call, (id) =>
+        this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call),
+      );
     });
     if (item === null) throw vectorNotFound(collection.name, externalId);
     return item as StoredItem & { vector: Float32Array };
@@ -203,14 +271,23 @@ export class ShardedSearchService implements SearchService {
     return made;
   }
 
-  private noteStep({ notes }: CallOptions, phase: SearchPhase, startMs: number, endMs = this.clock.monotonicMs()): void {
+  private noteStep(
+    { notes }: CallOptions,
+    phase: SearchPhase,
+    startMs: number,
+    endMs = this.clock.monotonicMs(),
+  ): void {
     this.observer.phase(phase, endMs - startMs);
     notes?.step(phase, startMs, endMs);
   }
 
   private timingFrom({ startMs, embeddedMs }: Times): SearchTiming {
     const endMs = this.clock.monotonicMs();
-    return { embeddingMs: embeddedMs === null ? 0 : embeddedMs - startMs, searchMs: endMs - (embeddedMs ?? startMs), totalMs: endMs - startMs };
+    return {
+      embeddingMs: embeddedMs === null ? 0 : embeddedMs - startMs,
+      searchMs: endMs - (embeddedMs ?? startMs),
+      totalMs: endMs - startMs,
+    };
   }
 }
 

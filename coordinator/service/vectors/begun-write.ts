@@ -20,7 +20,9 @@ export async function marksOf(
   nowMs: number,
   call: CallOptions,
 ): Promise<(MarkRecord | null)[]> {
-  const found = await scatter.readAll(collection, call, (id) => shards.read(id, 'marks', { token, after: 0, limit: 1 }, call));
+  const found = await scatter.readAll(collection, call, (id) =>
+    shards.read(id, 'marks', { token, after: 0, limit: 1 }, call),
+  );
   const alive = found.map(([mark]) => (mark === undefined || mark.expiresAtMs <= nowMs ? null : mark));
   if (alive.some((mark) => mark !== null && mark.digest !== digest)) throw keyReused();
   return alive;
@@ -30,20 +32,32 @@ export function verdictText({ message, shown }: QuiverError, { sealingKey }: Pic
   return sealText(JSON.stringify({ message, shown } satisfies Verdict), sealingKey);
 }
 
-/** The conflict with which a write was refused before. Says that it was. Errors: internal when there is none any more. */
-export async function judgedBefore(shards: Pick<ShardClient, 'read'>, id: ShardId, { token, sealingKey, repeated }: Once, call: CallOptions): Promise<QuiverError> {
+/**
+ * The conflict with which a write was refused before. Says that it was. Errors: internal when there is none any more.
+ */
+export async function judgedBefore(
+  shards: Pick<ShardClient, 'read'>,
+  id: ShardId,
+  { token, sealingKey, repeated }: Once,
+  call: CallOptions,
+): Promise<QuiverError> {
   const [mark] = await shards.read(id, 'marks', { token, after: 0, limit: 1 }, call);
   const verdict = mark === undefined || mark.verdict === null ? null : openText(mark.verdict, sealingKey);
-  if (verdict === null) return new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
+  if (verdict === null)
+    return new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
   repeated();
   return refusalIn(verdict);
 }
 
 /**
- * What became of each operation of a write, by the ids in their order, from the marks of all shards of its collection; null: some
- * of it is still to be done. Errors: conflict, with which it was refused as a whole.
+ * What became of each operation of a write, by the ids in their order, from the marks of all shards of its collection;
+ * null: some of it is still to be done. Errors: conflict, with which it was refused as a whole.
  */
-export function notedOutcomes(marks: readonly (MarkRecord | null)[], externalIds: readonly string[], { sealingKey }: Pick<Once, 'sealingKey'>): Pick<MarkEntry, 'outcome' | 'version'>[] | null {
+export function notedOutcomes(
+  marks: readonly (MarkRecord | null)[],
+  externalIds: readonly string[],
+  { sealingKey }: Pick<Once, 'sealingKey'>,
+): Pick<MarkEntry, 'outcome' | 'version'>[] | null {
   const verdict = marks.find((mark) => mark !== null && mark.verdict !== null)?.verdict ?? null;
   const text = verdict === null ? null : openText(verdict, sealingKey);
   if (text !== null) throw refusalIn(text);

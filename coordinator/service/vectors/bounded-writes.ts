@@ -1,5 +1,10 @@
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
-import type { CallOptions, PatchOperation, ShardClient, UpsertOperation } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  PatchOperation,
+  ShardClient,
+  UpsertOperation,
+} from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { QuotaGate } from '../collections/quota-ledger';
@@ -69,9 +74,17 @@ export class BoundedWrites {
     const { writes } = this.parts;
     if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once, settle);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
-    const whole: Written = { items: operations.length, bytes: operations.reduce((sum, operation) => sum + storedBytesOf(operation, collection.dim), 0) };
+    const whole: Written = {
+      items: operations.length,
+      bytes: operations.reduce((sum, operation) => sum + storedBytesOf(operation, collection.dim), 0),
+    };
     const intended: Intended = { ids: [...new Set(ids)], written: whole, once: once && `${once.token} ${once.digest}` };
-    const admission = await this.admit(collection, writer, intended, async () => once !== undefined && (await this.isBegun(collection, once, call)));
+    const admission = await this.admit(
+      collection,
+      writer,
+      intended,
+      async () => once !== undefined && (await this.isBegun(collection, once, call)),
+    );
     let isRepeated = false;
     const watched = once && {
       ...once,
@@ -92,7 +105,11 @@ export class BoundedWrites {
       const results = await writes.write(collection, operations, call, watched, settling);
       // What a repetition answers was counted the first time.
       if (isRepeated) admission?.settle(0, NOTHING_WRITTEN);
-      else admission?.settle(results.filter(({ outcome }) => outcome === 'inserted').length, storedOf(operations, results, whole, collection.dim));
+      else
+        admission?.settle(
+          results.filter(({ outcome }) => outcome === 'inserted').length,
+          storedOf(operations, results, whole, collection.dim),
+        );
       return results;
     } catch (error) {
       admission?.settle(null, isUnsettled || wroteNothing(error) ? NOTHING_WRITTEN : null);
@@ -121,8 +138,15 @@ export class BoundedWrites {
     }
   }
 
-  /** null: it is let through though it is beyond a quota, as it was begun before. Errors: limit_exceeded; unavailable. */
-  private async admit(collection: CollectionRecord, writer: KeyWriter | undefined, { ids, written, once, isPart = false }: Intended, isBegun: () => Promise<boolean>): Promise<Admission | null> {
+  /**
+   * null: it is let through though it is beyond a quota, as it was begun before. Errors: limit_exceeded; unavailable.
+   */
+  private async admit(
+    collection: CollectionRecord,
+    writer: KeyWriter | undefined,
+    { ids, written, once, isPart = false }: Intended,
+    isBegun: () => Promise<boolean>,
+  ): Promise<Admission | null> {
     const { quotas } = this.parts;
     const gate = writer?.gate ?? this.parts.keyQuotas;
     const refused = async (error: unknown, note: () => void): Promise<null> => {
@@ -131,12 +155,20 @@ export class BoundedWrites {
       if (isExcess) note();
       throw error;
     };
-    const charge = writer === undefined ? undefined : await gate.take(writer, written).catch((error: unknown) => refused(error, () => gate.noteRefusal()));
+    const charge =
+      writer === undefined
+        ? undefined
+        : await gate.take(writer, written).catch((error: unknown) => refused(error, () => gate.noteRefusal()));
     if (charge === null) return null;
     let reservation: number | null | undefined;
     try {
       const intended = { ids, bytes: written.bytes, once, isPart };
-      reservation = collection.quota === undefined ? undefined : await quotas.reserve(collection, intended).catch((error: unknown) => refused(error, () => quotas.noteRefusal()));
+      reservation =
+        collection.quota === undefined
+          ? undefined
+          : await quotas
+              .reserve(collection, intended)
+              .catch((error: unknown) => refused(error, () => quotas.noteRefusal()));
     } catch (error) {
       if (charge !== undefined) gate.settle(charge, NOTHING_WRITTEN);
       throw error;
@@ -152,13 +184,20 @@ export class BoundedWrites {
   /** Whether some shard has done its part of the write. Errors: key_reused; those of the shards. */
   private async isBegun(collection: CollectionRecord, once: Once, call: CallOptions): Promise<boolean> {
     const { scatter, shards, sets, clock } = this.parts;
-    const marks = await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, once, clock.wallMs(), call));
+    const marks = await sets.inOne(collection, call, (current) =>
+      marksOf({ scatter, shards }, current, once, clock.wallMs(), call),
+    );
     return marks.some((mark) => mark !== null);
   }
 }
 
 /** What was stored of all that was sent. */
-function storedOf(operations: readonly (UpsertOperation | PatchOperation)[], results: readonly ItemResult[], whole: Written, dim: number): Written {
+function storedOf(
+  operations: readonly (UpsertOperation | PatchOperation)[],
+  results: readonly ItemResult[],
+  whole: Written,
+  dim: number,
+): Written {
   const isStored = ({ outcome }: ItemResult): boolean => outcome === 'inserted' || outcome === 'updated';
   if (results.every(isStored)) return whole;
   const stored = operations.filter((_, i) => isStored(results[i]));

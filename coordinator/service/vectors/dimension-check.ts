@@ -10,7 +10,11 @@ export function checkDimension(collection: Known, vector: Float32Array, what: st
 export function dimensionMismatch(collection: Known, vector: Float32Array, what: string): QuiverError {
   const { embeddingModel: model } = collection;
   const whose = model === null ? '' : ` (its texts are embedded by ${model})`;
-  return new QuiverError('dimension_mismatch', `dimension mismatch: ${what} has dimension ${vector.length}, but collection "${collection.name}" has dimension ${collection.dim}${whose}`, {
-    details: { collection: collection.name, expected: collection.dim, actual: vector.length },
-  });
+  return new QuiverError(
+    'dimension_mismatch',
+    `dimension mismatch: ${what} has dimension ${vector.length}, but collection "${collection.name}" has dimension ${collection.dim}${whose}`,
+    {
+      details: { collection: collection.name, expected: collection.dim, actual: vector.length },
+    },
+  );
 }

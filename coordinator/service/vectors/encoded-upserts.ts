@@ -7,9 +7,10 @@ import { isZero } from './zero-vectors';
 const MAGNITUDE = 0x7fff_ffff;
 
 /**
- * The items of a bulk write as they go to a shard: the encoded operations (shared/contract/writes/operation-format.ts), which the
- * scanner of bodies wrote. Each has an id, a vector, perhaps metadata, and nothing else, and all vectors have one length. So most
- * bulk writes never are an object for each of their items. The memory is used again once it is released.
+ * The items of a bulk write as they go to a shard: the encoded operations (shared/contract/writes/operation-format.ts),
+ * which the scanner of bodies wrote. Each has an id, a vector, perhaps metadata, and nothing else, and all vectors have
+ * one length. So most bulk writes never are an object for each of their items. The memory is used again once it is
+ * released.
  */
 export class EncodedUpserts implements EncodedItems {
   readonly count: number;
@@ -46,7 +47,11 @@ export class EncodedUpserts implements EncodedItems {
       const vectorAt = at + UPSERT_BYTES;
       const vectorBytes = dim * Float32Array.BYTES_PER_ELEMENT;
       // Of zero, too, the sign is a bit.
-      if ((bytes.readUInt32LE(vectorAt) & MAGNITUDE) === 0 && isZero(new Float32Array(bytes.buffer, bytes.byteOffset + vectorAt, dim))) (found ??= []).push(i);
+      if (
+        (bytes.readUInt32LE(vectorAt) & MAGNITUDE) === 0 &&
+        isZero(new Float32Array(bytes.buffer, bytes.byteOffset + vectorAt, dim))
+      )
+        (found ??= []).push(i);
       at = aligned(vectorAt + vectorBytes + bytes.readUInt32LE(at + 4) + bytes.readUInt32LE(at + 20));
     }
     return found;
@@ -58,7 +63,8 @@ export class EncodedUpserts implements EncodedItems {
 
   items(): VectorInput[] {
     const items: VectorInput[] = [];
-    for (const { externalId, vector, metadata } of this.operations()) items.push({ externalId, source: { vector }, metadata, text: undefined });
+    for (const { externalId, vector, metadata } of this.operations())
+      items.push({ externalId, source: { vector }, metadata, text: undefined });
     return items;
   }
 

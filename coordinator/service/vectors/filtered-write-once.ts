@@ -10,7 +10,14 @@ import { keyReused, markOf, type Once } from '../idempotency/write-mark';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import { brokenOff, type FilteredResult, type FilteredWrite, foundBytesOf, pageItemsOf, writeStep } from './filtered-write';
+import {
+  brokenOff,
+  type FilteredResult,
+  type FilteredWrite,
+  foundBytesOf,
+  pageItemsOf,
+  writeStep,
+} from './filtered-write';
 import { isLastPage } from './insertion-order-reader';
 
 /** How far a shard is, which is one of `shards`: kept with its mark, sealed. */
@@ -29,12 +36,17 @@ interface ShardPass extends Reached {
 }
 
 /**
- * As writeMatching, and done once: each shard notes with every step how far it is and what it has done, so that whoever repeats
- * the call goes on from there, and the result is that of all attempts together. Two who do so at once take turns. Errors: as
- * writeMatching; key_reused.
+ * As writeMatching, and done once: each shard notes with every step how far it is and what it has done, so that whoever
+ * repeats the call goes on from there, and the result is that of all attempts together. Two who do so at once take
+ * turns. Errors: as writeMatching; key_reused.
  */
 export async function writeMatchingOnce<Collection extends ShardedCollection & { dim: number }>(
-  parts: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather; sets: ShardSets<Collection>; clock: Pick<Clock, 'wallMs'> },
+  parts: {
+    shards: Pick<ShardClient, 'read' | 'write'>;
+    scatter: ScatterGather;
+    sets: ShardSets<Collection>;
+    clock: Pick<Clock, 'wallMs'>;
+  },
   collection: Collection,
   write: FilteredWrite,
   call: CallOptions,
@@ -57,7 +69,11 @@ class OncePass {
   private earlier: ShardPass[] = [];
 
   constructor(
-    private readonly parts: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather; clock: Pick<Clock, 'wallMs'> },
+    private readonly parts: {
+      shards: Pick<ShardClient, 'read' | 'write'>;
+      scatter: ScatterGather;
+      clock: Pick<Clock, 'wallMs'>;
+    },
     private readonly write: FilteredWrite,
     private readonly call: CallOptions,
     private readonly once: Once,
@@ -66,7 +82,10 @@ class OncePass {
   get result(): FilteredResult {
     const all = [...this.earlier, ...this.passes];
     const sum = (count: (pass: ShardPass) => number): number => all.reduce((total, pass) => total + count(pass), 0);
-    return { done: sum(({ done }) => done), excess: { count: sum(({ excess }) => excess), first: all.find(({ first }) => first !== null)?.first ?? null } };
+    return {
+      done: sum(({ done }) => done),
+      excess: { count: sum(({ excess }) => excess), first: all.find(({ first }) => first !== null)?.first ?? null },
+    };
   }
 
   /** Errors: resharded; those of the shards. */
@@ -81,13 +100,28 @@ class OncePass {
     for (let open = this.open(); open.length > 0; open = this.open()) {
       const bytesMax = foundBytesOf(open.length);
       const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
-        shards.read(id, 'scan', { after: open[i].reached as { stamp: number; externalId: string } | null, limit, bytesMax, filter: this.write.filter, vectors: false, texts: false }, call),
+        shards.read(
+          id,
+          'scan',
+          {
+            after: open[i].reached as { stamp: number; externalId: string } | null,
+            limit,
+            bytesMax,
+            filter: this.write.filter,
+            vectors: false,
+            texts: false,
+          },
+          call,
+        ),
       );
       const items = pages.flatMap((page) => page.filter((item) => !this.isDealtWith(item)));
       const refusals = await writeStep(this.write, { items, done: this.result.done }, (stored) =>
-        scatter.write(collection, shardsOf(open), call, (id, i) => this.step(id, open[i], { page: pages[i], isLast: isLastPage(pages[i], limit, bytesMax) }, stored)),
+        scatter.write(collection, shardsOf(open), call, (id, i) =>
+          this.step(id, open[i], { page: pages[i], isLast: isLastPage(pages[i], limit, bytesMax) }, stored),
+        ),
       );
-      if (refusals.includes(true)) throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
+      if (refusals.includes(true))
+        throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
     }
   }
 
@@ -96,7 +130,12 @@ class OncePass {
   }
 
   /** Answers whether the shard refuses writes. */
-  private async step(id: { collectionUid: string; shard: number }, pass: ShardPass, { page, isLast }: { page: StoredItem[]; isLast: boolean }, stored: (item: StoredItem) => void): Promise<boolean> {
+  private async step(
+    id: { collectionUid: string; shard: number },
+    pass: ShardPass,
+    { page, isLast }: { page: StoredItem[]; isLast: boolean },
+    stored: (item: StoredItem) => void,
+  ): Promise<boolean> {
     const { shards, clock } = this.parts;
     const { once, write, call } = this;
     const items = page.filter((item) => !this.isDealtWith(item));
@@ -104,7 +143,14 @@ class OncePass {
     const reached = last === undefined || isLast ? 'all' : { stamp: last.stamp, externalId: last.externalId };
     const note: Reached = { shards: pass.shards, shard: pass.shard, reached };
     const operations = items.map(({ externalId }) => write.operationOf(externalId));
-    const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { step: pass.step, note: stepNote(JSON.stringify(note), once.sealingKey) }), ...operations], call);
+    const { outcomes } = await shards.write(
+      id,
+      [
+        markOf(once, clock.wallMs(), { step: pass.step, note: stepNote(JSON.stringify(note), once.sealingKey) }),
+        ...operations,
+      ],
+      call,
+    );
     const [mark, ...done] = outcomes;
     if (mark === 'refused') return true;
     if (mark === 'withheld' || mark === 'absent') throw keyReused();
@@ -112,7 +158,8 @@ class OncePass {
       // Another call under the same key went on meanwhile.
       const [found] = await shards.read(id, 'marks', { token: once.token, after: 0, limit: 1 }, call);
       const progress = found?.progress ?? null;
-      if (progress === null || progress.step <= pass.step) throw new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
+      if (progress === null || progress.step <= pass.step)
+        throw new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
       Object.assign(pass, fromProgress(progress, once));
       return false;
     }
@@ -135,31 +182,36 @@ class OncePass {
   private isDealtWith({ externalId, stamp }: StoredItem): boolean {
     return this.earlier.some(({ shards, shard, reached }) => {
       if (reached === null || shardOf(externalId, shards) !== shard) return false;
-      return reached === 'all' || stamp < reached.stamp || (stamp === reached.stamp && externalId <= reached.externalId);
+      return (
+        reached === 'all' || stamp < reached.stamp || (stamp === reached.stamp && externalId <= reached.externalId)
+      );
     });
   }
 }
 
 function passOf(mark: MarkRecord | null, place: { shards: number; shard: number }, once: Once): ShardPass {
-  if (mark === null || mark.progress === null) return { ...place, reached: null, step: 0, done: 0, excess: 0, first: null };
+  if (mark === null || mark.progress === null)
+    return { ...place, reached: null, step: 0, done: 0, excess: 0, first: null };
   return fromProgress(mark.progress, once);
 }
 
 /** Errors: unavailable for what was not sealed under this key. */
 function fromProgress({ step, done, excess, first, note }: MarkProgress, { sealingKey }: Once): ShardPass {
   const text = openText(note, sealingKey);
-  if (text === null) throw new QuiverError('unavailable', 'what became of this request is no longer known; use another Idempotency-Key');
+  if (text === null)
+    throw new QuiverError('unavailable', 'what became of this request is no longer known; use another Idempotency-Key');
   const { shards, shard, reached } = JSON.parse(text) as Reached;
   return { shards, shard, reached, step, done, excess, first: first === null ? null : openedId(first, sealingKey) };
 }
 
 /**
- * Whether all shards of some set have dealt with everything. Of two sets of as many shards, those of one number have the same
- * items, and count once.
+ * Whether all shards of some set have dealt with everything. Of two sets of as many shards, those of one number have
+ * the same items, and count once.
  */
 function isComplete(passes: readonly ShardPass[]): boolean {
   const complete = new Map<number, Set<number>>();
-  for (const { shards, shard, reached } of passes) if (reached === 'all') complete.set(shards, (complete.get(shards) ?? new Set()).add(shard));
+  for (const { shards, shard, reached } of passes)
+    if (reached === 'all') complete.set(shards, (complete.get(shards) ?? new Set()).add(shard));
   return [...complete].some(([shards, { size }]) => size === shards);
 }
 

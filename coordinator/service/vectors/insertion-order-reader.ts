@@ -20,7 +20,8 @@ interface ShardQueue extends ShardPosition {
 
 /**
  * Merges the shards of a collection by (stamp, externalId), page by page. It holds at most one page of each shard, and
- * reads all exhausted pages together. One call at a time. A page ends at a number of items, or soon after a number of bytes.
+ * reads all exhausted pages together. One call at a time. A page ends at a number of items, or soon after a number of
+ * bytes.
  */
 export class InsertionOrderReader {
   private readonly readPages: (positions: ShardPosition[], limit: number, bytesMax: number) => Promise<StoredItem[][]>;
@@ -32,8 +33,8 @@ export class InsertionOrderReader {
   bytes = 0;
 
   /**
-   * `readPages` reads up to `limit` items from each position, fewer only at a shard's end or after `bytesMax`; answers in the order of
-   * the positions.
+   * `readPages` reads up to `limit` items from each position, fewer only at a shard's end or after `bytesMax`; answers
+   * in the order of the positions.
    */
   constructor(options: {
     shards: number;
@@ -47,7 +48,13 @@ export class InsertionOrderReader {
     this.readPages = options.readPages;
     this.pageItems = options.pageItems;
     this.pageBytes = options.pageBytes ?? Infinity;
-    this.queues = Array.from({ length: options.shards }, (_, shard) => ({ shard, after: options.after, items: [], next: 0, isLast: false }));
+    this.queues = Array.from({ length: options.shards }, (_, shard) => ({
+      shard,
+      after: options.after,
+      items: [],
+      next: 0,
+      isLast: false,
+    }));
   }
 
   /** The next `count` items, fewer only at the end, or when they have `bytesMax`. */
@@ -105,7 +112,10 @@ export class InsertionOrderReader {
   }
 }
 
-/** Whether a shard has nothing behind a page of up to `limit` items. One that ends at its bytes may have been the last: the next is empty then. */
+/**
+ * Whether a shard has nothing behind a page of up to `limit` items. One that ends at its bytes may have been the last:
+ * the next is empty then.
+ */
 export function isLastPage(page: readonly StoredItem[], limit: number, bytesMax: number): boolean {
   return page.length === 0 || (page.length < limit && bytesOf(page) < bytesMax);
 }

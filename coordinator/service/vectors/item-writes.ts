@@ -24,8 +24,8 @@ import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write
 export interface ItemResult {
   outcome: WriteOutcome;
   /**
-   * The version that the item got; of a conflict, that of the item that is there. null: there is no item, or its shard counts
-   * no versions yet.
+   * The version that the item got; of a conflict, that of the item that is there. null: there is no item, or its shard
+   * counts no versions yet.
    */
   version: number | null;
 }
@@ -48,17 +48,25 @@ export class ItemWrites {
   ) {}
 
   /**
-   * What became of each operation, in order. Only an operation that is alone has the outcome `conflict`. Errors: conflict, when
-   * another operation conflicts: then nothing was done, unless the message says so; those of the shards. With `once`, what
-   * was done under it before is not done again, and has the outcome of then. Errors then also: key_reused. `settle` is awaited
-   * before anything is stored, and not where a condition is seen to stand against all of it.
+   * What became of each operation, in order. Only an operation that is alone has the outcome `conflict`. Errors:
+   * conflict, when another operation conflicts: then nothing was done, unless the message says so; those of the shards.
+   * With `once`, what was done under it before is not done again, and has the outcome of then. Errors then also:
+   * key_reused. `settle` is awaited before anything is stored, and not where a condition is seen to stand against all
+   * of it.
    */
-  async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, once?: Once, settle?: () => Promise<void>): Promise<ItemResult[]> {
+  async write(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    call: CallOptions,
+    once?: Once,
+    settle?: () => Promise<void>,
+  ): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
     const isBound = operations.some(({ expected, alone }) => expected !== undefined && alone !== true);
     // A shard judges a single operation by itself, but only when it stores it.
     const isJudged = isBound && (operations.length > 1 || settle !== undefined);
-    if (once !== undefined) return this.writeOnce(collection, operations, call, new Marking(once), { isBound, isJudged, settle });
+    if (once !== undefined)
+      return this.writeOnce(collection, operations, call, new Marking(once), { isBound, isJudged, settle });
     if (isJudged) await this.mustBeAsExpected(collection, operations, call);
     // Without it, no turn is lost: what is written goes out at once.
     if (settle !== undefined) await settle();
@@ -68,8 +76,8 @@ export class ItemWrites {
   }
 
   /**
-   * As `write`, of items of a collection of one shard, none of which has a condition. Errors: those of the shards. When it has
-   * succeeded, nobody reads the memory of the items any more.
+   * As `write`, of items of a collection of one shard, none of which has a condition. Errors: those of the shards. When
+   * it has succeeded, nobody reads the memory of the items any more.
    */
   async writeEncoded(
     collection: CollectionRecord,
@@ -77,25 +85,42 @@ export class ItemWrites {
     call: CallOptions,
     write: NonNullable<WritesEncoded['writeEncoded']>,
   ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
-    const [{ result: answer, bytes }] = await this.parts.scatter.write(collection, [0], call, (id) => write(id, items.bytes, call));
+    const [{ result: answer, bytes }] = await this.parts.scatter.write(collection, [0], call, (id) =>
+      write(id, items.bytes, call),
+    );
     items.bytes = bytes;
     const { outcomes, firstVersion } = answer;
     const isCounted = firstVersion > 0;
     if (firstVersion !== EACH_VERSION && outcomes.every((outcome) => outcome === 'inserted' || outcome === 'updated')) {
-      return { statuses: outcomes as UpsertStatus[], versions: outcomes.map((_, i) => (isCounted ? firstVersion + i : null)) };
+      return {
+        statuses: outcomes as UpsertStatus[],
+        versions: outcomes.map((_, i) => (isCounted ? firstVersion + i : null)),
+      };
     }
     const first = itemResults(answer);
-    const results = first.some(({ outcome }) => outcome === 'refused') ? await this.writeRefused(collection, items.operations(), first, call) : first;
-    return { statuses: results.map(({ outcome }) => outcome as UpsertStatus), versions: results.map(({ version }) => version) };
+    const results = first.some(({ outcome }) => outcome === 'refused')
+      ? await this.writeRefused(collection, items.operations(), first, call)
+      : first;
+    return {
+      statuses: results.map(({ outcome }) => outcome as UpsertStatus),
+      versions: results.map(({ version }) => version),
+    };
   }
 
   /**
-   * As `write`, where all of it was done under `once` before; null: something is to be done. What it takes to make the operations
-   * need not be done again then. Errors: conflict, key_reused; those of the shards.
+   * As `write`, where all of it was done under `once` before; null: something is to be done. What it takes to make the
+   * operations need not be done again then. Errors: conflict, key_reused; those of the shards.
    */
-  async known(collection: CollectionRecord, operations: readonly Judged[], call: CallOptions, once: Once): Promise<ItemResult[] | null> {
+  async known(
+    collection: CollectionRecord,
+    operations: readonly Judged[],
+    call: CallOptions,
+    once: Once,
+  ): Promise<ItemResult[] | null> {
     const { sets, scatter, shards, clock } = this.parts;
-    const marks = await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, once, clock.wallMs(), call));
+    const marks = await sets.inOne(collection, call, (current) =>
+      marksOf({ scatter, shards }, current, once, clock.wallMs(), call),
+    );
     if (marks.every((mark) => mark === null)) return null;
     try {
       const outcomes = notedOutcomes(
@@ -115,8 +140,8 @@ export class ItemWrites {
   }
 
   /**
-   * A write that is bound by conditions on several items is decided by one shard, that of its first item: either it has noted a
-   * conflict, and nothing is ever done, or it has its part of the write, and the others get theirs.
+   * A write that is bound by conditions on several items is decided by one shard, that of its first item: either it has
+   * noted a conflict, and nothing is ever done, or it has its part of the write, and the others get theirs.
    */
   private async writeOnce(
     collection: CollectionRecord,
@@ -127,19 +152,27 @@ export class ItemWrites {
   ): Promise<ItemResult[]> {
     const { sets, scatter, shards, clock } = this.parts;
     // A shard that has no part in this request may have one in another with the same key.
-    if (collection.shards > 1) await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, marking.once, clock.wallMs(), call));
+    if (collection.shards > 1)
+      await sets.inOne(collection, call, (current) =>
+        marksOf({ scatter, shards }, current, marking.once, clock.wallMs(), call),
+      );
     let results: ItemResult[];
     if (isJudged) {
       const conflict = await this.mustBeAsExpected(collection, operations, call).then(() => null, conflictIn);
       if (conflict !== null) await this.decide(collection, operations[0], conflict, call, marking);
       if (settle !== undefined) await settle();
-      const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) => items.includes(operations[0]))!.items;
+      const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) =>
+        items.includes(operations[0]),
+      )!.items;
       const decided = await this.writeAll(collection, first, call, marking);
       mustNotConflict(first, decided);
       const isDecided = new Set(first);
       const rest = operations.filter((operation) => !isDecided.has(operation));
       const written = await this.writeAll(collection, rest, call, marking);
-      const resultOf = new Map([...first.map((operation, i) => [operation, decided[i]] as const), ...rest.map((operation, i) => [operation, written[i]] as const)]);
+      const resultOf = new Map([
+        ...first.map((operation, i) => [operation, decided[i]] as const),
+        ...rest.map((operation, i) => [operation, written[i]] as const),
+      ]);
       results = operations.map((operation) => resultOf.get(operation)!);
     } else {
       if (settle !== undefined) await settle();
@@ -150,47 +183,86 @@ export class ItemWrites {
     return results;
   }
 
-  /** Notes the conflict, unless the write was begun before. Errors: conflict, this one or that of the first time; key_reused. */
-  private async decide(collection: CollectionRecord, { externalId }: ItemOperation, conflict: QuiverError, call: CallOptions, { once }: Marking): Promise<void> {
+  /**
+   * Notes the conflict, unless the write was begun before. Errors: conflict, this one or that of the first time;
+   * key_reused.
+   */
+  private async decide(
+    collection: CollectionRecord,
+    { externalId }: ItemOperation,
+    conflict: QuiverError,
+    call: CallOptions,
+    { once }: Marking,
+  ): Promise<void> {
     const { sets, scatter, shards, clock } = this.parts;
     const outcome = await sets.inOne(collection, call, async (current) => {
       const [group] = groupByShard([externalId], current.shards, (id) => id);
       const [[mark]] = await scatter.write(current, [group.shard], call, async (id) => {
-        const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { note: verdictText(conflict, once) })], call);
+        const { outcomes } = await shards.write(
+          id,
+          [markOf(once, clock.wallMs(), { note: verdictText(conflict, once) })],
+          call,
+        );
         if (outcomes[0] === 'absent') throw await judgedBefore(shards, id, once, call);
         return outcomes;
       });
-      if (mark === 'refused') throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
+      if (mark === 'refused')
+        throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
       return mark;
     });
     if (outcome === 'withheld') throw keyReused();
     if (outcome === 'inserted') throw conflict;
   }
 
-  private async writeAll(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, marking?: Marking): Promise<ItemResult[]> {
+  private async writeAll(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    call: CallOptions,
+    marking?: Marking,
+  ): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
     const results = await this.writeTo(collection, operations, call, marking);
-    return results.some(({ outcome }) => outcome === 'refused') ? this.writeRefused(collection, operations, results, call, marking) : results;
+    return results.some(({ outcome }) => outcome === 'refused')
+      ? this.writeRefused(collection, operations, results, call, marking)
+      : results;
   }
 
   /**
-   * A shard does its part of a write or none of it, by itself. So where there are several, all are asked first: nothing is
-   * written while any of the items is not as expected. Errors: conflict.
+   * A shard does its part of a write or none of it, by itself. So where there are several, all are asked first: nothing
+   * is written while any of the items is not as expected. Errors: conflict.
    */
-  private async mustBeAsExpected(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<void> {
+  private async mustBeAsExpected(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    call: CallOptions,
+  ): Promise<void> {
     const { sets, scatter, shards } = this.parts;
     const conditional = operations.filter(({ expected, alone }) => expected !== undefined && alone !== true);
     const first = new Map<string, ItemOperation>();
-    for (const operation of conditional) if (!first.has(operation.externalId)) first.set(operation.externalId, operation);
+    for (const operation of conditional)
+      if (!first.has(operation.externalId)) first.set(operation.externalId, operation);
     // An operation behind another one on the same item is judged by the shard alone.
-    const judged = [...first.values()].filter(({ externalId }) => operations.find((operation) => operation.externalId === externalId) === first.get(externalId));
+    const judged = [...first.values()].filter(
+      ({ externalId }) => operations.find((operation) => operation.externalId === externalId) === first.get(externalId),
+    );
     const found = await sets.inOne(collection, call, async (current) => {
       const groups = groupByShard(judged, current.shards, ({ externalId }) => externalId);
       const answers = await scatter.read(
         current,
         groups.map(({ shard }) => shard),
         call,
-        (id, i) => shards.read(id, 'fetch', { externalIds: groups[i].items.map(({ externalId }) => externalId), vectors: false, texts: false, versions: true }, call),
+        (id, i) =>
+          shards.read(
+            id,
+            'fetch',
+            {
+              externalIds: groups[i].items.map(({ externalId }) => externalId),
+              vectors: false,
+              texts: false,
+              versions: true,
+            },
+            call,
+          ),
       );
       return judged.length === 0 ? [] : inCallOrder(groups, answers);
     });
@@ -201,13 +273,21 @@ export class ItemWrites {
     if (conflicts.length > 0) throw conflictOf(conflicts);
   }
 
-  private async writeTo(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, marking?: Marking): Promise<ItemResult[]> {
+  private async writeTo(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    call: CallOptions,
+    marking?: Marking,
+  ): Promise<ItemResult[]> {
     const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
     const answers = await this.parts.scatter.write(
       collection,
       groups.map((group) => group.shard),
       call,
-      (id, i) => (marking === undefined ? this.parts.shards.write(id, groups[i].items, call) : this.writeMarked(id, groups[i].items, call, marking)),
+      (id, i) =>
+        marking === undefined
+          ? this.parts.shards.write(id, groups[i].items, call)
+          : this.writeMarked(id, groups[i].items, call, marking),
     );
     return inCallOrder(
       groups,
@@ -215,7 +295,12 @@ export class ItemWrites {
     );
   }
 
-  private async writeMarked(id: ShardId, operations: ItemOperation[], call: CallOptions, marking: Marking): Promise<WriteResult> {
+  private async writeMarked(
+    id: ShardId,
+    operations: ItemOperation[],
+    call: CallOptions,
+    marking: Marking,
+  ): Promise<WriteResult> {
     const { shards, clock } = this.parts;
     const result = await shards.write(id, [markOf(marking.once, clock.wallMs()), ...operations], call);
     const [mark] = result.outcomes;
@@ -226,10 +311,17 @@ export class ItemWrites {
   }
 
   /**
-   * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and only
-   * those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and others were done.
+   * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and
+   * only those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and
+   * others were done.
    */
-  private async writeRefused(collection: CollectionRecord, operations: ItemOperation[], first: ItemResult[], call: CallOptions, marking?: Marking): Promise<ItemResult[]> {
+  private async writeRefused(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    first: ItemResult[],
+    call: CallOptions,
+    marking?: Marking,
+  ): Promise<ItemResult[]> {
     const { sets, clock } = this.parts;
     const results = [...first];
     let current = collection;
@@ -283,40 +375,67 @@ function isExpected({ expected }: ItemOperation, version: number): boolean {
   return expected === ANY_VERSION ? version !== NO_VERSION : expected === version;
 }
 
-/** Errors: conflict. A change that came between the look at all shards and the write may leave the parts of some of them done. */
+/**
+ * Errors: conflict. A change that came between the look at all shards and the write may leave the parts of some of them
+ * done.
+ */
 function mustNotConflict(operations: readonly Judged[], results: ItemResult[]): void {
-  const conflicts = results.flatMap(({ outcome, version }, i) => (outcome === 'conflict' && operations[i].alone !== true ? [{ operation: operations[i], version: version ?? NO_VERSION }] : []));
+  const conflicts = results.flatMap(({ outcome, version }, i) =>
+    outcome === 'conflict' && operations[i].alone !== true
+      ? [{ operation: operations[i], version: version ?? NO_VERSION }]
+      : [],
+  );
   if (conflicts.length === 0) return;
-  const done = operations.flatMap(({ externalId }, i) => (results[i].outcome === 'conflict' || results[i].outcome === 'withheld' ? [] : [externalId]));
+  const done = operations.flatMap(({ externalId }, i) =>
+    results[i].outcome === 'conflict' || results[i].outcome === 'withheld' ? [] : [externalId],
+  );
   throw conflictOf(conflicts, done);
 }
 
 function conflictOf(conflicts: { operation: Judged; version: number }[], done: string[] = []): QuiverError {
   const [first] = conflicts;
   const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`;
-  const part = done.length === 0 ? 'nothing was written' : `another change came between: ${done.length} operations on items of other shards were done`;
+  const part =
+    done.length === 0
+      ? 'nothing was written'
+      : `another change came between: ${done.length} operations on items of other shards were done`;
   return new QuiverError('conflict', `${conflictText(first.operation, first.version)}${others}; ${part}`, {
     shown: {
-      conflicts: conflicts.slice(0, CONFLICTS_SHOWN_MAX).map(({ operation, version }) => ({ external_id: operation.externalId, version: version === NO_VERSION ? null : version })),
+      conflicts: conflicts.slice(0, CONFLICTS_SHOWN_MAX).map(({ operation, version }) => ({
+        external_id: operation.externalId,
+        version: version === NO_VERSION ? null : version,
+      })),
       ...(done.length > 0 && { written: done.slice(0, CONFLICTS_SHOWN_MAX) }),
     },
   });
 }
 
 /** What is not as an operation expects. `version`: that of the item; null or NO_VERSION: there is none. */
-export function conflictText({ externalId, expected }: Pick<ItemOperation, 'externalId' | 'expected'>, version: number | null): string {
+export function conflictText(
+  { externalId, expected }: Pick<ItemOperation, 'externalId' | 'expected'>,
+  version: number | null,
+): string {
   const item = `external_id ${JSON.stringify(externalId)}`;
   if (version === null || version === NO_VERSION) return `${item} does not exist`;
-  return expected === NO_VERSION ? `${item} exists already, in version ${version}` : `${item} has version ${version}, not ${expected}`;
+  return expected === NO_VERSION
+    ? `${item} exists already, in version ${version}`
+    : `${item} has version ${version}, not ${expected}`;
 }
 
 function inNoSet({ name }: CollectionRecord, isPart: boolean): QuiverError {
   const message = `collection "${name}" is changing its number of shards, and did not take the write in time`;
-  return new QuiverError(isPart ? 'commit_unknown' : 'unavailable', `${message}; ${isPart ? 'it may have been applied in part, and ' : ''}the call may be retried`);
+  return new QuiverError(
+    isPart ? 'commit_unknown' : 'unavailable',
+    `${message}; ${isPart ? 'it may have been applied in part, and ' : ''}the call may be retried`,
+  );
 }
 
 /** What says that nothing was written is not true of the whole call. */
 function partlyWritten(error: unknown): unknown {
   if (!isQuiverError(error) || error.kind === 'not_found') return error;
-  return new QuiverError('commit_unknown', `${error.message}; the write may have been applied in part, and the call may be retried`, { cause: error });
+  return new QuiverError(
+    'commit_unknown',
+    `${error.message}; the write may have been applied in part, and the call may be retried`,
+    { cause: error },
+  );
 }

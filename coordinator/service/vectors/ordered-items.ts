@@ -32,14 +32,23 @@ type ItemCollection = ShardedCollection & { dim: number };
 
 /** Reads items in the order of their ids, as many at once as have so many bytes: the next when those were taken. */
 export class OrderedItems<Collection extends ItemCollection> {
-  /** Bytes of what was answered for an id, by the collection's uid and whether with texts, as the last reads had them. */
+  /**
+   * Bytes of what was answered for an id, by the collection's uid and whether with texts, as the last reads had them.
+   */
   private readonly lengths = new Map<string, number>();
 
-  constructor(private readonly parts: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; sets: ShardSets<Collection>; deep: Pick<DeepReads, 'run'> }) {}
+  constructor(
+    private readonly parts: {
+      shards: Pick<ShardClient, 'read'>;
+      scatter: ScatterGather;
+      sets: ShardSets<Collection>;
+      deep: Pick<DeepReads, 'run'>;
+    },
+  ) {}
 
   /**
-   * Null for those that are not there; each as of a moment after it was asked for. Each read has a deadline that `begin` gives. What is held
-   * is told to `hold`. Errors: overloaded, and those of the shards.
+   * Null for those that are not there; each as of a moment after it was asked for. Each read has a deadline that
+   * `begin` gives. What is held is told to `hold`. Errors: overloaded, and those of the shards.
    */
   async *read(
     collection: Collection,
@@ -53,7 +62,13 @@ export class OrderedItems<Collection extends ItemCollection> {
     for (let given = 0; given < externalIds.length;) {
       // Of long items, all shards would answer with far more than is wanted at once.
       const places = Math.max(1, Math.min(IDS_MAX, Math.floor(roundBytes / (this.lengths.get(kind) ?? 1))));
-      const most = roundBytesMax(collection, Math.min(externalIds.length - given, places, collection.shards), wanted, hold, roundBytes);
+      const most = roundBytesMax(
+        collection,
+        Math.min(externalIds.length - given, places, collection.shards),
+        wanted,
+        hold,
+        roundBytes,
+      );
       // Whoever waits holds nothing meanwhile, or all might wait for each other.
       if (!hold.hasRoom(knownBytes + most)) {
         known.clear();
@@ -64,7 +79,9 @@ export class OrderedItems<Collection extends ItemCollection> {
       if (room !== undefined) await room;
       // Shards answer as much each, and what one has may come long after what another has: then that is waited for.
       const asked = knownBytes > roundBytes ? [given] : this.nextPlaces(given, externalIds.length, known, places);
-      const answered = await this.round(collection, externalIds, asked, wanted, begin(), roundBytes).then((items) => added(known, items));
+      const answered = await this.round(collection, externalIds, asked, wanted, begin(), roundBytes).then((items) =>
+        added(known, items),
+      );
       knownBytes += answered.bytes;
       if (answered.count > 0) this.noteLength(kind, answered.bytes / answered.count);
       hold.keep(knownBytes);
@@ -103,16 +120,35 @@ export class OrderedItems<Collection extends ItemCollection> {
         current,
         groups.map(({ shard }) => shard),
         call,
-        (id, i) => shards.read(id, 'fetch', { externalIds: groups[i].items.map((place) => externalIds[place]), vectors, texts, versions, expiries, bytesMax, filter }, call),
+        (id, i) =>
+          shards.read(
+            id,
+            'fetch',
+            {
+              externalIds: groups[i].items.map((place) => externalIds[place]),
+              vectors,
+              texts,
+              versions,
+              expiries,
+              bytesMax,
+              filter,
+            },
+            call,
+          ),
       );
-      return groups.flatMap(({ items }, i) => answers[i].map((item, j): [number, StoredItem | null] => [items[j], item]));
+      return groups.flatMap(({ items }, i) =>
+        answers[i].map((item, j): [number, StoredItem | null] => [items[j], item]),
+      );
     };
     return deep.run(places.length * HITS_PER_ITEM, call, () => sets.inOne(collection, call, ask));
   }
 }
 
 /** Notes what was answered, by its places. Answers how much that is. */
-function added(known: Map<number, StoredItem | null>, answered: readonly [number, StoredItem | null][]): { count: number; bytes: number } {
+function added(
+  known: Map<number, StoredItem | null>,
+  answered: readonly [number, StoredItem | null][],
+): { count: number; bytes: number } {
   let bytes = 0;
   for (const [place, item] of answered) {
     known.set(place, item);
@@ -122,7 +158,10 @@ function added(known: Map<number, StoredItem | null>, answered: readonly [number
 }
 
 /** Takes the items at `first` and the places behind it, as far as they are known. */
-function takenFromPlace(known: Map<number, StoredItem | null>, first: number): { items: (StoredItem | null)[]; bytes: number } {
+function takenFromPlace(
+  known: Map<number, StoredItem | null>,
+  first: number,
+): { items: (StoredItem | null)[]; bytes: number } {
   const items: (StoredItem | null)[] = [];
   let bytes = 0;
   for (let place = first; known.has(place); place += 1) {
@@ -135,7 +174,13 @@ function takenFromPlace(known: Map<number, StoredItem | null>, first: number): {
 }
 
 /** The most that `shards` shards may answer at once: what they are asked for, and the last item of each. */
-export function roundBytesMax(collection: { dim: number }, shards: number, { vectors, texts }: Pick<WantedParts, 'vectors' | 'texts'>, hold: AnswerHold, roundBytes = ROUND_BYTES): number {
+export function roundBytesMax(
+  collection: { dim: number },
+  shards: number,
+  { vectors, texts }: Pick<WantedParts, 'vectors' | 'texts'>,
+  hold: AnswerHold,
+  roundBytes = ROUND_BYTES,
+): number {
   const itemMax = hold.itemBytesMax(texts !== false) + (vectors ? collection.dim * Float32Array.BYTES_PER_ELEMENT : 0);
   return Math.max(roundBytes, shards * SHARD_BYTES_MIN) + shards * itemMax;
 }

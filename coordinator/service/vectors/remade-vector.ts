@@ -10,7 +10,10 @@ import type { ShardSets } from '../routing/shard-sets';
 import type { KeptVector, VectorPatch } from '../service';
 import { vectorNotFound } from './vector-not-found';
 
-/** A model that runs elsewhere, or on several texts at once, makes nearly the same vector again; another text is farther away. */
+/**
+ * A model that runs elsewhere, or on several texts at once, makes nearly the same vector again; another text is farther
+ * away.
+ */
 const SAME_COSINE = 0.98;
 /** How often a patch is begun anew because its item was written meanwhile. */
 export const PATCH_ATTEMPTS_MAX = 4;
@@ -28,8 +31,8 @@ export interface PatchedVector {
 export const UNTOUCHED_VECTOR: PatchedVector = { embedded: null, kept: null };
 
 /**
- * Decides whether the vector of an item is made anew with its text. Nothing is stored of where a vector came from, so that is
- * looked at: one that is what the collection's model makes of the stored text was made of it.
+ * Decides whether the vector of an item is made anew with its text. Nothing is stored of where a vector came from, so
+ * that is looked at: one that is what the collection's model makes of the stored text was made of it.
  */
 export class RemadeVectors {
   constructor(
@@ -52,10 +55,17 @@ export class RemadeVectors {
     if (text === undefined || vector !== undefined) return UNTOUCHED_VECTOR;
     if (embeds === true) return { embedded: await this.parts.embedder.embedPassages(collection, [text]), kept: null };
     if (collection.embeddingModel === null) return UNTOUCHED_VECTOR;
-    return embeds === false ? { embedded: null, kept: 'asked' } : this.asBefore(collection, patch.externalId, text, call);
+    return embeds === false
+      ? { embedded: null, kept: 'asked' }
+      : this.asBefore(collection, patch.externalId, text, call);
   }
 
-  private async asBefore(collection: CollectionRecord, externalId: string, text: string, call: CallOptions): Promise<PatchedVector> {
+  private async asBefore(
+    collection: CollectionRecord,
+    externalId: string,
+    text: string,
+    call: CallOptions,
+  ): Promise<PatchedVector> {
     if (isBlank(text)) return { embedded: null, kept: 'blank' };
     const { version, vector, text: former } = await this.stored(collection, externalId, call);
     if (former === null || isBlank(former)) return { embedded: null, kept: 'given', version };
@@ -63,13 +73,23 @@ export class RemadeVectors {
     const { vectors, cut, unsettled } = await this.parts.embedder.embedPassages(collection, texts);
     if (!isSame(vectors[0], vector)) return { embedded: null, kept: 'given', version };
     const last = texts.length - 1;
-    return { embedded: { vectors: vectors.slice(last), cut: cut.filter(({ index }) => index === last), unsettled }, kept: null, version };
+    return {
+      embedded: { vectors: vectors.slice(last), cut: cut.filter(({ index }) => index === last), unsettled },
+      kept: null,
+      version,
+    };
   }
 
-  private async stored(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
+  private async stored(
+    collection: CollectionRecord,
+    externalId: string,
+    call: CallOptions,
+  ): Promise<StoredItem & { vector: Float32Array }> {
     const { shards, scatter, sets } = this.parts;
     const [[item]] = await sets.inOne(collection, call, (current) =>
-      scatter.read(current, [shardOf(externalId, current.shards)], call, (id) => shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, versions: true }, call)),
+      scatter.read(current, [shardOf(externalId, current.shards)], call, (id) =>
+        shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, versions: true }, call),
+      ),
     );
     if (item === null) throw vectorNotFound(collection.name, externalId);
     return item as StoredItem & { vector: Float32Array };

@@ -11,21 +11,31 @@ export interface ScrollPosition {
 
 /** Increased when the fields change their meaning; cursors of another version are refused. */
 const VERSION = 1;
-/** Longer than any cursor made here: an external_id has at most 512 characters, each up to 6 in JSON and 8 in base64. */
+/**
+ * Longer than any cursor made here: an external_id has at most 512 characters, each up to 6 in JSON and 8 in base64.
+ */
 const CURSOR_LENGTH_MAX = 8192;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /** The position as an opaque text that only this collection accepts (not one made again under its name). */
 export function cursorFromPosition(collectionUid: string, position: ScrollPosition): string {
-  return Buffer.from(JSON.stringify([VERSION, collectionUid, position.stamp, position.externalId])).toString('base64url');
+  return Buffer.from(JSON.stringify([VERSION, collectionUid, position.stamp, position.externalId])).toString(
+    'base64url',
+  );
 }
 
 /** Errors: invalid_parameter when the text is not a cursor, or that of another collection. */
 export function positionFromCursor(collectionUid: string, cursor: string): ScrollPosition {
   const [version, uid, stamp, externalId, ...rest] = elementsOf(cursor);
-  const isWhole = version === VERSION && typeof uid === 'string' && Number.isSafeInteger(stamp) && typeof externalId === 'string' && rest.length === 0;
+  const isWhole =
+    version === VERSION &&
+    typeof uid === 'string' &&
+    Number.isSafeInteger(stamp) &&
+    typeof externalId === 'string' &&
+    rest.length === 0;
   if (!isWhole) throw new QuiverError('invalid_parameter', 'Invalid cursor: it is not one that a scroll answered');
-  if (uid !== collectionUid) throw new QuiverError('invalid_parameter', 'Invalid cursor: it belongs to another collection');
+  if (uid !== collectionUid)
+    throw new QuiverError('invalid_parameter', 'Invalid cursor: it belongs to another collection');
   return { stamp: stamp as number, externalId: externalId as string };
 }
 

@@ -2,7 +2,13 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { WritesEncoded } from '../routing/encoded-writes';
 import { type Expiring, expiryTime } from '../../../shared/contract/writes/expiry';
-import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertOperation } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  DeleteOperation,
+  PatchOperation,
+  ShardClient,
+  UpsertOperation,
+} from '../../../shared/contract/shard/shard-client';
 import { itemBytes, type StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -112,7 +118,11 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[], { skips = false, places, isSingle = false, once, writer }: UpsertManner = {}): Promise<UpsertResult> {
+  async upsert(
+    name: string,
+    items: VectorInput[],
+    { skips = false, places, isSingle = false, once, writer }: UpsertManner = {},
+  ): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -123,7 +133,13 @@ export class ShardedVectorsService implements VectorsService {
       const { externalId, source } = items[i];
       if (source.vector === undefined) texts.push(source.text);
       else if (source.vector.length !== collection.dim) {
-        const error = dimensionMismatch(collection, source.vector, isSingle ? 'the vector' : `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`);
+        const error = dimensionMismatch(
+          collection,
+          source.vector,
+          isSingle
+            ? 'the vector'
+            : `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`,
+        );
         if (!skips) throw error;
         errors.set(i, error);
         continue;
@@ -131,11 +147,19 @@ export class ShardedVectorsService implements VectorsService {
       valid.push(items[i]);
     }
     // Making vectors takes most of a write of texts.
-    const known = once === undefined || texts.length === 0 ? null : await this.writes.known(collection, judgedOf(valid, skips), call, once);
-    const embedded = texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
+    const known =
+      once === undefined || texts.length === 0
+        ? null
+        : await this.writes.known(collection, judgedOf(valid, skips), call, once);
+    const embedded =
+      texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 || known !== null ? startMs : this.clock.monotonicMs();
-    const written = known ?? (valid.length === 0 ? [] : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips }, call, { once, writer }));
+    const written =
+      known ??
+      (valid.length === 0
+        ? []
+        : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips }, call, { once, writer }));
     const endMs = this.clock.monotonicMs();
     const cut = embedded.cut.length === 0 ? undefined : cutItems(embedded.cut, items, errors);
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
@@ -156,15 +180,24 @@ export class ShardedVectorsService implements VectorsService {
   }
 
   /**
-   * Where nothing is to be known of the items but what stands in them, they go to their shard as they are. Whatever asks for
-   * more (several shards, quotas, a time to live, a key by which it is done once, a request that is traced) goes the way of all items.
+   * Where nothing is to be known of the items but what stands in them, they go to their shard as they are. Whatever
+   * asks for more (several shards, quotas, a time to live, a key by which it is done once, a request that is traced)
+   * goes the way of all items.
    */
-  async upsertEncoded(name: string, items: EncodedItems, manner: UpsertManner = {}): Promise<{ ids: string[]; result: UpsertResult }> {
+  async upsertEncoded(
+    name: string,
+    items: EncodedItems,
+    manner: UpsertManner = {},
+  ): Promise<{ ids: string[]; result: UpsertResult }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { writeEncoded } = this.shards;
-    const asks = collection.shards > 1 || typeof collection.ttlSeconds === 'number' || BoundedWrites.areBounded(collection, manner.writer) || manner.once !== undefined;
+    const asks =
+      collection.shards > 1 ||
+      typeof collection.ttlSeconds === 'number' ||
+      BoundedWrites.areBounded(collection, manner.writer) ||
+      manner.once !== undefined;
     if (asks || writeEncoded === undefined || items.dim !== collection.dim || call.notes !== undefined) {
       const decoded = items.items();
       const ids = decoded.map(({ externalId }) => externalId);
@@ -177,14 +210,32 @@ export class ShardedVectorsService implements VectorsService {
     const { statuses, versions } = await this.writes.writeEncoded(collection, items, call, writeEncoded);
     items.done();
     const endMs = this.clock.monotonicMs();
-    return { ids, result: { statuses, versions, errors: NO_ERRORS, zeros, timing: { embeddingMs: 0, storageMs: endMs - startMs, totalMs: endMs - startMs } } };
+    return {
+      ids,
+      result: {
+        statuses,
+        versions,
+        errors: NO_ERRORS,
+        zeros,
+        timing: { embeddingMs: 0, storageMs: endMs - startMs, totalMs: endMs - startMs },
+      },
+    };
   }
 
-  async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }> {
+  async delete(
+    name: string,
+    externalIds: string[],
+    expected?: ReadonlyMap<string, number>,
+    once?: Once,
+  ): Promise<{ deleted: string[]; notFound: string[] }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const distinct = [...new Set(externalIds)];
-    const operations = distinct.map((externalId): DeleteOperation => (expected === undefined ? { type: 'delete', externalId } : { type: 'delete', externalId, expected: expected.get(externalId) }));
+    const operations = distinct.map((externalId): DeleteOperation =>
+      expected === undefined
+        ? { type: 'delete', externalId }
+        : { type: 'delete', externalId, expected: expected.get(externalId) },
+    );
     const results = await this.writes.write(collection, operations, call, once);
     return {
       deleted: distinct.filter((_, i) => results[i].outcome === 'deleted'),
@@ -195,7 +246,12 @@ export class ShardedVectorsService implements VectorsService {
   async deleteByFilter(name: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const { done } = await this.writeMatching(collection, { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) }, call, once);
+    const { done } = await this.writeMatching(
+      collection,
+      { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) },
+      call,
+      once,
+    );
     return { deletedCount: done };
   }
 
@@ -205,37 +261,87 @@ export class ShardedVectorsService implements VectorsService {
     const { externalId, vector, text, metadata, expected, expiresAt } = patch;
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
     const known =
-      once === undefined || !RemadeVectors.concerns(collection, patch) ? null : await this.writes.known(collection, [{ externalId, ...(expected !== undefined && { expected }) }], call, once);
+      once === undefined || !RemadeVectors.concerns(collection, patch)
+        ? null
+        : await this.writes.known(
+            collection,
+            [{ externalId, ...(expected !== undefined && { expected }) }],
+            call,
+            once,
+          );
     for (let attempt = 1; ; attempt += 1) {
-      const { embedded, kept, version: seen } = known === null ? await this.remade.of(collection, patch, call) : UNTOUCHED_VECTOR;
+      const {
+        embedded,
+        kept,
+        version: seen,
+      } = known === null ? await this.remade.of(collection, patch, call) : UNTOUCHED_VECTOR;
       // What is done once has one verdict, so it does not depend on a version that nobody asked for.
-      const isBound = expected === undefined && seen !== undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
-      const operation: PatchOperation = { type: 'patch', externalId, vector: embedded?.vectors[0] ?? vector, metadata, text, ...expiryOf(collection, expiresAt) };
+      const isBound =
+        expected === undefined && seen !== undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
+      const operation: PatchOperation = {
+        type: 'patch',
+        externalId,
+        vector: embedded?.vectors[0] ?? vector,
+        metadata,
+        text,
+        ...expiryOf(collection, expiresAt),
+      };
       if (isBound || expected !== undefined) operation.expected = isBound ? seen : expected;
-      const settle = embedded === null ? undefined : this.settling(collection, embedded, [text as string], ([other]) => (operation.vector = other));
+      const settle =
+        embedded === null
+          ? undefined
+          : this.settling(collection, embedded, [text as string], ([other]) => (operation.vector = other));
       try {
-        const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
+        const [{ outcome, version }] =
+          known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
         if (outcome === 'absent') throw vectorNotFound(name, externalId);
         if (outcome === 'excess') throw excessError(1, externalId);
-        return { version, kept, ...(embedded !== null && embedded.cut.length > 0 && { cut: embedded.cut }), ...(collection.metric === 'cosine' && { zeros: zeroVectors([vector]) }) };
+        return {
+          version,
+          kept,
+          ...(embedded !== null && embedded.cut.length > 0 && { cut: embedded.cut }),
+          ...(collection.metric === 'cosine' && { zeros: zeroVectors([vector]) }),
+        };
       } catch (error) {
         if (!isBound || !isOvertaken(error)) throw error;
       }
     }
   }
 
-  async updateByFilter(name: string, filter: Filter, { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>, { once, writer }: WriteManner = {}): Promise<{ updatedCount: number }> {
+  async updateByFilter(
+    name: string,
+    filter: Filter,
+    { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>,
+    { once, writer }: WriteManner = {},
+  ): Promise<{ updatedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter, ...expiryOf(collection, expiresAt) });
+    const operationOf = (externalId: string): PatchOperation => ({
+      type: 'patch',
+      externalId,
+      vector: undefined,
+      metadata,
+      text: undefined,
+      filter,
+      ...expiryOf(collection, expiresAt),
+    });
     const bounds = this.boundsOf(collection, writer, operationOf);
-    const { done, excess } = await this.writeMatching(collection, { filter, done: 'updated', operationOf, bounds }, call, once);
+    const { done, excess } = await this.writeMatching(
+      collection,
+      { filter, done: 'updated', operationOf, bounds },
+      call,
+      once,
+    );
     if (excess.first !== null) throw excessError(excess.count, excess.first, done);
     return { updatedCount: done };
   }
 
   /** undefined: there are no quotas. */
-  private boundsOf(collection: CollectionRecord, writer: KeyWriter | undefined, operationOf: (externalId: string) => PatchOperation): StepBounds | undefined {
+  private boundsOf(
+    collection: CollectionRecord,
+    writer: KeyWriter | undefined,
+    operationOf: (externalId: string) => PatchOperation,
+  ): StepBounds | undefined {
     if (!BoundedWrites.areBounded(collection, writer)) return undefined;
     return {
       bytesOf: ({ externalId, metadata }) => storedBytesOf(operationOf(externalId), collection.dim, metadata),
@@ -243,44 +349,96 @@ export class ShardedVectorsService implements VectorsService {
     };
   }
 
-  private writeMatching(collection: CollectionRecord, write: FilteredWrite, call: CallOptions, once: Once | undefined): Promise<FilteredResult> {
+  private writeMatching(
+    collection: CollectionRecord,
+    write: FilteredWrite,
+    call: CallOptions,
+    once: Once | undefined,
+  ): Promise<FilteredResult> {
     const { shards, scatter, sets, clock } = this;
-    return once === undefined ? writeMatching({ shards, scatter, sets }, collection, write, call) : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
+    return once === undefined
+      ? writeMatching({ shards, scatter, sets }, collection, write, call)
+      : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
   }
 
-  async fetch(name: string, externalIds: string[], { vectors, hold = NO_HOLD }: { vectors: boolean; hold?: AnswerHold | undefined }): Promise<AsyncIterable<VectorView[]>> {
+  async fetch(
+    name: string,
+    externalIds: string[],
+    { vectors, hold = NO_HOLD }: { vectors: boolean; hold?: AnswerHold | undefined },
+  ): Promise<AsyncIterable<VectorView[]>> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     return begun(this.fetchedPages(collection, externalIds, vectors, hold));
   }
 
-  private async *fetchedPages(collection: CollectionRecord, externalIds: string[], vectors: boolean, hold: AnswerHold): AsyncGenerator<VectorView[]> {
+  private async *fetchedPages(
+    collection: CollectionRecord,
+    externalIds: string[],
+    vectors: boolean,
+    hold: AnswerHold,
+  ): AsyncGenerator<VectorView[]> {
     const wanted = { vectors, versions: true, expiries: true };
-    for await (const page of this.ordered.read(collection, externalIds, wanted, { begin: () => this.scatter.begin(), hold }))
+    for await (const page of this.ordered.read(collection, externalIds, wanted, {
+      begin: () => this.scatter.begin(),
+      hold,
+    }))
       yield allTakenFrom(page, (item) => (item === null ? undefined : viewOf(item)));
   }
 
   async scroll(
     name: string,
-    { cursor, limit, filter, vectors, hold = NO_HOLD }: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+    {
+      cursor,
+      limit,
+      filter,
+      vectors,
+      hold = NO_HOLD,
+    }: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const after = cursor === null ? null : positionFromCursor(collection.identity, cursor);
     let next: string | null = null;
-    const ended = (last: ScrollPosition | null): void => void (next = last === null ? null : cursorFromPosition(collection.identity, last));
-    const pages = this.pagesOf(collection, { after, limit, bytesMax: SCROLL_BYTES_MAX, filter, vectors, texts: true, hold, ended });
+    const ended = (last: ScrollPosition | null): void =>
+      void (next = last === null ? null : cursorFromPosition(collection.identity, last));
+    const pages = this.pagesOf(collection, {
+      after,
+      limit,
+      bytesMax: SCROLL_BYTES_MAX,
+      filter,
+      vectors,
+      texts: true,
+      hold,
+      ended,
+    });
     return { pages: await begun(pages), nextCursor: () => next };
   }
 
   /** Each page has a deadline of its own, because a slow reader may take its time between them. */
-  async export(name: string, limit: number, hold: AnswerHold = NO_HOLD): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
+  async export(
+    name: string,
+    limit: number,
+    hold: AnswerHold = NO_HOLD,
+  ): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
     const collection = await this.catalog.find(name);
     const view = await this.collections.get(name);
-    return { collection: view, pages: this.pagesOf(collection, { after: null, limit, bytesMax: Infinity, filter: null, vectors: true, texts: false, hold, ended: null }) };
+    return {
+      collection: view,
+      pages: this.pagesOf(collection, {
+        after: null,
+        limit,
+        bytesMax: Infinity,
+        filter: null,
+        vectors: true,
+        texts: false,
+        hold,
+        ended: null,
+      }),
+    };
   }
 
   /**
-   * Items in insertion order, the next page when the one before was taken. If shards are replaced meanwhile, it continues with the new ones
-   * after the last item that it gave: places in the insertion order stay. `ended` gets the last item, where more follow; null: none do.
+   * Items in insertion order, the next page when the one before was taken. If shards are replaced meanwhile, it
+   * continues with the new ones after the last item that it gave: places in the insertion order stay. `ended` gets the
+   * last item, where more follow; null: none do.
    */
   private async *pagesOf(collection: CollectionRecord, wanted: OrderedPages): AsyncGenerator<VectorView[]> {
     const { limit, bytesMax, hold, ended } = wanted;
@@ -319,26 +477,42 @@ export class ShardedVectorsService implements VectorsService {
       yield page.views;
       pageBytes = Math.min(2 * pageBytes, PAGE_BYTES.most);
     }
-    if (ended !== null) ended(after === null || (await this.isAtEnd(current, reader, { ...wanted, after })) ? null : after);
+    if (ended !== null)
+      ended(after === null || (await this.isAtEnd(current, reader, { ...wanted, after })) ? null : after);
   }
 
   /** Whether nothing follows behind what `reader` gave; null: behind the place `after`. */
-  private async isAtEnd(collection: CollectionRecord, reader: InsertionOrderReader | null, wanted: OrderedPages): Promise<boolean> {
+  private async isAtEnd(
+    collection: CollectionRecord,
+    reader: InsertionOrderReader | null,
+    wanted: OrderedPages,
+  ): Promise<boolean> {
     return this.sets.inOne(collection, this.scatter.begin(), (now) => {
-      const present = (now === collection ? reader : null) ?? this.readerOf(now, { ...wanted, limit: 1, pageBytes: 1, vectors: false, texts: false });
+      const present =
+        (now === collection ? reader : null) ??
+        this.readerOf(now, { ...wanted, limit: 1, pageBytes: 1, vectors: false, texts: false });
       return present.atEnd();
     });
   }
 
   /** The most that a page and what is read for it hold. */
-  private pageBytesMax(collection: CollectionRecord, pageBytes: number, { vectors, texts, hold }: OrderedPages): number {
+  private pageBytesMax(
+    collection: CollectionRecord,
+    pageBytes: number,
+    { vectors, texts, hold }: OrderedPages,
+  ): number {
     const itemMax = hold.itemBytesMax(texts) + (vectors ? collection.dim * Float32Array.BYTES_PER_ELEMENT : 0);
     return pageBytes + itemMax + collection.shards * (shardBytes(pageBytes, collection.shards) + itemMax);
   }
 
   private writeUpserts(
     collection: CollectionRecord,
-    { items, texts, embedded, alone }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean },
+    {
+      items,
+      texts,
+      embedded,
+      alone,
+    }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean },
     call: CallOptions,
     manner: WriteManner,
   ): Promise<ItemResult[]> {
@@ -353,10 +527,15 @@ export class ShardedVectorsService implements VectorsService {
   }
 
   /**
-   * What makes the model of the vectors that of the collection; `take` gets other vectors if that has another by now. undefined:
-   * it has been before.
+   * What makes the model of the vectors that of the collection; `take` gets other vectors if that has another by now.
+   * undefined: it has been before.
    */
-  private settling(collection: CollectionRecord, { unsettled }: PassageVectors, texts: string[], take: (others: Float32Array[]) => void): (() => Promise<void>) | undefined {
+  private settling(
+    collection: CollectionRecord,
+    { unsettled }: PassageVectors,
+    texts: string[],
+    take: (others: Float32Array[]) => void,
+  ): (() => Promise<void>) | undefined {
     if (unsettled === null) return undefined;
     return async () => {
       const others = await this.embedder.settle(collection, unsettled, texts);
@@ -364,7 +543,12 @@ export class ShardedVectorsService implements VectorsService {
     };
   }
 
-  private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
+  private upsertsOf(
+    collection: CollectionRecord,
+    items: VectorInput[],
+    embedded: Float32Array[],
+    alone: boolean,
+  ): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
     const hasExpiry = typeof collection.ttlSeconds === 'number';
@@ -385,7 +569,10 @@ export class ShardedVectorsService implements VectorsService {
     return operations;
   }
 
-  private readerOf(collection: CollectionRecord, { after, limit, pageBytes, filter, vectors, texts }: OrderedPages & { pageBytes: number }): InsertionOrderReader {
+  private readerOf(
+    collection: CollectionRecord,
+    { after, limit, pageBytes, filter, vectors, texts }: OrderedPages & { pageBytes: number },
+  ): InsertionOrderReader {
     return new InsertionOrderReader({
       shards: collection.shards,
       after,
@@ -399,7 +586,22 @@ export class ShardedVectorsService implements VectorsService {
             collection,
             positions.map((position) => position.shard),
             call,
-            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit: items, filter, vectors, texts, versions: true, expiries: true, bytesMax }, call),
+            (id, i) =>
+              this.shards.read(
+                id,
+                'scan',
+                {
+                  after: positions[i].after,
+                  limit: items,
+                  filter,
+                  vectors,
+                  texts,
+                  versions: true,
+                  expiries: true,
+                  bytesMax,
+                },
+                call,
+              ),
           ),
         );
       },
@@ -431,7 +633,11 @@ function itemsPerShard(limit: number, shardCount: number): number {
 }
 
 /** The results in the places of their items, null in those of items that were skipped. */
-function withSkipped(written: ItemResult[], skipped: { has(index: number): boolean }, count: number): (ItemResult | null)[] {
+function withSkipped(
+  written: ItemResult[],
+  skipped: { has(index: number): boolean },
+  count: number,
+): (ItemResult | null)[] {
   let next = 0;
   return Array.from({ length: count }, (_, i) => (skipped.has(i) ? null : written[next++]));
 }
@@ -439,17 +645,27 @@ function withSkipped(written: ItemResult[], skipped: { has(index: number): boole
 /** `done`: how many others were updated. */
 /** What conditions the items have. */
 function judgedOf(items: readonly VectorInput[], alone: boolean): Judged[] {
-  return items.map(({ externalId, expected }) => (expected === undefined ? { externalId } : { externalId, expected, alone }));
+  return items.map(({ externalId, expected }) =>
+    expected === undefined ? { externalId } : { externalId, expected, alone },
+  );
 }
 
 function excessError(count: number, first: string, done?: number): QuiverError {
   const what = `the metadata of ${count === 1 ? '' : `${count} vectors, of them `}${JSON.stringify(first)} would have more than MAX_METADATA_BYTES or MAX_METADATA_FIELDS`;
-  return new QuiverError('limit_exceeded', done === undefined ? `${what}; nothing was changed` : `${done} vectors were updated; ${what}, and stayed as they were`);
+  return new QuiverError(
+    'limit_exceeded',
+    done === undefined
+      ? `${what}; nothing was changed`
+      : `${done} vectors were updated; ${what}, and stayed as they were`,
+  );
 }
 
 /** What a write of the collection says of when an item expires. */
 function expiryOf({ ttlSeconds }: CollectionRecord, expiresAt: number | null | undefined): Expiring {
-  return { ...(expiresAt !== undefined && { expiresAt }), ...(typeof ttlSeconds === 'number' && { ttlMs: ttlSeconds * 1000 }) };
+  return {
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(typeof ttlSeconds === 'number' && { ttlMs: ttlSeconds * 1000 }),
+  };
 }
 
 /** Some items as they are answered. */
@@ -476,7 +692,11 @@ function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredI
 }
 
 /** By the index of the item, what is known by that of the text. */
-function cutItems(cut: readonly CutText[], items: readonly VectorInput[], errors: ReadonlyMap<number, unknown>): CutText[] {
+function cutItems(
+  cut: readonly CutText[],
+  items: readonly VectorInput[],
+  errors: ReadonlyMap<number, unknown>,
+): CutText[] {
   const places: number[] = [];
   for (let i = 0; i < items.length; i++) if (items[i].source.vector === undefined && !errors.has(i)) places.push(i);
   return cut.map((one) => ({ ...one, index: places[one.index] }));

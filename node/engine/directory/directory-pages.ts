@@ -1,8 +1,8 @@
 import type { Hit } from '../../../shared/contract/shard/shard-read';
 
 /**
- * The saved columns of a directory: what it knows about each slot, one typed array per column. A slot whose flags are 0 is
- * empty, and its other values are meaningless.
+ * The saved columns of a directory: what it knows about each slot, one typed array per column. A slot whose flags are 0
+ * is empty, and its other values are meaningless.
  */
 export interface DirectoryColumns {
   recnos: Float64Array;
@@ -18,13 +18,25 @@ export interface DirectoryColumns {
 }
 
 /** In the order of a save. */
-export const COLUMN_NAMES = ['recnos', 'stamps', 'versions', 'chunks', 'offsets', 'idBytes', 'metadataBytes', 'flags'] as const;
+export const COLUMN_NAMES = [
+  'recnos',
+  'stamps',
+  'versions',
+  'chunks',
+  'offsets',
+  'idBytes',
+  'metadataBytes',
+  'flags',
+] as const;
 
 /** Bytes of one slot over all columns. */
 export const SLOT_BYTES = 39;
 
 const PAGE_SHIFT = 10;
-/** Slots of a page. Large enough that a page's fixed cost (about 2 KB) is small, and small enough for a shard of a few items. */
+/**
+ * Slots of a page. Large enough that a page's fixed cost (about 2 KB) is small, and small enough for a shard of a few
+ * items.
+ */
 export const PAGE_SLOTS = 1 << PAGE_SHIFT;
 
 /** Reading more costs so much that a call less is no matter, and an id would keep it in memory. */
@@ -38,8 +50,8 @@ export const HAS_TEXT = 4;
 export const HIDDEN = 8;
 
 /**
- * The columns of PAGE_SLOTS slots that follow each other, in shared memory. A directory grows by pages and never moves one.
- * So other threads read pages that they were given once, for as long as the directory exists.
+ * The columns of PAGE_SLOTS slots that follow each other, in shared memory. A directory grows by pages and never moves
+ * one. So other threads read pages that they were given once, for as long as the directory exists.
  */
 export interface DirectoryPage extends DirectoryColumns {
   readonly memory: SharedArrayBuffer;
@@ -105,7 +117,11 @@ export function hitAt(page: DirectoryPage, place: number, chunk: Buffer, score: 
 
 /** Where {@link externalIdAt} finds the id. */
 export function idPlaceAt(page: DirectoryPage, place: number): TextPlace {
-  return { encoding: page.flags[place] & ID_IS_UTF16 ? 'utf16le' : 'utf8', from: page.offsets[place], bytes: page.idBytes[place] };
+  return {
+    encoding: page.flags[place] & ID_IS_UTF16 ? 'utf16le' : 'utf8',
+    from: page.offsets[place],
+    bytes: page.idBytes[place],
+  };
 }
 
 /** Where {@link metadataAt} finds the metadata. */

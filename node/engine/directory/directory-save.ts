@@ -1,5 +1,12 @@
 import type { ByteArena } from '../records/byte-arena';
-import { COLUMN_NAMES, type DirectoryPage, directoryPage, PAGE_SLOTS, SLOT_BYTES, columnsFromPages } from './directory-pages';
+import {
+  COLUMN_NAMES,
+  type DirectoryPage,
+  directoryPage,
+  PAGE_SLOTS,
+  SLOT_BYTES,
+  columnsFromPages,
+} from './directory-pages';
 
 const MAGIC = 0x32524944;
 /** Of a save with a further column: when items expire. Only of a directory that has such items. */
@@ -9,10 +16,10 @@ const UNVERSIONED_MAGIC = 0x31524944;
 const HEADER_BYTES = 24;
 
 /**
- * The saved form: u32 magic, u32 slots, f64 highest stamp, u32 chunk count, u32 0, the columns one after the other, with
- * EXPIRING_MAGIC f64 expiry of each slot,
- * then for each chunk u32 length (0 for a dropped one) and its bytes. `slots`: those from there on are empty. The columns are copied now. Chunks of the arena
- * only get new bytes at their end, so they are read later without copying.
+ * The saved form: u32 magic, u32 slots, f64 highest stamp, u32 chunk count, u32 0, the columns one after the other,
+ * with EXPIRING_MAGIC f64 expiry of each slot,
+ * then for each chunk u32 length (0 for a dropped one) and its bytes. `slots`: those from there on are empty. The
+ * columns are copied now. Chunks of the arena only get new bytes at their end, so they are read later without copying.
  */
 export function directoryChunks(
   pages: readonly DirectoryPage[],
@@ -59,10 +66,13 @@ export interface SavedBytes {
 }
 
 /**
- * Reads a save in parts, so that its size in memory once is all that it takes; chunks are passed on in their order, null for a
- * dropped one. Errors: those of malformed bytes, as a plain Error.
+ * Reads a save in parts, so that its size in memory once is all that it takes; chunks are passed on in their order,
+ * null for a dropped one. Errors: those of malformed bytes, as a plain Error.
  */
-export async function readDirectory(saved: SavedBytes, onChunk: (chunk: Buffer | null) => void): Promise<SavedDirectory> {
+export async function readDirectory(
+  saved: SavedBytes,
+  onChunk: (chunk: Buffer | null) => void,
+): Promise<SavedDirectory> {
   let left = saved.size;
   const take = (length: number): Buffer | Promise<Buffer> => {
     if (length > left) throw new Error('saved directory: ends early');
@@ -71,9 +81,16 @@ export async function readDirectory(saved: SavedBytes, onChunk: (chunk: Buffer |
   };
   if (saved.size < HEADER_BYTES) throw new Error('saved directory: unknown format');
   const header = await take(HEADER_BYTES);
-  const [magic, slots, highestStamp, chunkCount] = [header.readUInt32LE(0), header.readUInt32LE(4), header.readDoubleLE(8), header.readUInt32LE(16)];
-  if (magic !== MAGIC && magic !== UNVERSIONED_MAGIC && magic !== EXPIRING_MAGIC) throw new Error('saved directory: unknown format');
-  if (slots * (magic === UNVERSIONED_MAGIC ? SLOT_BYTES - Float64Array.BYTES_PER_ELEMENT : SLOT_BYTES) > left) throw new Error('saved directory: ends early');
+  const [magic, slots, highestStamp, chunkCount] = [
+    header.readUInt32LE(0),
+    header.readUInt32LE(4),
+    header.readDoubleLE(8),
+    header.readUInt32LE(16),
+  ];
+  if (magic !== MAGIC && magic !== UNVERSIONED_MAGIC && magic !== EXPIRING_MAGIC)
+    throw new Error('saved directory: unknown format');
+  if (slots * (magic === UNVERSIONED_MAGIC ? SLOT_BYTES - Float64Array.BYTES_PER_ELEMENT : SLOT_BYTES) > left)
+    throw new Error('saved directory: ends early');
   const pages = Array.from({ length: Math.ceil(slots / PAGE_SLOTS) }, () => directoryPage());
   for (const name of COLUMN_NAMES) {
     if (magic === UNVERSIONED_MAGIC && name === 'versions') continue;

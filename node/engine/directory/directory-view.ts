@@ -19,8 +19,8 @@ import {
 } from './directory-pages';
 
 /**
- * A part of a directory's memory that came or went, or a chunk that is in a file from now on. It is never replaced by another of
- * its number.
+ * A part of a directory's memory that came or went, or a chunk that is in a file from now on. It is never replaced by
+ * another of its number.
  */
 export type DirectoryPart =
   | { type: 'page'; number: number; memory: SharedArrayBuffer }
@@ -78,7 +78,11 @@ export class DirectoryView implements TextsBySlot {
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
     const place = placeInPage(slot);
-    return page !== undefined && (page.flags[place] & (LIVE | HIDDEN)) === LIVE && (this.chunks[page.chunks[place]] ?? this.stored[page.chunks[place]]) !== undefined;
+    return (
+      page !== undefined &&
+      (page.flags[place] & (LIVE | HIDDEN)) === LIVE &&
+      (this.chunks[page.chunks[place]] ?? this.stored[page.chunks[place]]) !== undefined
+    );
   }
 
   hitOf(slot: number, score: number): Hit | null {
@@ -96,7 +100,8 @@ export class DirectoryView implements TextsBySlot {
     const page = this.pages[pageNumberOf(slot)];
     if (page === undefined) return -1;
     const place = placeInPage(slot);
-    if ((page.flags[place] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE || this.chunks[page.chunks[place]] === undefined) return -1;
+    if ((page.flags[place] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE || this.chunks[page.chunks[place]] === undefined)
+      return -1;
     return page.idBytes[place] + page.metadataBytes[place];
   }
 
@@ -127,7 +132,11 @@ export class DirectoryView implements TextsBySlot {
     return this.textOf(slot, metadataAt, metadataPlaceAt);
   }
 
-  private textOf(slot: number, textAt: (page: DirectoryPage, place: number, chunk: Buffer) => string, placeAt: (page: DirectoryPage, place: number) => TextPlace): string {
+  private textOf(
+    slot: number,
+    textAt: (page: DirectoryPage, place: number, chunk: Buffer) => string,
+    placeAt: (page: DirectoryPage, place: number) => TextPlace,
+  ): string {
     const page = this.pages[pageNumberOf(slot)];
     const place = placeInPage(slot);
     if (page === undefined) return '';

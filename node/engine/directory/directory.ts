@@ -47,11 +47,11 @@ const NONE: ReadonlySet<number> = new Set();
  * an arena outside the JavaScript heap: about 60 bytes per item beside its id and metadata. Synchronous; only the
  * shard's apply step changes it.
  *
- * Columns and arena are in shared memory, where other threads read them (DirectoryView): they are given the `parts`, and
- * `changes` tells them what they must not answer.
+ * Columns and arena are in shared memory, where other threads read them (DirectoryView): they are given the `parts`,
+ * and `changes` tells them what they must not answer.
  *
- * An item that has expired is hidden until its record is removed: it is in its slot, for those who write, and not live, for
- * those who read.
+ * An item that has expired is hidden until its record is removed: it is in its slot, for those who write, and not live,
+ * for those who read.
  *
  * With a store (ChunkStore), ids and metadata are on the disk, and memory has the columns and where they are.
  */
@@ -144,14 +144,18 @@ export class Directory {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
     const chunk = this.arena.chunk(page.chunks[place]);
-    return chunk === null ? this.storedText(page.chunks[place], idPlaceAt(page, place)) : externalIdAt(page, place, chunk);
+    return chunk === null
+      ? this.storedText(page.chunks[place], idPlaceAt(page, place))
+      : externalIdAt(page, place, chunk);
   }
 
   metadataOf(slot: number): string {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
     const chunk = this.arena.chunk(page.chunks[place]);
-    return chunk === null ? this.storedText(page.chunks[place], metadataPlaceAt(page, place)) : metadataAt(page, place, chunk);
+    return chunk === null
+      ? this.storedText(page.chunks[place], metadataPlaceAt(page, place))
+      : metadataAt(page, place, chunk);
   }
 
   stampOf(slot: number): number {
@@ -165,7 +169,10 @@ export class Directory {
     return page.versions[place] || page.stamps[place];
   }
 
-  /** The highest version of the items, hidden ones among them, 0 if there are none; those in the slots of `except` do not count. Looks at every slot. */
+  /**
+   * The highest version of the items, hidden ones among them, 0 if there are none; those in the slots of `except` do
+   * not count. Looks at every slot.
+   */
   highestVersion(except: { has(slot: number): boolean } = NONE): number {
     let highest = 0;
     for (const slot of this.takenSlots()) if (!except.has(slot)) highest = Math.max(highest, this.versionOf(slot));
@@ -207,7 +214,8 @@ export class Directory {
   /** The live slots, ascending. */
   *liveSlots(): Iterable<number> {
     for (const [number, page] of this.pages.entries()) {
-      for (let place = 0; place < PAGE_SLOTS; place++) if ((page.flags[place] & (LIVE | HIDDEN)) === LIVE) yield number * PAGE_SLOTS + place;
+      for (let place = 0; place < PAGE_SLOTS; place++)
+        if ((page.flags[place] & (LIVE | HIDDEN)) === LIVE) yield number * PAGE_SLOTS + place;
     }
   }
 
@@ -226,17 +234,27 @@ export class Directory {
     return [...pages, ...chunks.filter((part) => part.type === 'stored' || part.memory !== null)];
   }
 
-  /** A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items). */
+  /**
+   * A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items).
+   */
   save(): Iterable<Buffer> {
     const slots = this.slotLimit;
-    return directoryChunks(this.pages, slots, this.arena.snapshot(), { highestStamp: this.highestStamp, expiries: this.expiries.copy(slots) });
+    return directoryChunks(this.pages, slots, this.arena.snapshot(), {
+      highestStamp: this.highestStamp,
+      expiries: this.expiries.copy(slots),
+    });
   }
 
   /**
-   * The directory of a save, with the slots in `emptied` left empty. Nothing of it is hidden. Takes about 200 ms per million items.
-   * Errors: those of malformed bytes, as a plain Error; those of the store, which stays the caller's then.
+   * The directory of a save, with the slots in `emptied` left empty. Nothing of it is hidden. Takes about 200 ms per
+   * million items. Errors: those of malformed bytes, as a plain Error; those of the store, which stays the caller's
+   * then.
    */
-  static async load(bytes: SavedBytes, emptied: { has(slot: number): boolean }, store: ChunkStore | null = null): Promise<Directory> {
+  static async load(
+    bytes: SavedBytes,
+    emptied: { has(slot: number): boolean },
+    store: ChunkStore | null = null,
+  ): Promise<Directory> {
     const directory = new Directory(store);
     const { arena } = directory;
     const { pages, highestStamp, expiries } = await readDirectory(bytes, (chunk) => arena.addSaved(chunk));
@@ -260,7 +278,8 @@ export class Directory {
     directory.changes.liveCount = directory.live;
     arena.dropDead();
     directory.ids.reserve(directory.live, directory.slotCapacity);
-    for (let slot = 0; slot < directory.slotCapacity; slot++) if (directory.isLive(slot)) directory.ids.add(directory.hashOf(slot), slot);
+    for (let slot = 0; slot < directory.slotCapacity; slot++)
+      if (directory.isLive(slot)) directory.ids.add(directory.hashOf(slot), slot);
     directory.tidy();
     return directory;
   }
@@ -296,7 +315,8 @@ export class Directory {
 
   private chunkPart(number: number): DirectoryPart {
     const where = this.arena.whereIs(number);
-    if (where !== null && 'file' in where) return { type: 'stored', number, path: where.file.reader.path, position: where.position };
+    if (where !== null && 'file' in where)
+      return { type: 'stored', number, path: where.file.reader.path, position: where.position };
     return { type: 'chunk', number, memory: where };
   }
 
@@ -306,7 +326,10 @@ export class Directory {
 
   /** Bytes that have an item's id at {@link idStart}: its chunk, or what is read of it. */
   private idChunk(page: DirectoryPage, place: number): Buffer {
-    return this.arena.chunk(page.chunks[place]) ?? this.arena.bytes(page.chunks[place], page.offsets[place], page.idBytes[place]);
+    return (
+      this.arena.chunk(page.chunks[place]) ??
+      this.arena.bytes(page.chunks[place], page.offsets[place], page.idBytes[place])
+    );
   }
 
   private idStart(page: DirectoryPage, place: number): number {
@@ -361,7 +384,10 @@ export class Directory {
     this.tidy();
   }
 
-  /** Puts what is there into new memory, so that nothing of what is gone is left in what is saved later. Some slots per step. */
+  /**
+   * Puts what is there into new memory, so that nothing of what is gone is left in what is saved later. Some slots per
+   * step.
+   */
   *rewriteInSteps(): Generator<undefined, void> {
     const chunks = this.arena.retire();
     for (const page of this.pages) {

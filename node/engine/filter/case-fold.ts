@@ -28,12 +28,15 @@ export function foldCases(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const { units } = caseTable();
   let folded = '';
-  for (const character of text) folded += character.length === 1 ? String.fromCharCode(units[character.charCodeAt(0)]) : foldedCharacter(character);
+  for (const character of text)
+    folded += character.length === 1 ? String.fromCharCode(units[character.charCodeAt(0)]) : foldedCharacter(character);
   return folded;
 }
 
 function newTable(): CaseTable {
-  const units = Uint16Array.from({ length: UNITS }, (_, unit) => (isSurrogate(unit) ? unit : foldedCharacter(String.fromCharCode(unit)).charCodeAt(0)));
+  const units = Uint16Array.from({ length: UNITS }, (_, unit) =>
+    isSurrogate(unit) ? unit : foldedCharacter(String.fromCharCode(unit)).charCodeAt(0),
+  );
   const pairs: number[] = [];
   for (let point = UNITS; point < POINTS_END; point++) {
     const folded = foldedCharacter(String.fromCodePoint(point)).codePointAt(0) as number;

@@ -22,8 +22,9 @@ const NAME_CHARACTERS_MAX = 128;
 const NO_CHILDREN: ReadonlyMap<string, FieldNode> = new Map();
 
 /**
- * One metadata key at one place of the nesting, and the keys inside it. The nodes of an index form a tree along the keys, so
- * a key is stored once, however many keys are inside it. The slots that have it are in the addon, under `number`.
+ * One metadata key at one place of the nesting, and the keys inside it. The nodes of an index form a tree along the
+ * keys, so a key is stored once, however many keys are inside it. The slots that have it are in the addon, under
+ * `number`.
  */
 export class FieldNode {
   /** Number of slots that have the key. */
@@ -42,8 +43,8 @@ export class FieldNode {
   }
 
   /**
-   * Writes the members of an object that is put. `depth` is the number of keys above them; `keys` are the composite keys of
-   * the enclosing value, if it has any.
+   * Writes the members of an object that is put. `depth` is the number of keys above them; `keys` are the composite
+   * keys of the enclosing value, if it has any.
    */
   putMembers(object: JsonObject, depth = 0, keys?: CompositeKeys): void {
     if (depth >= PATH_DEPTH_MAX) return;
@@ -143,7 +144,10 @@ export class FieldNode {
     return bytes;
   }
 
-  /** Writes a value of this key. Of an object, whose members are still to be written, answers the composite keys; else null. */
+  /**
+   * Writes a value of this key. Of an object, whose members are still to be written, answers the composite keys; else
+   * null.
+   */
   private write(value: JsonValue, outerKeys: CompositeKeys | undefined): CompositeKeys | null {
     const { words } = this.tree;
     const head = this.number * FIELD;
@@ -154,7 +158,8 @@ export class FieldNode {
     const keys = outerKeys ?? compositeKeys(value);
     words.value(value, head, keys);
     if (isJsonObject(value)) return keys;
-    for (const element of value) if (typeof element !== 'object' || element === null) words.value(element, head + ELEMENT);
+    for (const element of value)
+      if (typeof element !== 'object' || element === null) words.value(element, head + ELEMENT);
     return null;
   }
 

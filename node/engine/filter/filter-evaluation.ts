@@ -12,9 +12,9 @@ const VALUES_PER_STEP = 64;
 const ALL: Filter = { type: 'and', filters: [] };
 
 /**
- * Turns a long filter into the set of slots that match it, in steps: one for each condition and for some values of a list, so
- * that the caller may let others run in between. If items change between two steps, the result is correct for all slots
- * except those that changed. `resolve` answers one condition.
+ * Turns a long filter into the set of slots that match it, in steps: one for each condition and for some values of a
+ * list, so that the caller may let others run in between. If items change between two steps, the result is correct for
+ * all slots except those that changed. `resolve` answers one condition.
  */
 export class FilterEvaluation {
   constructor(
@@ -54,7 +54,8 @@ export class FilterEvaluation {
       if (left.size === 0) return left;
     }
     left ??= this.resolve(ALL);
-    for (const part of filters) if (part.type === 'not' && left.size > 0) left = left.andNot(yield* this.steps(part.filter, left));
+    for (const part of filters)
+      if (part.type === 'not' && left.size > 0) left = left.andNot(yield* this.steps(part.filter, left));
     return left;
   }
 

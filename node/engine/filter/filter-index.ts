@@ -3,8 +3,8 @@ import type { SlotSet } from '../slots/slot-set';
 
 /**
  * Finds the slots whose metadata match a filter, exactly: `resolve(f)` is the set of slots s for which matches(f,
- * metadata of s) (node/engine/filter/matches.ts) is true. Synchronous; kept in memory, rebuilt or reloaded at the start. Belongs
- * to one thread; others read it through its number.
+ * metadata of s) (node/engine/filter/matches.ts) is true. Synchronous; kept in memory, rebuilt or reloaded at the
+ * start. Belongs to one thread; others read it through its number.
  */
 export interface FilterIndex {
   /** Sets a slot's metadata; the slot must be empty (never set, or removed). */
@@ -18,7 +18,9 @@ export interface FilterIndex {
    * to wait for.
    */
   prepare(filter: Filter): Promise<void> | null;
-  /** Distinct fields (a key at one place of the nesting, as deep as paths reach) of all items that are indexed by field. */
+  /**
+   * Distinct fields (a key at one place of the nesting, as deep as paths reach) of all items that are indexed by field.
+   */
   readonly fieldCount: number;
   /** Paths of those fields, `max` at most. */
   fieldNames(max: number): string[];
@@ -31,7 +33,10 @@ export interface FilterIndex {
    * meanwhile may be saved in any state; the caller repairs them (removeEverywhere, then put).
    */
   save(): Iterable<Buffer>;
-  /** A number by which other threads of the process read the index (node/engine/vector/shared-vectors.ts); the same at each call. */
+  /**
+   * A number by which other threads of the process read the index (node/engine/vector/shared-vectors.ts); the same at
+   * each call.
+   */
   share(): number;
   readonly memoryBytes: number;
 }

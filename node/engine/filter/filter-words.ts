@@ -12,9 +12,9 @@ const double = new Float64Array(1);
 const doubleWords = new Uint32Array(double.buffer);
 
 /**
- * A growing buffer of 32-bit words, in which items and filters are passed to the addon (node/engine/native/filter/filter_words.h
- * reads it): numbers are two words; a string is (characters × 2 + wide) and its characters, of one byte each if all are
- * below U+0100, otherwise of two.
+ * A growing buffer of 32-bit words, in which items and filters are passed to the addon
+ * (node/engine/native/filter/filter_words.h reads it): numbers are two words; a string is (characters × 2 + wide) and
+ * its characters, of one byte each if all are below U+0100, otherwise of two.
  */
 export class FilterWords {
   words = new Uint32Array(FIRST_WORDS);

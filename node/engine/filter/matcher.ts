@@ -33,7 +33,11 @@ export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
 function listMatcher(path: string, values: JsonValue[]): (metadata: JsonObject) => boolean {
   const scalars = new Set<JsonValue>(values.filter((value) => typeof value !== 'object' || value === null));
   // Objects and arrays are compared as a whole, which a Set can't do.
-  const composites: Filter = { type: 'in', path, values: values.filter((value) => typeof value === 'object' && value !== null) };
+  const composites: Filter = {
+    type: 'in',
+    path,
+    values: values.filter((value) => typeof value === 'object' && value !== null),
+  };
   return (metadata) => {
     const value = lookUpPath(metadata, path);
     if (value === undefined) return false;

@@ -7,8 +7,8 @@ import { textTester } from './text-test';
  *
  * - `equals` with a scalar (null too): an equal scalar, or an array with an equal scalar among its elements.
  *   With an object or an array: a deeply equal value as a whole; elements of arrays are not compared with it.
- * - `range`: numbers with numbers, strings with strings (by UTF-16 code units). Of an array any element may pass, and two
- *   ranges on one key may be passed by two different elements.
+ * - `range`: numbers with numbers, strings with strings (by UTF-16 code units). Of an array any element may pass, and
+ *   two ranges on one key may be passed by two different elements.
  * - `in`: equals any of the values. `exists`: the path is present, even with null.
  * - `text`: a text that passes (text-test.ts), or an array with one among its elements; nothing else does.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
@@ -67,7 +67,9 @@ function equalsOrContains(value: JsonValue, wanted: JsonValue): boolean {
   return value === wanted || (Array.isArray(value) && value.includes(wanted));
 }
 
-/** Equality of JSON values: types matter, −0 equals 0. The order of keys does not matter, that of array elements does. */
+/**
+ * Equality of JSON values: types matter, −0 equals 0. The order of keys does not matter, that of array elements does.
+ */
 function deepEqual(a: JsonValue, b: JsonValue): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((element, i) => deepEqual(element, b[i]));
@@ -78,5 +80,7 @@ function deepEqual(a: JsonValue, b: JsonValue): boolean {
 
 function sameMembers(a: JsonObject, b: JsonObject): boolean {
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]))
+  );
 }

@@ -52,8 +52,8 @@ const SLOTS_ORDERED_AT_ONCE = 2_048;
 const SAVE_MAGIC = 0x31494651;
 
 /**
- * The FilterIndex in memory, exact by set algebra: a tree of fields, and for each, in the addon, a dictionary from value to
- * slots, which other threads read, too.
+ * The FilterIndex in memory, exact by set algebra: a tree of fields, and for each, in the addon, a dictionary from
+ * value to slots, which other threads read, too.
  */
 export class MemoryFilterIndex implements FilterIndex {
   private readonly metadataOf: (slot: number) => JsonObject;
@@ -74,7 +74,10 @@ export class MemoryFilterIndex implements FilterIndex {
   /** Above every slot ever put. */
   private slotLimit = 0;
 
-  /** Settles when numbers that were asked for ranges are in order (node/engine/native/lists/number_order.h); until then ranges compare one by one. */
+  /**
+   * Settles when numbers that were asked for ranges are in order (node/engine/native/lists/number_order.h); until then
+   * ranges compare one by one.
+   */
   ordered: Promise<void> = Promise.resolve();
 
   constructor(options: MemoryFilterIndexOptions) {
@@ -171,8 +174,16 @@ export class MemoryFilterIndex implements FilterIndex {
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
     const isMatch = matcherOf(filter);
     await Promise.all([
-      readsMany ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf }) : null,
-      isLong ? this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot))) : null,
+      readsMany
+        ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf })
+        : null,
+      isLong
+        ? this.prepared.prepare(
+            key,
+            this.evaluation().steps(filter),
+            (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot)),
+          )
+        : null,
     ]);
   }
 
@@ -230,7 +241,13 @@ export class MemoryFilterIndex implements FilterIndex {
 
   /** An estimate, accurate to some tens of percent. */
   get memoryBytes(): number {
-    return this.native.memoryBytes() + this.root.memoryBytes() + this.unlisted.memoryBytes + this.resolved.memoryBytes + this.prepared.memoryBytes;
+    return (
+      this.native.memoryBytes() +
+      this.root.memoryBytes() +
+      this.unlisted.memoryBytes +
+      this.resolved.memoryBytes +
+      this.prepared.memoryBytes
+    );
   }
 
   private withUnlisted(key: string, filter: Filter, listed: ChunkedSlotSet | FoundSlotSet): SlotSet {

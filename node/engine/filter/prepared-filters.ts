@@ -82,7 +82,10 @@ export class PreparedFilters {
  * Runs the steps, then one step for each slot that has changed since they began. Slots that change during these wait
  * until the result is asked for: writers may be faster than this.
  */
-function* putRight(prepared: PreparedFilter, steps: Iterator<unknown, ChunkedSlotSet>): Generator<undefined, ChunkedSlotSet> {
+function* putRight(
+  prepared: PreparedFilter,
+  steps: Iterator<unknown, ChunkedSlotSet>,
+): Generator<undefined, ChunkedSlotSet> {
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) yield;
   for (const slot of [...prepared.changed]) {

@@ -3,7 +3,9 @@ import { inLaterSlices } from '../../../shared/base/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { matches } from './matches';
 
-/** Filters kept: those of the queries that run concurrently. Each is tested on every item added to the unlisted ones. */
+/**
+ * Filters kept: those of the queries that run concurrently. Each is tested on every item added to the unlisted ones.
+ */
 const FILTERS_MAX = 16;
 
 interface Unlisted {

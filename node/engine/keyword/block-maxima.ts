@@ -44,7 +44,11 @@ export class BlockMaxima {
     const count = view.end - view.start;
     if (count < LIST_MIN || !(norm.slope > 0)) return null;
     let known = this.byTerm.get(term);
-    if (known === undefined || known.slope > norm.slope * SLOPE_DRIFT_MAX || norm.slope > known.slope * SLOPE_DRIFT_MAX) {
+    if (
+      known === undefined ||
+      known.slope > norm.slope * SLOPE_DRIFT_MAX ||
+      norm.slope > known.slope * SLOPE_DRIFT_MAX
+    ) {
       known = { slope: norm.slope, maxima: new Float32Array(count >>> BLOCK_BITS), blockCount: 0 };
       this.byTerm.set(term, known);
     }
@@ -55,7 +59,8 @@ export class BlockMaxima {
       known.maxima = grown;
     }
     for (; known.blockCount < blockCount; known.blockCount++) {
-      known.maxima[known.blockCount] = maximum(view, view.start + known.blockCount * BLOCK_POSTINGS, lengths, norm.base, known.slope) * ROUND_UP;
+      known.maxima[known.blockCount] =
+        maximum(view, view.start + known.blockCount * BLOCK_POSTINGS, lengths, norm.base, known.slope) * ROUND_UP;
     }
     return { maxima: known.maxima, factor: Math.max(1, known.slope / norm.slope) };
   }

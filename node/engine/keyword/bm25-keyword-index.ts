@@ -7,7 +7,13 @@ import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
-import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from './keyword-index';
+import {
+  type AnalysedText,
+  type KeywordIndex,
+  type KeywordSearchOptions,
+  slotName,
+  type SteppedSearchOptions,
+} from './keyword-index';
 import { type RankedTerm, searchPostings } from './keyword-search';
 import { PostingLists } from './posting-lists';
 import { TermDictionary } from './term-dictionary';
@@ -160,7 +166,11 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return resultOf(this.searchInSteps(terms, statistics, { ...options, allowed: () => options.allowed }));
   }
 
-  *searchInSteps(terms: string[], statistics: KeywordStatistics, { k, allowed, nameOf = slotName }: SteppedSearchOptions): Generator<undefined, SlotScores> {
+  *searchInSteps(
+    terms: string[],
+    statistics: KeywordStatistics,
+    { k, allowed, nameOf = slotName }: SteppedSearchOptions,
+  ): Generator<undefined, SlotScores> {
     const { documents, lists } = this;
     const source = {
       documents,
@@ -170,11 +180,17 @@ export class Bm25KeywordIndex implements KeywordIndex {
       revision: () => this.revision,
       numbering: () => this.numbering,
     };
-    const found = yield* searchPostings(source, { k, allowed, nameOf: (document) => nameOf(documents.slots[document]) });
+    const found = yield* searchPostings(source, {
+      k,
+      allowed,
+      nameOf: (document) => nameOf(documents.slots[document]),
+    });
     return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
   }
 
-  /** The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request. */
+  /**
+   * The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request.
+   */
   private rankedTerms(texts: string[], statistics: KeywordStatistics): () => RankedTerm[] {
     const weighted = texts.map((text, order) => ({
       text,

@@ -5,11 +5,16 @@ import type { SlotSet } from '../slots/slot-set';
 export interface KeywordSearchOptions {
   k: number;
   allowed: SlotSet | null;
-  /** The name by which slots of equal score are ordered, by code units; no two are equal. Default: the slot's own number. */
+  /**
+   * The name by which slots of equal score are ordered, by code units; no two are equal. Default: the slot's own
+   * number.
+   */
   nameOf?: (slot: number) => string;
 }
 
-/** The same for a search in steps: which slots are allowed is asked at its start, and again for what was put meanwhile. */
+/**
+ * The same for a search in steps: which slots are allowed is asked at its start, and again for what was put meanwhile.
+ */
 export type SteppedSearchOptions = Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null };
 
 /** A slot's name from its number; names sort like the numbers. */
@@ -55,10 +60,14 @@ export interface KeywordIndex {
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores;
   /**
    * The same in steps of a few milliseconds, between which the index may change. A slot that is put meanwhile may be in
-   * the answer; one that was there all the time is, if it belongs there. Slots that were removed meanwhile may be in it,
-   * in the place of others: whoever finds one searches again.
+   * the answer; one that was there all the time is, if it belongs there. Slots that were removed meanwhile may be in
+   * it, in the place of others: whoever finds one searches again.
    */
-  searchInSteps(terms: string[], statistics: KeywordStatistics, options: SteppedSearchOptions): Generator<undefined, SlotScores>;
+  searchInSteps(
+    terms: string[],
+    statistics: KeywordStatistics,
+    options: SteppedSearchOptions,
+  ): Generator<undefined, SlotScores>;
   removeEverywhere(slots: SlotSet): void;
   /** Like FilterIndex.save. */
   save(): Iterable<Buffer>;

@@ -54,7 +54,13 @@ export function* writeKeywordSave(analyser: Analyser, tables: KeywordTables): It
 }
 
 /** Writes one term with its postings of documents in the save; nothing if there are none. */
-function writePostings(writer: VarintWriter, text: string, term: number, saved: Uint32Array, lists: PostingLists): boolean {
+function writePostings(
+  writer: VarintWriter,
+  text: string,
+  term: number,
+  saved: Uint32Array,
+  lists: PostingLists,
+): boolean {
   const { documents, frequencies, start, end } = lists.view(term);
   let count = 0;
   for (let i = start; i < end; i++) if (documents[i] < saved.length && saved[documents[i]] !== NO_DOCUMENT) count++;
@@ -81,7 +87,8 @@ function writePostings(writer: VarintWriter, text: string, term: number, saved: 
 export function* readKeywordSave(bytes: Buffer, analyser: Analyser, tables: KeywordTables): Generator<undefined, void> {
   const reader = new VarintReader(bytes);
   if (reader.text() !== FORMAT) reader.refuse('not a save of this version');
-  if (reader.text() !== analyser.name || reader.varint() !== analyser.version) reader.refuse('its terms are of another analyser');
+  if (reader.text() !== analyser.name || reader.varint() !== analyser.version)
+    reader.refuse('its terms are of another analyser');
   const table = readDocuments(reader);
   yield* readTerms(reader, table, tables);
   yield* buildTermLists(table, tables);
@@ -125,7 +132,13 @@ function* readTerms(reader: VarintReader, table: SavedDocuments, tables: Keyword
   if (reader.varint() !== dictionary.count || reader.remaining > 0) reader.refuse('its end is not where it should be');
 }
 
-function readPostings(reader: VarintReader, term: number, count: number, table: SavedDocuments, lists: PostingLists): void {
+function readPostings(
+  reader: VarintReader,
+  term: number,
+  count: number,
+  table: SavedDocuments,
+  lists: PostingLists,
+): void {
   const { lengths, termCounts } = table;
   const { documents, frequencies, start } = lists.allocate(term, count);
   let document = -1;

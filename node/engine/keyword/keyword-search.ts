@@ -71,9 +71,9 @@ interface Wanted {
 class Renumbered extends Error {}
 
 /**
- * The best documents for the terms, exactly, in steps of a few milliseconds. A document's score is summed over the terms
- * in the given order, however it is computed, so it depends only on the document, the terms and the statistics. The
- * order "rarest first" prunes best.
+ * The best documents for the terms, exactly, in steps of a few milliseconds. A document's score is summed over the
+ * terms in the given order, however it is computed, so it depends only on the document, the terms and the statistics.
+ * The order "rarest first" prunes best.
  *
  * The documents of the rarest terms are scored first, which usually gives the threshold. The others follow by MaxScore
  * (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents. Once the
@@ -84,7 +84,10 @@ class Renumbered extends Error {}
  * The index may change between two steps. Documents that come meanwhile are scored at the end, because they may be new
  * versions of documents that went. What was found and went meanwhile is still in the answer: the caller looks for it.
  */
-export function* searchPostings(source: SearchedPostings, wish: KeywordWish): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
+export function* searchPostings(
+  source: SearchedPostings,
+  wish: KeywordWish,
+): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
   for (;;) {
     try {
       return yield* searchNumbered(source, wish);
@@ -94,7 +97,10 @@ export function* searchPostings(source: SearchedPostings, wish: KeywordWish): Ge
   }
 }
 
-function* searchNumbered(source: SearchedPostings, { k, allowed: allowedNow, nameOf }: KeywordWish): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
+function* searchNumbered(
+  source: SearchedPostings,
+  { k, allowed: allowedNow, nameOf }: KeywordWish,
+): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
   const { documents, lists } = source;
   const end = documents.count;
   const allowed = allowedNow();
@@ -162,7 +168,11 @@ class Cursors {
 }
 
 /** The live, allowed documents that hold any of the terms, some of them repeatedly. */
-function documentsOf(terms: WeightedTerm[], { documents, lists }: SearchedPostings, allowed: SlotSet | null): Uint32Array {
+function documentsOf(
+  terms: WeightedTerm[],
+  { documents, lists }: SearchedPostings,
+  allowed: SlotSet | null,
+): Uint32Array {
   const { lengths, slots } = documents;
   const found: number[] = [];
   for (const { term } of terms) {
@@ -175,7 +185,12 @@ function documentsOf(terms: WeightedTerm[], { documents, lists }: SearchedPostin
   return Uint32Array.from(found);
 }
 
-function liveDocuments(from: number, to: number, { documents: { lengths, slots } }: SearchedPostings, allowed: SlotSet | null): Uint32Array {
+function liveDocuments(
+  from: number,
+  to: number,
+  { documents: { lengths, slots } }: SearchedPostings,
+  allowed: SlotSet | null,
+): Uint32Array {
   const found: number[] = [];
   for (let document = from; document < to; document++) {
     if (lengths[document] > 0 && (allowed === null || allowed.has(slots[document]))) found.push(document);
@@ -184,7 +199,12 @@ function liveDocuments(from: number, to: number, { documents: { lengths, slots }
 }
 
 /** For few documents: looks each of them up in every list. `listed` is ascending and may contain repetitions. */
-function* scoreListed(listed: Uint32Array, source: SearchedPostings, top: TopDocuments, pause: () => Generator<undefined, void>): Generator<undefined, void> {
+function* scoreListed(
+  listed: Uint32Array,
+  source: SearchedPostings,
+  top: TopDocuments,
+  pause: () => Generator<undefined, void>,
+): Generator<undefined, void> {
   const { documents } = source;
   const known = new Cursors(source, 0);
   let cursors = known.current;
@@ -208,8 +228,16 @@ function* scoreListed(listed: Uint32Array, source: SearchedPostings, top: TopDoc
   }
 }
 
-/** Scores all documents that hold any of the terms from `rank` on and are not done, as far as they may be among the best. */
-function* scoreWindows(rank: number, source: SearchedPostings, wanted: Wanted, pause: () => Generator<undefined, void>): Generator<undefined, void> {
+/**
+ * Scores all documents that hold any of the terms from `rank` on and are not done, as far as they may be among the
+ * best.
+ */
+function* scoreWindows(
+  rank: number,
+  source: SearchedPostings,
+  wanted: Wanted,
+  pause: () => Generator<undefined, void>,
+): Generator<undefined, void> {
   const { documents } = source;
   const { top, end } = wanted;
   const known = new Cursors(source, rank);
@@ -271,7 +299,12 @@ function promising(window: WindowScores, threshold: number, bound: number): { do
  * Only one term contributes documents: reads some of its list in order, skipping blocks that can't score high enough.
  * Answers the next document, or NO_DOCUMENT when nothing more is to be found.
  */
-function scoreAlone(cursor: PostingCursor, { documents: { lengths }, lists, norm }: SearchedPostings, judge: Judge, end: number): number {
+function scoreAlone(
+  cursor: PostingCursor,
+  { documents: { lengths }, lists, norm }: SearchedPostings,
+  judge: Judge,
+  end: number,
+): number {
   const bounds = lists.maxima.boundsOf(cursor.term, lists.view(cursor.term), lengths, norm);
   for (let read = 0; ; read++) {
     if (bounds !== null) cursor.skipBlocks(bounds, judge.leastOf(1));
@@ -284,7 +317,9 @@ function scoreAlone(cursor: PostingCursor, { documents: { lengths }, lists, norm
   }
 }
 
-/** Decides about documents that some terms have scored, and completes the scores of those that may be among the best. */
+/**
+ * Decides about documents that some terms have scored, and completes the scores of those that may be among the best.
+ */
 class Judge {
   /** By term: the most that it and those after it can add together. */
   readonly boundFrom: Float64Array;

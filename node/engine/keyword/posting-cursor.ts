@@ -46,7 +46,8 @@ export class PostingCursor {
     this.end = view.end;
     this.weight = weight;
     const { frequencyMax, lengthMin } = lists.bounds(term);
-    this.scoreMax = (frequencyMax === Infinity ? weight : termScore(weight, frequencyMax, lengthMin, norm)) * BOUND_SLACK;
+    this.scoreMax =
+      (frequencyMax === Infinity ? weight : termScore(weight, frequencyMax, lengthMin, norm)) * BOUND_SLACK;
   }
 
   /** The next document, or NO_DOCUMENT at the end. */
@@ -93,7 +94,8 @@ export class PostingCursor {
   /** The score of the current posting, whose document is `next`. */
   score(length: number): number {
     const stored = this.frequencies[this.position];
-    const frequency = stored === LONG_FREQUENCY ? this.lists.longFrequency(this.term, this.documents[this.position]) : stored;
+    const frequency =
+      stored === LONG_FREQUENCY ? this.lists.longFrequency(this.term, this.documents[this.position]) : stored;
     return termScore(this.weight, frequency, length, this.norm);
   }
 

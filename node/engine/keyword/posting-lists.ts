@@ -38,7 +38,8 @@ export class PostingLists {
   append(term: number, document: number, frequency: number, documentLength: number): void {
     this.bringUpToDate(term);
     const length = this.lengths[term];
-    if (length === this.capacities[term]) this.moveTo(term, length <= 2048 ? Math.max(1, length * 2) : Math.ceil(length * 1.5));
+    if (length === this.capacities[term])
+      this.moveTo(term, length <= 2048 ? Math.max(1, length * 2) : Math.ceil(length * 1.5));
     const at = this.offsets[term] + length;
     this.storage.documents[this.slabs[term]][at] = document;
     this.storage.frequencies[this.slabs[term]][at] = Math.min(frequency, LONG_FREQUENCY);
@@ -62,7 +63,12 @@ export class PostingLists {
     this.bringUpToDate(term);
     const slab = this.slabs[term];
     const start = this.offsets[term];
-    return { documents: this.storage.documents[slab], frequencies: this.storage.frequencies[slab], start, end: start + this.lengths[term] };
+    return {
+      documents: this.storage.documents[slab],
+      frequencies: this.storage.frequencies[slab],
+      start,
+      end: start + this.lengths[term],
+    };
   }
 
   length(term: number): number {
@@ -171,8 +177,14 @@ export class PostingLists {
     const region = capacity === 0 ? { slab: 0, offset: 0, capacity: 0 } : this.storage.allocate(capacity);
     if (length > 0) {
       const end = old.offset + length;
-      this.storage.documents[region.slab].set(this.storage.documents[old.slab].subarray(old.offset, end), region.offset);
-      this.storage.frequencies[region.slab].set(this.storage.frequencies[old.slab].subarray(old.offset, end), region.offset);
+      this.storage.documents[region.slab].set(
+        this.storage.documents[old.slab].subarray(old.offset, end),
+        region.offset,
+      );
+      this.storage.frequencies[region.slab].set(
+        this.storage.frequencies[old.slab].subarray(old.offset, end),
+        region.offset,
+      );
     }
     if (old.capacity > 0) this.storage.free(old);
     this.slabs[term] = region.slab;

@@ -28,7 +28,8 @@ export class PostingStorage {
     if (capacity > SHARED_REGION_MAX) return { slab: this.addSlab(capacity), offset: 0, capacity };
     const sizeClass = sizeClassOf(capacity);
     const address = this.freeRegions[sizeClass]?.pop();
-    if (address !== undefined) return { slab: Math.floor(address / SLAB_SIZE), offset: address % SLAB_SIZE, capacity: 1 << sizeClass };
+    if (address !== undefined)
+      return { slab: Math.floor(address / SLAB_SIZE), offset: address % SLAB_SIZE, capacity: 1 << sizeClass };
     const size = 1 << sizeClass;
     if (this.used + size > SLAB_SIZE) {
       this.current = this.addSlab(SLAB_SIZE);

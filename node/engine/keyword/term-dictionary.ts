@@ -4,7 +4,9 @@ import { grownUint32 } from './growable';
 /** Bytes that a term costs besides its characters: an entry of the map, the string's header, its place in the table. */
 const TERM_OVERHEAD_BYTES = 72;
 
-/** Numbers the terms of an index without gaps, and counts the live documents of each; numbers of dead terms are reused. */
+/**
+ * Numbers the terms of an index without gaps, and counts the live documents of each; numbers of dead terms are reused.
+ */
 export class TermDictionary {
   private readonly numbers = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
@@ -12,7 +14,9 @@ export class TermDictionary {
   private characters = 0;
   /** By term: how many live documents hold it. */
   documentFrequencies: Uint32Array<ArrayBuffer> = new Uint32Array(64);
-  /** By term: how many texts that are not yet documents hold it. Such a term keeps its number even without a document. */
+  /**
+   * By term: how many texts that are not yet documents hold it. Such a term keeps its number even without a document.
+   */
   private pins: Uint32Array<ArrayBuffer> = new Uint32Array(64);
 
   find(text: string): number | undefined {
@@ -63,6 +67,11 @@ export class TermDictionary {
   }
 
   get memoryBytes(): number {
-    return this.numbers.size * TERM_OVERHEAD_BYTES + this.characters + this.documentFrequencies.byteLength + this.pins.byteLength;
+    return (
+      this.numbers.size * TERM_OVERHEAD_BYTES +
+      this.characters +
+      this.documentFrequencies.byteLength +
+      this.pins.byteLength
+    );
   }
 }

@@ -50,9 +50,14 @@ export class TopDocuments {
       return name;
     };
     const order = Array.from({ length: this.buffered }, (_, i) => i);
-    order.sort((a, b) => this.scores[b] - this.scores[a] || inCodeUnits(nameOf(this.documents[a]), nameOf(this.documents[b])));
+    order.sort(
+      (a, b) => this.scores[b] - this.scores[a] || inCodeUnits(nameOf(this.documents[a]), nameOf(this.documents[b])),
+    );
     order.length = Math.min(order.length, this.k);
-    return { documents: Uint32Array.from(order, (i) => this.documents[i]), scores: Float64Array.from(order, (i) => this.scores[i]) };
+    return {
+      documents: Uint32Array.from(order, (i) => this.documents[i]),
+      scores: Float64Array.from(order, (i) => this.scores[i]),
+    };
   }
 
   private isCut(document: number, score: number): boolean {

@@ -40,7 +40,9 @@ export class VarintReader {
   }
 
   refuse(what: string): never {
-    throw new QuiverError('storage_failed', `The saved keyword index is damaged: ${what}`, { details: { position: this.position } });
+    throw new QuiverError('storage_failed', `The saved keyword index is damaged: ${what}`, {
+      details: { position: this.position },
+    });
   }
 
   private byte(): number {

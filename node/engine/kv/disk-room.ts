@@ -1,7 +1,9 @@
 import { open, rm, statfs } from 'node:fs/promises';
 import { trialFile } from '../files/trial-files';
 
-/** What opening a RocksDB store may write at once: two memtables from its log become files (see rocks-key-value-store). */
+/**
+ * What opening a RocksDB store may write at once: two memtables from its log become files (see rocks-key-value-store).
+ */
 const ROOM_BYTES = 64 * 1024 * 1024;
 const TRIAL_BYTES = 64 * 1024;
 

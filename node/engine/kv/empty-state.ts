@@ -1,9 +1,18 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { type KeyRange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory, type StoreSnapshot } from './key-value-store';
+import {
+  type KeyRange,
+  type KeyValueEntry,
+  type KeyValueStore,
+  NO_MEMORY,
+  type StoreMemory,
+  type StoreSnapshot,
+} from './key-value-store';
 
 type Reads = Pick<KeyValueStore, 'get' | 'getMany' | 'snapshot' | 'scan' | 'sizeBytes' | 'verify' | 'memory'>;
 
-/** What a store without entries answers to reads. Errors: storage_failed after `close`, and by a snapshot that is freed. */
+/**
+ * What a store without entries answers to reads. Errors: storage_failed after `close`, and by a snapshot that is freed.
+ */
 export class EmptyState implements Reads {
   private closed = false;
 

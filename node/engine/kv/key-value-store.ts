@@ -3,8 +3,8 @@
  * Implementations: RocksDB (`rocks-key-value-store.ts`, the only file that knows the library) and the model in memory
  * that tests have; both pass test/contract/key-value-store.
  *
- * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise has resolved sees it. A read
- * shows one state, that at its call, which may have a batch whose promise has not resolved yet.
+ * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise has resolved sees it. A
+ * read shows one state, that at its call, which may have a batch whose promise has not resolved yet.
  * Errors: storage_failed for every failure of the medium and for a closed store; storage_damaged when the data read
  * differ from the data written.
  */
@@ -20,14 +20,14 @@ export interface KeyValueStore {
   takeChanges(): Promise<void>;
   /**
    * Applies all changes or none. With `sync` the promise resolves only when the batch is on stable storage (fsync of
-   * the write-ahead log); the call itself does not merge concurrent batches. The memory of changes is the caller's again when
-   * the promise is settled.
+   * the write-ahead log); the call itself does not merge concurrent batches. The memory of changes is the caller's
+   * again when the promise is settled.
    */
   write(changes: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void>;
   /**
-   * Puts many entries at once, past the write-ahead log: `pages` of packed entries (packed-entries.ts), ascending over all of
-   * them. For keys of which the store has none yet, in one that nobody else reads or writes meanwhile. When it resolves,
-   * they are on stable storage; after an error some may be there.
+   * Puts many entries at once, past the write-ahead log: `pages` of packed entries (packed-entries.ts), ascending over
+   * all of them. For keys of which the store has none yet, in one that nobody else reads or writes meanwhile. When it
+   * resolves, they are on stable storage; after an error some may be there.
    */
   load(pages: AsyncIterable<Buffer>): Promise<void>;
   /**
@@ -44,8 +44,8 @@ export interface KeyValueStore {
   /** Removes every key with `from` ≤ key < `to`. */
   clear(range: { from: Buffer; to: Buffer }): Promise<void>;
   /**
-   * As `clear`, and what the keys took on the disk is given back by the end: it writes anew what is beside them in files. Writes
-   * and reads go on. Errors: storage_failed, also when the store closes meanwhile.
+   * As `clear`, and what the keys took on the disk is given back by the end: it writes anew what is beside them in
+   * files. Writes and reads go on. Errors: storage_failed, also when the store closes meanwhile.
    */
   reclaim(range: { from: Buffer; to: Buffer }): Promise<void>;
   /** Approximate bytes on disk (0 if that has no meaning). */
@@ -58,15 +58,18 @@ export interface KeyValueStore {
    */
   verify(options: { bytesPerSecond: number; stop: AbortSignal }): Promise<void>;
   /**
-   * Rewrites all files, so that what was deleted or replaced before the call is in none of them. Writes and reads go on. A
-   * scan that is under way keeps files that it reads, and this waits for it. Errors: storage_failed.
+   * Rewrites all files, so that what was deleted or replaced before the call is in none of them. Writes and reads go
+   * on. A scan that is under way keeps files that it reads, and this waits for it. Errors: storage_failed.
    */
   compact(): Promise<void>;
   /** Waits for running calls, then closes; idempotent. */
   close(): Promise<void>;
 }
 
-/** The state of a store at one moment. Errors: as the store's; storage_failed once it is freed, or the store was closed or recovered. */
+/**
+ * The state of a store at one moment. Errors: as the store's; storage_failed once it is freed, or the store was closed
+ * or recovered.
+ */
 export interface StoreSnapshot {
   getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]>;
   /** It has begun when its first page is requested. */
@@ -104,7 +107,10 @@ export interface KeyValueEntry {
 
 export type KeyValueChange = { type: 'put'; key: Buffer; value: Buffer } | { type: 'delete'; key: Buffer };
 
-/** Many puts in one piece of memory (packed-entries.ts): a thousand rows as objects of their own cost more than their bytes. */
+/**
+ * Many puts in one piece of memory (packed-entries.ts): a thousand rows as objects of their own cost more than their
+ * bytes.
+ */
 export interface PackedPuts {
   type: 'puts';
   entries: Buffer;

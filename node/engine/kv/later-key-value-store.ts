@@ -1,6 +1,14 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { EmptyState } from './empty-state';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from './key-value-store';
+import type {
+  KeyRange,
+  KeyValueChange,
+  KeyValueEntry,
+  KeyValueStore,
+  PackedPuts,
+  StoreMemory,
+  StoreSnapshot,
+} from './key-value-store';
 
 /** A store that holds nothing until its first change, and is made with it: one that nobody writes to takes no files. */
 export class LaterKeyValueStore implements KeyValueStore {

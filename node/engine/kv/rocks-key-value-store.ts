@@ -8,8 +8,25 @@ import { isDamage, QuiverError } from '../../../shared/base/errors/quiver-error'
 import { removeTrialFiles } from '../files/trial-files';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from './key-value-store';
-import { ABSENT, type CursorHandle, type DatabaseHandle, type NewTableHandle, type EntryPage, type SnapshotHandle, storeBinding } from './store-binding';
+import {
+  type KeyRange,
+  type KeyValueChange,
+  type KeyValueEntry,
+  type KeyValueStore,
+  NO_MEMORY,
+  type PackedPuts,
+  type StoreMemory,
+  type StoreSnapshot,
+} from './key-value-store';
+import {
+  ABSENT,
+  type CursorHandle,
+  type DatabaseHandle,
+  type NewTableHandle,
+  type EntryPage,
+  type SnapshotHandle,
+  storeBinding,
+} from './store-binding';
 import { StoreBudget } from './store-budget';
 
 /** How long a file that was rewritten may be read, by a backup or a copy, and how often that is looked at. */
@@ -25,8 +42,9 @@ const READ_AT_ONCE_MAX = 32;
 const TABLE_BYTES = 64 * 1024 * 1024;
 
 /**
- * A KeyValueStore on RocksDB, by an addon of our own (node/engine/kv/native; docs/decisions/0001-storage-binding.md says why).
- * RocksDB locks the folder with fcntl, so a second process is refused, and a killed process leaves no lock behind.
+ * A KeyValueStore on RocksDB, by an addon of our own (node/engine/kv/native; docs/decisions/0001-storage-binding.md
+ * says why). RocksDB locks the folder with fcntl, so a second process is refused, and a killed process leaves no lock
+ * behind.
  *
  * A torn end of the write-ahead log (an unfinished and so unacknowledged batch) is cut off at the open. Any other
  * damage, and a log that ends before the last synced write, makes the open fail with `storage_damaged` and changes
@@ -56,12 +74,16 @@ export class RocksKeyValueStore implements KeyValueStore {
   ) {}
 
   /**
-   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. With `reading`, a small one that must exist
-   * is opened to be read alone, which changes nothing on the disk and waits for no sync, until its first change. Its memory counts
-   * against `budget`; default: a budget of its own. Errors: storage_failed, with a message of its own for a folder in use;
-   * storage_damaged, also for one that must exist and does not.
+   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. With `reading`, a small one that must
+   * exist is opened to be read alone, which changes nothing on the disk and waits for no sync, until its first change.
+   * Its memory counts against `budget`; default: a budget of its own. Errors: storage_failed, with a message of its own
+   * for a folder in use; storage_damaged, also for one that must exist and does not.
    */
-  static async open(folder: string, budget = new StoreBudget(), { mustExist = false, reading = false } = {}): Promise<RocksKeyValueStore> {
+  static async open(
+    folder: string,
+    budget = new StoreBudget(),
+    { mustExist = false, reading = false } = {},
+  ): Promise<RocksKeyValueStore> {
     if (!mustExist) makeFolder(folder);
     if (!reading) removeTrialFiles(folder);
     return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget, { mustExist, reading }));
@@ -88,7 +110,11 @@ export class RocksKeyValueStore implements KeyValueStore {
     const database = this.enter();
     try {
       const handle = this.binding.newSnapshot(database);
-      return { getMany: (keys) => this.valuesAt(handle, keys), scan: (range) => this.entriesAt(handle, range), free: () => this.binding.freeSnapshot(handle) };
+      return {
+        getMany: (keys) => this.valuesAt(handle, keys),
+        scan: (range) => this.entriesAt(handle, range),
+        free: () => this.binding.freeSnapshot(handle),
+      };
     } catch (error) {
       throw failed('read', error, this.folder);
     } finally {
@@ -122,7 +148,10 @@ export class RocksKeyValueStore implements KeyValueStore {
   }
 
   async load(pages: AsyncIterable<Buffer>): Promise<void> {
-    if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
+    if (this.failure !== null)
+      throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', {
+        cause: this.failure,
+      });
     const paths: string[] = [];
     let table: NewTableHandle | null = null;
     try {
@@ -162,7 +191,8 @@ export class RocksKeyValueStore implements KeyValueStore {
     const database = this.enter();
     try {
       const cursor = this.newCursor(database, range, snapshot);
-      const next = (): Promise<EntryPage> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
+      const next = (): Promise<EntryPage> =>
+        this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
       // Read the next page while the present one is used.
       let reading: Promise<EntryPage> | null = next();
       try {
@@ -185,7 +215,11 @@ export class RocksKeyValueStore implements KeyValueStore {
     }
   }
 
-  private newCursor(database: DatabaseHandle, { from, to, reverse = false, values = true }: KeyRange, snapshot: SnapshotHandle | null): CursorHandle {
+  private newCursor(
+    database: DatabaseHandle,
+    { from, to, reverse = false, values = true }: KeyRange,
+    snapshot: SnapshotHandle | null,
+  ): CursorHandle {
     try {
       return this.binding.newCursor(database, from, to, reverse, values, snapshot);
     } catch (error) {
@@ -212,10 +246,16 @@ export class RocksKeyValueStore implements KeyValueStore {
     // RocksDB removes a file when nobody reads it any more.
     const untilMs = performance.now() + OBSOLETE_MS;
     for (;;) {
-      const inUse = new Set((await this.call('read', (database) => this.binding.tables(database))).map((name) => basename(name)));
+      const inUse = new Set(
+        (await this.call('read', (database) => this.binding.tables(database))).map((name) => basename(name)),
+      );
       const left = (await readdir(this.folder)).filter((name) => name.endsWith('.sst') && !inUse.has(name));
       if (left.length === 0) return;
-      if (performance.now() > untilMs || this.closing !== null) throw new QuiverError('storage_failed', `files that are not needed any more are still read: ${left.join(', ')}`);
+      if (performance.now() > untilMs || this.closing !== null)
+        throw new QuiverError(
+          'storage_failed',
+          `files that are not needed any more are still read: ${left.join(', ')}`,
+        );
       await pause(OBSOLETE_LOOK_MS, new AbortController().signal);
     }
   }
@@ -266,7 +306,8 @@ export class RocksKeyValueStore implements KeyValueStore {
   }
 
   private async openAnew(): Promise<void> {
-    if (!(await diskTakesWrites(this.folder))) throw new QuiverError('storage_failed', 'the disk takes no writes at present', { cause: this.failure });
+    if (!(await diskTakesWrites(this.folder)))
+      throw new QuiverError('storage_failed', 'the disk takes no writes at present', { cause: this.failure });
     let exchanged: () => void = () => undefined;
     this.exchanging = new Promise((done) => (exchanged = done));
     try {
@@ -285,7 +326,10 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   private async change(start: (database: DatabaseHandle) => Promise<void>): Promise<void> {
     if (isDamage(this.failure)) throw this.failure;
-    if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
+    if (this.failure !== null)
+      throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', {
+        cause: this.failure,
+      });
     try {
       await this.call('write', start);
     } catch (error) {
@@ -318,7 +362,8 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   private enter(): DatabaseHandle {
     if (this.closing !== null) throw new QuiverError('storage_failed', 'the store is closed');
-    if (this.database === null) throw new QuiverError('storage_failed', 'the store could not be opened again', { cause: this.failure });
+    if (this.database === null)
+      throw new QuiverError('storage_failed', 'the store could not be opened again', { cause: this.failure });
     this.running += 1;
     return this.database;
   }
@@ -333,16 +378,25 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
-async function openDatabase(folder: string, budget: StoreBudget, { mustExist, reading }: { mustExist: boolean; reading: boolean }): Promise<DatabaseHandle> {
+async function openDatabase(
+  folder: string,
+  budget: StoreBudget,
+  { mustExist, reading }: { mustExist: boolean; reading: boolean },
+): Promise<DatabaseHandle> {
   try {
     return await storeBinding().open(budget.handle, folder, mustExist, reading);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'IN_USE') throw new QuiverError('storage_failed', `the data folder ${folder} is in use by another process`, { cause: error });
+    if (code === 'IN_USE')
+      throw new QuiverError('storage_failed', `the data folder ${folder} is in use by another process`, {
+        cause: error,
+      });
     if (code === 'DAMAGED') throw damaged(error, folder);
     throw new QuiverError('storage_failed', `the store in ${folder} cannot be opened: ${message}`, { cause: error });
   }
@@ -361,7 +415,10 @@ function failed(verb: string, error: unknown, folder: string): QuiverError {
 }
 
 function damaged(cause: unknown, folder: string): QuiverError {
-  return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', { cause, details: { folder, place: (cause as Error).message } });
+  return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', {
+    cause,
+    details: { folder, place: (cause as Error).message },
+  });
 }
 
 function entriesOf({ bytes, lengths }: EntryPage): KeyValueEntry[] {

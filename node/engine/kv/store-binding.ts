@@ -38,8 +38,8 @@ export interface EntryPage {
 }
 
 /**
- * RocksDB, as the addon offers it (node/engine/kv/native/addon.cc): the same names, argument order and meaning. Calls that
- * answer with a promise run on libuv's pool. Failures are Errors with `code` IN_USE, DAMAGED (the data on the disk
+ * RocksDB, as the addon offers it (node/engine/kv/native/addon.cc): the same names, argument order and meaning. Calls
+ * that answer with a promise run on libuv's pool. Failures are Errors with `code` IN_USE, DAMAGED (the data on the disk
  * differ from what was written), STORAGE_FAILED, CLOSED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL; their messages
  * name files. Calls may overlap, except `next` on the same cursor.
  */
@@ -47,8 +47,8 @@ export interface StoreBinding {
   newBudget(cacheBytes: number, writeBufferBytes: number): BudgetHandle;
   budgetMemory(budget: BudgetHandle): { cacheBytes: number; writeBufferBytes: number };
   /**
-   * With `mustExist`, DAMAGED where there is no database; without, one is made. With `reading`, a small one that must exist
-   * is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
+   * With `mustExist`, DAMAGED where there is no database; without, one is made. With `reading`, a small one that must
+   * exist is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
    */
   open(budget: BudgetHandle, folder: string, mustExist: boolean, reading: boolean): Promise<DatabaseHandle>;
   /** As the first call that changes something. */
@@ -58,18 +58,26 @@ export interface StoreBinding {
   /** Waits for running calls; frees cursors. */
   close(database: DatabaseHandle): Promise<void>;
   /**
-   * `changes`: key, value, key, value …; null deletes the key, and with true, what stands for the key are entries to put, as of
-   * addToTable but in any order. The bytes are copied before the call returns.
+   * `changes`: key, value, key, value …; null deletes the key, and with true, what stands for the key are entries to
+   * put, as of addToTable but in any order. The bytes are copied before the call returns.
    */
   write(database: DatabaseHandle, changes: (Uint8Array | boolean | null)[], sync: boolean): Promise<void>;
   removeRange(database: DatabaseHandle, from: Uint8Array, to: Uint8Array): Promise<void>;
   /**
-   * Values one after the other, with the length of each; ABSENT for a key without a value. Of the state in `snapshot`; null: at
-   * the time of the call.
+   * Values one after the other, with the length of each; ABSENT for a key without a value. Of the state in `snapshot`;
+   * null: at the time of the call.
    */
-  read(database: DatabaseHandle, keys: Uint8Array[], snapshot: SnapshotHandle | null): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
+  read(
+    database: DatabaseHandle,
+    keys: Uint8Array[],
+    snapshot: SnapshotHandle | null,
+  ): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
   /** The same synchronously, from memory alone; null if a file would have to be read. */
-  readCached(database: DatabaseHandle, keys: Uint8Array[], snapshot: SnapshotHandle | null): { bytes: ArrayBuffer; lengths: Uint32Array } | null;
+  readCached(
+    database: DatabaseHandle,
+    keys: Uint8Array[],
+    snapshot: SnapshotHandle | null,
+  ): { bytes: ArrayBuffer; lengths: Uint32Array } | null;
   /** The state at the time of the call. The database's close frees it, too. */
   newSnapshot(database: DatabaseHandle): SnapshotHandle;
   /** Reads that were begun go on, later ones throw INVALID_ARGUMENT; idempotent. */
@@ -77,17 +85,23 @@ export interface StoreBinding {
   /** Makes a table file, apart from any database. */
   newTable(path: string): Promise<NewTableHandle>;
   /**
-   * Adds entries in ascending order: u32 key bytes, u32 value bytes (little-endian), key, value, one after the other. The bytes
-   * are copied before the call returns. Answers the bytes of the file so far.
+   * Adds entries in ascending order: u32 key bytes, u32 value bytes (little-endian), key, value, one after the other.
+   * The bytes are copied before the call returns. Answers the bytes of the file so far.
    */
   addToTable(table: NewTableHandle, entries: Uint8Array): Promise<number>;
   finishTable(table: NewTableHandle): Promise<void>;
-  /** Takes finished tables in, of which no two have keys between each other's; `paths` in UTF-8. They are gone from their place then. */
+  /**
+   * Takes finished tables in, of which no two have keys between each other's; `paths` in UTF-8. They are gone from
+   * their place then.
+   */
   ingest(database: DatabaseHandle, paths: Uint8Array[]): Promise<void>;
   sizeBytes(database: DatabaseHandle): Promise<number>;
   /** One of RocksDB's numeric properties; 0 if it does not know the name. */
   property(database: DatabaseHandle, name: string): number;
-  /** Writes all changes to tables and rewrites every table. Ends early, with STORAGE_FAILED, by `endRewrites`, and when the database is closed. */
+  /**
+   * Writes all changes to tables and rewrites every table. Ends early, with STORAGE_FAILED, by `endRewrites`, and when
+   * the database is closed.
+   */
   compact(database: DatabaseHandle): Promise<void>;
   /** Removes a range of keys, and gives back what they took on the disk. Ends early as `compact` does. */
   reclaim(database: DatabaseHandle, from: Uint8Array, to: Uint8Array): Promise<void>;
@@ -98,15 +112,22 @@ export interface StoreBinding {
   /** Compares each block of a table with its checksum; a table that is gone by now is fine. */
   verifyTable(database: DatabaseHandle, name: string): Promise<void>;
   /** Shows the state in `snapshot`; null: at the time of the call. */
-  newCursor(database: DatabaseHandle, from: Uint8Array, to: Uint8Array, reverse: boolean, values: boolean, snapshot: SnapshotHandle | null): CursorHandle;
+  newCursor(
+    database: DatabaseHandle,
+    from: Uint8Array,
+    to: Uint8Array,
+    reverse: boolean,
+    values: boolean,
+    snapshot: SnapshotHandle | null,
+  ): CursorHandle;
   /** The next entries, cut at `bytes`. */
   next(cursor: CursorHandle, count: number, bytes: number): Promise<EntryPage>;
   free(cursor: CursorHandle): Promise<void>;
   /** Milliseconds since the machine started, with a fraction; the time that it slept counts (CLOCK_BOOTTIME). */
   bootTimeMs(): number;
   /**
-   * Whole files one after the other, with the length of each; ABSENT for one that is not there. `paths` in UTF-8. STORAGE_FAILED
-   * also for one of more than `bytesMax` bytes.
+   * Whole files one after the other, with the length of each; ABSENT for one that is not there. `paths` in UTF-8.
+   * STORAGE_FAILED also for one of more than `bytesMax` bytes.
    */
   readFiles(paths: Uint8Array[], bytesMax: number): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
   /** Another handle for what this one names, open until it is closed itself. Errors: those of the system. */
@@ -122,7 +143,8 @@ let binding: StoreBinding | undefined;
 export function storeBinding(): StoreBinding {
   if (binding === undefined) {
     const path = join(packageRoot(__dirname), 'node', 'engine', 'kv', 'native', 'build', 'store.node');
-    if (!existsSync(path)) throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
+    if (!existsSync(path))
+      throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
     binding = createRequire(__filename)(path) as StoreBinding;
   }
   return binding;

@@ -24,13 +24,14 @@ interface Note {
 }
 
 /**
- * What is noted of each store that was open here, apart from its data: that it exists, and how far it was when it was closed, or
- * that it was changed since. So data that are gone, or an earlier copy that was put in their place, are not taken for a new store
- * or for the latest state. An earlier copy that lacks nothing is as good as the latest.
+ * What is noted of each store that was open here, apart from its data: that it exists, and how far it was when it was
+ * closed, or that it was changed since. So data that are gone, or an earlier copy that was put in their place, are not
+ * taken for a new store or for the latest state. An earlier copy that lacks nothing is as good as the latest.
  *
- * `<folder>/<name>` is a Note as JSON, with a checksum, written with the first change after an opening and after the last one: a store that is
- * only read costs the reading of it. Nothing is synced but an accepted loss: after a loss of power a note may be of before, or be
- * missing, which refuses nothing that is sound. What can't be noted, on a full disk, say, is logged and stops nothing.
+ * `<folder>/<name>` is a Note as JSON, with a checksum, written with the first change after an opening and after the
+ * last one: a store that is only read costs the reading of it. Nothing is synced but an accepted loss: after a loss of
+ * power a note may be of before, or be missing, which refuses nothing that is sound. What can't be noted, on a full
+ * disk, say, is logged and stops nothing.
  */
 export class StoreNotes {
   /** What was read or written so far: nobody else writes there while the stores are open. */
@@ -44,8 +45,8 @@ export class StoreNotes {
   ) {}
 
   /**
-   * Reads which stores are noted. `mayBeReplaced`: whether another store may come in the place of one by itself, as by a copy
-   * from another replica. Errors: storage_failed.
+   * Reads which stores are noted. `mayBeReplaced`: whether another store may come in the place of one by itself, as by
+   * a copy from another replica. Errors: storage_failed.
    */
   static async load(folder: string, log: Pick<Logger, 'warn'>, { mayBeReplaced = false } = {}): Promise<StoreNotes> {
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -70,25 +71,35 @@ export class StoreNotes {
   }
 
   /**
-   * Errors: storage_damaged when the store in `folder`, which is not open, is an earlier copy of one that was changed since, or
-   * another one; storage_failed.
+   * Errors: storage_damaged when the store in `folder`, which is not open, is an earlier copy of one that was changed
+   * since, or another one; storage_failed.
    */
   async mustNotBeEarlier(name: string, folder: string): Promise<void> {
     const noted = await this.read(name);
     if (noted.stamp === undefined) return;
     const found = await readStoreStamp(folder);
     if (found === null || this.mayBe(found, noted)) return;
-    if (isOtherStore(found, noted.stamp)) throw new QuiverError('storage_damaged', 'its data are those of another store', { details: { folder, found, ...noted } });
+    if (isOtherStore(found, noted.stamp))
+      throw new QuiverError('storage_damaged', 'its data are those of another store', {
+        details: { folder, found, ...noted },
+      });
     throw earlier({ folder, found, ...noted });
   }
 
   /**
-   * Whether the store in `folder`, which is not open, is the one that is noted, and has all that was stored: `operation` is the
-   * number of its last change. Never throws: what is not certain is found out by opening it.
+   * Whether the store in `folder`, which is not open, is the one that is noted, and has all that was stored:
+   * `operation` is the number of its last change. Never throws: what is not certain is found out by opening it.
    */
   async isWhole(name: string, folder: string, operation: number): Promise<boolean> {
     const noted = await this.read(name);
-    if (!this.isKnown(name) || noted.acceptLoss === true || noted.isWritten === true || noted.operation === undefined || noted.operation > operation) return false;
+    if (
+      !this.isKnown(name) ||
+      noted.acceptLoss === true ||
+      noted.isWritten === true ||
+      noted.operation === undefined ||
+      noted.operation > operation
+    )
+      return false;
     return this.mustNotBeEarlier(name, folder).then(
       () => true,
       () => false,
@@ -96,8 +107,8 @@ export class StoreNotes {
   }
 
   /**
-   * The store in `folder` was opened; `operation` is the number of its last change. Notes what is not noted of it. Errors:
-   * storage_damaged when it was further; storage_failed.
+   * The store in `folder` was opened; `operation` is the number of its last change. Notes what is not noted of it.
+   * Errors: storage_damaged when it was further; storage_failed.
    */
   async opened(name: string, folder: string, operation: number): Promise<void> {
     const noted = await this.read(name);
@@ -105,7 +116,8 @@ export class StoreNotes {
     const found = isNew || this.mayBeReplaced || noted.isWritten === true ? await readStoreStamp(folder) : null;
     const isOther = noted.stamp !== undefined && found !== null && isOtherStore(found, noted.stamp);
     if (!isOther && operation < (noted.operation ?? 0)) throw earlier({ folder, lastOperation: operation, ...noted });
-    if (isNew || isOther || noted.isWritten === true) await this.tryToWrite(name, { stamp: found ?? undefined, operation });
+    if (isNew || isOther || noted.isWritten === true)
+      await this.tryToWrite(name, { stamp: found ?? undefined, operation });
   }
 
   /** The store in `folder`, which is open, is about to be changed for the first time. */
@@ -114,7 +126,10 @@ export class StoreNotes {
     await this.tryToWrite(name, { stamp: (await readStoreStamp(folder)) ?? undefined, operation, isWritten: true });
   }
 
-  /** The store was closed, and all of it is on stable storage. Notes how far it is, unless something else is in its place. */
+  /**
+   * The store was closed, and all of it is on stable storage. Notes how far it is, unless something else is in its
+   * place.
+   */
   async closed(name: string, folder: string, operation: number): Promise<void> {
     const noted = await this.read(name);
     if (noted.isWritten !== true) return;
@@ -122,7 +137,10 @@ export class StoreNotes {
     if (found !== null && this.mayBe(found, noted)) await this.tryToWrite(name, { stamp: found, operation });
   }
 
-  /** The next opening of the store takes what is left of it, be it nothing. On stable storage when it resolves. Errors: those of the file system. */
+  /**
+   * The next opening of the store takes what is left of it, be it nothing. On stable storage when it resolves. Errors:
+   * those of the file system.
+   */
   async acceptLoss(name: string): Promise<void> {
     await makeStableFolder(this.folder, OWN);
     await replaceFile(join(this.folder, name), textOf({ acceptLoss: true }));
@@ -152,7 +170,10 @@ export class StoreNotes {
       this.notes.set(name, note);
       this.known.add(name);
     } catch (error) {
-      this.log.warn({ error, store: name }, 'how far a store is could not be noted: an earlier copy of it may not be told');
+      this.log.warn(
+        { error, store: name },
+        'how far a store is could not be noted: an earlier copy of it may not be told',
+      );
       await rm(aside, { force: true }).catch(() => undefined);
     }
   }
@@ -168,7 +189,10 @@ export class StoreNotes {
       note = noteIn(text.toString());
     } catch (error) {
       // Torn by a loss of power, damaged, or gone: what it was for is known by its name, and it is written anew.
-      this.log.warn({ error, store: name }, 'the note of how far a store was cannot be used: an earlier copy of it may not be told');
+      this.log.warn(
+        { error, store: name },
+        'the note of how far a store was cannot be used: an earlier copy of it may not be told',
+      );
     }
     this.notes.set(name, note);
     return note;
@@ -187,11 +211,18 @@ function noteIn(text: string): Note {
 }
 
 function earlier(details: Record<string, unknown>): QuiverError {
-  return new QuiverError('storage_damaged', 'its data are an earlier copy, and lack what was stored since', { details });
+  return new QuiverError('storage_damaged', 'its data are an earlier copy, and lack what was stored since', {
+    details,
+  });
 }
 
 function noteOf(json: object): Note {
-  const { stamp, operation, isWritten, acceptLoss } = json as { stamp?: Partial<StoreStamp>; operation?: unknown; isWritten?: unknown; acceptLoss?: unknown };
+  const { stamp, operation, isWritten, acceptLoss } = json as {
+    stamp?: Partial<StoreStamp>;
+    operation?: unknown;
+    isWritten?: unknown;
+    acceptLoss?: unknown;
+  };
   return {
     ...(typeof stamp?.store === 'string' && Number.isSafeInteger(stamp.opening) && { stamp: stamp as StoreStamp }),
     ...(typeof operation === 'number' && { operation }),

@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { readSmallFiles } from './small-files';
 
-/** By which a RocksDB store on the disk is told from another one, and from an earlier copy of itself, without opening it. */
+/**
+ * By which a RocksDB store on the disk is told from another one, and from an earlier copy of itself, without opening
+ * it.
+ */
 export interface StoreStamp {
   /** The name that RocksDB gave to it when it was made; '' where the file with it is missing. */
   store: string;

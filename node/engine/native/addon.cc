@@ -1,7 +1,8 @@
-// What JavaScript sees of the vector index: one class, mirrored by node/engine/vector/native-binding.ts with the same names,
-// argument order and meaning; filter/filter_calls.cc is the same for the filter index. All state of an index belongs to the
-// environment (thread) that made it; other threads may search it by its number (index_registry.h), and nothing else is
-// global but the seats of readers (engine/native/lists/heap.cc) and the table of cases (filter/case_fold.h).
+// What JavaScript sees of the vector index: one class, mirrored by node/engine/vector/native-binding.ts with the same
+// names, argument order and meaning; filter/filter_calls.cc is the same for the filter index. All state of an index
+// belongs to the environment (thread) that made it; other threads may search it by its number (index_registry.h), and
+// nothing else is global but the seats of readers (engine/native/lists/heap.cc) and the table of cases
+// (filter/case_fold.h).
 
 #include <node_api.h>
 
@@ -72,7 +73,8 @@ napi_value construct(napi_env env, const Arguments& arguments) {
   const napi_value kernels = arguments.member(0, "kernels");
   const Kernels& chosen = select_kernels(arguments.is_nullish(kernels) ? nullptr : arguments.text_of(kernels).c_str());
   const napi_value named = arguments.member(0, "quantization");
-  const Quantization quantization = arguments.is_nullish(named) ? Quantization::kInt8 : quantization_from(arguments.text_of(named));
+  const Quantization quantization =
+      arguments.is_nullish(named) ? Quantization::kInt8 : quantization_from(arguments.text_of(named));
   bool on_disk = false;
   const napi_value disk = arguments.member(0, "onDisk");
   if (!arguments.is_nullish(disk)) napi_get_value_bool(env, disk, &on_disk);
@@ -141,7 +143,8 @@ napi_value holds(napi_env env, const Arguments& arguments) {
   const auto slots = arguments.words(0);
   void* data;
   napi_value value = new_array(env, napi_uint8_array, slots.size, 1, &data);
-  for (size_t i = 0; i < slots.size; i++) static_cast<uint8_t*>(data)[i] = index->snapshot.rows->row_of(slots.data[i]) != kNoRow;
+  for (size_t i = 0; i < slots.size; i++)
+    static_cast<uint8_t*>(data)[i] = index->snapshot.rows->row_of(slots.data[i]) != kNoRow;
   return value;
 }
 
@@ -314,7 +317,8 @@ NAPI_MODULE_INIT() {
       napi_create_function(env, "kernelNames", NAPI_AUTO_LENGTH, guarded<kernel_names>, nullptr, &kernels) != napi_ok ||
       napi_create_function(env, "searchInline", NAPI_AUTO_LENGTH, guarded<search_inline_call>, nullptr,
                            &inline_search) != napi_ok ||
-      napi_create_function(env, "searchTogether", NAPI_AUTO_LENGTH, guarded<search_together>, nullptr, &joint_search) != napi_ok) {
+      napi_create_function(env, "searchTogether", NAPI_AUTO_LENGTH, guarded<search_together>, nullptr, &joint_search) !=
+          napi_ok) {
     return nullptr;
   }
   const napi_value filter_class = define_filter_index(env);

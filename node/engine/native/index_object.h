@@ -19,8 +19,8 @@ namespace quiver {
 
 /**
  * An index behind its JavaScript object. Tasks share it, so it outlives both the object and `close`. It belongs to the
- * thread that made it; other threads may only raise `stop`, call `note_search` and call `shared_snapshot` (index_registry.h
- * is how they find it).
+ * thread that made it; other threads may only raise `stop`, call `note_search` and call `shared_snapshot`
+ * (index_registry.h is how they find it).
  */
 struct Index {
   // The effort is measured again when one row in this many was refined since.
@@ -91,7 +91,8 @@ struct Index {
     return snapshot;
   }
 
-  // Any thread: somebody searches. It is mostly noted already, and then only read: searches of many threads write nothing.
+  // Any thread: somebody searches. It is mostly noted already, and then only read: searches of many threads write
+  // nothing.
   void note_search() {
     if (!searched_.load(std::memory_order_relaxed)) searched_.store(true, std::memory_order_relaxed);
   }

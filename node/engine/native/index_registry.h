@@ -9,9 +9,9 @@
 namespace quiver {
 
 /**
- * The indexes that other threads of this process may search, by numbers that are never given twice. The registry does not
- * keep an index alive. A number leaves it when its index closes or its JavaScript object is collected. Any thread may
- * call `shared_index` and `shared_filters`; the others belong to the thread that owns the index.
+ * The indexes that other threads of this process may search, by numbers that are never given twice. The registry does
+ * not keep an index alive. A number leaves it when its index closes or its JavaScript object is collected. Any thread
+ * may call `shared_index` and `shared_filters`; the others belong to the thread that owns the index.
  */
 
 // The number of the index, the same at each call.

@@ -20,8 +20,8 @@ namespace {
 constexpr uint64_t kMagic1 = 0x0001434556525651;
 constexpr uint64_t kMagic2 = 0x0002434556525651;
 constexpr uint64_t kMagic3 = 0x0003434556525651;
-// Version 4 is for stores on the disk, which have cells and no graph. Version 5 also says how far a search for few rows goes;
-// without that, a store that is one of several is searched for as many as one that is alone.
+// Version 4 is for stores on the disk, which have cells and no graph. Version 5 also says how far a search for few rows
+// goes; without that, a store that is one of several is searched for as many as one that is alone.
 constexpr uint64_t kMagic4 = 0x0004434556525651;
 constexpr uint64_t kMagic5 = 0x0005434556525651;
 
@@ -64,8 +64,8 @@ struct SavedCodes {
   float passing_deviations;
 };
 
-// Follows the codes in versions 4 and 5, and in version 5 is followed by what was measured for few rows. Where cells start
-// comes last of all.
+// Follows the codes in versions 4 and 5, and in version 5 is followed by what was measured for few rows. Where cells
+// start comes last of all.
 struct SavedCells {
   uint64_t count;
   Cells::Measured measured;
@@ -156,7 +156,8 @@ Effort read_effort(CheckedReader& file, const Header& header, size_t& coarse_row
   require(usable(saved.at_10) && usable(saved.at_100) && usable(saved.passing_100) && usable(saved.passing_400));
   require(saved.largest_norm >= 0 && saved.rows <= header.rows && saved.coarse_rows <= header.graph_rows);
   coarse_rows = saved.coarse_rows;
-  return {saved.at_10, saved.at_100, saved.passing_100, saved.passing_400, saved.largest_norm, kDeviations, kDeviations, size_t(saved.rows)};
+  return {saved.at_10,        saved.at_100, saved.passing_100, saved.passing_400,
+          saved.largest_norm, kDeviations,  kDeviations,       size_t(saved.rows)};
 }
 
 // What version 3 says besides of codes and effort; the versions before had int8 codes.
@@ -165,7 +166,8 @@ Quantization read_codes(CheckedReader& file, const Header& header, Effort& effor
   SavedCodes saved;
   file.read(&saved, sizeof saved);
   require(saved.quantization <= uint32_t(Quantization::kBinary));
-  for (float deviations : {saved.deviations, saved.passing_deviations}) require(deviations > 0 && deviations <= kDeviations);
+  for (float deviations : {saved.deviations, saved.passing_deviations})
+    require(deviations > 0 && deviations <= kDeviations);
   effort.deviations = saved.deviations;
   effort.passing_deviations = saved.passing_deviations;
   return Quantization(saved.quantization);
@@ -238,7 +240,8 @@ SavedCells read_cells(CheckedReader& file) {
 Cells::MeasuredFew read_few(CheckedReader& file) {
   Cells::MeasuredFew few;
   file.read(&few, sizeof few);
-  for (size_t rank = 0; rank < Cells::kFew; rank++) require(usable(few.beyond[rank]) && usable(few.beyond_by_place[rank]) && usable(few.visited[rank]));
+  for (size_t rank = 0; rank < Cells::kFew; rank++)
+    require(usable(few.beyond[rank]) && usable(few.beyond_by_place[rank]) && usable(few.visited[rank]));
   for (float farthest : few.farthest) require(usable(farthest));
   return few;
 }
@@ -332,7 +335,8 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   if (is_of_disk(header)) cells = read_cells(file);
   if (header.magic == kMagic5) few = read_few(file);
   file.expect_checksum();
-  if (header.metric != uint32_t(kind.metric) || header.dim != kind.dim) throw StorageError(path + " is of another collection");
+  if (header.metric != uint32_t(kind.metric) || header.dim != kind.dim)
+    throw StorageError(path + " is of another collection");
   if (is_of_disk(header) != kind.on_disk) throw StorageError(path + " is of an index that is kept elsewhere");
   if (quantization != kind.quantization) throw StorageError(path + " has codes of another kind");
   Snapshot snapshot{nullptr, nullptr, Effort::guess(), nullptr};
@@ -360,7 +364,8 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   snapshot.rows->load_slots(slots.data(), dead.data());
   if (!starts.empty()) {
     BuildCodes codes(snapshot.rows);
-    snapshot.cells = std::make_shared<Cells>(*snapshot.rows, codes.of(header.rows, threads, stop), starts, cells.measured, few, threads, stop);
+    snapshot.cells = std::make_shared<Cells>(*snapshot.rows, codes.of(header.rows, threads, stop), starts,
+                                             cells.measured, few, threads, stop);
     snapshot.rows->spill_all();
   }
   return snapshot;

@@ -38,8 +38,8 @@ constexpr size_t kJointTasksMax = 8;
 // The tables of a growth are kept if the rows left are at least one in this many: another step is due then.
 constexpr size_t kKeptShare = 64;
 
-// Memory that was freed goes to the system: the allocator keeps what each thread had, and a process has indexes on the disk
-// because it has little.
+// Memory that was freed goes to the system: the allocator keeps what each thread had, and a process has indexes on the
+// disk because it has little.
 void give_back_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
@@ -148,7 +148,8 @@ napi_value hits_value(napi_env env, const RowStore& rows, const std::vector<Hit>
 }
 
 // Writes them into `room`, the slots into its first half and the scores into the second. Answers how many there are.
-napi_value written_hits(napi_env env, const RowStore& rows, const std::vector<Hit>& hits, const Arguments::Span<double>& room) {
+napi_value written_hits(napi_env env, const RowStore& rows, const std::vector<Hit>& hits,
+                        const Arguments::Span<double>& room) {
   double* slots = const_cast<double*>(room.data);
   double* scores = slots + room.size / 2;
   for (size_t i = 0; i < hits.size(); i++) {
@@ -351,7 +352,8 @@ class ExtendTask final : public BuildingTask {
     const size_t left = snapshot_.rows->count() - rows_;
     if (left >= rows_ / kKeptShare) index_->growth = std::move(growth_);
     const Snapshot& present = index_->snapshot;
-    index_->replace({snapshot_.rows, graph_, present.effort, present.cells, Sketches::without(present.sketches, graph_->rows())});
+    index_->replace(
+        {snapshot_.rows, graph_, present.effort, present.cells, Sketches::without(present.sketches, graph_->rows())});
     return undefined(env);
   }
 
@@ -366,7 +368,9 @@ class ExtendTask final : public BuildingTask {
 class SketchTask final : public ChangingTask {
  public:
   SketchTask(napi_env env, const Arguments& arguments)
-      : ChangingTask(env, arguments), snapshot_(index_->snapshot), threads_(unsigned(arguments.whole(0, 1, kThreadsMax))) {
+      : ChangingTask(env, arguments),
+        snapshot_(index_->snapshot),
+        threads_(unsigned(arguments.whole(0, 1, kThreadsMax))) {
     if (!Sketches::pay(snapshot_.rows->kind())) throw std::invalid_argument("rows of this kind have no sketches");
   }
   void run() override {
@@ -598,7 +602,8 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
     snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
     const auto is_wanted = [&](size_t count) { return !scans(snapshot, request, count); };
-    std::shared_ptr<const FoundSlots> remembered = filter.has_value() ? filter->remembered(remembered_filters, is_wanted) : nullptr;
+    std::shared_ptr<const FoundSlots> remembered =
+        filter.has_value() ? filter->remembered(remembered_filters, is_wanted) : nullptr;
     if (remembered != nullptr) {
       // As below.
       snapshot = index->shared_snapshot();
@@ -607,7 +612,8 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
       request.allowed.count = remembered->count;
       request.allowed.remembered = std::move(remembered);
     } else if (filter.has_value()) {
-      request.allowed.test = filter->test([&](size_t count) { return looks_through_cells(snapshot, request.k, request.effort_kind, count); });
+      request.allowed.test = filter->test(
+          [&](size_t count) { return looks_through_cells(snapshot, request.k, request.effort_kind, count); });
       if (request.allowed.test.has_value()) {
         request.allowed.kind = Allowed::Kind::kTest;
         request.allowed.count = request.allowed.test->count;
@@ -657,7 +663,8 @@ napi_value search_together(napi_env env, const Arguments& arguments) {
   }
   if (snapshots.empty()) throw std::invalid_argument("there is no index to search");
   SearchRequest request;
-  if (!read_request(arguments, 1, *snapshots[0].rows, request)) throw std::invalid_argument("the query has another dimension");
+  if (!read_request(arguments, 1, *snapshots[0].rows, request))
+    throw std::invalid_argument("the query has another dimension");
   read_allowed(arguments, 5, request.allowed);
   const bool is_counted = !arguments.is_nullish(arguments.at(8));
   const auto search = std::make_shared<JointSearch>(std::move(snapshots), std::move(request));

@@ -12,9 +12,9 @@ namespace quiver {
 
 /**
  * The calls of a vector index that run off JavaScript's thread, one factory function each;
- * node/engine/vector/native-binding.ts documents arguments and answers. A factory throws if the index is closed or an argument
- * is wrong; those that change the graph or the row store, or measure it (extend, refine, calibrate, makeCells, compact, seal), also
- * throw while another of them is under way.
+ * node/engine/vector/native-binding.ts documents arguments and answers. A factory throws if the index is closed or an
+ * argument is wrong; those that change the graph or the row store, or measure it (extend, refine, calibrate, makeCells,
+ * compact, seal), also throw while another of them is under way.
  */
 std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments);

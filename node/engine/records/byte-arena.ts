@@ -1,6 +1,9 @@
 import type { ChunkStore, StoredChunk } from './chunk-store';
 
-/** Chunks are large enough that their fixed cost does not matter, and small enough that moving the content of one is quick. */
+/**
+ * Chunks are large enough that their fixed cost does not matter, and small enough that moving the content of one is
+ * quick.
+ */
 const CHUNK_BYTES = 1 << 20;
 /** Size of the first chunk. Each further one is twice as large, up to CHUNK_BYTES, so that small shards stay small. */
 const FIRST_CHUNK_BYTES = 1 << 12;
@@ -11,13 +14,13 @@ const SHARED_BYTES_MAX = CHUNK_BYTES / 8;
 const SPARSE_SHARE = 0.25;
 
 /**
- * Byte strings packed into large buffers of shared memory, outside the JavaScript heap. The arena itself never changes or moves bytes
- * once they are written, so a list of its chunks is a consistent copy. A place is (chunk, offset); its holder remembers
- * the length. Freed bytes become available when a whole chunk is dead, or when the holder moves the rest out of a
- * sparse one.
+ * Byte strings packed into large buffers of shared memory, outside the JavaScript heap. The arena itself never changes
+ * or moves bytes once they are written, so a list of its chunks is a consistent copy. A place is (chunk, offset); its
+ * holder remembers the length. Freed bytes become available when a whole chunk is dead, or when the holder moves the
+ * rest out of a sparse one.
  *
- * With a store, memory holds the chunk that is being filled, and the store those that are full. One that can't be stored, on a
- * full disk, stays in memory.
+ * With a store, memory holds the chunk that is being filled, and the store those that are full. One that can't be
+ * stored, on a full disk, stays in memory.
  */
 export class ByteArena {
   /** Null for those that were dropped, or are stored. */
@@ -32,7 +35,10 @@ export class ByteArena {
   private current = -1;
   private used = 0;
   private held = 0;
-  /** Called with the number of each chunk that comes, goes or is stored; of one that comes, before anything is written to it. */
+  /**
+   * Called with the number of each chunk that comes, goes or is stored; of one that comes, before anything is written
+   * to it.
+   */
   onChunk: (number: number) => void = () => {};
 
   constructor(private readonly store: ChunkStore | null = null) {}
@@ -81,7 +87,9 @@ export class ByteArena {
     if (this.current < 0 || this.used + length > (this.chunks[this.current] as Buffer).length) {
       const full = this.current;
       this.isFull(full, this.used);
-      this.current = this.addChunk(Math.max(length, Math.min(CHUNK_BYTES, FIRST_CHUNK_BYTES * 2 ** this.chunks.length)));
+      this.current = this.addChunk(
+        Math.max(length, Math.min(CHUNK_BYTES, FIRST_CHUNK_BYTES * 2 ** this.chunks.length)),
+      );
       this.used = 0;
       if (full >= 0) this.judge(full);
     }
@@ -121,7 +129,9 @@ export class ByteArena {
   /** The bytes of a place, wherever it is, until the next call. Errors: those of ChunkStore.text. */
   bytes(number: number, offset: number, length: number): Buffer {
     const chunk = this.chunks[number];
-    return chunk === null ? (this.store as ChunkStore).read(this.stored[number] as StoredChunk, offset, length) : chunk.subarray(offset, offset + length);
+    return chunk === null
+      ? (this.store as ChunkStore).read(this.stored[number] as StoredChunk, offset, length)
+      : chunk.subarray(offset, offset + length);
   }
 
   /** Where a chunk is: its memory, which is all its own, or what is stored; null if it was dropped. */
@@ -145,8 +155,8 @@ export class ByteArena {
   }
 
   /**
-   * The present chunks, null where dropped. Later changes do not affect the bytes that are in use in them. Those that are stored
-   * can be read until `end`, or the next snapshot.
+   * The present chunks, null where dropped. Later changes do not affect the bytes that are in use in them. Those that
+   * are stored can be read until `end`, or the next snapshot.
    */
   snapshot(): { chunks: (Buffer | { length: number; read(): Buffer } | null)[]; end(): void } {
     const { store } = this;

@@ -19,7 +19,10 @@ export class ChangeCounter {
   private readonly nextExpiry = new Float64Array(this.memory, NEXT_EXPIRY_OFFSET, 1).fill(Infinity);
   private depth = 0;
 
-  /** Milliseconds since the Unix epoch; -Infinity: one has, and is still to be hidden. Set it before an item that expires can be found. */
+  /**
+   * Milliseconds since the Unix epoch; -Infinity: one has, and is still to be hidden. Set it before an item that
+   * expires can be found.
+   */
   set nextExpiryMs(atMs: number) {
     this.nextExpiry[0] = atMs;
   }
@@ -35,7 +38,10 @@ export class ChangeCounter {
     return isUsed;
   }
 
-  /** Call before the first step that a reader could see. Calls nest; each needs its `end`, unless what is read is wrong for good. */
+  /**
+   * Call before the first step that a reader could see. Calls nest; each needs its `end`, unless what is read is wrong
+   * for good.
+   */
   begin(): void {
     if (this.depth++ === 0) this.step();
   }

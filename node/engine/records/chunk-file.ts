@@ -33,9 +33,9 @@ export function framesOf(bytes: Buffer): Buffer {
 }
 
 /**
- * A file of chunks (ChunkStore) as one thread reads it: through frames that the thread keeps, in bounded memory. What was
- * written to a place once never changes, so nothing that is kept has to be forgotten; what is not as it was written is no
- * answer. Positions count the bytes of chunks alone, without checksums. Reads block the thread.
+ * A file of chunks (ChunkStore) as one thread reads it: through frames that the thread keeps, in bounded memory. What
+ * was written to a place once never changes, so nothing that is kept has to be forgotten; what is not as it was written
+ * is no answer. Positions count the bytes of chunks alone, without checksums. Reads block the thread.
  */
 export class ChunkFile {
   /** Of no other file that this thread ever reads. */
@@ -71,7 +71,9 @@ export class ChunkFile {
     return bytes;
   }
 
-  /** A chunk at a position, past the frames that are kept: for what is read once and is long. Throws as {@link text}. */
+  /**
+   * A chunk at a position, past the frames that are kept: for what is read once and is long. Throws as {@link text}.
+   */
   readLong(position: number, length: number): Buffer {
     const frames = Buffer.allocUnsafeSlow(Math.ceil(length / FRAME_CONTENT_BYTES) * CHUNK_FRAME_BYTES);
     const from = (position / FRAME_CONTENT_BYTES) * CHUNK_FRAME_BYTES;
@@ -105,7 +107,8 @@ export class ChunkFile {
     const at = place * CHUNK_FRAME_BYTES;
     if (files[place] !== this.number || numbers[place] !== number) {
       files[place] = 0;
-      if (readSync(this.open(), bytes, at, CHUNK_FRAME_BYTES, number * CHUNK_FRAME_BYTES) < CHUNK_FRAME_BYTES) throw new Error(`${this.path} ends early`);
+      if (readSync(this.open(), bytes, at, CHUNK_FRAME_BYTES, number * CHUNK_FRAME_BYTES) < CHUNK_FRAME_BYTES)
+        throw new Error(`${this.path} ends early`);
       this.mustBeSound(bytes, at);
       files[place] = this.number;
       numbers[place] = number;
@@ -125,6 +128,10 @@ export class ChunkFile {
 }
 
 function cache(): FrameCache {
-  frameCache ??= { bytes: Buffer.allocUnsafeSlow(FRAMES * CHUNK_FRAME_BYTES), files: new Uint32Array(FRAMES), numbers: new Uint32Array(FRAMES) };
+  frameCache ??= {
+    bytes: Buffer.allocUnsafeSlow(FRAMES * CHUNK_FRAME_BYTES),
+    files: new Uint32Array(FRAMES),
+    numbers: new Uint32Array(FRAMES),
+  };
   return frameCache;
 }

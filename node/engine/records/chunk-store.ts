@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { ChunkFile, CHUNK_FRAME_BYTES, FRAME_CONTENT_BYTES, framesOf } from './chunk-file';
 
-/** A file takes chunks until it has so many bytes: few files for many items, and little to move when most of one is dead. */
+/**
+ * A file takes chunks until it has so many bytes: few files for many items, and little to move when most of one is
+ * dead.
+ */
 const FILE_BYTES = 32 << 20;
 /** The chunks of a file of which less is living are worth moving. */
 const SPARSE_SHARE = 0.25;
@@ -30,9 +33,9 @@ export interface StoredChunk {
 }
 
 /**
- * The chunks of a ByteArena that are full, in files of a folder of their own. They are no storage: what they hold is in the
- * records, and each start makes them anew. One thread writes and reads them here; others read them by a ChunkFile. A file
- * goes when the last of its chunks is dead.
+ * The chunks of a ByteArena that are full, in files of a folder of their own. They are no storage: what they hold is in
+ * the records, and each start makes them anew. One thread writes and reads them here; others read them by a ChunkFile.
+ * A file goes when the last of its chunks is dead.
  */
 export class ChunkStore {
   private readonly files = new Set<StoreFile>();
@@ -65,7 +68,8 @@ export class ChunkStore {
     const file = this.current ?? this.begin();
     const position = (file.end / CHUNK_FRAME_BYTES) * FRAME_CONTENT_BYTES;
     const frames = framesOf(bytes);
-    for (let done = 0; done < frames.length;) done += writeSync(file.writer, frames, done, frames.length - done, file.end + done);
+    for (let done = 0; done < frames.length;)
+      done += writeSync(file.writer, frames, done, frames.length - done, file.end + done);
     file.end += frames.length;
     file.chunks.add(number);
     file.heldBytes += frames.length;
@@ -108,8 +112,8 @@ export class ChunkStore {
   }
 
   /**
-   * What is stored now can be read (`whole`) until the answer is called, also if it dies meanwhile. One at a time: the next
-   * ends the one before.
+   * What is stored now can be read (`whole`) until the answer is called, also if it dies meanwhile. One at a time: the
+   * next ends the one before.
    */
   keepForSave(): () => void {
     this.isSaving = true;
@@ -136,7 +140,13 @@ export class ChunkStore {
   private begin(): StoreFile {
     // Never the name of one that was there before: another thread may be about to open that.
     const path = join(this.folder, randomBytes(8).toString('hex'));
-    this.current = { reader: new ChunkFile(path), writer: openSync(path, 'wx', 0o600), end: 0, chunks: new Set(), heldBytes: 0 };
+    this.current = {
+      reader: new ChunkFile(path),
+      writer: openSync(path, 'wx', 0o600),
+      end: 0,
+      chunks: new Set(),
+      heldBytes: 0,
+    };
     this.files.add(this.current);
     return this.current;
   }

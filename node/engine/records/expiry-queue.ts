@@ -2,8 +2,8 @@
 const STALE_MIN = 4096;
 
 /**
- * The slots of a shard's items by when they expire, the earliest first (a binary heap). An entry stays when its item goes or
- * gets another time: whoever takes it looks whether it still holds.
+ * The slots of a shard's items by when they expire, the earliest first (a binary heap). An entry stays when its item
+ * goes or gets another time: whoever takes it looks whether it still holds.
  */
 export class ExpiryQueue {
   private readonly times: number[] = [];

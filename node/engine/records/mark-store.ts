@@ -33,7 +33,9 @@ export class MarkStore {
 
   async usage(): Promise<MarkUsage> {
     const stored = await this.store.get(MARKS_KEY);
-    return stored === undefined ? NO_MARKS : { bytes: stored.readDoubleLE(0), lastSequence: stored.readDoubleLE(8), count: stored.readDoubleLE(16) };
+    return stored === undefined
+      ? NO_MARKS
+      : { bytes: stored.readDoubleLE(0), lastSequence: stored.readDoubleLE(8), count: stored.readDoubleLE(16) };
   }
 
   /** The mark of a write that readers see, too; null: there is none. */
@@ -42,7 +44,10 @@ export class MarkStore {
   }
 
   /** By token; those that are there. */
-  async find(tokens: readonly string[], from: Pick<KeyValueStore, 'getMany'> = this.store): Promise<Map<string, MarkRecord>> {
+  async find(
+    tokens: readonly string[],
+    from: Pick<KeyValueStore, 'getMany'> = this.store,
+  ): Promise<Map<string, MarkRecord>> {
     const found = await from.getMany(tokens.map(markKey));
     const marks = new Map<string, MarkRecord>();
     found.forEach((bytes, i) => bytes !== undefined && marks.set(tokens[i], markFromBytes(bytes)));
@@ -52,13 +57,14 @@ export class MarkStore {
   /** The oldest, by number. */
   async oldest(limit: number): Promise<MarkPlace[]> {
     const places: MarkPlace[] = [];
-    for await (const page of this.store.scan({ ...MARK_ORDER_RANGE, limit })) for (const { key, value } of page) places.push(placeFromEntry(key, value));
+    for await (const page of this.store.scan({ ...MARK_ORDER_RANGE, limit }))
+      for (const { key, value } of page) places.push(placeFromEntry(key, value));
     return places;
   }
 
   /**
-   * Those after the number, by number. One that gets another number meanwhile is not among them, but has its turn behind all that
-   * come before it: whoever goes on after the last passes over none.
+   * Those after the number, by number. One that gets another number meanwhile is not among them, but has its turn
+   * behind all that come before it: whoever goes on after the last passes over none.
    */
   async after(sequence: number, limit: number): Promise<MarkRecord[]> {
     const records: MarkRecord[] = [];
@@ -81,7 +87,15 @@ export class MarkStore {
 /** What is stored of a mark, and where it stands in their order. */
 export function storedMark(record: MarkRecord): { place: MarkPlace; value: Buffer } {
   const value = markToBytes(record);
-  return { place: { sequence: record.sequence, token: record.token, expiresAtMs: record.expiresAtMs, bytes: value.length + KEYS_BYTES }, value };
+  return {
+    place: {
+      sequence: record.sequence,
+      token: record.token,
+      expiresAtMs: record.expiresAtMs,
+      bytes: value.length + KEYS_BYTES,
+    },
+    value,
+  };
 }
 
 export function usageToBytes({ bytes, lastSequence, count }: MarkUsage): Buffer {
@@ -101,5 +115,10 @@ export function placeToBytes({ token, expiresAtMs, bytes }: MarkPlace): Buffer {
 }
 
 function placeFromEntry(key: Buffer, value: Buffer): MarkPlace {
-  return { sequence: sequenceOfMarkOrderKey(key), token: value.toString('hex', 0, 16), expiresAtMs: value.readDoubleLE(16), bytes: value.readUInt32LE(24) };
+  return {
+    sequence: sequenceOfMarkOrderKey(key),
+    token: value.toString('hex', 0, 16),
+    expiresAtMs: value.readDoubleLE(16),
+    bytes: value.readUInt32LE(24),
+  };
 }

@@ -7,8 +7,8 @@ import { encodingOf } from '../../../shared/base/text/text-encoding';
  * u8 format | u8 flags | u16 0 | u32 slot | f64 stamp | u32 id bytes | u32 metadata bytes | u32 text bytes | u32 dim
  * [f64 version |] [f64 expiry |] id | metadata (UTF-8 JSON) | text | vector (float32 × dim)
  * ```
- * Format 1 has no version: it is what a shard stores before it counts versions. Format 2 has one. Format 3 has a version (0 for
- * none) and when the item expires (expiry.ts); it is only for items that do.
+ * Format 1 has no version: it is what a shard stores before it counts versions. Format 2 has one. Format 3 has a
+ * version (0 for none) and when the item expires (expiry.ts); it is only for items that do.
  * Flags: 1 the item has a text, 2 the id is UTF-16, 4 the text is UTF-16 (both UTF-8 otherwise: UTF-16 is for strings
  * with lone surrogates, which UTF-8 can't carry).
  */
@@ -26,7 +26,10 @@ export interface ItemRecord {
   vector: Float32Array;
 }
 
-/** A version that writes another one says so in the shard's specification first (shard-format.ts). So here, others are damage. */
+/**
+ * A version that writes another one says so in the shard's specification first (shard-format.ts). So here, others are
+ * damage.
+ */
 const PLAIN_FORMAT = 1;
 const VERSIONED_FORMAT = 2;
 const EXPIRING_FORMAT = 3;
@@ -48,7 +51,13 @@ export function recordToBytes(record: ItemRecord): Buffer {
 
 /** The record has at most so many bytes: a unit of UTF-16 takes three in UTF-8. */
 export function recordRoom({ externalId, metadata, text, vector }: ItemRecord): number {
-  return HEADER_BYTES + VERSION_BYTES + EXPIRY_BYTES + (externalId.length + metadata.length + (text?.length ?? 0)) * 3 + vector.byteLength;
+  return (
+    HEADER_BYTES +
+    VERSION_BYTES +
+    EXPIRY_BYTES +
+    (externalId.length + metadata.length + (text?.length ?? 0)) * 3 +
+    vector.byteLength
+  );
 }
 
 /** Writes the record to `bytes` from `start` on, where there is {@link recordRoom}; answers how many bytes it has. */
@@ -63,7 +72,10 @@ export function writeRecord(record: ItemRecord, bytes: Buffer, start: number): n
   const vectorAt = textAt + (text === null ? 0 : bytes.write(text, textAt, textEncoding));
   bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), vectorAt);
   bytes[start] = format;
-  bytes[start + 1] = (text === null ? 0 : HAS_TEXT) | (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) | (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
+  bytes[start + 1] =
+    (text === null ? 0 : HAS_TEXT) |
+    (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) |
+    (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
   bytes.writeUInt16LE(0, start + 2);
   bytes.writeUInt32LE(record.slot, start + SLOT_OFFSET);
   bytes.writeDoubleLE(record.stamp, start + STAMP_OFFSET);
@@ -98,7 +110,10 @@ export function textFromRecordBytes(bytes: Buffer): string | null {
   return textIn(bytes, layoutOf(bytes));
 }
 
-/** A copy of the bytes without what depends on where the item is stored: equal for equal items. Errors: as recordFromBytes. */
+/**
+ * A copy of the bytes without what depends on where the item is stored: equal for equal items. Errors: as
+ * recordFromBytes.
+ */
 export function contentOfRecordBytes(bytes: Buffer): Buffer {
   layoutOf(bytes);
   const content = Buffer.from(bytes);
@@ -110,7 +125,11 @@ export function contentOfRecordBytes(bytes: Buffer): Buffer {
 export function placeOfRecordBytes(bytes: Buffer): Pick<ItemRecord, 'externalId' | 'stamp' | 'version'> {
   const layout = layoutOf(bytes);
   const { flags, idAt, metadataAt } = layout;
-  return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', idAt, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET), version: versionIn(bytes, layout) };
+  return {
+    externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', idAt, metadataAt),
+    stamp: bytes.readDoubleLE(STAMP_OFFSET),
+    version: versionIn(bytes, layout),
+  };
 }
 
 /** Puts the record into another slot. */
@@ -128,7 +147,13 @@ interface Layout {
 }
 
 function layoutOf(bytes: Buffer): Layout {
-  if (bytes.length < HEADER_BYTES || bytes[0] < PLAIN_FORMAT || bytes[0] > EXPIRING_FORMAT || bytes.length < headerBytesOf(bytes[0])) throw new Error('record: no record');
+  if (
+    bytes.length < HEADER_BYTES ||
+    bytes[0] < PLAIN_FORMAT ||
+    bytes[0] > EXPIRING_FORMAT ||
+    bytes.length < headerBytesOf(bytes[0])
+  )
+    throw new Error('record: no record');
   const idAt = headerBytesOf(bytes[0]);
   const metadataAt = idAt + bytes.readUInt32LE(16);
   const textAt = metadataAt + bytes.readUInt32LE(20);

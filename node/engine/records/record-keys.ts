@@ -48,7 +48,8 @@ export function orderKeyBytes(externalId: string): number {
 /** Writes {@link orderKey} to `bytes` from `at` on, {@link orderKeyBytes} of them. */
 export function writeOrderKey(stamp: number, externalId: string, bytes: Buffer, at: number): void {
   writeNumbered('o', stamp, bytes, at);
-  for (let i = 0; i < externalId.length; i++) bytes.writeUInt16BE(externalId.charCodeAt(i), at + NUMBERED_KEY_BYTES + i * 2);
+  for (let i = 0; i < externalId.length; i++)
+    bytes.writeUInt16BE(externalId.charCodeAt(i), at + NUMBERED_KEY_BYTES + i * 2);
 }
 
 export const stampOfOrderKey = numberOfKey;
@@ -64,7 +65,10 @@ export function journalKey(operation: number): Buffer {
 
 export const operationOfJournalKey = numberOfKey;
 
-/** Written with a sync, so that everything before it is on stable storage, too. Its value is the last operation before it. */
+/**
+ * Written with a sync, so that everything before it is on stable storage, too. Its value is the last operation before
+ * it.
+ */
 export const STABLE_KEY = Buffer.from('c');
 
 /** The shard's gate (shard-gate.ts); absent for one that never was a part of a reshard. */
@@ -83,14 +87,14 @@ export const changeOfKey = numberOfKey;
 export const SPEC_KEY = Buffer.from('mspec');
 
 /**
- * How far the shard has counted versions (version-count.ts); absent while it counts none. It is written when that does not
- * follow from the items.
+ * How far the shard has counted versions (version-count.ts); absent while it counts none. It is written when that does
+ * not follow from the items.
  */
 export const VERSIONS_KEY = Buffer.from('mversions');
 
 /**
- * Of a shard that keeps its writes for shipping: the number of the last one, and of the batch that it was in. Its writes are
- * under their numbers, until they are shipped.
+ * Of a shard that keeps its writes for shipping: the number of the last one, and of the batch that it was in. Its
+ * writes are under their numbers, until they are shipped.
  */
 export const LOGGED_KEY = Buffer.from('mlogged');
 /** The latest time of those that are not kept any more, as f64. */
@@ -103,7 +107,9 @@ export function writeKey(sequence: number): Buffer {
 
 export const sequenceOfWriteKey = numberOfKey;
 
-/** What a replica stores of the place that its records have in its log, and of the writes that are in it (log-keys.ts). */
+/**
+ * What a replica stores of the place that its records have in its log, and of the writes that are in it (log-keys.ts).
+ */
 export const REPLICA_RANGE = { from: Buffer.from('ra'), to: Buffer.from('s') };
 export const REPLICA_POSITION_KEY = Buffer.from('ra');
 

@@ -8,8 +8,8 @@ const ROUNDED_BYTES = 256 * 1024;
 let spare = new WeakRef(new ArrayBuffer(0));
 
 /**
- * Records and their places in the insertion order as packed entries (packed-entries.ts), without an object for each: those
- * lived until the batch was written, and the collector had to look through and move all of them.
+ * Records and their places in the insertion order as packed entries (packed-entries.ts), without an object for each:
+ * those lived until the batch was written, and the collector had to look through and move all of them.
  */
 export class RecordPack {
   private bytes: Buffer;

@@ -1,7 +1,21 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from '../kv/key-value-store';
+import type {
+  KeyValueChange,
+  KeyValueEntry,
+  KeyValueStore,
+  PackedPuts,
+  StoreMemory,
+  StoreSnapshot,
+} from '../kv/key-value-store';
 import { MarkStore } from './mark-store';
-import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
+import {
+  type ItemRecord,
+  type JournalEntry,
+  journalFromBytes,
+  journalToBytes,
+  recordFromBytes,
+  textFromRecordBytes,
+} from './record-codec';
 import { versionFromBytes } from './version-count';
 import { type Gate, gateFromBytes, OPEN_GATE } from './shard-gate';
 import {
@@ -73,8 +87,9 @@ export class RecordStore {
   }
 
   /**
-   * From here on, readers are shown what is stored now, and with it what the next batch drops, until {@link forgetShown}: a
-   * store shows a batch before its writer hears of it, and the indexes follow later still. At most one batch at a time.
+   * From here on, readers are shown what is stored now, and with it what the next batch drops, until {@link
+   * forgetShown}: a store shows a batch before its writer hears of it, and the indexes follow later still. At most one
+   * batch at a time.
    */
   keepShown(): void {
     this.kept ??= new KeptState(this.store.snapshot());
@@ -129,8 +144,8 @@ export class RecordStore {
   }
 
   /**
-   * Texts (null: the item has none) in the order of `recnos`, which the indexes name at the call: what is written meanwhile
-   * takes none of them away.
+   * Texts (null: the item has none) in the order of `recnos`, which the indexes name at the call: what is written
+   * meanwhile takes none of them away.
    */
   async readTexts(recnos: number[]): Promise<(string | null)[]> {
     // Several reads show several states.
@@ -165,16 +180,16 @@ export class RecordStore {
   }
 
   /**
-   * The stored entries of records `from` to `to`, as they are: for a backup. Those of numbers that are given already only
-   * become fewer.
+   * The stored entries of records `from` to `to`, as they are: for a backup. Those of numbers that are given already
+   * only become fewer.
    */
   entries(from: number, to: number): AsyncIterable<KeyValueEntry[]> {
     return this.store.scan({ from: itemKey(from), to: itemKey(to + 1) });
   }
 
   /**
-   * Records from number `from` on, the journal, what is stored of the shard itself, the insertion order, and the place in a
-   * replica's log, in this order and of one moment.
+   * Records from number `from` on, the journal, what is stored of the shard itself, the insertion order, and the place
+   * in a replica's log, in this order and of one moment.
    */
   viewFrom(from: number): AsyncIterable<KeyValueEntry[]> {
     return this.store.scan({ from: itemKey(from), to: REPLICA_RANGE.to });
@@ -218,7 +233,10 @@ export class RecordStore {
   }
 
   /** Insertion order after (stamp, externalId), as readers are shown it; null starts at the beginning. */
-  async *order(after: { stamp: number; externalId: string } | null, pageSize: number): AsyncIterable<{ stamp: number; externalId: string }[]> {
+  async *order(
+    after: { stamp: number; externalId: string } | null,
+    pageSize: number,
+  ): AsyncIterable<{ stamp: number; externalId: string }[]> {
     const from = after === null ? ORDER_RANGE.from : keyAfter(orderKey(after.stamp, after.externalId));
     for await (const page of this.shown.scan({ from, to: ORDER_RANGE.to, pageSize, values: false })) {
       yield page.map(({ key }) => ({ stamp: stampOfOrderKey(key), externalId: externalIdOfOrderKey(key) }));
@@ -228,7 +246,10 @@ export class RecordStore {
   /** Journal entries from `operation` on, ascending. */
   async *journal(operation: number): AsyncIterable<{ operation: number; entry: JournalEntry }[]> {
     for await (const page of this.store.scan({ from: journalKey(operation), to: JOURNAL_RANGE.to })) {
-      yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: decodedRecord(value, journalFromBytes) }));
+      yield page.map(({ key, value }) => ({
+        operation: operationOfJournalKey(key),
+        entry: decodedRecord(value, journalFromBytes),
+      }));
     }
   }
 
@@ -246,7 +267,8 @@ export class RecordStore {
 
   /** The highest record number in the store; 0 if there is none. */
   async lastRecno(): Promise<number> {
-    for await (const page of this.store.scan({ ...ITEM_RANGE, reverse: true, limit: 1, values: false })) return recnoOfItemKey(page[0].key);
+    for await (const page of this.store.scan({ ...ITEM_RANGE, reverse: true, limit: 1, values: false }))
+      return recnoOfItemKey(page[0].key);
     return 0;
   }
 
@@ -255,7 +277,8 @@ export class RecordStore {
     const stored = await this.store.get(GATE_KEY);
     if (stored === undefined) return OPEN_GATE;
     const gate = decodedRecord(stored, gateFromBytes);
-    for await (const [{ key }] of this.store.scan({ ...CHANGES_RANGE, reverse: true, limit: 1, values: false })) return { ...gate, lastChange: Math.max(gate.lastChange, changeOfKey(key)) };
+    for await (const [{ key }] of this.store.scan({ ...CHANGES_RANGE, reverse: true, limit: 1, values: false }))
+      return { ...gate, lastChange: Math.max(gate.lastChange, changeOfKey(key)) };
     return gate;
   }
 
@@ -264,7 +287,8 @@ export class RecordStore {
     const found: { change: number; externalId: string }[] = [];
     if (after >= last) return found;
     for await (const page of this.store.scan({ from: changeKey(after + 1), to: changeKey(last + 1), limit })) {
-      for (const { key, value } of page) found.push({ change: changeOfKey(key), externalId: value.toString('utf16le') });
+      for (const { key, value } of page)
+        found.push({ change: changeOfKey(key), externalId: value.toString('utf16le') });
     }
     return found;
   }
@@ -334,7 +358,11 @@ class KeptState {
 }
 
 /** `kept`: has what a batch that is being stored drops. */
-async function textsIn(store: Pick<KeyValueStore, 'getMany'>, kept: KeptState | null, recnos: number[]): Promise<(string | null)[]> {
+async function textsIn(
+  store: Pick<KeyValueStore, 'getMany'>,
+  kept: KeptState | null,
+  recnos: number[],
+): Promise<(string | null)[]> {
   const texts = await readAs(store, recnos, textFromRecordBytes);
   const dropped = texts.flatMap((text, i) => (text === undefined ? [i] : []));
   if (dropped.length === 0) return texts as (string | null)[];
@@ -345,7 +373,11 @@ async function textsIn(store: Pick<KeyValueStore, 'getMany'>, kept: KeptState | 
   return texts as (string | null)[];
 }
 
-async function readAs<Part>(store: Pick<KeyValueStore, 'getMany'>, recnos: number[], decode: (bytes: Buffer) => Part): Promise<(Part | undefined)[]> {
+async function readAs<Part>(
+  store: Pick<KeyValueStore, 'getMany'>,
+  recnos: number[],
+  decode: (bytes: Buffer) => Part,
+): Promise<(Part | undefined)[]> {
   const found: (Part | undefined)[] = [];
   for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
     const stored = await store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey));

@@ -3,8 +3,8 @@ import type { KeyValueChange } from '../kv/key-value-store';
 /** The keys that a replica's log has for its applied and its base position (log-keys.ts). */
 const POSITION_KEYS = ['ra', 'rb'];
 /**
- * The place of the log at which a shard begins that came from a backup: behind one entry, which nobody has. So a replica
- * that holds nothing is behind it, and gets a copy.
+ * The place of the log at which a shard begins that came from a backup: behind one entry, which nobody has. So a
+ * replica that holds nothing is behind it, and gets a copy.
  */
 export const SEED_SEQUENCE = 1;
 

@@ -6,11 +6,15 @@ import { syncFolder } from '../../../shared/base/files/stable-folder';
 import type { RecordStore } from './record-store';
 
 /**
- * The format of all that lies in a shard's folder and is no index: records, journal, insertion order, log, marks. Whoever
- * changes one of these so that this program can't read it raises the number, and stores it before anything of the new kind.
+ * The format of all that lies in a shard's folder and is no index: records, journal, insertion order, log, marks.
+ * Whoever changes one of these so that this program can't read it raises the number, and stores it before anything of
+ * the new kind.
  */
 const SHARD_FORMAT = 4;
-/** Of a shard that never was a part of a reshard, and counts no versions: it has no gate, no changes, no outcomes and no records that came with them. */
+/**
+ * Of a shard that never was a part of a reshard, and counts no versions: it has no gate, no changes, no outcomes and no
+ * records that came with them.
+ */
 const PLAIN_FORMAT = 1;
 /** Of a shard that has a gate. */
 const GATED_FORMAT = 2;
@@ -26,8 +30,8 @@ export interface ShardFacts {
 }
 
 /**
- * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is not
- * part of it: records do not depend on it, and an index of another one is made anew from them.
+ * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is
+ * not part of it: records do not depend on it, and an index of another one is made anew from them.
  */
 export function specText(spec: ShardSpec): string {
   const { collectionUid: uid, shard, dim, metric, language } = spec;
@@ -42,8 +46,8 @@ export function specTextWith(spec: ShardSpec, has: ShardFacts): string {
 }
 
 /**
- * The specification of a shard whose records are those of another one, in that one's format. `stored`: that one's; '' where nobody had
- * written to it. Errors: LaterFormatError.
+ * The specification of a shard whose records are those of another one, in that one's format. `stored`: that one's; ''
+ * where nobody had written to it. Errors: LaterFormatError.
  */
 export function specTextLike(spec: ShardSpec, stored: string): string {
   if (stored === '') return specText(spec);
@@ -69,20 +73,31 @@ const KNOWN = [
 ];
 
 /**
- * Stores in new records, durably, to which shard they belong; or checks that they belong to this one. Answers whether the
- * shard has items that expire. Errors: storage_failed; storage_damaged for those of another shard, and for new ones where they
- * `mustExist`; LaterFormatError. Nothing was changed then.
+ * Stores in new records, durably, to which shard they belong; or checks that they belong to this one. Answers whether
+ * the shard has items that expire. Errors: storage_failed; storage_damaged for those of another shard, and for new ones
+ * where they `mustExist`; LaterFormatError. Nothing was changed then.
  */
-export async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec, mustExist = false): Promise<{ expiries: boolean }> {
+export async function claimRecords(
+  records: RecordStore,
+  folder: string,
+  spec: ShardSpec,
+  mustExist = false,
+): Promise<{ expiries: boolean }> {
   const stored = await records.spec();
-  if (stored === null && mustExist) throw new QuiverError('storage_damaged', 'its records are gone: what is in their place holds nothing', { details: { folder } });
+  if (stored === null && mustExist)
+    throw new QuiverError('storage_damaged', 'its records are gone: what is in their place holds nothing', {
+      details: { folder },
+    });
   if (stored === null) {
     await records.writeSpec(specText(spec));
     await syncFolder(folder);
     await syncFolder(dirname(folder));
   } else if (!KNOWN.some((has) => stored === specTextWith(spec, has))) {
     mustBeKnownShard(`the folder of shard ${spec.shard} of collection ${spec.collectionUid}`, stored);
-    if (!isOf(stored, spec)) throw new QuiverError('storage_damaged', 'its data are those of another shard', { details: { folder, found: stored, expected: specText(spec) } });
+    if (!isOf(stored, spec))
+      throw new QuiverError('storage_damaged', 'its data are those of another shard', {
+        details: { folder, found: stored, expected: specText(spec) },
+      });
     throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
   }
   return { expiries: stored !== null && formatOf(stored) === SHARD_FORMAT };

@@ -4,8 +4,8 @@ import type { ShardStage } from '../../../shared/contract/shard/shard-stage';
 import type { ReadKind } from '../../../shared/contract/shard/shard-read';
 
 /**
- * What a shard knows of its way to another set of shards (docs/architecture/resharding.md). It is a part of the records: it
- * follows from the operations before it, in their order, and so is the same on every replica.
+ * What a shard knows of its way to another set of shards (docs/architecture/resharding.md). It is a part of the
+ * records: it follows from the operations before it, in their order, and so is the same on every replica.
  */
 export interface Gate {
   stage: ShardStage;
@@ -32,7 +32,14 @@ export function gateAfter(gate: Gate, operation: StageOperation): Gate | null {
   const isSource = tracks(stage);
   const goesOn = isSource && gate.since > 0 && gate.reshard === reshard;
   const forgotten = goesOn ? Math.min(gate.lastChange, Math.max(gate.forgotten, operation.forget)) : gate.lastChange;
-  return { stage, term, reshard, since: goesOn ? gate.since : isSource ? term : 0, lastChange: gate.lastChange, forgotten };
+  return {
+    stage,
+    term,
+    reshard,
+    since: goesOn ? gate.since : isSource ? term : 0,
+    lastChange: gate.lastChange,
+    forgotten,
+  };
 }
 
 /** Whether a shard notes what changes; while it is sealed, nothing does. */
@@ -52,7 +59,8 @@ export function refusesReads({ stage }: Gate): boolean {
 
 /** Errors: resharded, where the read belongs to the collection's other set of shards. */
 export function mustAnswer(gate: Gate, kind: ReadKind): void {
-  if (refusesReads(gate) && kind !== 'transfer') throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
+  if (refusesReads(gate) && kind !== 'transfer')
+    throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
 }
 
 export function gateToBytes(gate: Gate): Buffer {

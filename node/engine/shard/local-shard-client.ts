@@ -1,6 +1,13 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { notInTime } from '../../../shared/contract/shard/not-in-time';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  WriteOperation,
+  WriteResult,
+} from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { deadlineTimer } from '../../../shared/base/time/deadline';
@@ -30,7 +37,11 @@ export class LocalShardClient implements ShardClient {
   }
 
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
-    const unconfirmed = () => new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
+    const unconfirmed = () =>
+      new QuiverError(
+        'commit_unknown',
+        `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`,
+      );
     return this.within(
       call,
       id,
@@ -42,7 +53,12 @@ export class LocalShardClient implements ShardClient {
     );
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     // Lists, metrics and health ask all shards, and open none for it.
     const known = kind === 'status' ? this.host.statusAtRest(id) : null;
     if (known !== null) return Promise.resolve(known as AnswerOf<Kind>);
@@ -56,7 +72,12 @@ export class LocalShardClient implements ShardClient {
    * Runs a call on the shard; waits if the shard is being opened. Past the deadline the caller gets the error of
    * `late`, which says what that means for the call. If the work has begun, it continues to its end.
    */
-  private within<Result>(call: CallOptions, id: ShardId, work: (shard: Shard) => Promise<Result>, late: () => QuiverError = () => notInTime(id)): Promise<Result> {
+  private within<Result>(
+    call: CallOptions,
+    id: ShardId,
+    work: (shard: Shard) => Promise<Result>,
+    late: () => QuiverError = () => notInTime(id),
+  ): Promise<Result> {
     const leftMs = call.deadlineMs - this.clock.monotonicMs();
     if (leftMs <= 0) return Promise.reject(notInTime(id));
     return new Promise<Result>((done, fail) => {

@@ -54,7 +54,10 @@ export function parsedMetadata(metadata: string): JsonObject {
 }
 
 /** Parses and analyses items without changing the answers of any index, in steps of some hundred microseconds. */
-export function* prepareItems(keywords: KeywordIndex, items: { metadata: string; parsed?: JsonObject | undefined; text: string | null }[]): Generator<undefined, PreparedContent[]> {
+export function* prepareItems(
+  keywords: KeywordIndex,
+  items: { metadata: string; parsed?: JsonObject | undefined; text: string | null }[],
+): Generator<undefined, PreparedContent[]> {
   const prepared: PreparedContent[] = [];
   for (const { metadata, text, parsed = parsedMetadata(metadata) } of items) {
     prepared.push({ parsed, analysed: yield* keywords.analyse(keywordText(text, parsed)) });
@@ -90,8 +93,8 @@ function removeFromSearches({ directory, vectors, filters, keywords }: ShardInde
 }
 
 /**
- * Puts items into empty slots of every index. The directory comes before the vectors, so that another thread that finds a
- * vector finds its item, too (SharedShard).
+ * Puts items into empty slots of every index. The directory comes before the vectors, so that another thread that finds
+ * a vector finds its item, too (SharedShard).
  */
 export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: number): void {
   if (items.length === 0) return;
@@ -111,7 +114,9 @@ export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: n
   }
 }
 
-/** Where the vectors of a batch stand one after the other. Fresh memory for each batch would cost more than the copy. */
+/**
+ * Where the vectors of a batch stand one after the other. Fresh memory for each batch would cost more than the copy.
+ */
 let gathered = new Float32Array(0);
 /** 4 MiB. A larger batch has memory of its own. */
 const GATHERED_MAX = 1024 * 1024;

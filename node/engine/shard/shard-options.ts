@@ -9,7 +9,10 @@ export type ShardLogger = Pick<Logger, 'info' | 'warn' | 'error'>;
 /** The options that all shards of a node share. */
 export interface ShardOptions {
   factories: IndexFactories;
-  /** Opens a store, or makes it; one that `mustExist` is never made, and with `reading` perhaps opened to be read alone until it is changed. Errors: as of RocksKeyValueStore. */
+  /**
+   * Opens a store, or makes it; one that `mustExist` is never made, and with `reading` perhaps opened to be read alone
+   * until it is changed. Errors: as of RocksKeyValueStore.
+   */
   openStore(folder: string, how?: { mustExist: boolean; reading?: boolean }): Promise<KeyValueStore>;
   recallTarget: number;
   buildThreads: number;

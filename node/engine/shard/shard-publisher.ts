@@ -5,8 +5,8 @@ import type { DirectoryPart } from '../directory/directory-view';
 import type { ShardIndexes } from './shard-indexes';
 
 /**
- * What is published of a shard, in this order: `opened`, any number of `part`, `closed`; then perhaps `opened` again, for
- * other memory. `key` is its shardKey.
+ * What is published of a shard, in this order: `opened`, any number of `part`, `closed`; then perhaps `opened` again,
+ * for other memory. `key` is its shardKey.
  */
 export type ShardMessage =
   | {
@@ -39,8 +39,8 @@ export class ShardPublisher implements ShardPublications {
   }
 
   /**
-   * Publishes an open shard until what it answers is called: at once when the shard closes, or when its indexes can't be
-   * trusted any more. Threads that have searched it answer nothing from then on, before the message reaches them.
+   * Publishes an open shard until what it answers is called: at once when the shard closes, or when its indexes can't
+   * be trusted any more. Threads that have searched it answer nothing from then on, before the message reaches them.
    */
   publish(id: ShardId, indexes: ShardIndexes): () => void {
     const { directory } = indexes;
@@ -63,7 +63,14 @@ export class ShardPublisher implements ShardPublications {
   private opened(key: string): ShardMessage {
     const { indexes, vectors } = this.shards.get(key) as { indexes: ShardIndexes; vectors: number };
     const { directory } = indexes;
-    return { type: 'opened', key, changes: directory.changes.memory, vectors, filters: indexes.filters.share(), parts: directory.parts() };
+    return {
+      type: 'opened',
+      key,
+      changes: directory.changes.memory,
+      vectors,
+      filters: indexes.filters.share(),
+      parts: directory.parts(),
+    };
   }
 
   private tell(message: ShardMessage): void {

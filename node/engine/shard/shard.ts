@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-place';
-import { NO_TERM, type ShardSpec, type WriteOperation, type WriteResult } from '../../../shared/contract/shard/shard-client';
+import {
+  NO_TERM,
+  type ShardSpec,
+  type WriteOperation,
+  type WriteResult,
+} from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../../shared/contract/shard/shard-read';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { LaterKeyValueStore } from '../kv/later-key-value-store';
@@ -52,13 +57,17 @@ export interface ShardSurroundings {
   onDiverged: (error: Error) => void;
   /** The shard's disk failed. Reads work; for writes it has to be closed and opened again. */
   onWriteFailed: (error: Error) => void;
-  /** The data on the disk differ from what was written. Reported once, whether a read or the check of all records found it. */
+  /**
+   * The data on the disk differ from what was written. Reported once, whether a read or the check of all records found
+   * it.
+   */
   onDamaged: (error: Error) => void;
   /** Its data were here before: where they are gone, it is damaged, and nothing is made in their place. */
   mustExist?: boolean;
   /**
-   * All of its records are on stable storage: they may be opened to be read alone until they are changed. Otherwise, what is read may
-   * only be in the memory of the system, and opening them for writing makes it stable before anything is answered by it.
+   * All of its records are on stable storage: they may be opened to be read alone until they are changed. Otherwise,
+   * what is read may only be in the memory of the system, and opening them for writing makes it stable before anything
+   * is answered by it.
    */
   isStable?: boolean;
   /** Nobody has used it yet, so that only its folder is there: its records are made with the first change. */
@@ -67,7 +76,9 @@ export interface ShardSurroundings {
   isVerified?: boolean;
   /** Aborted when it is not to be opened any more: what takes long then ends. */
   ended?: AbortSignal | undefined;
-  /** Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard. */
+  /**
+   * Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard.
+   */
   removeExpired?: (externalIds: string[]) => Promise<boolean>;
   /** Drops from a replica's log what it has applied by the call. Default: there is no log. */
   trimLog?: TrimLog;
@@ -113,7 +124,14 @@ export class Shard {
 
   private constructor(
     readonly spec: ShardSpec,
-    private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard; gate: Gate; log: OwnLog | null },
+    private readonly parts: {
+      folder: string;
+      records: RecordStore;
+      options: ShardOptions;
+      recovered: RecoveredShard;
+      gate: Gate;
+      log: OwnLog | null;
+    },
     private readonly surroundings: ShardSurroundings,
   ) {
     const { folder, records, options, recovered } = parts;
@@ -122,9 +140,16 @@ export class Shard {
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
     // The checkpoint may be of before the last writes, and the clock put back since.
-    this.expiry = new ShardExpiry(indexes, options.wallMs ?? Date.now, Math.max(recovered.expiredByMs, parts.log?.latestMs ?? 0));
+    this.expiry = new ShardExpiry(
+      indexes,
+      options.wallMs ?? Date.now,
+      Math.max(recovered.expiredByMs, parts.log?.latestMs ?? 0),
+    );
     const gate = gateOf(indexes, parts.gate, () => this.pace.end());
-    this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger, wallMs: () => this.expiry.now() }, recovered);
+    this.checkpointer = new Checkpointer(
+      { folder, records, indexes, counters, dim, logger: options.logger, wallMs: () => this.expiry.now() },
+      recovered,
+    );
     const { checkpointer } = this;
     this.reader = {
       search: new ShardSearch({ records, indexes, slots }),
@@ -155,7 +180,11 @@ export class Shard {
                 counters,
                 checkpointer,
                 liveCount: () => indexes.directory.liveCount,
-                log: options.backups.log && { of: options.backups.log, timeMs: () => this.logTimeMs(), begin: () => this.beginLog() },
+                log: options.backups.log && {
+                  of: options.backups.log,
+                  timeMs: () => this.logTimeMs(),
+                  begin: () => this.beginLog(),
+                },
               },
               options.backups,
               options.logger,
@@ -178,7 +207,11 @@ export class Shard {
         surroundings.onWriteFailed(error);
       },
     });
-    this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
+    this.queue = new WriteQueue({
+      budget: surroundings.budget,
+      commit: (requests) =>
+        parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log),
+    });
     // Where that fails, a backup tries it again.
     if (parts.log !== null) parts.log.onLeapt = () => void this.queue.push([]).catch(() => undefined);
     // What the gate refuses would be tried again and again, each time by an entry of the log.
@@ -186,25 +219,36 @@ export class Shard {
     this.removal = new ExpiryRemoval({
       mayBeAny,
       expired: async (limit) => (mayBeAny() ? this.expired(limit) : []),
-      remove: surroundings.removeExpired ?? (async (ids) => (await this.write(ids.map((externalId) => ({ type: 'expire', externalId })))).outcomes.length > 0),
+      remove:
+        surroundings.removeExpired ??
+        (async (ids) =>
+          (await this.write(ids.map((externalId) => ({ type: 'expire', externalId })))).outcomes.length > 0),
       logger: options.logger,
     });
     this.endPublication = surroundings.publisher?.publish(spec, indexes) ?? (() => undefined);
   }
 
   /**
-   * Opens the shard in `folder`; makes it if it does not exist and need not. Errors: storage_failed, also for a folder in use
-   * and for a shard of another dimension, metric or language; storage_damaged.
+   * Opens the shard in `folder`; makes it if it does not exist and need not. Errors: storage_failed, also for a folder
+   * in use and for a shard of another dimension, metric or language; storage_damaged.
    */
-  static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
+  static async open(
+    folder: string,
+    spec: ShardSpec,
+    options: ShardOptions,
+    surroundings: ShardSurroundings,
+  ): Promise<Shard> {
     const { mustExist = false, isStable = false, isBlank = false } = surroundings;
     await removeUnfinished(folder);
     if (!mustExist && !isBlank) {
       await Shard.begin(folder, spec, options, surroundings.ended);
       await makeStableFolder(folder);
     }
-    const openStore = (): Promise<KeyValueStore> => options.openStore(join(folder, 'records'), { mustExist, reading: mustExist && isStable });
-    const records = new RecordStore(isBlank ? new LaterKeyValueStore(() => Shard.makeStore(folder, spec, options)) : await openStore());
+    const openStore = (): Promise<KeyValueStore> =>
+      options.openStore(join(folder, 'records'), { mustExist, reading: mustExist && isStable });
+    const records = new RecordStore(
+      isBlank ? new LaterKeyValueStore(() => Shard.makeStore(folder, spec, options)) : await openStore(),
+    );
     let recovered: RecoveredShard | null = null;
     let shard: Shard | null = null;
     try {
@@ -226,7 +270,8 @@ export class Shard {
           place: spec.vectors,
           recallTarget: options.recallTarget,
           buildThreads: options.buildThreads,
-          onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),
+          onBackgroundError: (error) =>
+            options.logger.error({ error, folder }, 'background work of the vector index failed'),
           // Before the shard exists, nobody has got an answer; the first caller meets the damage again.
           onDamaged: (error) => shard?.diverge(error),
         },
@@ -236,8 +281,20 @@ export class Shard {
       const { backups } = options;
       const { lastOperation: operation, lastRecno } = recovered.counters;
       const log =
-        backups?.log !== 'own' ? null : await OwnLog.open({ id: spec, records, operation, isNew: operation === 0 && lastRecno === 0 && !(await records.isRestored()), wallMs: wallOf(options) });
-      shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate(), log }, surroundings);
+        backups?.log !== 'own'
+          ? null
+          : await OwnLog.open({
+              id: spec,
+              records,
+              operation,
+              isNew: operation === 0 && lastRecno === 0 && !(await records.isRestored()),
+              wallMs: wallOf(options),
+            });
+      shard = new Shard(
+        { ...spec },
+        { folder, records, options, recovered, gate: await records.gate(), log },
+        surroundings,
+      );
       if (surroundings.isVerified !== true) void shard.verify();
       return shard;
     } catch (error) {
@@ -262,16 +319,33 @@ export class Shard {
   }
 
   /** Fills the folder of one that begins with something. */
-  private static async begin(folder: string, { seed, ...spec }: ShardSpec, options: ShardOptions, ended?: AbortSignal): Promise<void> {
+  private static async begin(
+    folder: string,
+    { seed, ...spec }: ShardSpec,
+    options: ShardOptions,
+    ended?: AbortSignal,
+  ): Promise<void> {
     if (seed === undefined) return;
     if (seed.log === undefined) return seedShard(folder, { ...spec, seed }, options, ended);
     const fail = (error: Error): void => options.logger.error({ error, folder }, 'a shard that is restored failed');
-    // What the log does is all that is done: an item that has expired by now may have been given more time behind the backup.
+    // What the log does is all that is done: an item that has expired by now may have been given more time behind the
+    // backup.
     const removeExpired = async (): Promise<boolean> => false;
-    const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, removeExpired };
+    const surroundings = {
+      budget: new WriteBudget(),
+      onDiverged: fail,
+      onWriteFailed: fail,
+      onDamaged: fail,
+      removeExpired,
+    };
     // What it takes from the log is shipped under its own name later on.
     const own = { ...options, backups: options.backups && { ...options.backups, log: undefined } };
-    await seedOfMoment(folder, { spec: { ...spec, seed: { ...seed, log: seed.log } }, options, ended, open: (path, source) => Shard.open(path, source, own, surroundings) });
+    await seedOfMoment(folder, {
+      spec: { ...spec, seed: { ...seed, log: seed.log } },
+      options,
+      ended,
+      open: (path, source) => Shard.open(path, source, own, surroundings),
+    });
   }
 
   /**
@@ -294,9 +368,9 @@ export class Shard {
   }
 
   /**
-   * Refuses an encoded write (operation-codec.ts) that `applyLogged` could not apply, or that is beyond the limits of the
-   * shard, and gives it its moment. Call it before a write goes into a log: what is in a log is not checked again, so that
-   * replicas agree. Release it when the write is applied or has failed. Errors: limit_exceeded, internal.
+   * Refuses an encoded write (operation-codec.ts) that `applyLogged` could not apply, or that is beyond the limits of
+   * the shard, and gives it its moment. Call it before a write goes into a log: what is in a log is not checked again,
+   * so that replicas agree. Release it when the write is applied or has failed. Errors: limit_exceeded, internal.
    */
   async admit(payload: Buffer): Promise<{ release(): void }> {
     const { checked, claim } = await this.check(await inSlices(operationsInSteps(payload)));
@@ -324,7 +398,10 @@ export class Shard {
     });
   }
 
-  /** What has expired by now is removed, here or by the primary of the shard. Errors: unavailable when that does not go on. */
+  /**
+   * What has expired by now is removed, here or by the primary of the shard. Errors: unavailable when that does not go
+   * on.
+   */
   private async untilRemoved(): Promise<void> {
     const atMs = this.expiry.now();
     await this.removal.drain();
@@ -337,7 +414,11 @@ export class Shard {
       this.checkOpen();
       const nowMs = performance.now();
       if (slot !== last) untilMs = nowMs + REMOVED_WITHIN_MS;
-      if (nowMs > untilMs) throw new QuiverError('unavailable', 'the primary of the shard does not remove what has expired: purge again when it does');
+      if (nowMs > untilMs)
+        throw new QuiverError(
+          'unavailable',
+          'the primary of the shard does not remove what has expired: purge again when it does',
+        );
       last = slot;
       await new Promise((wake) => setTimeout(wake, REMOVED_LOOK_MS));
     }
@@ -345,7 +426,13 @@ export class Shard {
 
   private guard(operations: ShardOperation[]): () => void {
     if (!this.expiry.isUsed) return () => undefined;
-    return this.expiry.guard(operations.flatMap((operation) => (operation.type === 'stage' || operation.type === 'expire' || operation.type === 'mark' ? [] : [operation.externalId])));
+    return this.expiry.guard(
+      operations.flatMap((operation) =>
+        operation.type === 'stage' || operation.type === 'expire' || operation.type === 'mark'
+          ? []
+          : [operation.externalId],
+      ),
+    );
   }
 
   /** The same writes, kept beside the records until they are shipped. */
@@ -355,7 +442,11 @@ export class Shard {
     const payloads = await log.encoded(requests, moment);
     const { counters } = this.parts.recovered;
     try {
-      const results = await this.writer.commit(requests, { sync: true, alongside: () => log.changes(payloads, counters.lastOperation + 1, moment), moments: requests.map(() => moment) });
+      const results = await this.writer.commit(requests, {
+        sync: true,
+        alongside: () => log.changes(payloads, counters.lastOperation + 1, moment),
+        moments: requests.map(() => moment),
+      });
       log.stored();
       return results;
     } catch (error) {
@@ -364,17 +455,26 @@ export class Shard {
     }
   }
 
-  /** Clients wait while the shard is copied faster than they write; those who copy do not. Errors: unavailable, not_found. */
+  /**
+   * Clients wait while the shard is copied faster than they write; those who copy do not. Errors: unavailable,
+   * not_found.
+   */
   private async keepPace(operations: ShardOperation[]): Promise<void> {
-    if (operations.length === 0 || operations[0].type === 'stage' || operations[0].type === 'import' || (operations[0].type === 'mark' && operations[0].term !== NO_TERM)) return;
+    if (
+      operations.length === 0 ||
+      operations[0].type === 'stage' ||
+      operations[0].type === 'import' ||
+      (operations[0].type === 'mark' && operations[0].term !== NO_TERM)
+    )
+      return;
     await this.pace.wait(operations.length, performance.now());
     this.checkOpen();
   }
 
   /**
-   * Applies encoded writes that a log already holds on stable storage, in order, and writes the changes of `alongside` in
-   * the same step. None of it is synced, because the log repeats it after a crash. One call at a time, and never at the
-   * same time as `write`. Errors: as `write`; after any of them the shard has to be opened again.
+   * Applies encoded writes that a log already holds on stable storage, in order, and writes the changes of `alongside`
+   * in the same step. None of it is synced, because the log repeats it after a crash. One call at a time, and never at
+   * the same time as `write`. Errors: as `write`; after any of them the shard has to be opened again.
    */
   applyLogged(payloads: Buffer[], alongside: (results: WriteResult[]) => KeyValueChange[]): Promise<WriteResult[]> {
     return this.whileOpen(async () => {
@@ -384,7 +484,12 @@ export class Shard {
         // The log keeps the bytes for followers.
         this.admitted.delete(payload);
       }
-      return this.writer.commit(requests, { sync: false, alongside, counted: payloads.map(isCounted), moments: payloads.map(momentOf) });
+      return this.writer.commit(requests, {
+        sync: false,
+        alongside,
+        counted: payloads.map(isCounted),
+        moments: payloads.map(momentOf),
+      });
     });
   }
 
@@ -396,7 +501,9 @@ export class Shard {
   private async check(operations: WriteOperation[]): Promise<{ checked: ShardOperation[]; claim: FieldClaim }> {
     const claim = this.fields.open();
     try {
-      const checked = await inSlices(checkOperations(operations, this.spec.dim, (metadata, { externalId }) => claim.add(metadata, externalId)));
+      const checked = await inSlices(
+        checkOperations(operations, this.spec.dim, (metadata, { externalId }) => claim.add(metadata, externalId)),
+      );
       return { checked, claim };
     } catch (error) {
       claim.release();
@@ -405,8 +512,8 @@ export class Shard {
   }
 
   /**
-   * Errors: those of the read; unavailable and not_found when the shard closes meanwhile; resharded when it is not what its
-   * collection consists of. An answer is as of a moment after the call at which the shard was.
+   * Errors: those of the read; unavailable and not_found when the shard closes meanwhile; resharded when it is not what
+   * its collection consists of. An answer is as of a moment after the call at which the shard was.
    */
   read<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>> {
     // Who looks at all shards uses none of them.
@@ -414,11 +521,15 @@ export class Shard {
     return this.whileOpen(() => {
       mustAnswer(this.reader.gate.now, kind);
       const settling = this.expiry.settle();
-      return settling === null ? answerRead(this.reader, kind, request) : settling.then(() => answerRead(this.reader, kind, request));
+      return settling === null
+        ? answerRead(this.reader, kind, request)
+        : settling.then(() => answerRead(this.reader, kind, request));
     });
   }
 
-  /** The same as the read, at every stage: what it holds is of interest to operators. Errors: unavailable, not_found. */
+  /**
+   * The same as the read, at every stage: what it holds is of interest to operators. Errors: unavailable, not_found.
+   */
   status(): Promise<ShardStatus> {
     return this.whileOpen(async () => {
       await this.expiry.settle();
@@ -456,7 +567,9 @@ export class Shard {
     return (await surroundings.logTimeMs?.()) ?? parts.log?.timeMs() ?? wallOf(parts.options)();
   }
 
-  /** Writes nothing into the log where that makes its place known from any of another history. Errors: those of writes. */
+  /**
+   * Writes nothing into the log where that makes its place known from any of another history. Errors: those of writes.
+   */
   private async beginLog(): Promise<void> {
     if (this.parts.log?.hasBegun === false) await this.queue.push([]);
   }
@@ -487,10 +600,21 @@ export class Shard {
     return this.used;
   }
 
-  /** Until when it needs not be open, unless somebody uses it; -Infinity: it does, because something is under way or wanted. */
+  /**
+   * Until when it needs not be open, unless somebody uses it; -Infinity: it does, because something is under way or
+   * wanted.
+   */
   get restsUntilMs(): number {
     const { gate, purge, backups, indexes } = this.reader;
-    const isBusy = this.running > 0 || !this.queue.isSettled || this.closing !== null || this.diverged || this.damaged || this.parts.log !== null || purge.isRunning || backups?.isWanted === true;
+    const isBusy =
+      this.running > 0 ||
+      !this.queue.isSettled ||
+      this.closing !== null ||
+      this.diverged ||
+      this.damaged ||
+      this.parts.log !== null ||
+      purge.isRunning ||
+      backups?.isWanted === true;
     if (isBusy || gate.now.stage !== 'open') return -Infinity;
     const { state, optimizing } = indexes.vectors.status().progress;
     return state === 'ready' && !optimizing ? this.expiry.restsUntilMs : -Infinity;
@@ -519,7 +643,9 @@ export class Shard {
     await this.parts.recovered.indexes.vectors.settled();
   }
 
-  /** Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. */
+  /**
+   * Writes the present state of the indexes, so that a later start does not have to repeat the operations before it.
+   */
   checkpoint(): Promise<void> {
     return this.whileOpen(() => this.checkpointer.write());
   }
@@ -538,7 +664,9 @@ export class Shard {
     this.surroundings.onDamaged(error);
   }
 
-  /** Checks every file of the records once, in the background, so that damage is found before somebody needs the data. */
+  /**
+   * Checks every file of the records once, in the background, so that damage is found before somebody needs the data.
+   */
   private async verify(): Promise<void> {
     const { records, folder, options } = this.parts;
     try {
@@ -584,7 +712,12 @@ export class Shard {
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
       const written = this.isResting ? this.checkpointer.settle() : this.checkpointer.writeLast();
-      await written.catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
+      await written.catch((error: unknown) =>
+        options.logger.error(
+          { error, folder },
+          'the closing checkpoint failed; the next start repairs from the records',
+        ),
+      );
     }
     // A write that failed may be in the log, and not on stable storage.
     const isSaved = reason === 'closed' && !this.diverged && !this.writeFailed && !this.checkpointer.isBehind;
@@ -625,14 +758,15 @@ export class Shard {
 
   private closedError(reason: ClosingReason): QuiverError {
     const { shard, collectionUid } = this.spec;
-    if (reason === 'dropped') return new QuiverError('not_found', `shard ${shard} of collection ${collectionUid} is not on this node`);
+    if (reason === 'dropped')
+      return new QuiverError('not_found', `shard ${shard} of collection ${collectionUid} is not on this node`);
     return new QuiverError('unavailable', `shard ${shard} is being closed; the call may be retried`);
   }
 }
 
 /**
- * The gate, which other threads see, too: they answer nothing from the shard's memory while it refuses reads. `onStaged` is
- * called when it has come to another stage.
+ * The gate, which other threads see, too: they answer nothing from the shard's memory while it refuses reads.
+ * `onStaged` is called when it has come to another stage.
  */
 function gateOf({ directory }: ShardIndexes, found: Gate, onStaged: () => void): ShardGate {
   let now = found;

@@ -8,7 +8,8 @@ export function intersectChunks(a: SlotChunk, b: SlotChunk): SlotChunk | null {
     for (let i = 0; i < CHUNK_WORDS; i++) words[i] = a.words[i] & b.words[i];
     return orNull(chunkFromWords(words));
   }
-  if (a.values !== null && b.values !== null && a.size < 32 * b.size && b.size < 32 * a.size) return mergeIntersect(a, b);
+  if (a.values !== null && b.values !== null && a.size < 32 * b.size && b.size < 32 * a.size)
+    return mergeIntersect(a, b);
   const sparse = a.values !== null && (b.values === null || a.size <= b.size) ? a : b;
   return keepWhere(sparse, sparse === a ? b : a, true);
 }

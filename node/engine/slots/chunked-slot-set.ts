@@ -119,7 +119,8 @@ export class ChunkedSlotSet implements SlotSet {
 
   /** The slots of this set that are not in `other`. */
   andNot(other: ChunkedSlotSet): ChunkedSlotSet {
-    if (!(this.slots instanceof ChunkList)) return ChunkedSlotSet.fromSorted(this.slots.filter((slot) => !other.has(slot)));
+    if (!(this.slots instanceof ChunkList))
+      return ChunkedSlotSet.fromSorted(this.slots.filter((slot) => !other.has(slot)));
     if (other.slots instanceof ChunkList) return ChunkedSlotSet.ofChunks(this.slots.subtract(other.slots));
     const result = this.clone();
     for (const slot of other.slots) result.remove(slot);

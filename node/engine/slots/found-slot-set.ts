@@ -4,7 +4,10 @@ import type { SlotSet } from './slot-set';
 
 /** A SlotSet that the addon has found and that nothing changes: strictly rising slots, or a bitmap. */
 export class FoundSlotSet implements SlotSet {
-  /** `listed` false: `words` are a bitmap of `size` slots (bit s & 31 of word s >> 5 is slot s). Takes ownership of them. */
+  /**
+   * `listed` false: `words` are a bitmap of `size` slots (bit s & 31 of word s >> 5 is slot s). Takes ownership of
+   * them.
+   */
   constructor(
     private readonly listed: boolean,
     private readonly words: Uint32Array,

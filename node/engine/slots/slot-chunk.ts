@@ -64,7 +64,8 @@ export function chunkFromWords(words: Uint32Array): SlotChunk {
 export function copyChunk(chunk: SlotChunk): SlotChunk {
   return {
     size: chunk.size,
-    values: chunk.values === null ? null : chunk.values.slice(0, Math.min(chunk.values.length, chunk.size + FIRST_CAPACITY)),
+    values:
+      chunk.values === null ? null : chunk.values.slice(0, Math.min(chunk.values.length, chunk.size + FIRST_CAPACITY)),
     words: chunk.words === null ? null : chunk.words.slice(),
     shared: false,
   };
@@ -129,7 +130,8 @@ export function writeMembers(chunk: SlotChunk, base: number, target: Uint32Array
     return;
   }
   for (let i = 0; i < CHUNK_WORDS; i++) {
-    for (let word = chunk.words[i]; word !== 0; word &= word - 1) target[offset++] = base + i * 32 + 31 - Math.clz32(word & -word);
+    for (let word = chunk.words[i]; word !== 0; word &= word - 1)
+      target[offset++] = base + i * 32 + 31 - Math.clz32(word & -word);
   }
 }
 

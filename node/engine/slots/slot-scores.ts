@@ -16,7 +16,10 @@ export interface SlotSearchCost {
   plan: number;
   /** Slots that may be answers; about, where a filter was asked slot by slot. */
   allowed: number;
-  /** Milliseconds that it waited for a thread, found the slots that pass a filter (if the index does that), and searched. */
+  /**
+   * Milliseconds that it waited for a thread, found the slots that pass a filter (if the index does that), and
+   * searched.
+   */
   queueMs: number;
   filterMs: number;
   runMs: number;

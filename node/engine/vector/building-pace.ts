@@ -2,10 +2,20 @@ import type { IndexProgress } from '../../../shared/contract/shard/shard-read';
 import type { MaintenanceStep } from './maintenance';
 import type { NativeStatus } from './native-binding';
 
-/** Refining a row takes about as many times as long as linking it quickly (docs/lab/graphs.md), until it was measured. */
+/**
+ * Refining a row takes about as many times as long as linking it quickly (docs/lab/graphs.md), until it was measured.
+ */
 const REFINING_SHARE = 4;
 
-const STATES = { sketch: 'indexing', extend: 'indexing', refine: 'refining', compact: 'compacting', calibrate: 'measuring', cells: 'measuring', nothing: 'ready' } as const;
+const STATES = {
+  sketch: 'indexing',
+  extend: 'indexing',
+  refine: 'refining',
+  compact: 'compacting',
+  calibrate: 'measuring',
+  cells: 'measuring',
+  nothing: 'ready',
+} as const;
 
 /** How fast an index is built, and so how long it will take. */
 export class BuildingPace {
@@ -24,13 +34,23 @@ export class BuildingPace {
   progress(status: NativeStatus, step: MaintenanceStep, optimizing: boolean): IndexProgress {
     const { rows, graphRows, refinedRows } = status;
     const state = STATES[step.type];
-    return { state, rows, indexedRows: graphRows, refinedRows, secondsLeft: state === 'ready' ? 0 : this.secondsLeft(status, step), optimizing };
+    return {
+      state,
+      rows,
+      indexedRows: graphRows,
+      refinedRows,
+      secondsLeft: state === 'ready' ? 0 : this.secondsLeft(status, step),
+      optimizing,
+    };
   }
 
   /** null: no step of the kind was measured yet. */
   private secondsLeft({ rows, graphRows, refinedRows }: NativeStatus, step: MaintenanceStep): number | null {
-    const refineMs = this.refineMsPerRow ?? (this.extendMsPerRow === null ? null : this.extendMsPerRow * REFINING_SHARE);
+    const refineMs =
+      this.refineMsPerRow ?? (this.extendMsPerRow === null ? null : this.extendMsPerRow * REFINING_SHARE);
     if (step.type === 'compact' || refineMs === null || (rows > graphRows && this.extendMsPerRow === null)) return null;
-    return ((rows - graphRows) * (this.extendMsPerRow ?? 0) + (rows - refinedRows) * refineMs + this.calibrateMs) / 1000;
+    return (
+      ((rows - graphRows) * (this.extendMsPerRow ?? 0) + (rows - refinedRows) * refineMs + this.calibrateMs) / 1000
+    );
   }
 }

@@ -12,8 +12,9 @@ export interface SavedSegment {
 }
 
 /**
- * A part of an index on the disk, in a folder of its own: rows in the order in which they came, and once it is sealed in that of
- * their cells (node/engine/native/rows/segment_sealing.h). Files: `originals-N.f32`, a new one for each sealing, and `save-N.index`.
+ * A part of an index on the disk, in a folder of its own: rows in the order in which they came, and once it is sealed
+ * in that of their cells (node/engine/native/rows/segment_sealing.h). Files: `originals-N.f32`, a new one for each
+ * sealing, and `save-N.index`.
  */
 export class DiskSegment {
   /** No row is put any more. */
@@ -141,7 +142,11 @@ export class DiskSegment {
   }
 }
 
-function addonOf({ dim, metric, quantization }: VectorIndexOptions, originals: string, kernels: string | undefined): AddonVectorIndex {
+function addonOf(
+  { dim, metric, quantization }: VectorIndexOptions,
+  originals: string,
+  kernels: string | undefined,
+): AddonVectorIndex {
   return new (nativeBinding().VectorIndex)({ metric, dim, quantization, originals, kernels, onDisk: true });
 }
 

@@ -15,7 +15,10 @@ import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } 
 
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
 
-/** Bytes of original vectors in a segment: sealing reads them in another order, so the system's cache should have room for them. */
+/**
+ * Bytes of original vectors in a segment: sealing reads them in another order, so the system's cache should have room
+ * for them.
+ */
 const SEGMENT_BYTES = 256 * 1024 * 1024;
 const SEGMENT_ROWS_MIN = 4096;
 /** Up to so many slots that a filter allows are looked up one by one. */
@@ -34,15 +37,22 @@ const RETRY_MS = 30_000;
 
 const SAVE_FORMAT = 1;
 
-/** Segments of all indexes are sealed one after the other: each takes memory, and a process has these indexes because it has little. */
+/**
+ * Segments of all indexes are sealed one after the other: each takes memory, and a process has these indexes because it
+ * has little.
+ */
 let turns: Promise<unknown> = Promise.resolve();
 
-type Step = { type: 'seal'; segment: DiskSegment } | { type: 'merge'; segments: DiskSegment[] } | { type: 'drop'; segment: DiskSegment };
+type Step =
+  | { type: 'seal'; segment: DiskSegment }
+  | { type: 'merge'; segments: DiskSegment[] }
+  | { type: 'drop'; segment: DiskSegment };
 
 /**
- * A vector index whose codes are in files, with little memory for each row. Rows are put into the last of several segments, where
- * they are scanned. A segment that is full is sealed in the background: its rows then lie in the order of cells of near ones,
- * and searches read those cells that may hold what is near (node/engine/native/cells/cells.h), calibrated to the recall target.
+ * A vector index whose codes are in files, with little memory for each row. Rows are put into the last of several
+ * segments, where they are scanned. A segment that is full is sealed in the background: its rows then lie in the order
+ * of cells of near ones, and searches read those cells that may hold what is near (node/engine/native/cells/cells.h),
+ * calibrated to the recall target.
  *
  * Files in its folder: those of its segments (disk-segment.ts), and `save-N.json`, which names the files of a save.
  */
@@ -66,7 +76,9 @@ export class DiskVectorIndex implements VectorIndex {
     private newest: { save: number; segment: number },
     private readonly kernels?: string,
   ) {
-    this.segmentRows = options.segmentRows ?? Math.max(SEGMENT_ROWS_MIN, Math.floor(SEGMENT_BYTES / (options.dim * Float32Array.BYTES_PER_ELEMENT)));
+    this.segmentRows =
+      options.segmentRows ??
+      Math.max(SEGMENT_ROWS_MIN, Math.floor(SEGMENT_BYTES / (options.dim * Float32Array.BYTES_PER_ELEMENT)));
   }
 
   /**
@@ -88,7 +100,10 @@ export class DiskVectorIndex implements VectorIndex {
     }
     const kept = new Set([save, ...entries.map(({ number }) => DiskSegment.folderName(number))]);
     for (const name of present) if (!kept.has(name)) await rm(join(folder, name), { recursive: true, force: true });
-    const newest = { save: save === null ? 0 : numberOf(save), segment: Math.max(0, ...entries.map(({ number }) => number)) };
+    const newest = {
+      save: save === null ? 0 : numberOf(save),
+      segment: Math.max(0, ...entries.map(({ number }) => number)),
+    };
     const index = new DiskVectorIndex(options, segments, newest, kernels);
     if (save !== null) index.saves.set(save, entries);
     index.adopt();
@@ -99,7 +114,8 @@ export class DiskVectorIndex implements VectorIndex {
   private adopt(): void {
     const open = this.segments.filter((segment) => !segment.full);
     for (const segment of open) segment.full = segment !== open.at(-1) || segment.rows >= this.segmentRows;
-    if (open.at(-1)?.full === false) this.segments = [...this.segments.filter((segment) => segment !== open.at(-1)), ...open.slice(-1)];
+    if (open.at(-1)?.full === false)
+      this.segments = [...this.segments.filter((segment) => segment !== open.at(-1)), ...open.slice(-1)];
     this.wakeSoon();
   }
 
@@ -116,7 +132,10 @@ export class DiskVectorIndex implements VectorIndex {
     this.wakeSoon();
   }
 
-  /** What a search finds at both places, or at neither, it asks for again (`moved`); a place may be a row of the same segment. */
+  /**
+   * What a search finds at both places, or at neither, it asks for again (`moved`); a place may be a row of the same
+   * segment.
+   */
   private putIn(growing: DiskSegment, slots: Uint32Array, vectors: Float32Array): void {
     let removed = growing.put(slots, vectors);
     for (const segment of this.segments) if (segment !== growing) removed += segment.remove(slots);
@@ -153,7 +172,22 @@ export class DiskVectorIndex implements VectorIndex {
     try {
       const addons = segments.map(({ addon }) => addon);
       const ef = effort.type === 'ef' ? effort.ef : 0;
-      const parts = addons.length === 0 ? [] : await Promise.all(nativeBinding().searchTogether(addons, query, k, EFFORT[effort.type], ef, kind, words, allowed?.size ?? 0, counted));
+      const parts =
+        addons.length === 0
+          ? []
+          : await Promise.all(
+              nativeBinding().searchTogether(
+                addons,
+                query,
+                k,
+                EFFORT[effort.type],
+                ef,
+                kind,
+                words,
+                allowed?.size ?? 0,
+                counted,
+              ),
+            );
       const moved = this.moved.since(search);
       if (moved.length > 0) parts.unshift(await this.scoresOf(query, moved, allowed));
       return mergedHits(parts, k, moved.length > 0);
@@ -166,10 +200,16 @@ export class DiskVectorIndex implements VectorIndex {
   }
 
   /** The scores of slots that went elsewhere while they were searched for. */
-  private async scoresOf(query: Float32Array, moved: Uint32Array[], allowed: IndexSearch['allowed']): Promise<SlotScores> {
+  private async scoresOf(
+    query: Float32Array,
+    moved: Uint32Array[],
+    allowed: IndexSearch['allowed'],
+  ): Promise<SlotScores> {
     const slots = Uint32Array.from(new Set(moved.flatMap((part) => [...part])));
     const scores = await this.score(query, slots);
-    const found = [...slots.keys()].filter((i) => !Number.isNaN(scores[i]) && (allowed === null || allowed.has(slots[i])));
+    const found = [...slots.keys()].filter(
+      (i) => !Number.isNaN(scores[i]) && (allowed === null || allowed.has(slots[i])),
+    );
     return { slots: Uint32Array.from(found, (i) => slots[i]), scores: Float64Array.from(found, (i) => scores[i]) };
   }
 
@@ -231,7 +271,12 @@ export class DiskVectorIndex implements VectorIndex {
       diskBytes += status.rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT + status.spilledBytes;
       return { kind: sealed ? 'sealed' : 'growing', rows: status.rows, deletedRows: status.rows - status.live, ef: 0 };
     });
-    return { segments: segments.length === 0 ? [{ kind: 'growing', rows: 0, deletedRows: 0, ef: 0 }] : segments, memoryBytes, diskBytes, progress: this.progress() };
+    return {
+      segments: segments.length === 0 ? [{ kind: 'growing', rows: 0, deletedRows: 0, ef: 0 }] : segments,
+      memoryBytes,
+      diskBytes,
+      progress: this.progress(),
+    };
   }
 
   private progress(): IndexProgress {
@@ -239,7 +284,14 @@ export class DiskVectorIndex implements VectorIndex {
     const sealed = this.segments.reduce((sum, segment) => sum + (segment.sealed ? segment.rows : 0), 0);
     const step = this.runningStep ?? this.nextStep(true);
     const state = step === null ? 'ready' : step.type === 'seal' && !step.segment.sealed ? 'indexing' : 'compacting';
-    return { state, rows, indexedRows: sealed, refinedRows: sealed, secondsLeft: step === null ? 0 : null, optimizing: this.optimizing };
+    return {
+      state,
+      rows,
+      indexedRows: sealed,
+      refinedRows: sealed,
+      secondsLeft: step === null ? 0 : null,
+      optimizing: this.optimizing,
+    };
   }
 
   optimize(): void {
@@ -288,7 +340,10 @@ export class DiskVectorIndex implements VectorIndex {
         for (const segment of this.segments) entries.push(await segment.save());
         const text = JSON.stringify(entries);
         for (const entry of entries) await syncFolder(join(this.options.folder, DiskSegment.folderName(entry.number)));
-        await replaceFile(join(this.options.folder, name), JSON.stringify({ format: SAVE_FORMAT, crc: crc32(text), segments: entries }));
+        await replaceFile(
+          join(this.options.folder, name),
+          JSON.stringify({ format: SAVE_FORMAT, crc: crc32(text), segments: entries }),
+        );
         await syncFolder(this.options.folder);
         this.saves.set(name, entries);
       } catch (error) {
@@ -304,12 +359,16 @@ export class DiskVectorIndex implements VectorIndex {
       const entries = this.saves.get(name) ?? [];
       for (const other of this.saves.keys()) if (other !== name) this.saves.delete(other);
       const known = this.newest.segment;
-      const kept = new Set([name, ...[...entries, ...this.segments].map(({ number }) => DiskSegment.folderName(number))]);
+      const kept = new Set([
+        name,
+        ...[...entries, ...this.segments].map(({ number }) => DiskSegment.folderName(number)),
+      ]);
       for (const file of await readdir(this.options.folder)) {
         const isNew = file.startsWith('segment-') && numberOf(file) > known;
         if (!kept.has(file) && !isNew) await rm(join(this.options.folder, file), { recursive: true, force: true });
       }
-      for (const segment of this.segments) await segment.discardOthers(entries.filter(({ number }) => number === segment.number));
+      for (const segment of this.segments)
+        await segment.discardOthers(entries.filter(({ number }) => number === segment.number));
     });
   }
 
@@ -342,7 +401,13 @@ export class DiskVectorIndex implements VectorIndex {
     if (dying !== undefined) return { type: 'seal', segment: dying };
     const small = segments.filter(({ full, live }) => full && live < segmentRows / 2).sort((a, b) => a.live - b.live);
     if (small.length > SMALL_SEGMENTS_MAX) return { type: 'merge', segments: small.slice(0, 2) };
-    if (growing?.full === false && growing.live > 0 && (idle || this.optimizing) && growing.rows >= segmentRows * IDLE_SHARE) return { type: 'seal', segment: growing };
+    if (
+      growing?.full === false &&
+      growing.live > 0 &&
+      (idle || this.optimizing) &&
+      growing.rows >= segmentRows * IDLE_SHARE
+    )
+      return { type: 'seal', segment: growing };
     return null;
   }
 
@@ -441,8 +506,17 @@ export class DiskVectorIndex implements VectorIndex {
   /** The error for the caller. If it comes from damage, the owner is notified, too. */
   private failureOf(error: unknown): QuiverError {
     const failure = nativeError(error);
-    if (failure.kind !== 'storage_failed' || this.closing !== null || this.segments.every(({ addon }) => addon.status().damaged === 0)) return failure;
-    const damage = new QuiverError('storage_failed', 'the vectors of the index are damaged on the disk; it is made anew from the records', { cause: error, details: failure.details });
+    if (
+      failure.kind !== 'storage_failed' ||
+      this.closing !== null ||
+      this.segments.every(({ addon }) => addon.status().damaged === 0)
+    )
+      return failure;
+    const damage = new QuiverError(
+      'storage_failed',
+      'the vectors of the index are damaged on the disk; it is made anew from the records',
+      { cause: error, details: failure.details },
+    );
     this.options.onDamaged(damage);
     return damage;
   }
@@ -470,7 +544,11 @@ function numberOf(name: string): number {
 async function readSave(folder: string, name: string): Promise<SavedSegment[]> {
   try {
     if (!/^save-\d+\.json$/.test(name)) throw new Error('it is no save of an index on the disk');
-    const { format, crc, segments } = JSON.parse(await readFile(join(folder, name), 'utf8')) as { format: number; crc: number; segments: SavedSegment[] };
+    const { format, crc, segments } = JSON.parse(await readFile(join(folder, name), 'utf8')) as {
+      format: number;
+      crc: number;
+      segments: SavedSegment[];
+    };
     if (format !== SAVE_FORMAT) throw new Error(`it has format ${format}, and this program knows ${SAVE_FORMAT}`);
     if (crc !== crc32(JSON.stringify(segments))) throw new Error('it does not match its checksum');
     return segments;

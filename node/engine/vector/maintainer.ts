@@ -2,16 +2,32 @@ import { availableParallelism } from 'node:os';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { IndexProgress } from '../../../shared/contract/shard/shard-read';
 import { BuildingPace } from './building-pace';
-import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization, rowsScannedSoon, rowsThatWait } from './maintenance';
+import {
+  GRAPH_ROWS_MIN,
+  isOptimized,
+  nextStep,
+  type MaintenanceStep,
+  type Optimization,
+  rowsScannedSoon,
+  rowsThatWait,
+} from './maintenance';
 import type { NativeStatus } from './native-binding';
 import { PutRate } from './put-rate';
 
-/** Puts have paused if none came for this long: long compared with the gap between batches of a load, short for a person. */
+/**
+ * Puts have paused if none came for this long: long compared with the gap between batches of a load, short for a
+ * person.
+ */
 const IDLE_MS = 500;
-/** A load has paused after as many times the longest gap between its batches, and not before this time: what waits for its end can begin. */
+/**
+ * A load has paused after as many times the longest gap between its batches, and not before this time: what waits for
+ * its end can begin.
+ */
 const LOAD_GAPS = 2;
 const LOAD_IDLE_MS = 100;
-/** An index counts as searched for so long after a search: a person at a page of answers looks at them for some seconds. */
+/**
+ * An index counts as searched for so long after a search: a person at a page of answers looks at them for some seconds.
+ */
 const SEARCHED_MS = 10_000;
 /** The pause after a failed step (for example because of a full disk), so that it is not repeated without end. */
 const RETRY_MS = 30_000;
@@ -102,8 +118,8 @@ export class Maintainer {
   }
 
   /**
-   * From now on works until all present rows are in the graph and refined, none of them is dead, and the effort is measured
-   * anew. Does nothing if it does so already.
+   * From now on works until all present rows are in the graph and refined, none of them is dead, and the effort is
+   * measured anew. Does nothing if it does so already.
    */
   optimize(): void {
     if (this.closed) return;
@@ -123,12 +139,23 @@ export class Maintainer {
 
   progress(): IndexProgress {
     const status = this.index.status();
-    return this.pace.progress(status, this.running?.step ?? this.next(status, true, 0, false), this.optimization !== null);
+    return this.pace.progress(
+      status,
+      this.running?.step ?? this.next(status, true, 0, false),
+      this.optimization !== null,
+    );
   }
 
   private next(status: NativeStatus, idle: boolean, waiting: number, isSearched: boolean): MaintenanceStep {
     const { dim, graphRowsMin = GRAPH_ROWS_MIN } = this.index;
-    return nextStep(status, { idle, waiting, isSearched, optimization: this.optimization, scannedSoon: rowsScannedSoon(dim), graphRowsMin });
+    return nextStep(status, {
+      idle,
+      waiting,
+      isSearched,
+      optimization: this.optimization,
+      scannedSoon: rowsScannedSoon(dim),
+      graphRowsMin,
+    });
   }
 
   private rowsThatWait(): number {
@@ -156,7 +183,8 @@ export class Maintainer {
     if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
     const idle = pause === 'long';
     const waiting = pause === 'none' ? this.rowsThatWait() : 0;
-    const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle, waiting, this.isSearched());
+    const step: MaintenanceStep =
+      this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle, waiting, this.isSearched());
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
       this.optimization = null;
@@ -175,7 +203,8 @@ export class Maintainer {
   private afterLoad(): void {
     this.loadTimer = null;
     const sincePutMs = performance.now() - this.lastPutMs;
-    if (sincePutMs < this.loadIdleMs()) this.loadTimer = setTimeout(() => this.afterLoad(), this.loadIdleMs() - sincePutMs).unref();
+    if (sincePutMs < this.loadIdleMs())
+      this.loadTimer = setTimeout(() => this.afterLoad(), this.loadIdleMs() - sincePutMs).unref();
     else this.look('load');
   }
 
@@ -191,7 +220,8 @@ export class Maintainer {
       await this.index.run(step);
       this.pace.note(step, performance.now() - startedAtMs);
       for (const { done } of waiting) done();
-      if (step.type === 'compact' && this.optimization !== null) this.optimization = { rows: this.index.status().rows, compacted: true };
+      if (step.type === 'compact' && this.optimization !== null)
+        this.optimization = { rows: this.index.status().rows, compacted: true };
     } catch (error) {
       for (const { fail } of waiting) fail(error);
       if (!this.closed) {

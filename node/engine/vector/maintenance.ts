@@ -33,7 +33,10 @@ export interface MaintenanceCircumstances {
   /** Somebody searches, as far as is known: only looked at during a load. */
   isSearched?: boolean;
   optimization: Optimization | null;
-  /** The first graph takes more rows than this in steps, so that they need not all be scanned until the last is linked. Default: any number. */
+  /**
+   * The first graph takes more rows than this in steps, so that they need not all be scanned until the last is linked.
+   * Default: any number.
+   */
   scannedSoon?: number;
   /** Below so many live rows there is no graph, and a step adds as many at least. */
   graphRowsMin: number;
@@ -52,15 +55,23 @@ export const GRAPH_ROWS_MIN = 10_000;
  */
 export const DEAD_SHARE_MAX = 0.25;
 
-/** While puts continue, growing rows may collect up to this share of the graph, so that copying its links stays cheap. */
+/**
+ * While puts continue, growing rows may collect up to this share of the graph, so that copying its links stays cheap.
+ */
 const BUSY_GROWING_SHARE = 1 / 64;
 const BUSY_GROWING_MIN = 1_000;
-/** From so many components in a second on, rows are put about as fast as all processors of a small machine link them, or faster. */
+/**
+ * From so many components in a second on, rows are put about as fast as all processors of a small machine link them, or
+ * faster.
+ */
 const LOAD_COMPONENTS_PER_SECOND = 1_000_000;
 /** A scan of so many components, or of so many rows of few, takes some two or three milliseconds. */
 const LOAD_GROWING_COMPONENTS = 40_000_000;
 const LOAD_GROWING_ROWS = 125_000;
-/** So many times as many may wait while nobody searches: who comes then finds about as many after any load that is faster than builders. */
+/**
+ * So many times as many may wait while nobody searches: who comes then finds about as many after any load that is
+ * faster than builders.
+ */
 const LOAD_UNSEARCHED = 4;
 /** A load keeps about so many processors busy: with more, builders have some of their own. */
 const LOAD_PROCESSORS = 4;
@@ -84,34 +95,38 @@ const REFINED_ROWS = 16_384;
 /** The growth since the last calibration after which another is due. */
 const CALIBRATION_GROWTH = 1.5;
 /**
- * The same while rows wait to be added or refined: measuring takes time from building, efforts grow slowly, and a graph is
- * measured again when it is refined.
+ * The same while rows wait to be added or refined: measuring takes time from building, efforts grow slowly, and a graph
+ * is measured again when it is refined.
  */
 const CALIBRATION_GROWTH_BUSY = 3;
 
 /**
- * From so many rows on that wait without a sketch, they get some. A scan of their codes takes a tenth of a millisecond, and
- * making as many sketches less than ten of one processor.
+ * From so many rows on that wait without a sketch, they get some. A scan of their codes takes a tenth of a millisecond,
+ * and making as many sketches less than ten of one processor.
  */
 const SKETCHED_ROWS_MIN = 16_384;
 /**
- * So many rows take some seconds to be linked: meanwhile searches walk a graph that is small beside them, and shall know how far.
- * It is measured once it has this share of the rows. Until then a walk takes as long as the sketches of all rows that wait.
+ * So many rows take some seconds to be linked: meanwhile searches walk a graph that is small beside them, and shall
+ * know how far. It is measured once it has this share of the rows. Until then a walk takes as long as the sketches of
+ * all rows that wait.
  */
 const LONG_BACKLOG_ROWS = 200_000;
 const MEASURED_SHARE = 1 / 16;
 
 /** Below so many rows, a scan of what a filter allows is as quick as anything. */
 export const CELL_ROWS_MIN = 30_000;
-/** The growth of the graph after which cells are made anew: rows that came later are scanned. A hundredth of building them. */
+/**
+ * The growth of the graph after which cells are made anew: rows that came later are scanned. A hundredth of building
+ * them.
+ */
 const CELL_GROWTH = 1.1;
 
 /**
- * The next step for an index in the given state. Rows that wait get sketches first, by which a search leaves out most of them.
- * While more rows wait than the graph has, it only grows, because measuring the effort of its walk would take as long as
- * building, unless very many wait. Otherwise a graph without a calibration
- * is calibrated before it grows on: until then, searches walk with a safe guess. Rows that wait come before the refinement
- * of others, because they are scanned.
+ * The next step for an index in the given state. Rows that wait get sketches first, by which a search leaves out most
+ * of them. While more rows wait than the graph has, it only grows, because measuring the effort of its walk would take
+ * as long as building, unless very many wait. Otherwise a graph without a calibration
+ * is calibrated before it grows on: until then, searches walk with a safe guess. Rows that wait come before the
+ * refinement of others, because they are scanned.
  */
 export function nextStep(status: NativeStatus, circumstances: MaintenanceCircumstances): MaintenanceStep {
   const { rows, live, graphRows, graphDead, refinedRows, effortRows, cellRows, unsketchedRows } = status;
@@ -129,7 +144,8 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
     if (waits) return { type: 'nothing' };
     if (dead > rows * DEAD_SHARE_MAX) return { type: 'compact' };
     // In one step, unless they are many or more of them keep coming: those that are linked are not scanned any more.
-    const first = waiting === 0 && growing <= scannedSoon ? growing : Math.max(graphRowsMin, Math.ceil(growing * STEP_SHARE_MAX));
+    const first =
+      waiting === 0 && growing <= scannedSoon ? growing : Math.max(graphRowsMin, Math.ceil(growing * STEP_SHARE_MAX));
     return { type: 'extend', rows: first, care: careFor(first) };
   }
   if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + graphRowsMin) {
@@ -139,8 +155,10 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
   if (waits) return { type: 'nothing' };
   const coarse = graphRows - refinedRows;
   const calibrationGrowth = growing > graphRows / 10 || coarse > 0 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
-  if (effortRows === 0 && growing >= LONG_BACKLOG_ROWS && graphRows >= rows * MEASURED_SHARE) return { type: 'calibrate' };
-  if (growing <= graphRows && (effortRows === 0 || graphRows >= effortRows * calibrationGrowth)) return { type: 'calibrate' };
+  if (effortRows === 0 && growing >= LONG_BACKLOG_ROWS && graphRows >= rows * MEASURED_SHARE)
+    return { type: 'calibrate' };
+  if (growing <= graphRows && (effortRows === 0 || graphRows >= effortRows * calibrationGrowth))
+    return { type: 'calibrate' };
   if (growing >= growingLimit(graphRows, circumstances)) {
     const added = Math.min(growing, Math.max(graphRowsMin, Math.ceil(graphRows * STEP_SHARE_MAX)));
     return { type: 'extend', rows: added, care: coarse > 0 ? 'quick' : careFor(added) };
@@ -159,17 +177,31 @@ export function rowsScannedSoon(dim: number): number {
 }
 
 /**
- * How many rows may wait for the end of a load: what builders take from it makes it longer, on a machine whose processors it
- * keeps busy, and afterwards they have them for themselves. 0 while rows come so slowly that builders follow them easily,
- * or where there are processors enough. What waits is scanned, so it is less while somebody searches (`isSearched`).
+ * How many rows may wait for the end of a load: what builders take from it makes it longer, on a machine whose
+ * processors it keeps busy, and afterwards they have them for themselves. 0 while rows come so slowly that builders
+ * follow them easily, or where there are processors enough. What waits is scanned, so it is less while somebody
+ * searches (`isSearched`).
  */
-export function rowsThatWait({ dim, rowsPerSecond, processors, isSearched }: { dim: number; rowsPerSecond: number; processors: number; isSearched: boolean }): number {
+export function rowsThatWait({
+  dim,
+  rowsPerSecond,
+  processors,
+  isSearched,
+}: {
+  dim: number;
+  rowsPerSecond: number;
+  processors: number;
+  isSearched: boolean;
+}): number {
   if (processors > LOAD_PROCESSORS || rowsPerSecond * dim < LOAD_COMPONENTS_PER_SECOND) return 0;
   return rowsScannedSoon(dim) * (isSearched ? 1 : LOAD_UNSEARCHED);
 }
 
 /** Whether what was asked for is done, however much came since. */
-export function isOptimized({ rows, live, graphRows, refinedRows, effortRows }: NativeStatus, optimization: Optimization): boolean {
+export function isOptimized(
+  { rows, live, graphRows, refinedRows, effortRows }: NativeStatus,
+  optimization: Optimization,
+): boolean {
   const isCompact = optimization.compacted || rows === live;
   return isCompact && Math.min(graphRows, refinedRows, effortRows) >= optimization.rows;
 }

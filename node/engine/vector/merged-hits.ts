@@ -1,8 +1,8 @@
 import type { SlotScores } from '../slots/slot-scores';
 
 /**
- * The answer of several parts of an index as that of one: the best k by score, then slot, and all that tie with the last.
- * `repeated`: a slot may be in several parts; that of the first counts.
+ * The answer of several parts of an index as that of one: the best k by score, then slot, and all that tie with the
+ * last. `repeated`: a slot may be in several parts; that of the first counts.
  */
 export function mergedHits(parts: SlotScores[], k: number, repeated: boolean): SlotScores {
   const { slots, scores } = joined(parts, repeated);
@@ -17,7 +17,10 @@ export function mergedHits(parts: SlotScores[], k: number, repeated: boolean): S
   better.sort((a, b) => b.score - a.score || a.slot - b.slot);
   // There may be many of them.
   const last = Uint32Array.from(tied).sort();
-  const merged = { slots: new Uint32Array(better.length + last.length), scores: new Float64Array(better.length + last.length).fill(border) };
+  const merged = {
+    slots: new Uint32Array(better.length + last.length),
+    scores: new Float64Array(better.length + last.length).fill(border),
+  };
   better.forEach(({ slot, score }, i) => {
     merged.slots[i] = slot;
     merged.scores[i] = score;
@@ -50,8 +53,10 @@ function joined(parts: SlotScores[], repeated: boolean): { slots: Uint32Array; s
 function costOf(parts: SlotScores[]): Partial<SlotScores> {
   const counted = parts.filter((part) => part.scored !== undefined);
   if (counted.length === 0) return {};
-  const sum = (of: (part: SlotScores) => number | undefined): number => counted.reduce((total, part) => total + (of(part) ?? 0), 0);
-  const longest = (of: (part: SlotScores) => number | undefined): number => Math.max(...counted.map((part) => of(part) ?? 0));
+  const sum = (of: (part: SlotScores) => number | undefined): number =>
+    counted.reduce((total, part) => total + (of(part) ?? 0), 0);
+  const longest = (of: (part: SlotScores) => number | undefined): number =>
+    Math.max(...counted.map((part) => of(part) ?? 0));
   const most = longest(({ scored }) => scored);
   return {
     scored: sum(({ scored }) => scored),

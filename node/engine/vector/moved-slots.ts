@@ -1,6 +1,6 @@
 /**
- * Slots that went to another row while searches were under way, as long as one of these searches may have missed them. A search
- * remembers its place as a number that stays the same, whatever is dropped.
+ * Slots that went to another row while searches were under way, as long as one of these searches may have missed them.
+ * A search remembers its place as a number that stays the same, whatever is dropped.
  */
 export class MovedSlots {
   private readonly parts: Uint32Array[] = [];

@@ -9,10 +9,10 @@ import type { SlotScores } from '../slots/slot-scores';
 import type { AddonFilterIndex } from './native-filters';
 
 /**
- * The vector index of the addon (node/engine/native/addon.cc): the same names, argument order and meaning. Failures are Errors
- * with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only one of
- * `extend`, `sketch`, `refine`, `calibrate`, `makeCells`, `compact` and `seal` may run at a time, and they do not keep the process alive; everything else may
- * overlap.
+ * The vector index of the addon (node/engine/native/addon.cc): the same names, argument order and meaning. Failures are
+ * Errors with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only
+ * one of `extend`, `sketch`, `refine`, `calibrate`, `makeCells`, `compact` and `seal` may run at a time, and they do
+ * not keep the process alive; everything else may overlap.
  */
 export interface AddonVectorIndex {
   /** Appends rows; synchronous, written to the originals file but not synced. */
@@ -23,7 +23,16 @@ export interface AddonVectorIndex {
    * bitmap; `allowedCount`: the number of allowed slots. The arrays are copied before the call returns. `counted`: the
    * answer says what it took.
    */
-  search(query: Float32Array, k: number, effort: number, ef: number, allowed: number, words: Uint32Array | null, allowedCount: number, counted?: true): Promise<SlotScores>;
+  search(
+    query: Float32Array,
+    k: number,
+    effort: number,
+    ef: number,
+    allowed: number,
+    words: Uint32Array | null,
+    allowedCount: number,
+    counted?: true,
+  ): Promise<SlotScores>;
   /** Whether a search over this many allowed slots will scan them. If so, pass them as a list. */
   prefersScan(k: number, effort: number, ef: number, allowedCount: number): boolean;
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
@@ -39,13 +48,19 @@ export interface AddonVectorIndex {
   takeSearched(): boolean;
   /** Adds up to `rows` more rows to a copy of the graph and puts it in use. `care`: 0 quick, 1 thorough. */
   extend(rows: number, care: number, threads: number): Promise<void>;
-  /** Makes sketches of the rows outside the graph that lack them (node/engine/native/codes/sketches.h); INVALID_ARGUMENT where rows get none. */
+  /**
+   * Makes sketches of the rows outside the graph that lack them (node/engine/native/codes/sketches.h); INVALID_ARGUMENT
+   * where rows get none.
+   */
   sketch(threads: number): Promise<void>;
   /** Refines up to `rows` of the rows that were linked quickly, in the graph in use, which must exist. */
   refine(rows: number, threads: number): Promise<void>;
   /** Measures the effort that the recall target needs on the present graph, which must exist. */
   calibrate(recallTarget: number, threads: number): Promise<void>;
-  /** Divides the rows of the present graph, which must exist, into cells for filtered searches (node/engine/native/cells/cells.h). */
+  /**
+   * Divides the rows of the present graph, which must exist, into cells for filtered searches
+   * (node/engine/native/cells/cells.h).
+   */
   makeCells(recallTarget: number, threads: number): Promise<void>;
   /**
    * Makes the index anew from the live rows alone, with their originals in a new file, and a graph from `graphRowsMin`
@@ -53,8 +68,8 @@ export interface AddonVectorIndex {
    */
   compact(originals: string, graphRowsMin: number, threads: number): Promise<void>;
   /**
-   * Of an index with `onDisk`: puts its live rows in the order of their cells, with their originals in a new file. Nothing may be
-   * put from now on; rows may be removed.
+   * Of an index with `onDisk`: puts its live rows in the order of their cells, with their originals in a new file.
+   * Nothing may be put from now on; rows may be removed.
    */
   seal(originals: string, recallTarget: number, threads: number): Promise<void>;
   save(path: string): Promise<void>;
@@ -77,7 +92,10 @@ export interface NativeStatus {
   graphDead: number;
   /** Rows of the graph that were linked with care or refined: the first ones. */
   refinedRows: number;
-  /** Rows that a calibrated walk expands on average (ef, if it were fixed); 0 without a graph, or when a walk can't reach the target. */
+  /**
+   * Rows that a calibrated walk expands on average (ef, if it were fixed); 0 without a graph, or when a walk can't
+   * reach the target.
+   */
   effortAt10: number;
   effortAt100: number;
   /** By how many deviations exact scores may exceed approximate ones: decides how many rows are scored again. */
@@ -107,7 +125,9 @@ export interface NativeBinding {
     originals: string;
     /** One of `kernelNames()`; default: the fastest. */
     kernels?: string | undefined;
-    /** Whether codes go into a file beside the originals, without a name, and there is never a graph (DiskVectorIndex). */
+    /**
+     * Whether codes go into a file beside the originals, without a name, and there is never a graph (DiskVectorIndex).
+     */
     onDisk?: boolean | undefined;
   }) => AddonVectorIndex;
   FilterIndex: new () => AddonFilterIndex;
@@ -118,11 +138,12 @@ export interface NativeBinding {
    */
   foldCases(units: Uint8Array, pairs: Uint32Array): void;
   /**
-   * Searches the index with this number (`share`) on the calling thread: the answer of `search`. Over all its slots, or over
-   * those that pass the filter `program` (FilterProgram) in the filter index `filters` (its `share`); null: no filter.
-   * null: an index is closed, the query of another dimension, items are in no list of the filter index, files or the
-   * memory fail, or the search would take long. `counted` as of `search`. With `room`, an answer that is not counted and finds
-   * place there is the number of its hits: their slots are in the first half of `room`, their scores in the second.
+   * Searches the index with this number (`share`) on the calling thread: the answer of `search`. Over all its slots, or
+   * over those that pass the filter `program` (FilterProgram) in the filter index `filters` (its `share`); null: no
+   * filter. null: an index is closed, the query of another dimension, items are in no list of the filter index, files
+   * or the memory fail, or the search would take long. `counted` as of `search`. With `room`, an answer that is not
+   * counted and finds place there is the number of its hits: their slots are in the first half of `room`, their scores
+   * in the second.
    */
   searchInline(
     index: number,
@@ -136,10 +157,10 @@ export interface NativeBinding {
     room?: Float64Array,
   ): SlotScores | number | null;
   /**
-   * Searches several indexes with `onDisk` and of one kind at once, by a few tasks: arguments from `query` on are those of
-   * `search`, for the slots of all. The hits of all tasks together, of which one has all, are those of all indexes: with ties, in
-   * no order, and perhaps with more than k, or with a slot twice that was put again meanwhile. Of all indexes together, rows are
-   * scored again by their originals; of each by itself, there would be more of them.
+   * Searches several indexes with `onDisk` and of one kind at once, by a few tasks: arguments from `query` on are those
+   * of `search`, for the slots of all. The hits of all tasks together, of which one has all, are those of all indexes:
+   * with ties, in no order, and perhaps with more than k, or with a slot twice that was put again meanwhile. Of all
+   * indexes together, rows are scored again by their originals; of each by itself, there would be more of them.
    */
   searchTogether(
     indexes: AddonVectorIndex[],
@@ -168,7 +189,8 @@ let binding: NativeBinding | undefined;
 export function nativeBinding(): NativeBinding {
   if (binding === undefined) {
     const path = join(packageRoot(__dirname), 'node', 'engine', 'native', 'build', 'vectors.node');
-    if (!existsSync(path)) throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
+    if (!existsSync(path))
+      throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
     binding = createRequire(__filename)(path) as NativeBinding;
   }
   return binding;

@@ -1,15 +1,18 @@
 /**
- * The filter index of the addon (node/engine/native/filter/filter_calls.cc): the same names, argument order and meaning. It holds the
- * lists of slots by field and value; JavaScript takes metadata apart. `words` with a `length` are those of FilterWords.
- * Failures are Errors with `code` INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL. Synchronous; of the thread that made it,
- * but for what finds it by its number.
+ * The filter index of the addon (node/engine/native/filter/filter_calls.cc): the same names, argument order and
+ * meaning. It holds the lists of slots by field and value; JavaScript takes metadata apart. `words` with a `length` are
+ * those of FilterWords. Failures are Errors with `code` INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL. Synchronous; of
+ * the thread that made it, but for what finds it by its number.
  */
 export interface AddonFilterIndex {
   /** Adds a field that is not there; `parent` 0: at the top. Answers its number. */
   addField(parent: number, words: Uint32Array, length: number): number;
   /** Forgets a field without slots and without fields below it; its number may be given again. */
   dropField(field: number): void;
-  /** Puts or removes a slot: slot, 1 or 0, and for each value field × 16 + 8 (of an array) + kind and the value. Answers `entries`. */
+  /**
+   * Puts or removes a slot: slot, 1 or 0, and for each value field × 16 + 8 (of an array) + kind and the value. Answers
+   * `entries`.
+   */
   apply(words: Uint32Array, length: number): number;
   has(slot: number): boolean;
   /** The slots that match, `count` of them: a rising list, or a bitmap. */
@@ -35,7 +38,10 @@ export interface AddonFilterIndex {
   /** Number of fields and distinct values. */
   entries(): number;
   memoryBytes(): number;
-  /** Saved forms (node/engine/native/filter/filter_save.h). `kind`: number, string or composite of VALUE. `next` −1: no more. */
+  /**
+   * Saved forms (node/engine/native/filter/filter_save.h). `kind`: number, string or composite of VALUE. `next` −1: no
+   * more.
+   */
   savedSlots(): Buffer;
   savedPostings(field: number): Buffer;
   savedValues(field: number, kind: number, from: number, count: number): { bytes: Buffer; next: number };

@@ -68,7 +68,13 @@ export class NativeVectorIndex implements VectorIndex {
     const scratch = join(folder, 'originals.scratch');
     let addon: AddonVectorIndex | undefined;
     try {
-      addon = new (nativeBinding().VectorIndex)({ metric, dim, quantization, originals: save === null ? originals : scratch, kernels });
+      addon = new (nativeBinding().VectorIndex)({
+        metric,
+        dim,
+        quantization,
+        originals: save === null ? originals : scratch,
+        kernels,
+      });
       if (save !== null) await addon.load(join(folder, save), originals, buildThreads);
     } catch (error) {
       await addon?.close();
@@ -149,9 +155,16 @@ export class NativeVectorIndex implements VectorIndex {
   status(): VectorIndexStatus {
     this.checkOpen();
     const { rows, live, graphRows, graphDead, effortAt10, memoryBytes } = this.addon.status();
-    const segments: VectorIndexStatus['segments'] = [{ kind: 'growing', rows: rows - graphRows, deletedRows: rows - live - graphDead, ef: 0 }];
+    const segments: VectorIndexStatus['segments'] = [
+      { kind: 'growing', rows: rows - graphRows, deletedRows: rows - live - graphDead, ef: 0 },
+    ];
     if (graphRows > 0) segments.push({ kind: 'sealed', rows: graphRows, deletedRows: graphDead, ef: effortAt10 });
-    return { segments, memoryBytes, diskBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT, progress: this.maintainer.progress() };
+    return {
+      segments,
+      memoryBytes,
+      diskBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT,
+      progress: this.maintainer.progress(),
+    };
   }
 
   optimize(): void {
@@ -250,7 +263,11 @@ export class NativeVectorIndex implements VectorIndex {
   private failureOf(error: unknown): QuiverError {
     const failure = nativeError(error);
     if (failure.kind !== 'storage_failed' || this.closing !== null || this.addon.status().damaged === 0) return failure;
-    const damage = new QuiverError('storage_failed', 'the vectors of the index are damaged on the disk; it is made anew from the records', { cause: error, details: failure.details });
+    const damage = new QuiverError(
+      'storage_failed',
+      'the vectors of the index are damaged on the disk; it is made anew from the records',
+      { cause: error, details: failure.details },
+    );
     this.options.onDamaged(damage);
     return damage;
   }

@@ -28,19 +28,22 @@ export interface VectorIndex {
   /**
    * The best min(k, candidates) slots by score, best first. Candidates are the live slots, or those of `allowed` that
    * are live. All candidates that tie with the last one are appended, however many there are, so that the caller can
-   * break ties by its own order. Scores are the exact metric (shared/contract/vector/metric.ts) in float32 arithmetic. A
-   * `calibrated` search promises the recall target; with few candidates, or where many tie, the answer is exact.
+   * break ties by its own order. Scores are the exact metric (shared/contract/vector/metric.ts) in float32 arithmetic.
+   * A `calibrated` search promises the recall target; with few candidates, or where many tie, the answer is exact.
    * `counted`: the answer says what it took.
    */
   search(query: Float32Array, options: IndexSearch): Promise<SlotScores>;
   /**
-   * Exact scores of the given slots, in their order, of the vectors that they have at the call; NaN for a slot that is not live
-   * then.
+   * Exact scores of the given slots, in their order, of the vectors that they have at the call; NaN for a slot that is
+   * not live then.
    */
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
   /** The same on the calling thread. */
   scoreNow(query: Float32Array, slots: Uint32Array): Float64Array;
-  /** The vectors exactly as they were put, row-major in the order of `slots`. Errors: internal for a slot that is not live. */
+  /**
+   * The vectors exactly as they were put, row-major in the order of `slots`. Errors: internal for a slot that is not
+   * live.
+   */
   vectors(slots: Uint32Array): Float32Array;
   /**
    * A number by which other threads of this process search the index (searchSharedVectors) until it closes; the same at
@@ -56,8 +59,8 @@ export interface VectorIndex {
    */
   optimize(): void;
   /**
-   * Resolves when the rows that are dead at the call are gone from the present state; what was saved before may still hold
-   * them. Errors: storage_failed; internal when it closes.
+   * Resolves when the rows that are dead at the call are gone from the present state; what was saved before may still
+   * hold them. Errors: storage_failed; internal when it closes.
    */
   purge(): Promise<void>;
   /** Resolves when no background work (building, refinement, compaction, calibration) is running or due. */
@@ -87,7 +90,10 @@ export interface VectorIndexOptions {
   folder: string;
   dim: number;
   metric: import('../../../shared/contract/vector/metric').Metric;
-  /** How vectors are held in memory; default: DEFAULT_QUANTIZATION. No answer depends on it but for its recall, which is promised. */
+  /**
+   * How vectors are held in memory; default: DEFAULT_QUANTIZATION. No answer depends on it but for its recall, which is
+   * promised.
+   */
   quantization?: Quantization | undefined;
   /** Promised recall of calibrated searches, 0 < target < 1. */
   recallTarget: number;

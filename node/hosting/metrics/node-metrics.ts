@@ -6,7 +6,9 @@ import { NODE_OPERATIONS, type NodeOperation, type OperationObserver } from '../
 import type { NodeLimits } from '../services/shard-service';
 
 /** From a look-up in memory to the deadline of a call, in seconds. */
-const DURATION_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const DURATION_BUCKETS = [
+  0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+];
 
 /** What a storage node does for coordinators and for other nodes. */
 export class NodeMetrics implements OperationObserver {
@@ -29,7 +31,11 @@ export class NodeMetrics implements OperationObserver {
     });
     for (const operation of NODE_OPERATIONS) this.failures.inc({ operation }, 0);
     metrics.gauge('quiver_node_reads_running', 'Reads of coordinators being worked on', () => limits.reads.used);
-    metrics.gauge('quiver_node_answer_bytes', 'Bytes of answers to coordinators, from when they are read until they are taken', () => limits.answers.held);
+    metrics.gauge(
+      'quiver_node_answer_bytes',
+      'Bytes of answers to coordinators, from when they are read until they are taken',
+      () => limits.answers.held,
+    );
     metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => limits.writeBytes.used);
   }
 
@@ -82,9 +88,16 @@ export function followerReadCounter(metrics: ProcessMetrics): (outcome: Follower
 }
 
 /** Adds the copies of shards that a node sends to others. */
-export function addCopyMetrics(metrics: ProcessMetrics, counts: Readonly<{ underWay: number; installed: number; failed: number; sentBytes: number }>): void {
+export function addCopyMetrics(
+  metrics: ProcessMetrics,
+  counts: Readonly<{ underWay: number; installed: number; failed: number; sentBytes: number }>,
+): void {
   metrics.gauge('quiver_copies_running', 'Copies of shards that this node sends', () => counts.underWay);
-  metrics.counter('quiver_copies_installed_total', 'Copies of shards that took their place on another node', () => counts.installed);
+  metrics.counter(
+    'quiver_copies_installed_total',
+    'Copies of shards that took their place on another node',
+    () => counts.installed,
+  );
   metrics.counter('quiver_copies_failed_total', 'Copies of shards that came to nothing', () => counts.failed);
   metrics.counter('quiver_copy_sent_bytes_total', 'Bytes of copies of shards that were sent', () => counts.sentBytes);
 }

@@ -1,4 +1,9 @@
-import { administrationDefinition, type Replacement, type WireQuestion, type WireReport } from '../../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type Replacement,
+  type WireQuestion,
+  type WireReport,
+} from '../../../shared/wire/administration';
 import type { NodeReport, ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
@@ -23,7 +28,10 @@ interface AdministrationParts {
   log: Logger;
 }
 
-/** The service by which a node is asked for its report, for the digest of a replica, and to begin one anew or make its best index. */
+/**
+ * The service by which a node is asked for its report, for the digest of a replica, and to begin one anew or make its
+ * best index.
+ */
 export function administrationService(parts: AdministrationParts): RpcService {
   return new QuestionService<WireQuestion, WireReport>({
     definition: administrationDefinition,
@@ -40,14 +48,20 @@ export function administrationService(parts: AdministrationParts): RpcService {
         return { report: null, digest: null, purge: purges === null ? '' : purgesToText(purges) };
       }
       const { shards } = await parts.report();
-      return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) }, digest: null };
+      return {
+        report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) },
+        digest: null,
+      };
     },
     onError: (error) => parts.log.warn({ error }, 'a report failed'),
   });
 }
 
 /** Whoever asks waits for long: it has to hear that there will be no answer. */
-async function digestOrNone({ digest, log }: AdministrationParts, asked: Parameters<AdministrationParts['digest']>): Promise<ReplicaDigest | null> {
+async function digestOrNone(
+  { digest, log }: AdministrationParts,
+  asked: Parameters<AdministrationParts['digest']>,
+): Promise<ReplicaDigest | null> {
   return digest(...asked).catch((error: unknown) => {
     // It was given up for a later question, or the replica closes.
     const isGivenUp = isQuiverError(error) && error.kind === 'unavailable';

@@ -5,7 +5,9 @@ export type DigestJudgement =
   | { type: 'same' }
   /** This follower's replica is to be replaced by a copy of the primary's. */
   | { type: 'replace'; node: string }
-  /** Others agree with each other against the primary: one of them is to lead, and then replaces what was the primary's. */
+  /**
+   * Others agree with each other against the primary: one of them is to lead, and then replaces what was the primary's.
+   */
   | { type: 'handOver'; node: string };
 
 /**
@@ -23,5 +25,10 @@ export function judgeDigests(own: ReplicaDigest, others: ReadonlyMap<string, Rep
 }
 
 function isSameContent(one: ReplicaDigest, other: ReplicaDigest): boolean {
-  return one.items === other.items && one.content === other.content && one.order === other.order && one.sessions === other.sessions;
+  return (
+    one.items === other.items &&
+    one.content === other.content &&
+    one.order === other.order &&
+    one.sessions === other.sessions
+  );
 }

@@ -1,6 +1,10 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assignmentFromEntry, isLaterAssignment, type KnownAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  isLaterAssignment,
+  type KnownAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import { shardKey } from '../../../shared/cluster-store/entries/members';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
@@ -39,8 +43,14 @@ export class KnownAssignments {
       const match = FILE_NAME.exec(name);
       if (match === null) continue;
       try {
-        const { assignment, revision } = JSON.parse(await readFile(join(stores, name), 'utf8')) as { assignment: unknown; revision: number };
-        known.set(shardKey({ collectionUid: match[1], shard: Number(match[2]) }), { assignment: assignmentFromEntry({ key: name, value: JSON.stringify(assignment) }), revision });
+        const { assignment, revision } = JSON.parse(await readFile(join(stores, name), 'utf8')) as {
+          assignment: unknown;
+          revision: number;
+        };
+        known.set(shardKey({ collectionUid: match[1], shard: Number(match[2]) }), {
+          assignment: assignmentFromEntry({ key: name, value: JSON.stringify(assignment) }),
+          revision,
+        });
       } catch (error) {
         log.warn({ error, file: name }, 'what this node knew of a shard is unreadable');
       }
@@ -58,12 +68,22 @@ export class KnownAssignments {
     const key = shardKey(spec);
     const known = this.known.get(key);
     if (known === undefined || !isLaterAssignment(known, found)) {
-      if (this.behind.delete(key)) this.log.info({ ...spec, epoch }, 'the shard map is no longer earlier than what this node knows of a shard');
+      if (this.behind.delete(key))
+        this.log.info({ ...spec, epoch }, 'the shard map is no longer earlier than what this node knows of a shard');
       return found;
     }
     if (!this.behind.has(key)) {
-      const facts = { ...spec, epoch, revision: found.revision, knownEpoch: known.assignment.epoch, knownRevision: known.revision };
-      this.log.error(facts, 'the shard map is earlier than what this node knows of a shard: the cluster store was put back; what is known stays in force here, and no data are removed');
+      const facts = {
+        ...spec,
+        epoch,
+        revision: found.revision,
+        knownEpoch: known.assignment.epoch,
+        knownRevision: known.revision,
+      };
+      this.log.error(
+        facts,
+        'the shard map is earlier than what this node knows of a shard: the cluster store was put back; what is known stays in force here, and no data are removed',
+      );
     }
     this.behind.set(key, known);
     return known;

@@ -2,7 +2,13 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX } from '../../../shared/cluster-store/entries/members';
 import type { NodeReport } from '../../../shared/cluster-store/entries/node-report';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type KnownAssignment, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  ASSIGNMENTS_PREFIX,
+  type KnownAssignment,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import { TOMBSTONES_PREFIX } from '../../../shared/cluster-store/entries/tombstones';
 import { WatchedEntries } from '../../../shared/cluster-store/entries/watched-entries';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
@@ -27,15 +33,16 @@ import { ReplicaRemovals } from './replica-removals';
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
 /**
- * A replica that met an entry of a later version is tried again after this. It helps once the primary's log no longer has
- * the entry, and each attempt loads a shard; most often this process is replaced before.
+ * A replica that met an entry of a later version is tried again after this. It helps once the primary's log no longer
+ * has the entry, and each attempt loads a shard; most often this process is replaced before.
  */
 const LATER_FORMAT_RETRY_MS = 300_000;
 /** What a restored shard fails with that no other attempt will fill, either. */
 const UNUSABLE: ReadonlySet<ErrorKind> = new Set(['invalid_parameter', 'storage_damaged', 'internal']);
 
 /** What an operator can do about a shard of which this node has the only replica that counts. */
-const WAYS_OUT = 'stop the node and put them back from a copy, or delete the collection and restore it from a backup (docs/operations.md)';
+const WAYS_OUT =
+  'stop the node and put them back from a copy, or delete the collection and restore it from a backup (docs/operations.md)';
 
 export interface NodeAgentOptions {
   nodeId: string;
@@ -53,7 +60,10 @@ export interface NodeAgentOptions {
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
   tellFailures: (paths: string[]) => void;
   known: KnownAssignments;
-  /** The highest epoch that a replica's data on the disk have promised to follow; 0 without data, null when that can't be told. */
+  /**
+   * The highest epoch that a replica's data on the disk have promised to follow; 0 without data, null when that can't
+   * be told.
+   */
   promisedEpoch: (id: ShardId) => Promise<number | null>;
   /** Tells the cluster the assignments that this node knows, where the shard map holds earlier ones. */
   tellLater: (later: KnownAssignment[]) => void;
@@ -62,11 +72,11 @@ export interface NodeAgentOptions {
 }
 
 /**
- * Holds the replicas that the shard map gives to this node: tells them of changes, hands over what it leads when it is to
- * stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ * Holds the replicas that the shard map gives to this node: tells them of changes, hands over what it leads when it is
+ * to stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
  *
- * A cluster store that was restored from a backup may hold an earlier assignment than this node knows. Then the known one
- * stays in force here until the map has a later one, and the node tells the cluster of it.
+ * A cluster store that was restored from a backup may hold an earlier assignment than this node knows. Then the known
+ * one stays in force here until the map has a later one, and the node tells the cluster of it.
  *
  * A place is there because the map says so: its shard is tried again also when it never was open, and calls wait for it
  * until their deadline, because the next map may send them elsewhere.
@@ -89,16 +99,32 @@ export class NodeAgent implements ReplicationReceiver {
     this.waiters = new Waiters(options.clock);
     this.removals = new ReplicaRemovals({ ...options, isHere: (key) => this.places.has(key) });
     const { store, log } = options;
-    const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
-    this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
-    this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
-    this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
+    const onUnreadable = (error: unknown): void =>
+      log.error({ error }, 'an entry of the cluster store is unreadable and left out');
+    this.assignments = new WatchedEntries({
+      store,
+      prefix: ASSIGNMENTS_PREFIX,
+      decode: assignmentFromEntry,
+      onUnreadable,
+    });
+    this.tombstones = new WatchedEntries({
+      store,
+      prefix: TOMBSTONES_PREFIX,
+      decode: (entry) => entry.value,
+      onUnreadable,
+    });
+    this.later = new WatchedEntries({
+      store,
+      prefix: LATER_ASSIGNMENTS_PREFIX,
+      decode: (entry) => JSON.parse(entry.value) as KnownAssignment[],
+      onUnreadable,
+    });
   }
 
   /**
-   * Opens what the map gives to this node and follows it. Resolves when all of it was tried once, but for what is filled from a
-   * backup: that serves nobody, and may take hours, in which the other replicas would count as away. Errors: unavailable, also
-   * when `ending` is aborted meanwhile.
+   * Opens what the map gives to this node and follows it. Resolves when all of it was tried once, but for what is
+   * filled from a backup: that serves nobody, and may take hours, in which the other replicas would count as away.
+   * Errors: unavailable, also when `ending` is aborted meanwhile.
    */
   async start(ending: AbortSignal): Promise<void> {
     const watched = [this.assignments, this.tombstones, this.later];
@@ -106,17 +132,29 @@ export class NodeAgent implements ReplicationReceiver {
     for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
-    const tried = [...this.places.values()].filter(({ spec }) => spec.seed === undefined).map(({ ready }) => ready.catch(() => undefined));
-    await unlessStopped(Promise.all(tried), ending, () => new QuiverError('unavailable', 'the process was asked to end'));
+    const tried = [...this.places.values()]
+      .filter(({ spec }) => spec.seed === undefined)
+      .map(({ ready }) => ready.catch(() => undefined));
+    await unlessStopped(
+      Promise.all(tried),
+      ending,
+      () => new QuiverError('unavailable', 'the process was asked to end'),
+    );
   }
 
-  /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */
+  /**
+   * Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes
+   * too long.
+   */
   async handOver(): Promise<void> {
     const leads = ({ replica }: HostedReplica): boolean => replica.status().role === 'primary';
-    const able = openAt(this.places.values()).filter((hosted) => leads(hosted) && (hosted.replica.assignment?.inSync.length ?? 0) > 1);
+    const able = openAt(this.places.values()).filter(
+      (hosted) => leads(hosted) && (hosted.replica.assignment?.inSync.length ?? 0) > 1,
+    );
     for (const { replica } of able) replica.handOver(null);
     const deadlineMs = this.options.clock.monotonicMs() + HANDOVER_MS;
-    while (able.some(leads) && this.options.clock.monotonicMs() < deadlineMs) await new Promise((wake) => setTimeout(wake, 20));
+    while (able.some(leads) && this.options.clock.monotonicMs() < deadlineMs)
+      await new Promise((wake) => setTimeout(wake, 20));
   }
 
   async close(): Promise<void> {
@@ -134,7 +172,10 @@ export class NodeAgent implements ReplicationReceiver {
     }
   }
 
-  /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */
+  /**
+   * The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted,
+   * unavailable.
+   */
   async find(id: ShardId, call: NodeCall): Promise<HostedReplica> {
     for (;;) {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
@@ -146,14 +187,20 @@ export class NodeAgent implements ReplicationReceiver {
       const known = this.inForce(assignmentPath(id))?.assignment;
       // No other replica can take its place: whoever waits, waits in vain.
       if (isDamage(failure) && known !== undefined && isAlone(known, this.options.nodeId))
-        throw new QuiverError('storage_damaged', `${failure.message}; ${WAYS_OUT}`, { cause: failure, details: failure.details });
+        throw new QuiverError('storage_damaged', `${failure.message}; ${WAYS_OUT}`, {
+          cause: failure,
+          details: failure.details,
+        });
       const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
       // The caller may know more than this node: it waits for the map to catch up.
-      if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
-      if (this.isDropped(id.collectionUid)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
+      if (!isMine && known !== undefined && call.epoch <= known.epoch)
+        throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
+      if (this.isDropped(id.collectionUid))
+        throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
       if (await this.waiters.next(call.deadlineMs)) continue;
       if (spec?.seed !== undefined && state === 'opening') throw beingFilled(id.shard);
-      const why = spec?.seed !== undefined && isQuiverError(failure) ? `: ${failure.message}` : '; the call may be retried';
+      const why =
+        spec?.seed !== undefined && isQuiverError(failure) ? `: ${failure.message}` : '; the call may be retried';
       throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node${why}`);
     }
   }
@@ -241,7 +288,8 @@ export class NodeAgent implements ReplicationReceiver {
     }
     this.options.tellLater(known.later().slice(0, LATER_ASSIGNMENTS_MAX));
     for (const [key, place] of this.places) {
-      if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.removals.now(place.spec));
+      if (this.isDropped(place.spec.collectionUid))
+        void this.end(key, place, 'dropped').then(() => this.removals.now(place.spec));
     }
     for (const id of this.removals.kept()) if (this.isDropped(id.collectionUid)) void this.removals.now(id);
     this.waiters.wake();
@@ -260,7 +308,11 @@ export class NodeAgent implements ReplicationReceiver {
       const { spec } = found.assignment;
       if (this.isDropped(spec.collectionUid)) continue;
       const path = assignmentPath(spec);
-      const isHere = this.places.has(path) || [found.assignment, this.assignments.get(path)?.value].some((assignment) => assignment?.replicas.includes(nodeId));
+      const isHere =
+        this.places.has(path) ||
+        [found.assignment, this.assignments.get(path)?.value].some((assignment) =>
+          assignment?.replicas.includes(nodeId),
+        );
       if (isHere) known.learn(found);
     }
   }
@@ -269,7 +321,11 @@ export class NodeAgent implements ReplicationReceiver {
     const { known, log } = this.options;
     for (const id of known.shards()) {
       if (!this.isDropped(id.collectionUid)) continue;
-      known.forget(id).catch((error: unknown) => log.warn({ error, ...id }, 'what this node knew of a dropped shard could not be removed'));
+      known
+        .forget(id)
+        .catch((error: unknown) =>
+          log.warn({ error, ...id }, 'what this node knew of a dropped shard could not be removed'),
+        );
     }
   }
 
@@ -281,7 +337,11 @@ export class NodeAgent implements ReplicationReceiver {
         await this.removals.settled(key);
         // The files that one more would open are those by which the node is reached.
         const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
-        if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
+        if (busy >= openReplicasMax)
+          throw new QuiverError(
+            'storage_failed',
+            `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`,
+          );
         const assignment = this.inForce(key)?.assignment ?? null;
         // What it began with may be less than it holds by now.
         return openReplica(assignment?.spec ?? spec, assignment, ended);
@@ -298,7 +358,9 @@ export class NodeAgent implements ReplicationReceiver {
       },
       closeFailed: (hosted) => {
         this.tellFailures();
-        return hosted.close('closed').catch((error: unknown) => log.error({ error, ...spec }, 'a failed replica did not close'));
+        return hosted
+          .close('closed')
+          .catch((error: unknown) => log.error({ error, ...spec }, 'a failed replica did not close'));
       },
     });
   }
@@ -311,7 +373,9 @@ export class NodeAgent implements ReplicationReceiver {
   private end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
     this.places.delete(key);
     this.tellFailures();
-    const ended = place.end(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
+    const ended = place
+      .end(reason)
+      .catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
     return this.removals.next(key, () => ended);
   }
 

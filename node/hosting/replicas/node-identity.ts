@@ -11,8 +11,8 @@ const CLUSTER_FILE = 'cluster.json';
 
 /**
  * The name of a node's data folder, random and made with it: a node that comes back with another one has lost its data,
- * and nothing that it acknowledged before counts any more. Errors: storage_failed when the folder is another node's, or holds
- * shards and does not say whose it is.
+ * and nothing that it acknowledged before counts any more. Errors: storage_failed when the folder is another node's, or
+ * holds shards and does not say whose it is.
  */
 export async function readStoreId(folder: string, nodeId: string): Promise<string> {
   await makeStableFolder(folder);
@@ -22,7 +22,8 @@ export async function readStoreId(folder: string, nodeId: string): Promise<strin
     'put the file back (while it is away, a start says what was in it, where that is known), or start with an empty folder, and every replica is copied from the others',
   );
   if (found !== null) {
-    if (found.node !== nodeId) throw new QuiverError('storage_failed', `the data in ${folder} belong to node ${found.node}, not ${nodeId}`);
+    if (found.node !== nodeId)
+      throw new QuiverError('storage_failed', `the data in ${folder} belong to node ${found.node}, not ${nodeId}`);
     return found.store;
   }
   await mustBeNew(folder, nodeId);
@@ -35,7 +36,9 @@ export async function readStoreId(folder: string, nodeId: string): Promise<strin
 async function mustBeNew(folder: string, nodeId: string): Promise<void> {
   const shards = await readdir(join(folder, 'shards')).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
-    throw new QuiverError('storage_failed', `${join(folder, 'shards')} cannot be read: ${error.message}`, { cause: error });
+    throw new QuiverError('storage_failed', `${join(folder, 'shards')} cannot be read: ${error.message}`, {
+      cause: error,
+    });
   });
   if (shards.length === 0) return;
   const stores = await ShardStores.load(folder, '');
@@ -49,12 +52,20 @@ async function mustBeNew(folder: string, nodeId: string): Promise<void> {
 
 /** The cluster that a node's data were made in; null if the folder does not say. Errors: storage_failed. */
 export async function readClusterId(folder: string): Promise<string | null> {
-  return (await read(join(folder, CLUSTER_FILE), ['cluster'], 'put the file back, or remove it if the data are of the cluster that ETCD_ENDPOINTS name'))?.cluster ?? null;
+  return (
+    (
+      await read(
+        join(folder, CLUSTER_FILE),
+        ['cluster'],
+        'put the file back, or remove it if the data are of the cluster that ETCD_ENDPOINTS name',
+      )
+    )?.cluster ?? null
+  );
 }
 
 /**
- * Refuses a cluster store that is another cluster's than the data are of: by its map, the node would open shards that it
- * does not have, and take part in them. A folder without shards joins any. Errors: storage_failed.
+ * Refuses a cluster store that is another cluster's than the data are of: by its map, the node would open shards that
+ * it does not have, and take part in them. A folder without shards joins any. Errors: storage_failed.
  */
 export async function mustBelongTo(folder: string, cluster: string): Promise<void> {
   const own = await readClusterId(folder);
@@ -75,10 +86,14 @@ async function note(folder: string, name: string, content: Record<string, string
 }
 
 /**
- * The strings that a file holds; null if it is not there. Those of the first versions have no checksum. Errors: storage_failed,
- * with `way` out where it is damaged.
+ * The strings that a file holds; null if it is not there. Those of the first versions have no checksum. Errors:
+ * storage_failed, with `way` out where it is damaged.
  */
-async function read<Name extends string>(file: string, names: readonly Name[], way: string): Promise<Record<Name, string> | null> {
+async function read<Name extends string>(
+  file: string,
+  names: readonly Name[],
+  way: string,
+): Promise<Record<Name, string> | null> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new QuiverError('storage_failed', `${file} cannot be read`, { cause: error });

@@ -10,15 +10,15 @@ import { judgeDigests } from './digest-judgement';
 import type { HostedReplica } from './hosted-replica';
 
 /**
- * All digests of a node together read at most so much. A MiB of items of 800 bytes takes 14 to 18 ms of processor time, so
- * this is about three hundredths of a processor while a comparison runs; a gigabyte takes nine minutes.
+ * All digests of a node together read at most so much. A MiB of items of 800 bytes takes 14 to 18 ms of processor time,
+ * so this is about three hundredths of a processor while a comparison runs; a gigabyte takes nine minutes.
  */
 const BYTES_PER_SECOND = 2 * 1024 * 1024;
 /** How long a replica waits for the entry after which it is to be looked at: followers apply within a heartbeat. */
 const WITHIN_MS = 3_000;
 /**
- * How many entries after the log's last the replicas are looked at, one after the other until all were there in time: none
- * where nothing is written, and more where much is written, because a question takes its time.
+ * How many entries after the log's last the replicas are looked at, one after the other until all were there in time:
+ * none where nothing is written, and more where much is written, because a question takes its time.
  */
 const AHEAD = [0, 64, 1_024, 16_384];
 /** How long a successor has to take the lead, as when a node stops: writes wait meanwhile. */
@@ -26,14 +26,16 @@ const HAND_OVER_MS = 5_000;
 const LOOK_AT_HAND_OVER_MS = 50;
 /** How often it is looked whether a shard is due. */
 const LOOK_EVERY_MS = 60_000;
-/** When a shard whose comparison was skipped is due again, at the latest: what was in the way is most often over soon. */
+/**
+ * When a shard whose comparison was skipped is due again, at the latest: what was in the way is most often over soon.
+ */
 const RETRY_MS = 5 * 60_000;
 /** How often it is looked, while others are waited for, whether they still count: they may stay silent for good. */
 const LOOK_AT_OTHERS_MS = 5_000;
 
 /**
- * What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there in
- * time. `failed`: this node's replica could not be read.
+ * What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there
+ * in time. `failed`: this node's replica could not be read.
  */
 export type ComparisonOutcome = 'same' | 'different' | 'skipped' | 'failed';
 
@@ -52,14 +54,16 @@ export interface ReplicaComparisonParts {
 }
 
 /**
- * Compares the in-sync replicas of the shards that this node leads, slowly and one shard after the other, each as it is after
- * the same entry of the log; so what is written meanwhile makes no difference. Equal logs make equal replicas: one that
- * differs was changed by a fault of its disk, memory or program. It is then replaced (see judgeDigests).
+ * Compares the in-sync replicas of the shards that this node leads, slowly and one shard after the other, each as it is
+ * after the same entry of the log; so what is written meanwhile makes no difference. Equal logs make equal replicas:
+ * one that differs was changed by a fault of its disk, memory or program. It is then replaced (see judgeDigests).
  */
 export class ReplicaComparison {
   readonly pace = new Pace(BYTES_PER_SECOND);
   private readonly ending = new AbortController();
-  private readonly ended = new Promise<false>((done) => this.ending.signal.addEventListener('abort', () => done(false)));
+  private readonly ended = new Promise<false>((done) =>
+    this.ending.signal.addEventListener('abort', () => done(false)),
+  );
   private readonly timer: NodeJS.Timeout | null;
   /** By shardKey, when the shard is compared next, monotonic. */
   private readonly dueAtMs = new Map<string, number>();
@@ -78,8 +82,8 @@ export class ReplicaComparison {
   }
 
   /**
-   * The digest of a replica of this node after exactly this entry, for whoever compares it; see RocksReplicaStorage. It ends
-   * one of the same shard that is still being made: whoever asked for that asks again, or another leads by now.
+   * The digest of a replica of this node after exactly this entry, for whoever compares it; see RocksReplicaStorage. It
+   * ends one of the same shard that is still being made: whoever asked for that asks again, or another leads by now.
    */
   async digestAt(hosted: HostedReplica, atSequence: number, stop: AbortSignal): Promise<ReplicaDigest | null> {
     const key = shardKey(hosted.spec);
@@ -87,7 +91,11 @@ export class ReplicaComparison {
     const next = new AbortController();
     this.digests.set(key, next);
     try {
-      return await hosted.digestAt(atSequence, { withinMs: WITHIN_MS, pace: this.pace, stop: AbortSignal.any([this.ending.signal, next.signal, stop]) });
+      return await hosted.digestAt(atSequence, {
+        withinMs: WITHIN_MS,
+        pace: this.pace,
+        stop: AbortSignal.any([this.ending.signal, next.signal, stop]),
+      });
     } finally {
       if (this.digests.get(key) === next) this.digests.delete(key);
     }
@@ -109,7 +117,8 @@ export class ReplicaComparison {
       const nowMs = performance.now();
       // The first ones are spread, so that a start does not make all of them due at once.
       if (!this.dueAtMs.has(key)) this.dueAtMs.set(key, nowMs + Math.random() * intervalMs);
-      if (this.ending.signal.aborted || this.dueAtMs.get(key)! > nowMs || hosted.replica.status().phase !== 'serving') continue;
+      if (this.ending.signal.aborted || this.dueAtMs.get(key)! > nowMs || hosted.replica.status().phase !== 'serving')
+        continue;
       // Those before may have taken hours. Asked only of one that is due: there may be thousands.
       if (!open().includes(hosted)) continue;
       this.dueAtMs.set(key, nowMs + intervalMs);
@@ -130,7 +139,10 @@ export class ReplicaComparison {
     if (others.length === 0) return 'skipped';
     // What was in sync at first may have been replaced meanwhile.
     const isAsAtFirst = (): boolean =>
-      !this.ending.signal.aborted && this.parts.open().includes(hosted) && hosted.replica.status().epoch === epoch && others.every((one) => this.isInSync(hosted, one));
+      !this.ending.signal.aborted &&
+      this.parts.open().includes(hosted) &&
+      hosted.replica.status().epoch === epoch &&
+      others.every((one) => this.isInSync(hosted, one));
     for (const ahead of AHEAD) {
       const sequence = hosted.replica.status().lastSequence + ahead;
       const found = await this.digestsAt(hosted, others, { sequence, isAsAtFirst });
@@ -141,7 +153,9 @@ export class ReplicaComparison {
     return 'skipped';
   }
 
-  /** The digests of all after exactly this entry; null unless every replica was there in time, and all is as at first. */
+  /**
+   * The digests of all after exactly this entry; null unless every replica was there in time, and all is as at first.
+   */
   private async digestsAt(
     hosted: HostedReplica,
     others: ReplicaId[],
@@ -167,7 +181,9 @@ export class ReplicaComparison {
       const own = await Promise.race([making, stopped]);
       if (own?.appliedSequence !== sequence || stop.signal.aborted) return null;
       const all = await Promise.race([Promise.all(asked), stopped]);
-      return all === null || stop.signal.aborted ? null : { own, digests: new Map(all.flatMap(([node, digest]) => (digest === null ? [] : [[node, digest]]))) };
+      return all === null || stop.signal.aborted
+        ? null
+        : { own, digests: new Map(all.flatMap(([node, digest]) => (digest === null ? [] : [[node, digest]]))) };
     } finally {
       clearInterval(looking);
       this.ending.signal.removeEventListener('abort', end);
@@ -177,7 +193,12 @@ export class ReplicaComparison {
   private async conclude(
     hosted: HostedReplica,
     others: ReplicaId[],
-    { sequence, epoch, own, digests }: { sequence: number; epoch: number; own: ReplicaDigest; digests: Map<string, ReplicaDigest> },
+    {
+      sequence,
+      epoch,
+      own,
+      digests,
+    }: { sequence: number; epoch: number; own: ReplicaDigest; digests: Map<string, ReplicaDigest> },
   ): Promise<ComparisonOutcome> {
     const { log, ask, nodeId } = this.parts;
     const judgement = judgeDigests(own, digests);
@@ -187,20 +208,44 @@ export class ReplicaComparison {
       return 'same';
     }
     const { node } = judgement;
-    log.error({ ...facts, digests: { [nodeId]: own, ...Object.fromEntries(digests) } }, 'the replicas of a shard differ after the same entry of its log');
+    log.error(
+      { ...facts, digests: { [nodeId]: own, ...Object.fromEntries(digests) } },
+      'the replicas of a shard differ after the same entry of its log',
+    );
     if (judgement.type === 'handOver') {
-      log.error({ ...facts, to: node }, 'the other replicas agree against this one: one of them takes the lead, and replaces this one when it compares');
-      if (!(await this.handOver(hosted, node))) log.error({ ...facts, to: node }, 'no other replica took the lead in time: this one goes on, and is compared again');
+      log.error(
+        { ...facts, to: node },
+        'the other replicas agree against this one: one of them takes the lead, and replaces this one when it compares',
+      );
+      if (!(await this.handOver(hosted, node)))
+        log.error(
+          { ...facts, to: node },
+          'no other replica took the lead in time: this one goes on, and is compared again',
+        );
       return 'different';
     }
     const { store } = others.find((one) => one.node === node)!;
-    const isReplaced = await Promise.race([ask.replace(node, { shard: shardOf(hosted), epoch, store, atSequence: sequence }), this.ended]);
-    if (isReplaced) log.error({ ...facts, node, store }, 'the replica that differs from the primary is replaced by a copy; its data are kept aside on its node');
-    else log.error({ ...facts, node, store }, 'the replica that differs from the primary was not replaced: its node did not agree; it is compared again');
+    const isReplaced = await Promise.race([
+      ask.replace(node, { shard: shardOf(hosted), epoch, store, atSequence: sequence }),
+      this.ended,
+    ]);
+    if (isReplaced)
+      log.error(
+        { ...facts, node, store },
+        'the replica that differs from the primary is replaced by a copy; its data are kept aside on its node',
+      );
+    else
+      log.error(
+        { ...facts, node, store },
+        'the replica that differs from the primary was not replaced: its node did not agree; it is compared again',
+      );
     return 'different';
   }
 
-  /** Whether this replica leads no more. The successor may be gone before it has everything, so the handover ends in any case. */
+  /**
+   * Whether this replica leads no more. The successor may be gone before it has everything, so the handover ends in any
+   * case.
+   */
   private async handOver({ replica }: HostedReplica, to: string): Promise<boolean> {
     const untilMs = performance.now() + HAND_OVER_MS;
     replica.handOver(to);

@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import { shardKey } from '../../../shared/cluster-store/entries/members';
-import { isSameReplica, mustHoldData, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  isSameReplica,
+  mustHoldData,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import { isDamage, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
@@ -15,7 +19,13 @@ export interface ReplicaOpeningOptions {
   /** How far the data of each replica were; default: nothing is noted. */
   notes?: StoreNotes;
   /** `store`: the id of the store that the data are. `mayBeNew`: whether it is in order that there are none. */
-  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string, mayBeNew: boolean, ended: AbortSignal) => Promise<ReplicatedShard>;
+  open: (
+    spec: ShardSpec,
+    assignment: ShardAssignment | null,
+    store: string,
+    mayBeNew: boolean,
+    ended: AbortSignal,
+  ) => Promise<ReplicatedShard>;
   /** A shard's store has another id than before: others have to be told. */
   onRenewed: () => void;
   log: Logger;
@@ -33,21 +43,30 @@ export class ReplicaOpening {
   constructor(private readonly options: ReplicaOpeningOptions) {}
 
   /** `assignment`: as last known, null when it is not. Errors: storage_failed, storage_damaged. */
-  async open(spec: ShardSpec, assignment: ShardAssignment | null, ended = new AbortController().signal): Promise<ReplicatedShard> {
+  async open(
+    spec: ShardSpec,
+    assignment: ShardAssignment | null,
+    ended = new AbortController().signal,
+  ): Promise<ReplicatedShard> {
     const { stores } = this.options;
     const store = stores.idOf(spec);
     const key = shardKey(spec);
     const condemnation = this.condemned.get(key);
-    const isCondemned = condemnation !== undefined && (condemnation.epoch === null || condemnation.epoch === assignment?.epoch);
+    const isCondemned =
+      condemnation !== undefined && (condemnation.epoch === null || condemnation.epoch === assignment?.epoch);
     // A shard that is restored holds something from its first opening on.
-    const wasHeld = spec.seed === undefined && assignment !== null && mustHoldData(assignment, { node: this.options.nodeId, store });
+    const wasHeld =
+      spec.seed === undefined && assignment !== null && mustHoldData(assignment, { node: this.options.nodeId, store });
     if (await stores.isLost(spec, wasHeld)) {
       // Put back later, they would be those of a store that does not count any more.
-      if (spec.seed === undefined && this.isLast(assignment, store)) throw this.damaged(spec, 'the data of a replica are gone, and no other replica holds them');
+      if (spec.seed === undefined && this.isLast(assignment, store))
+        throw this.damaged(spec, 'the data of a replica are gone, and no other replica holds them');
       await this.renew(spec, assignment, 'the data of a replica are gone');
-    } else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
+    } else if (isCondemned && this.isHeldElsewhere(assignment))
+      await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {
-      // `attempt` notes the shard once it is open, so what is noted here and was not renewed just now has held something.
+      // `attempt` notes the shard once it is open, so what is noted here and was not renewed just now has held
+      // something.
       const opened = await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store, ended);
       // What was not carried out must not hit what these data become, unless damage was found again just now.
       if (this.condemned.get(key) === condemnation) this.condemned.delete(key);
@@ -61,8 +80,8 @@ export class ReplicaOpening {
   }
 
   /**
-   * The data of a shard, open until now, can't be believed any more: its next opening begins anew. `epoch`: only if that
-   * is still the shard's, because the primary that said so counts in no other; null: in any.
+   * The data of a shard, open until now, can't be believed any more: its next opening begins anew. `epoch`: only if
+   * that is still the shard's, because the primary that said so counts in no other; null: in any.
    */
   condemn(id: ShardId, epoch: number | null): void {
     this.condemned.set(shardKey(id), { epoch });
@@ -71,7 +90,8 @@ export class ReplicaOpening {
   /** Notes how far replicas were when they were closed. What was noted before is enough to tell most. */
   async noteClosed(shards: readonly ClosedShard[]): Promise<void> {
     const { notes, stores } = this.options;
-    for (const { spec, lastOperation, isSaved } of shards) if (isSaved) await notes?.closed(shardNoteName(spec), join(stores.pathOf(spec), 'records'), lastOperation);
+    for (const { spec, lastOperation, isSaved } of shards)
+      if (isSaved) await notes?.closed(shardNoteName(spec), join(stores.pathOf(spec), 'records'), lastOperation);
   }
 
   /** Whether another replica has every acknowledged write. */
@@ -79,7 +99,12 @@ export class ReplicaOpening {
     return assignment?.inSync.some(({ node }) => node !== this.options.nodeId) ?? false;
   }
 
-  private async attempt(spec: ShardSpec, assignment: ShardAssignment | null, mayBeNew: boolean, ended: AbortSignal): Promise<ReplicatedShard> {
+  private async attempt(
+    spec: ShardSpec,
+    assignment: ShardAssignment | null,
+    mayBeNew: boolean,
+    ended: AbortSignal,
+  ): Promise<ReplicatedShard> {
     const { open, stores, notes } = this.options;
     const records = join(stores.pathOf(spec), 'records');
     await notes?.mustNotBeEarlier(shardNoteName(spec), records);

@@ -1,4 +1,9 @@
-import { administrationDefinition, type Replacement, type WireQuestion, type WireReport } from '../../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type Replacement,
+  type WireQuestion,
+  type WireReport,
+} from '../../../shared/wire/administration';
 import type { ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { QuestionStream } from '../../../shared/wire/streams/question-stream';
 import type { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
@@ -18,7 +23,9 @@ export class ReplicaQuestions {
   /** `addressOf`: host:port of a node; null if it is unknown. */
   constructor(private readonly parts: { addressOf: (node: string) => string | null; channels: RpcChannels }) {}
 
-  /** The digest of the node's replica after exactly this entry; null if it has passed it, or does not get there soon. */
+  /**
+   * The digest of the node's replica after exactly this entry; null if it has passed it, or does not get there soon.
+   */
   async digestAt(node: string, shard: ShardId, atSequence: number): Promise<ReplicaDigest | null> {
     const answer = await this.streamTo(node)?.ask({ probe: false, digestOf: shard, atSequence }, DIGEST_MS);
     return answer?.digest ?? null;
@@ -37,7 +44,10 @@ export class ReplicaQuestions {
 
   /** How far the purge of the node's replica is; null: it does not say. */
   async purge(node: string, shard: ShardId, start: boolean): Promise<ReplicaPurge | null> {
-    const answer = await this.streamTo(node)?.ask({ probe: false, digestOf: null, purge: shard, purgeStart: start }, OPTIMIZE_MS);
+    const answer = await this.streamTo(node)?.ask(
+      { probe: false, digestOf: null, purge: shard, purgeStart: start },
+      OPTIMIZE_MS,
+    );
     const [purge = null] = answer?.purge ? (purgesFromText(answer.purge) ?? []) : [];
     return purge;
   }
@@ -52,7 +62,11 @@ export class ReplicaQuestions {
     if (address === null) return null;
     let stream = this.streams.get(address);
     if (stream === undefined) {
-      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, channels: this.parts.channels });
+      stream = new QuestionStream({
+        address,
+        method: administrationDefinition.Exchange as never,
+        channels: this.parts.channels,
+      });
       this.streams.set(address, stream);
     }
     return stream;

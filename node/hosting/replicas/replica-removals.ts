@@ -1,4 +1,8 @@
-import { assignmentFromEntry, assignmentPath, isComplete } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  isComplete,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
@@ -69,7 +73,10 @@ export class ReplicaRemovals {
     const timer = setTimeout(() => {
       this.moved.delete(key);
       this.removeIfUnwanted(id).catch((error: unknown) => {
-        this.options.log.warn({ error, ...id }, 'whether a replica is still wanted could not be found out; it stays for now');
+        this.options.log.warn(
+          { error, ...id },
+          'whether a replica is still wanted could not be found out; it stays for now',
+        );
         this.later(id);
       });
     }, this.options.keepMovedMs ?? KEEP_MOVED_MS);
@@ -90,12 +97,17 @@ export class ReplicaRemovals {
     return this.next(key, async () => {
       if (isHere(key)) return;
       await removeReplica(id)
-        .then(() => log.info({ collectionUid: id.collectionUid, shard: id.shard }, 'the data of a replica were removed'))
+        .then(() =>
+          log.info({ collectionUid: id.collectionUid, shard: id.shard }, 'the data of a replica were removed'),
+        )
         .catch((error: unknown) => log.error({ error, ...id }, 'the data of a replica could not be removed'));
     });
   }
 
-  /** Asks the cluster store itself, not the map: a wrong answer here would cost data. Errors: unavailable, storage_failed. */
+  /**
+   * Asks the cluster store itself, not the map: a wrong answer here would cost data. Errors: unavailable,
+   * storage_failed.
+   */
   private async removeIfUnwanted(id: ShardId): Promise<void> {
     const { nodeId, store, known, isHere, log } = this.options;
     const key = assignmentPath(id);
@@ -105,12 +117,15 @@ export class ReplicaRemovals {
     if (entry === null) return this.later(id);
     const found = { assignment: assignmentFromEntry(entry), revision: entry.revision };
     const { assignment } = found;
-    // An eligible replica may be outside the shard in a map that an earlier version made. And a map that was put back may
-    // have a replica that this node knows to have moved away; it goes once the map was put right.
+    // An eligible replica may be outside the shard in a map that an earlier version made. And a map that was put back
+    // may have a replica that this node knows to have moved away; it goes once the map was put right.
     if (assignment.replicas.includes(nodeId) || isComplete(assignment, nodeId)) return this.later(id);
     const isEarlier = promisedEpoch === null ? known.of(id) === null : promisedEpoch > assignment.epoch;
     if (known.judge(found) !== found || isEarlier) {
-      log.error({ ...id, epoch: assignment.epoch, promisedEpoch }, 'the shard map does not give a shard to this node, but may be earlier than the data of it here; they stay');
+      log.error(
+        { ...id, epoch: assignment.epoch, promisedEpoch },
+        'the shard map does not give a shard to this node, but may be earlier than the data of it here; they stay',
+      );
       this.later(id);
       return;
     }

@@ -14,8 +14,8 @@ export class ReplicaShards implements NodeShards {
   private readonly purgeOn: (node: string, id: ShardId, start: boolean) => Promise<ReplicaPurge | null>;
 
   /**
-   * `find` waits, within the deadline, for a replica that is being opened, `hosted` does not. Errors: misrouted, unavailable.
-   * `optimizeOn` and `purgeOn` ask another node to do for its replica what this one was asked.
+   * `find` waits, within the deadline, for a replica that is being opened, `hosted` does not. Errors: misrouted,
+   * unavailable. `optimizeOn` and `purgeOn` ask another node to do for its replica what this one was asked.
    */
   constructor(options: {
     find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
@@ -41,7 +41,12 @@ export class ReplicaShards implements NodeShards {
     }
   }
 
-  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
+  async read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: NodeCall,
+  ): Promise<AnswerOf<Kind>> {
     const hosted = call.epoch === ANY_REPLICA ? this.hosted(id) : await this.find(id, call);
     if (hosted === null) throw new QuiverError('misrouted', `shard ${id.shard} is not open on this node`);
     if (kind === 'optimize') {
@@ -55,16 +60,33 @@ export class ReplicaShards implements NodeShards {
       call.note?.begun();
       return hosted.shard.read(kind, request);
     });
-    if (kind === 'purge') return (await this.purgesOf(hosted, answer as ReplicaPurge[], (request as RequestOf<'purge'>).start)) as AnswerOf<Kind>;
+    if (kind === 'purge')
+      return (await this.purgesOf(
+        hosted,
+        answer as ReplicaPurge[],
+        (request as RequestOf<'purge'>).start,
+      )) as AnswerOf<Kind>;
     return answer;
   }
 
   /** That of this replica, and those of the others. */
-  private async purgesOf({ replica, spec }: HostedReplica, [own]: ReplicaPurge[], start: boolean): Promise<ReplicaPurge[]> {
+  private async purgesOf(
+    { replica, spec }: HostedReplica,
+    [own]: ReplicaPurge[],
+    start: boolean,
+  ): Promise<ReplicaPurge[]> {
     const { replicas = [], primary = null } = replica.assignment ?? {};
     const others = replicas.filter((node) => node !== primary?.node);
     const found = await Promise.all(others.map((node) => this.purgeOn(node, spec, start).catch(() => null)));
-    const unknown: ReplicaPurge = { ...own, state: 'unknown', step: '', bytesBefore: 0, bytesAfter: 0, unshipped: 0, error: 'the node did not answer' };
+    const unknown: ReplicaPurge = {
+      ...own,
+      state: 'unknown',
+      step: '',
+      bytesBefore: 0,
+      bytesAfter: 0,
+      unshipped: 0,
+      error: 'the node did not answer',
+    };
     return [{ ...own, node: primary?.node ?? '' }, ...others.map((node, i) => ({ ...(found[i] ?? unknown), node }))];
   }
 }

@@ -33,7 +33,10 @@ const REMOVAL_MS = 30_000;
 export interface ReplicatedShardOptions {
   folder: string;
   spec: ShardSpec;
-  /** That by which it is opened, null when it is not known. A replica made for its epoch follows no primary of an earlier one. */
+  /**
+   * That by which it is opened, null when it is not known. A replica made for its epoch follows no primary of an
+   * earlier one.
+   */
   assignment: ShardAssignment | null;
   self: { node: string; store: string };
   /** Whether an empty store is that of a new replica. If not, its data were lost. */
@@ -95,7 +98,10 @@ export class ReplicatedShard implements HostedReplica {
     });
   }
 
-  /** Opens the replica, making it when it does not exist. Errors: storage_failed; storage_damaged when it holds less than it acknowledged. */
+  /**
+   * Opens the replica, making it when it does not exist. Errors: storage_failed; storage_damaged when it holds less
+   * than it acknowledged.
+   */
   static async open(options: ReplicatedShardOptions): Promise<ReplicatedShard> {
     await makeStableFolder(dirname(options.folder));
     await settleCopy(options.folder);
@@ -104,7 +110,12 @@ export class ReplicatedShard implements HostedReplica {
     let isNot!: (error: unknown) => void;
     const opened = new Promise<ReplicatedShard>((done, fail) => ([isThere, isNot] = [done, fail]));
     opened.catch(() => undefined);
-    const data = await ReplicatedShard.openData({ ...options, spec: beginningOf(options) }, !options.mayBeNew, opened, isNot);
+    const data = await ReplicatedShard.openData(
+      { ...options, spec: beginningOf(options) },
+      !options.mayBeNew,
+      opened,
+      isNot,
+    );
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
@@ -144,13 +155,14 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /**
-   * Takes a copy in the place of the data, one at a time. Errors: unavailable when it is of an earlier epoch than promised
-   * or another is being taken, storage_failed.
+   * Takes a copy in the place of the data, one at a time. Errors: unavailable when it is of an earlier epoch than
+   * promised or another is being taken, storage_failed.
    */
   async install(epoch: number, chunks: AsyncIterable<Buffer>): Promise<{ sequence: number }> {
     const { role, epoch: promised } = this.replica.status();
     if (role === 'primary' || epoch < promised) throw new QuiverError('unavailable', `epoch ${epoch} is over`);
-    if (this.installing !== null || this.closing !== null) throw new QuiverError('unavailable', 'another copy is being installed');
+    if (this.installing !== null || this.closing !== null)
+      throw new QuiverError('unavailable', 'another copy is being installed');
     this.installing = this.takeCopy(epoch, chunks);
     try {
       return await this.installing;
@@ -179,14 +191,23 @@ export class ReplicatedShard implements HostedReplica {
       const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
       const { folder, shardOptions } = this.options;
       const mayTakePlace = (last: LogPosition): boolean => this.replica.mayInstall(epoch, last);
-      position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks: this.untilClosing(chunks), promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
+      position = await installCopy({
+        folder,
+        openStore: (path) => shardOptions.openStore(path),
+        chunks: this.untilClosing(chunks),
+        promises: { promisedEpoch, lastLedEpoch },
+        mayTakePlace,
+      });
       this.data = await ReplicatedShard.openData(this.options, true, Promise.resolve(this));
       return this.data.storage;
     });
     return position;
   }
 
-  /** A copy may take hours to come, and nobody waits for one of a replica that closes. Errors: unavailable, and those of `chunks`. */
+  /**
+   * A copy may take hours to come, and nobody waits for one of a replica that closes. Errors: unavailable, and those of
+   * `chunks`.
+   */
   private async *untilClosing(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of chunks) {
       if (this.closing !== null) throw new QuiverError('unavailable', 'the replica is being closed');
@@ -204,7 +225,10 @@ export class ReplicatedShard implements HostedReplica {
     this.removals += 1;
     try {
       const source = { session: this.removalSession, requestNumber: this.removals, settledBelow: this.removals };
-      await this.replica.write({ source, payload }, { epoch, deadlineMs: this.options.clock.monotonicMs() + REMOVAL_MS });
+      await this.replica.write(
+        { source, payload },
+        { epoch, deadlineMs: this.options.clock.monotonicMs() + REMOVAL_MS },
+      );
     } finally {
       admitted.release();
     }
@@ -212,8 +236,9 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /**
-   * `mustExist`: where the data are gone, nothing is made in their place. `opened`: whom the shard tells of failures, and asks. `failed` is called before it is closed again, as nobody will be there:
-   * what waits for that keeps it from closing.
+   * `mustExist`: where the data are gone, nothing is made in their place. `opened`: whom the shard tells of failures,
+   * and asks. `failed` is called before it is closed again, as nobody will be there: what waits for that keeps it from
+   * closing.
    */
   private static async openData(
     { folder, spec, shardOptions, budget, ended, sharing }: ReplicatedShardOptions,
@@ -244,7 +269,11 @@ export class ReplicatedShard implements HostedReplica {
       },
     );
     try {
-      return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
+      return {
+        store,
+        shard,
+        storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }),
+      };
     } catch (error) {
       failed(error);
       await shard.close('reopened');
@@ -265,8 +294,13 @@ export class ReplicatedShard implements HostedReplica {
   /** Where others hold everything, the data are fetched anew; the last replica serves what it can. */
   private noteDamage(error: Error): void {
     const { spec, self, log, assignment } = this.options;
-    if ((this.replica.assignment ?? assignment)?.inSync.some(({ node }) => node !== self.node) === true) this.fail(error);
-    else log.error({ error, ...spec }, 'stored data of a shard are damaged and no other replica is in sync; what is not damaged is served');
+    if ((this.replica.assignment ?? assignment)?.inSync.some(({ node }) => node !== self.node) === true)
+      this.fail(error);
+    else
+      log.error(
+        { error, ...spec },
+        'stored data of a shard are damaged and no other replica is in sync; what is not damaged is served',
+      );
   }
 
   private fail(error: Error): void {
@@ -276,11 +310,16 @@ export class ReplicatedShard implements HostedReplica {
 }
 
 /**
- * What a replica is made with: that of a restored shard with what the backup has, if it counts as complete. Any other one
- * gets a copy of what is there by now.
+ * What a replica is made with: that of a restored shard with what the backup has, if it counts as complete. Any other
+ * one gets a copy of what is there by now.
  */
 function beginningOf({ spec, assignment, mayBeNew, self }: ReplicatedShardOptions): ShardSpec {
-  if (spec.seed === undefined || (mayBeNew && (assignment === null || [...assignment.inSync, ...assignment.eligible].some((one) => isSameReplica(one, self))))) return spec;
+  if (
+    spec.seed === undefined ||
+    (mayBeNew &&
+      (assignment === null || [...assignment.inSync, ...assignment.eligible].some((one) => isSameReplica(one, self))))
+  )
+    return spec;
   const { seed: _seed, ...rest } = spec;
   return rest;
 }

@@ -11,12 +11,12 @@ import { retiredFolder } from '../../engine/shard/opening/noted-opening';
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
 
 /**
- * Which store each shard's data on this node are, by the replication protocol's meaning: another store is another replica,
- * and nothing that the one before acknowledged counts for it. A shard's store is the node's own until its data are lost or
- * damaged and begun anew; then it is one of its own, so that one bad shard costs no other its data.
+ * Which store each shard's data on this node are, by the replication protocol's meaning: another store is another
+ * replica, and nothing that the one before acknowledged counts for it. A shard's store is the node's own until its data
+ * are lost or damaged and begun anew; then it is one of its own, so that one bad shard costs no other its data.
  *
- * `stores/<collection uid>.<shard>` holds the id. It is there from the first opening on, apart from the data: data that are
- * missing beside it were lost, and are not those of a shard that is new.
+ * `stores/<collection uid>.<shard>` holds the id. It is there from the first opening on, apart from the data: data that
+ * are missing beside it were lost, and are not those of a shard that is new.
  */
 export class ShardStores {
   private constructor(
@@ -36,7 +36,10 @@ export class ShardStores {
       if (match === null) continue;
       const id = (await readFile(join(stores, name), 'utf8')).trim();
       if (id === '')
-        throw new QuiverError('storage_failed', `${join(stores, name)} is damaged, it is empty: put it back, or remove it, and the shard is copied from another replica if it had a store of its own`);
+        throw new QuiverError(
+          'storage_failed',
+          `${join(stores, name)} is damaged, it is empty: put it back, or remove it, and the shard is copied from another replica if it had a store of its own`,
+        );
       ids.set(shardKey({ collectionUid: match[1], shard: Number(match[2]) }), id);
     }
     return new ShardStores(folder, nodeStore, ids);
@@ -56,7 +59,9 @@ export class ShardStores {
     return Object.fromEntries([...this.ids].filter(([, store]) => store !== this.nodeStore));
   }
 
-  /** Whether the shard was open here once and its data are gone. `wasHeld`: the cluster says that this store held some. */
+  /**
+   * Whether the shard was open here once and its data are gone. `wasHeld`: the cluster says that this store held some.
+   */
   async isLost(id: ShardId, wasHeld: boolean): Promise<boolean> {
     if (!wasHeld && !this.ids.has(shardKey(id))) return false;
     // A copy that was being installed when the process ended has put the data aside; opening puts them back.
@@ -71,8 +76,8 @@ export class ShardStores {
   }
 
   /**
-   * Begins the shard anew under a store id of its own: what is left of the data is put aside as `<shard>.retired`, in the
-   * place of what was put there before. Nothing of the shard may be open. Errors: those of the file system.
+   * Begins the shard anew under a store id of its own: what is left of the data is put aside as `<shard>.retired`, in
+   * the place of what was put there before. Nothing of the shard may be open. Errors: those of the file system.
    */
   async renew(id: ShardId): Promise<void> {
     const data = this.pathOf(id);

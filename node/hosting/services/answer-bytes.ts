@@ -9,8 +9,9 @@ export function sharedAnswerBytes(threads: number): Float64Array {
 const SMALL_BYTES = 16 * 1024;
 
 /**
- * Bounds what a node holds of answers, from when they are read until coordinators take them, over all streams and threads. A
- * stream may hold as much as is left free for all others: one whose coordinator stands still does not stop the others.
+ * Bounds what a node holds of answers, from when they are read until coordinators take them, over all streams and
+ * threads. A stream may hold as much as is left free for all others: one whose coordinator stands still does not stop
+ * the others.
  */
 export class AnswerBytes {
   private readonly bytesMax: number;
@@ -39,6 +40,10 @@ export class AnswerBytes {
   mustHaveRoom(queuedBytes: number, bytes: number): void {
     if (bytes <= SMALL_BYTES) return;
     const { held } = this;
-    if (held > 0 && queuedBytes + bytes > this.bytesMax - held) throw new QuiverError('overloaded', 'coordinators take the answers of this node too slowly; try again in a moment');
+    if (held > 0 && queuedBytes + bytes > this.bytesMax - held)
+      throw new QuiverError(
+        'overloaded',
+        'coordinators take the answers of this node too slowly; try again in a moment',
+      );
   }
 }

@@ -6,12 +6,23 @@ import type { VectorSearchResult } from '../../../shared/contract/shard/shard-re
 import type { Clock } from '../../../shared/base/time/clock';
 import { type Span, stepSpan, type Tracer } from '../../../shared/base/trace/span';
 
-/** A call of a coordinator that somebody looks at: what it took here goes into the answer, and where it is traced, into a span. */
+/**
+ * A call of a coordinator that somebody looks at: what it took here goes into the answer, and where it is traced, into
+ * a span.
+ */
 export class NotedCall {
   readonly note: ShardNote;
   private readonly span: Span | null;
 
-  constructor(parts: { noted: Noted__Output; tracer: Tracer | null; clock: Clock; shard: ShardRef__Output; service: 'Reads' | 'Writes'; operation: string; startMs: number }) {
+  constructor(parts: {
+    noted: Noted__Output;
+    tracer: Tracer | null;
+    clock: Clock;
+    shard: ShardRef__Output;
+    service: 'Reads' | 'Writes';
+    operation: string;
+    startMs: number;
+  }) {
     const { noted, tracer, clock, shard, service, operation, startMs } = parts;
     const context = tracer === null ? null : contextFromNoted(noted);
     const attributes = {
@@ -23,7 +34,10 @@ export class NotedCall {
       'quiver.collection.uid': shard.collectionUid,
       'quiver.shard': shard.shard,
     };
-    this.span = context === null ? null : (tracer?.begin(`quiver.v1.${service}/Exchange`, context, { kind: 'server', startMs, attributes }) ?? null);
+    this.span =
+      context === null
+        ? null
+        : (tracer?.begin(`quiver.v1.${service}/Exchange`, context, { kind: 'server', startMs, attributes }) ?? null);
     this.note = new ShardNote({ clock, kind: operation, shard: shard.shard, query: null, startMs, span: null });
   }
 
@@ -46,7 +60,10 @@ export class NotedCall {
     if (note.served !== null) {
       const begunMs = note.startMs + note.served.waitMs;
       stepSpan(span, 'wait', note.startMs, begunMs);
-      stepSpan(span, note.kind, begunMs, note.endMs, { 'db.response.returned_rows': note.results ?? undefined, ...costAttributes(note.cost) });
+      stepSpan(span, note.kind, begunMs, note.endMs, {
+        'db.response.returned_rows': note.results ?? undefined,
+        ...costAttributes(note.cost),
+      });
     }
     if (reason !== null) span.fail(reason);
     span.end(note.endMs);

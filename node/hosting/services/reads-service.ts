@@ -1,11 +1,22 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
-import type { AnswerFrame, ReadFrame__Output, ReadRequest__Output, ReadsHandlers } from '../../../shared/wire/generated/quiver/v1/reads';
+import type {
+  AnswerFrame,
+  ReadFrame__Output,
+  ReadRequest__Output,
+  ReadsHandlers,
+} from '../../../shared/wire/generated/quiver/v1/reads';
 import type { FramesMethod } from '../../../shared/wire/frames/frames-acceptor';
 import { readsDefinition } from '../../../shared/wire/streams/protocol';
 import type { SizedAnswer } from '../../../shared/wire/codecs/read-codecs';
 import { servedReadFrames } from '../../../shared/wire/frames/read-frames';
-import { isLongRead, readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../../shared/wire/codecs/read-messages';
+import {
+  isLongRead,
+  readAnswerToProto,
+  readErrorToProto,
+  readKindOf,
+  readRequestFromProto,
+} from '../../../shared/wire/codecs/read-messages';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
 import type { ServedCall } from '../../../shared/wire/streams/served-call';
 import { type AnswerOf, isLongAnswer, type ReadKind, type RequestOf } from '../../../shared/contract/shard/shard-read';
@@ -19,7 +30,10 @@ import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
 
-/** A coordinator takes a follower for silent after a second (coordinator/cluster/calls/follower-reads.ts): some signs fit in there. */
+/**
+ * A coordinator takes a follower for silent after a second (coordinator/cluster/calls/follower-reads.ts): some signs
+ * fit in there.
+ */
 const SIGN_OF_LIFE_MS = 250;
 
 /** Answers the reads of coordinators (proto/quiver/v1/reads.proto) from a node's shards. */
@@ -29,7 +43,10 @@ export class ReadsService implements RpcService {
     Exchange: (call) => this.serve(call),
   };
   /** The same on connections that carry frames. */
-  readonly frames: FramesMethod<ReadFrame__Output, AnswerFrame> = { ...servedReadFrames, serve: (call) => this.serve(call) };
+  readonly frames: FramesMethod<ReadFrame__Output, AnswerFrame> = {
+    ...servedReadFrames,
+    serve: (call) => this.serve(call),
+  };
   private readonly streams = new Set<ReadStream>();
   private readonly shards: ReadShards;
   private readonly clock: Clock;
@@ -40,8 +57,20 @@ export class ReadsService implements RpcService {
   private readonly observer: OperationObserver;
   private readonly tracer: Tracer | null;
 
-  /** `limit` bounds the reads that run at once, over all coordinators, `answers` what they are answered. A reader that takes nothing for `stallMs` is cut off. */
-  constructor(parts: { shards: ReadShards; clock: Clock; logger: Logger; limit: RunningLimit; answers: AnswerBytes; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
+  /**
+   * `limit` bounds the reads that run at once, over all coordinators, `answers` what they are answered. A reader that
+   * takes nothing for `stallMs` is cut off.
+   */
+  constructor(parts: {
+    shards: ReadShards;
+    clock: Clock;
+    logger: Logger;
+    limit: RunningLimit;
+    answers: AnswerBytes;
+    stallMs: number;
+    observer: OperationObserver;
+    tracer: Tracer | null;
+  }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
@@ -78,8 +107,8 @@ export class ReadsService implements RpcService {
   }
 
   /**
-   * Answers one request, unless its id has been removed from `taken` meanwhile: within this call where nothing has to be waited for.
-   * Never fails.
+   * Answers one request, unless its id has been removed from `taken` meanwhile: within this call where nothing has to
+   * be waited for. Never fails.
    */
   private answer(request: ReadRequest__Output, stream: ReadStream, taken: Set<number>): void {
     taken.add(request.id);
@@ -126,23 +155,39 @@ export class ReadsService implements RpcService {
 
   private fail(error: unknown, noted: NotedCall | null, { request, stream, taken }: Asked): void {
     noted?.end(error);
-    if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
+    if (!isQuiverError(error))
+      this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
     // The caller gets the message alone.
-    else if (error.kind === 'storage_damaged') this.logger.error({ error, shard: request.shard }, 'a read met damaged data');
+    else if (error.kind === 'storage_damaged')
+      this.logger.error({ error, shard: request.shard }, 'a read met damaged data');
     if (taken.delete(request.id)) send(stream, readErrorToProto(request.id, error));
     stream.finish();
   }
 
   private noted(operation: ReadKind, { noted, shard }: ReadRequest__Output): NotedCall | null {
     if (noted === null || shard === null) return null;
-    return new NotedCall({ noted, tracer: this.tracer, clock: this.clock, shard, service: 'Reads', operation, startMs: this.clock.monotonicMs() });
+    return new NotedCall({
+      noted,
+      tracer: this.tracer,
+      clock: this.clock,
+      shard,
+      service: 'Reads',
+      operation,
+      startMs: this.clock.monotonicMs(),
+    });
   }
 
   /**
-   * Answers a read unless too many are running; `bytes` are counted meanwhile: with the answer itself where nothing had to be waited for. A malformed read has no
-   * kind, so metrics do not count it. Errors are thrown, or come with the promise.
+   * Answers a read unless too many are running; `bytes` are counted meanwhile: with the answer itself where nothing had
+   * to be waited for. A malformed read has no kind, so metrics do not count it. Errors are thrown, or come with the
+   * promise.
    */
-  private limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output, noted: NotedCall | null, bytes: number): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+  private limited<Kind extends ReadKind>(
+    kind: Kind,
+    message: ReadRequest__Output,
+    noted: NotedCall | null,
+    bytes: number,
+  ): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');
     this.limit.take(1);
@@ -167,7 +212,9 @@ export class ReadsService implements RpcService {
       return answer;
     };
     try {
-      const answer = isLongRead(kind, message) ? inTurn(() => readRequestFromProto(kind, message)).then(ask) : ask(readRequestFromProto(kind, message));
+      const answer = isLongRead(kind, message)
+        ? inTurn(() => readRequestFromProto(kind, message)).then(ask)
+        : ask(readRequestFromProto(kind, message));
       if (!(answer instanceof Promise)) return answered(answer);
       isUnderWay = true;
       return answer.then(answered).finally(end);

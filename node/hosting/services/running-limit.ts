@@ -1,6 +1,9 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 
-/** Bounds how much of something may be in use at once over all streams of a node. What exceeds it is refused, not queued. */
+/**
+ * Bounds how much of something may be in use at once over all streams of a node. What exceeds it is refused, not
+ * queued.
+ */
 export class RunningLimit {
   private inUse = 0;
 
@@ -12,7 +15,8 @@ export class RunningLimit {
 
   /** Errors: overloaded when too much is in use. A single amount above the limit passes if nothing else is in use. */
   take(amount: number): void {
-    if (this.inUse > 0 && this.inUse + amount > this.max) throw new QuiverError('overloaded', `too many ${this.what} at once on this node`);
+    if (this.inUse > 0 && this.inUse + amount > this.max)
+      throw new QuiverError('overloaded', `too many ${this.what} at once on this node`);
     this.inUse += amount;
   }
 

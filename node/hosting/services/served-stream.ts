@@ -42,7 +42,10 @@ export class ServedStream<In, Out> {
       cut: (reason: string) => void;
       /** A reader that takes nothing for this long is cut off; it can ask again on another stream. */
       stallMs: number;
-      /** While requests run and nothing else is sent, an empty frame this often says that this side is there. Not given: none. */
+      /**
+       * While requests run and nothing else is sent, an empty frame this often says that this side is there. Not given:
+       * none.
+       */
       signOfLifeMs?: number;
       /** How many bytes more, or fewer, wait to be taken. */
       queued?: (bytes: number) => void;
@@ -89,11 +92,14 @@ export class ServedStream<In, Out> {
     return this.sender.queuedBytes > QUEUED_BYTES_MAX;
   }
 
-  /** A request has begun, or has ended and pushed its answer. Draining waits until every request that began has ended. */
+  /**
+   * A request has begun, or has ended and pushed its answer. Draining waits until every request that began has ended.
+   */
   begin(): void {
     this.running += 1;
     const { signOfLifeMs } = this.parts;
-    if (signOfLifeMs !== undefined && this.lifeTimer === null && !this.isOver) this.lifeTimer = setInterval(() => this.showLife(), signOfLifeMs);
+    if (signOfLifeMs !== undefined && this.lifeTimer === null && !this.isOver)
+      this.lifeTimer = setInterval(() => this.showLife(), signOfLifeMs);
   }
 
   finish(): void {

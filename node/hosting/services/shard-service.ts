@@ -28,7 +28,9 @@ export interface NodeLimits {
   answers: AnswerBytes;
 }
 
-export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: number; answers?: AnswerBytes } = {}): NodeLimits {
+export function nodeLimits(
+  options: { runningReadsMax?: number; writeBytesMax?: number; answers?: AnswerBytes } = {},
+): NodeLimits {
   return {
     reads: new RunningLimit(options.runningReadsMax ?? RUNNING_READS_MAX, 'reads'),
     writeBytes: new RunningLimit(options.writeBytesMax ?? WRITE_BYTES_MAX, 'bytes of writes'),
@@ -36,8 +38,18 @@ export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: 
   };
 }
 
-/** The service of reads on a thread of a node, with a bound of its own on what waits for the thread. The main thread counts what is passed on to it; `answers` is shared. */
-export function threadReads(parts: { shards: ReadShards; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null; answers?: AnswerBytes }): ReadsService {
+/**
+ * The service of reads on a thread of a node, with a bound of its own on what waits for the thread. The main thread
+ * counts what is passed on to it; `answers` is shared.
+ */
+export function threadReads(parts: {
+  shards: ReadShards;
+  clock: Clock;
+  logger: Logger;
+  observer: OperationObserver;
+  tracer: Tracer | null;
+  answers?: AnswerBytes;
+}): ReadsService {
   const limits = nodeLimits(parts);
   return new ReadsService({ ...parts, stallMs: STALL_MS, limit: limits.reads, answers: limits.answers });
 }
@@ -57,5 +69,8 @@ export function shardServices(parts: {
   const { shards, limits = nodeLimits() } = parts;
   const { clock, logger, stallMs = STALL_MS, observer = NO_OPERATION_OBSERVER, tracer = null } = parts;
   const common = { shards, clock, logger, stallMs, observer, tracer };
-  return [new ReadsService({ ...common, limit: limits.reads, answers: limits.answers }), new WritesService({ ...common, limit: limits.writeBytes })];
+  return [
+    new ReadsService({ ...common, limit: limits.reads, answers: limits.answers }),
+    new WritesService({ ...common, limit: limits.writeBytes }),
+  ];
 }

@@ -1,6 +1,12 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
-import type { WriteAnswer, WriteAnswerFrame, WriteFrame__Output, WriteRequest__Output, WritesHandlers } from '../../../shared/wire/generated/quiver/v1/writes';
+import type {
+  WriteAnswer,
+  WriteAnswerFrame,
+  WriteFrame__Output,
+  WriteRequest__Output,
+  WritesHandlers,
+} from '../../../shared/wire/generated/quiver/v1/writes';
 import { outcomesToBytes, versionsToBytes } from '../../../shared/wire/codecs/outcome-codec';
 import { writesDefinition } from '../../../shared/wire/streams/protocol';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
@@ -54,7 +60,15 @@ export class WritesService implements RpcService {
    * `limit` bounds the bytes of the writes that arrive or run at once, over all coordinators. A reader that takes
    * nothing for `stallMs` is cut off.
    */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
+  constructor(parts: {
+    shards: NodeShards;
+    clock: Clock;
+    logger: Logger;
+    limit: RunningLimit;
+    stallMs: number;
+    observer: OperationObserver;
+    tracer: Tracer | null;
+  }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
@@ -72,7 +86,8 @@ export class WritesService implements RpcService {
     for (const id of frame.cancelledIds) this.forget(id, incomplete);
     for (const request of frame.requests) {
       this.attempt(request.id, stream, () => {
-        if (request.payloadBytes > WRITE_BYTES_MAX) throw new QuiverError('limit_exceeded', `a write may take ${WRITE_BYTES_MAX} bytes`);
+        if (request.payloadBytes > WRITE_BYTES_MAX)
+          throw new QuiverError('limit_exceeded', `a write may take ${WRITE_BYTES_MAX} bytes`);
         this.limit.take(costOf(request));
         try {
           const parts = new WriteParts(request);
@@ -117,10 +132,22 @@ export class WritesService implements RpcService {
       if (!shard) throw new QuiverError('internal', 'a write that names no shard');
       const call: NodeCall = { epoch, deadlineMs: startMs + remainingMs };
       if (request.noted !== null) {
-        noted = new NotedCall({ noted: request.noted, tracer: this.tracer, clock: this.clock, shard, service: 'Writes', operation: 'write', startMs });
+        noted = new NotedCall({
+          noted: request.noted,
+          tracer: this.tracer,
+          clock: this.clock,
+          shard,
+          service: 'Writes',
+          operation: 'write',
+          startMs,
+        });
         call.note = noted.note;
       }
-      const result = await this.shards.write(shard, { source: { session, requestNumber, settledBelow }, payload }, call);
+      const result = await this.shards.write(
+        shard,
+        { source: { session, requestNumber, settledBelow }, payload },
+        call,
+      );
       send(stream, { id, outcomes: outcomesToBytes(result.outcomes), versions: versionsToBytes(result) });
       outcome = 'answered';
       noted?.end(null);
@@ -164,7 +191,11 @@ function costOf(request: WriteRequest__Output): number {
 }
 
 function send(stream: WriteStream, answer: WriteAnswer): void {
-  const bytes = ANSWER_OVERHEAD_BYTES + (answer.outcomes?.length ?? 0) + (answer.versions?.length ?? 0) + (answer.failure?.message?.length ?? 0) * 3;
+  const bytes =
+    ANSWER_OVERHEAD_BYTES +
+    (answer.outcomes?.length ?? 0) +
+    (answer.versions?.length ?? 0) +
+    (answer.failure?.message?.length ?? 0) * 3;
   stream.push({ bytes, addTo: (frame) => frame.answers?.push(answer) });
 }
 
@@ -184,7 +215,8 @@ class WriteParts {
    * more than was announced.
    */
   add(part: Buffer): void {
-    if (this.filledBytes + part.length > this.payload.length) throw new QuiverError('internal', 'a write longer than announced');
+    if (this.filledBytes + part.length > this.payload.length)
+      throw new QuiverError('internal', 'a write longer than announced');
     part.copy(this.payload, this.filledBytes);
     this.filledBytes += part.length;
   }

@@ -10,9 +10,9 @@ const OPERATION = 1;
 const SEARCHES = 2;
 
 /**
- * What a thread has counted since its last report, as float64 in this order and without limits between them: [OPERATION,
- * index of the operation, duration in ms, 1 if it failed], [SEARCHES, how many were answered by the permit of a primary, of a
- * follower, and how many the main thread was asked for].
+ * What a thread has counted since its last report, as float64 in this order and without limits between them:
+ * [OPERATION, index of the operation, duration in ms, 1 if it failed], [SEARCHES, how many were answered by the permit
+ * of a primary, of a follower, and how many the main thread was asked for].
  */
 export type OperationReport = Float64Array;
 
@@ -70,7 +70,10 @@ export class OperationReports implements OperationObserver {
 }
 
 /** Adds a thread's report to what the node counts. */
-export function readReport(facts: OperationReport, to: { observer: OperationObserver; onSearches: (counts: SearchCounts) => void }): void {
+export function readReport(
+  facts: OperationReport,
+  to: { observer: OperationObserver; onSearches: (counts: SearchCounts) => void },
+): void {
   for (let at = 0; at < facts.length;) {
     switch (facts[at]) {
       case OPERATION:

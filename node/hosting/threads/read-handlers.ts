@@ -8,10 +8,22 @@ import type { NodeCall, NodeShards } from '../../replication/node-shards';
 import type { RunningLimit } from '../services/running-limit';
 import { NOTED_READ, READ } from './thread-shards';
 
-/** What the main thread of a node does for the threads that answer reads. `limit`: of what runs here at once, for all threads. */
-export function readHandlers(parts: { shards: Pick<NodeShards, 'read'>; limit: RunningLimit; clock: Clock }): ThreadHandlers {
+/**
+ * What the main thread of a node does for the threads that answer reads. `limit`: of what runs here at once, for all
+ * threads.
+ */
+export function readHandlers(parts: {
+  shards: Pick<NodeShards, 'read'>;
+  limit: RunningLimit;
+  clock: Clock;
+}): ThreadHandlers {
   const { shards, limit, clock } = parts;
-  const read = async <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> => {
+  const read = async <Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: NodeCall,
+  ): Promise<AnswerOf<Kind>> => {
     limit.take(1);
     try {
       return await shards.read(id, kind, request, call);
@@ -20,8 +32,24 @@ export function readHandlers(parts: { shards: Pick<NodeShards, 'read'>; limit: R
     }
   };
   return {
-    [READ]: <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, epoch: number, deadline: number) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock) }),
-    [NOTED_READ]: <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, epoch: number, deadline: number) =>
-      answerNoted((note) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), note }), { kind, shard: id.shard, clock }),
+    [READ]: <Kind extends ReadKind>(
+      id: ShardId,
+      kind: Kind,
+      request: RequestOf<Kind>,
+      epoch: number,
+      deadline: number,
+    ) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock) }),
+    [NOTED_READ]: <Kind extends ReadKind>(
+      id: ShardId,
+      kind: Kind,
+      request: RequestOf<Kind>,
+      epoch: number,
+      deadline: number,
+    ) =>
+      answerNoted((note) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), note }), {
+        kind,
+        shard: id.shard,
+        clock,
+      }),
   };
 }

@@ -5,7 +5,11 @@ import type { ThreadTraceCounts } from '../../../shared/base/metrics/trace-metri
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { ClusterCredentials } from '../../../shared/wire/streams/rpc-channel';
 import { ServingThreads } from '../../../shared/base/threads/serving-threads';
-import { tellCertificates, type ThreadCredentials, threadCredentials } from '../../../shared/wire/handshake/thread-credentials';
+import {
+  tellCertificates,
+  type ThreadCredentials,
+  threadCredentials,
+} from '../../../shared/wire/handshake/thread-credentials';
 import { logHandlers } from '../../../shared/base/threads/thread-log';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { TraceCounts } from '../../../shared/base/trace/span';
@@ -84,7 +88,10 @@ export async function startReadThreads(parts: ReadThreadsParts): Promise<ReadThr
       'traces.counts': (counts: TraceCounts) => spans.take(thread().peer, counts),
     }),
     onStarted: (peer) => {
-      const ends = [parts.replicas.follow((message) => peer.tell('replicas.published', message)), tellCertificates(credentials.tls, peer)];
+      const ends = [
+        parts.replicas.follow((message) => peer.tell('replicas.published', message)),
+        tellCertificates(credentials.tls, peer),
+      ];
       return () => {
         for (const end of ends) end();
       };

@@ -4,8 +4,13 @@ import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { ReadPermit } from '../../replication/read-permit';
 import { type ShardMessage, ShardPublisher } from '../../engine/shard/shard-publisher';
 
-/** What is published of a node's replicas: their shards, and by which permit each may be read. `key` is its shardKey. */
-export type ReplicaMessage = ShardMessage | { type: 'permitted'; key: string; permit: SharedArrayBuffer } | { type: 'unpermitted'; key: string };
+/**
+ * What is published of a node's replicas: their shards, and by which permit each may be read. `key` is its shardKey.
+ */
+export type ReplicaMessage =
+  | ShardMessage
+  | { type: 'permitted'; key: string; permit: SharedArrayBuffer }
+  | { type: 'unpermitted'; key: string };
 
 /** Publishes the open replicas of a node to its other threads, which read them through ReplicaViews. */
 export class ReplicaPublisher implements ShardPublications {
@@ -24,7 +29,10 @@ export class ReplicaPublisher implements ShardPublications {
     };
   }
 
-  /** Publishes the permit of a replica that is being opened, in the place of that of an earlier one. Answers what ends that. */
+  /**
+   * Publishes the permit of a replica that is being opened, in the place of that of an earlier one. Answers what ends
+   * that.
+   */
   permit(id: ShardId, permit: ReadPermit): () => void {
     const key = shardKey(id);
     this.permits.set(key, permit);

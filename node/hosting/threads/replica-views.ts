@@ -12,8 +12,8 @@ export interface PermittedResult {
 }
 
 /**
- * The replicas of this node on a thread that does not write them, as a ReplicaPublisher tells of them. What is found counts
- * only under one permit of the replica, from before the search until after it.
+ * The replicas of this node on a thread that does not write them, as a ReplicaPublisher tells of them. What is found
+ * counts only under one permit of the replica, from before the search until after it.
  */
 export class ReplicaViews {
   private readonly shards: ShardViews;
@@ -36,8 +36,8 @@ export class ReplicaViews {
   }
 
   /**
-   * The answer of a read `search` that was routed by `epoch`, to be sent: everything acknowledged before the call is seen. null:
-   * it is the main thread's. Never throws for that.
+   * The answer of a read `search` that was routed by `epoch`, to be sent: everything acknowledged before the call is
+   * seen. null: it is the main thread's. Never throws for that.
    */
   search(id: ShardId, request: VectorSearch, epoch: number): PermittedResult | null {
     const permit = this.permits.get(shardKey(id));

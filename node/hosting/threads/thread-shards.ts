@@ -16,8 +16,8 @@ export const READ = 'reads.read';
 export const NOTED_READ = 'reads.notedRead';
 
 /**
- * The replicas of this node on a thread that answers reads. Vectors are searched here, in the shards' shared memory, where
- * that is enough and the replica's permit holds; else the main thread answers.
+ * The replicas of this node on a thread that answers reads. Vectors are searched here, in the shards' shared memory,
+ * where that is enough and the replica's permit holds; else the main thread answers.
  */
 export class ThreadShards implements ReadShards {
   private readonly main: Pick<ThreadPeer, 'ask'>;
@@ -26,7 +26,12 @@ export class ThreadShards implements ReadShards {
   private readonly searched: (by: keyof SearchCounts) => void;
   private readonly turns: SearchTurns;
 
-  constructor(parts: { main: Pick<ThreadPeer, 'ask'>; views: Pick<ReplicaViews, 'search'>; clock: Clock; searched: (by: keyof SearchCounts) => void }) {
+  constructor(parts: {
+    main: Pick<ThreadPeer, 'ask'>;
+    views: Pick<ReplicaViews, 'search'>;
+    clock: Clock;
+    searched: (by: keyof SearchCounts) => void;
+  }) {
     this.main = parts.main;
     this.views = parts.views;
     this.clock = parts.clock;
@@ -35,7 +40,12 @@ export class ThreadShards implements ReadShards {
   }
 
   /** As NodeShards; the answer itself where nothing has to be waited for. */
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: NodeCall,
+  ): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     if (kind !== 'search') return this.ask(id, kind, request, call);
     const found = this.turns.take((nowMs) => {
       // It waited, and nobody waits for it any more.
@@ -43,10 +53,18 @@ export class ThreadShards implements ReadShards {
       call.note?.begun();
       return this.views.search(id, request as VectorSearch, call.epoch);
     });
-    return found instanceof Promise ? found.then((later) => this.answer(later, id, kind, request, call)) : this.answer(found, id, kind, request, call);
+    return found instanceof Promise
+      ? found.then((later) => this.answer(later, id, kind, request, call))
+      : this.answer(found, id, kind, request, call);
   }
 
-  private answer<Kind extends ReadKind>(found: PermittedResult | null, id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+  private answer<Kind extends ReadKind>(
+    found: PermittedResult | null,
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: NodeCall,
+  ): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     if (found === null) {
       this.searched('passedOn');
       return this.ask(id, kind, request, call);
@@ -55,8 +73,15 @@ export class ThreadShards implements ReadShards {
     return found.result as AnswerOf<Kind>;
   }
 
-  private ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, { epoch, deadlineMs, note }: NodeCall): Promise<AnswerOf<Kind>> {
+  private ask<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    { epoch, deadlineMs, note }: NodeCall,
+  ): Promise<AnswerOf<Kind>> {
     const asked = [id, kind, withOwnVector(request), epoch, sharedDeadline(deadlineMs, this.clock)];
-    return note === undefined ? this.main.ask(READ, ...asked) : askNoted(() => this.main.ask(NOTED_READ, ...asked), note, this.clock);
+    return note === undefined
+      ? this.main.ask(READ, ...asked)
+      : askNoted(() => this.main.ask(NOTED_READ, ...asked), note, this.clock);
   }
 }

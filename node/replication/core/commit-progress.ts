@@ -2,7 +2,10 @@ import assert from 'node:assert';
 import type { ReplicaEffect } from './effects';
 import { LIMITS } from './timings';
 
-/** How far the log is known to be committed, and how far it is applied to the records. Neither falls, except by a snapshot. */
+/**
+ * How far the log is known to be committed, and how far it is applied to the records. Neither falls, except by a
+ * snapshot.
+ */
 export class CommitProgress {
   committed: number;
   applied: number;

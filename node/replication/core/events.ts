@@ -19,13 +19,19 @@ export type ReplicaEvent =
   /** An `apply` effect is done. `results` has the entries from the one after the last applied up to `upTo`. */
   | { type: 'applied'; upTo: number; results: AppliedEntry[] }
   /**
-   * A client's write. `writeId` is chosen by the caller, unique per process; one `answer` effect answers it. `at`: the time of
-   * the wall clock, if its entry is to have one.
+   * A client's write. `writeId` is chosen by the caller, unique per process; one `answer` effect answers it. `at`: the
+   * time of the wall clock, if its entry is to have one.
    */
   | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer; at?: number }
-  /** A client has read, or is about to: some time of it is enough (`READ_NOTED_EVERY_MS`). Changes nothing but the pace of heartbeats. */
+  /**
+   * A client has read, or is about to: some time of it is enough (`READ_NOTED_EVERY_MS`). Changes nothing but the pace
+   * of heartbeats.
+   */
   | { type: 'read' }
-  /** Something waits for the lease, which a dormant shard lets run out: heartbeats go out at once, and nothing else changes. */
+  /**
+   * Something waits for the lease, which a dormant shard lets run out: heartbeats go out at once, and nothing else
+   * changes.
+   */
   | { type: 'renew' }
   /** A read waits until this follower has applied `ShardReplica.readPosition`. */
   | { type: 'readWaits' }
@@ -39,6 +45,9 @@ export type ReplicaEvent =
   | { type: 'installed'; state: ReplicaState }
   /** The log now begins at `firstSequence`; `precedingEpoch` is the epoch of the entry before it. */
   | { type: 'trimmed'; firstSequence: number; precedingEpoch: number }
-  /** Give up the lead: hand over to `to`, or to the in-sync replica with the longest log. Accept no more writes from now on. */
+  /**
+   * Give up the lead: hand over to `to`, or to the in-sync replica with the longest log. Accept no more writes from now
+   * on.
+   */
   | { type: 'handover'; to: string | null }
   | { type: 'cancelHandover' };

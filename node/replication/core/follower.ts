@@ -31,7 +31,10 @@ export class Follower {
   private latestSentAt = 0;
   private owed: OwedAck[] = [];
   private readonly share = new HeldShare();
-  /** The heartbeat that was taken last, if nothing happened since, and what its answer said: to say it again changes times only. */
+  /**
+   * The heartbeat that was taken last, if nothing happened since, and what its answer said: to say it again changes
+   * times only.
+   */
   private again: { message: AppendMessage; result: AppendResult } | null = null;
   /** The node whose appends these are. */
   private primary = '';
@@ -45,7 +48,14 @@ export class Follower {
   private readonly grant: ReadGrant;
   private readonly emit: (effect: ReplicaEffect) => void;
 
-  constructor(options: { self: ReplicaId; log: StableLog; progress: CommitProgress; ledger: WriteLedger; grant: ReadGrant; emit: (effect: ReplicaEffect) => void }) {
+  constructor(options: {
+    self: ReplicaId;
+    log: StableLog;
+    progress: CommitProgress;
+    ledger: WriteLedger;
+    grant: ReadGrant;
+    emit: (effect: ReplicaEffect) => void;
+  }) {
     this.self = options.self;
     this.log = options.log;
     this.progress = options.progress;
@@ -60,8 +70,8 @@ export class Follower {
   }
 
   /**
-   * Takes a heartbeat that says what the last one said, as `append` does: the promise and the share last longer, and it is
-   * answered. False, with nothing done: it says something else, or something happened since.
+   * Takes a heartbeat that says what the last one said, as `append` does: the promise and the share last longer, and it
+   * is answered. False, with nothing done: it says something else, or something happened since.
    */
   takeAgain(message: AppendMessage, nowMs: number): boolean {
     if (this.again === null || !isSaidAgain(message, this.again.message)) return false;
@@ -100,12 +110,19 @@ export class Follower {
   }
 
   /**
-   * Whether the same message again would change times only: it is a heartbeat of whom this replica promised to follow, the
-   * promise is stored, nothing in it is news any more, and nobody waits for a commit.
+   * Whether the same message again would change times only: it is a heartbeat of whom this replica promised to follow,
+   * the promise is stored, nothing in it is news any more, and nobody waits for a commit.
    */
   private isAtRest(message: AppendMessage): boolean {
     const { epoch, entries, releasesLease, withdrawsShare, recorded } = message;
-    if (entries.length > 0 || releasesLease || withdrawsShare || epoch !== this.log.promisedEpoch || epoch !== this.log.storedPromise) return false;
+    if (
+      entries.length > 0 ||
+      releasesLease ||
+      withdrawsShare ||
+      epoch !== this.log.promisedEpoch ||
+      epoch !== this.log.storedPromise
+    )
+      return false;
     return this.wanted <= this.progress.committed && !recorded.some((one) => this.isNews(one) || this.isMissed(one));
   }
 
@@ -119,15 +136,18 @@ export class Follower {
     else if (message.sharesSince > 0 && this.isMeant(message)) this.share.take(message.sharesSince);
   }
 
-  /** Whether the share is this store's. One that took the place of a lost one may get what was said to that, and late twice. */
+  /**
+   * Whether the share is this store's. One that took the place of a lost one may get what was said to that, and late
+   * twice.
+   */
   private isMeant({ recorded }: AppendMessage): boolean {
     for (const { replica } of recorded) if (replica.node === this.self.node) return replica.store === this.self.store;
     return false;
   }
 
   /**
-   * Whether it may answer reads as a follower. Then no primary acknowledges a write that it has not stored: not this one,
-   * which counts on it, and no later one, which waits for its promise to this one to end.
+   * Whether it may answer reads as a follower. Then no primary acknowledges a write that it has not stored: not this
+   * one, which counts on it, and no later one, which waits for its promise to this one to end.
    */
   mayAnswer(nowMs: number): boolean {
     return this.agreedEpoch === this.log.promisedEpoch && this.share.isValid(nowMs);
@@ -139,8 +159,8 @@ export class Follower {
   }
 
   /**
-   * Asks the primary to say when what is stored here is committed, because reads wait for it. One question at a time: it is
-   * told by appends and heartbeats, too.
+   * Asks the primary to say when what is stored here is committed, because reads wait for it. One question at a time:
+   * it is told by appends and heartbeats, too.
    */
   await(): void {
     this.wanted = this.log.storedSequence;
@@ -169,9 +189,9 @@ export class Follower {
 
   /**
    * Whether a snapshot up to the entry `last` by the primary of `epoch` may replace this replica's data: it must not
-   * remove anything that this replica acknowledged, perhaps before its process began. A replica that has the entry `last`
-   * has all that is in the snapshot, and perhaps more that counts. One that has not lacks what is committed, so that it
-   * is neither in sync nor eligible.
+   * remove anything that this replica acknowledged, perhaps before its process began. A replica that has the entry
+   * `last` has all that is in the snapshot, and perhaps more that counts. One that has not lacks what is committed, so
+   * that it is neither in sync nor eligible.
    */
   mayInstall(epoch: number, last: LogPosition): boolean {
     if (last.sequence < this.progress.committed || this.log.index.has(last)) return false;
@@ -268,7 +288,11 @@ export class Follower {
 
   private isNews({ replica, epoch, match }: RecordedMatch): boolean {
     const known = this.recorded.get(replica.node);
-    return known === undefined || epoch > known.epoch || (epoch === known.epoch && (match > known.match || replica.store !== known.replica.store));
+    return (
+      known === undefined ||
+      epoch > known.epoch ||
+      (epoch === known.epoch && (match > known.match || replica.store !== known.replica.store))
+    );
   }
 
   /** Whether this store acknowledged it and does not hold it. */
@@ -279,7 +303,13 @@ export class Follower {
 
 /** Whether a heartbeat says what the one before said. Beats hand out the same list of matches again and again. */
 function isSaidAgain(message: AppendMessage, before: AppendMessage): boolean {
-  if (message.epoch !== before.epoch || message.from !== before.from || message.commit !== before.commit || message.recorded !== before.recorded) return false;
+  if (
+    message.epoch !== before.epoch ||
+    message.from !== before.from ||
+    message.commit !== before.commit ||
+    message.recorded !== before.recorded
+  )
+    return false;
   if (message.prev.sequence !== before.prev.sequence || message.prev.epoch !== before.prev.epoch) return false;
   return message.entries.length === 0 && !message.releasesLease && !message.withdrawsShare;
 }

@@ -11,7 +11,12 @@ export class LogIndex {
   /** Ascending in both fields; the first one may begin before firstSequence. */
   private starts: EpochStart[];
 
-  constructor(state: { firstSequence: number; lastSequence: number; precedingEpoch: number; epochStarts: EpochStart[] }) {
+  constructor(state: {
+    firstSequence: number;
+    lastSequence: number;
+    precedingEpoch: number;
+    epochStarts: EpochStart[];
+  }) {
     this.firstSequence = state.firstSequence;
     this.lastSequence = state.lastSequence;
     this.precedingEpoch = state.precedingEpoch;
@@ -75,6 +80,7 @@ export class LogIndex {
     if (firstSequence <= this.firstSequence) return;
     this.firstSequence = firstSequence;
     this.precedingEpoch = precedingEpoch;
-    while (this.starts.length > 0 && (this.starts[1]?.sequence ?? this.lastSequence + 1) <= firstSequence) this.starts.shift();
+    while (this.starts.length > 0 && (this.starts[1]?.sequence ?? this.lastSequence + 1) <= firstSequence)
+      this.starts.shift();
   }
 }

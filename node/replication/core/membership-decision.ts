@@ -1,4 +1,10 @@
-import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  isSameReplica,
+  minInSyncOf,
+  type ReplicaId,
+  type ShardAssignment,
+  withMoveEnded,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { Proposal } from './membership';
 import type { Peer } from './peer';
 import { TIMINGS } from './timings';
@@ -38,18 +44,27 @@ export interface MembershipView {
 }
 
 /**
- * The next change of the assignment; null if it is as it should be. First a primary that is of no use gives up its role;
- * then a member that is gone is removed; then a new shard is put to use; then others are added; then a move ends; a handover
- * comes last, when nothing is left to write.
+ * The next change of the assignment; null if it is as it should be. First a primary that is of no use gives up its
+ * role; then a member that is gone is removed; then a new shard is put to use; then others are added; then a move ends;
+ * a handover comes last, when nothing is left to write.
  */
 export function decideMembership(view: MembershipView): Proposal | null {
-  return decideAbdication(view) ?? decideShrink(view) ?? decideSettle(view) ?? decideUse(view) ?? decideExpand(view) ?? decideMove(view) ?? decideAsking(view) ?? decideHandover(view);
+  return (
+    decideAbdication(view) ??
+    decideShrink(view) ??
+    decideSettle(view) ??
+    decideUse(view) ??
+    decideExpand(view) ??
+    decideMove(view) ??
+    decideAsking(view) ??
+    decideHandover(view)
+  );
 }
 
 /**
- * Gives the primary's role to another complete replica, with the log as it is, like a promotion by the controller, which
- * sees nothing amiss here: the node holds its session and answers. Either the primary's own disk stands still; or it can't
- * commit and hears none of the others, who may well hear each other.
+ * Gives the primary's role to another complete replica, with the log as it is, like a promotion by the controller,
+ * which sees nothing amiss here: the node holds its session and answers. Either the primary's own disk stands still; or
+ * it can't commit and hears none of the others, who may well hear each other.
  */
 export function decideAbdication(view: MembershipView): Proposal | null {
   const isStalled = view.ownStallMs >= TIMINGS.ownStallTimeoutMs;
@@ -62,17 +77,27 @@ export function decideAbdication(view: MembershipView): Proposal | null {
   const candidates = (isFromEligible ? assignment.eligible : others).filter((member) => {
     const peer = peers.get(member.node);
     // A primary without a promise on its disk has asked nobody yet, and a deserted one hears nobody.
-    return peer === undefined || !isStalled ? !isSameReplica(member, self) : peer.is(member) && peer.isFresh(view.nowMs);
+    return peer === undefined || !isStalled
+      ? !isSameReplica(member, self)
+      : peer.is(member) && peer.isFresh(view.nowMs);
   });
   if (candidates.length === 0) return null;
   const rank = ({ node }: ReplicaId): number => peers.get(node)?.[isStalled ? 'match' : 'lastAckAt'] ?? 0;
   const primary = candidates.reduce((best, one) => (rank(one) > rank(best) ? one : best));
   const inSync = isFromEligible ? [primary] : others;
-  const complete = [...assignment.eligible, ...assignment.inSync].filter((member) => !inSync.some((other) => other.node === member.node));
+  const complete = [...assignment.eligible, ...assignment.inSync].filter(
+    (member) => !inSync.some((other) => other.node === member.node),
+  );
   const eligible = inSync.length >= minInSync ? [] : complete;
   // As in a promotion: in a map that an earlier version made, an eligible replica may be outside the shard.
-  const replicas = assignment.replicas.includes(primary.node) ? assignment.replicas : [...assignment.replicas, primary.node];
-  return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible, replicas }, requires: [primary] };
+  const replicas = assignment.replicas.includes(primary.node)
+    ? assignment.replicas
+    : [...assignment.replicas, primary.node];
+  return {
+    kind: 'handover',
+    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible, replicas },
+    requires: [primary],
+  };
 }
 
 function isDeserted({ assignment, self, peers, awakeMs, nowMs }: MembershipView): boolean {
@@ -108,7 +133,9 @@ function keptThoughSlow(assignment: ShardAssignment): number {
 /** Removes a member for which every write waits, if enough others are in sync. */
 function decideWithoutSlow({ assignment, self, peers, nowMs }: MembershipView): Proposal | null {
   if (assignment.inSync.length <= keptThoughSlow(assignment)) return null;
-  const slow = assignment.inSync.find((member) => !isSameReplica(member, self) && peers.get(member.node)?.isLeftOut(nowMs) === true);
+  const slow = assignment.inSync.find(
+    (member) => !isSameReplica(member, self) && peers.get(member.node)?.isLeftOut(nowMs) === true,
+  );
   if (slow === undefined) return null;
   const inSync = assignment.inSync.filter((other) => !isSameReplica(other, slow));
   return { kind: 'shrink', assignment: { ...assignment, inSync, eligible: [] }, requires: [self] };
@@ -123,11 +150,13 @@ export function decideSettle(view: MembershipView): Proposal | null {
 }
 
 /**
- * Ends the time in which a replica without data is a new one, before anything is written. By then every replica in sync has
- * data: it has stored the barrier.
+ * Ends the time in which a replica without data is a new one, before anything is written. By then every replica in sync
+ * has data: it has stored the barrier.
  */
 export function decideUse({ assignment, serving }: MembershipView): Proposal | null {
-  return serving && assignment.unused === true ? { kind: 'use', assignment: { ...assignment, unused: false }, requires: [] } : null;
+  return serving && assignment.unused === true
+    ? { kind: 'use', assignment: { ...assignment, unused: false }, requires: [] }
+    : null;
 }
 
 export function decideExpand(view: MembershipView): Proposal | null {
@@ -142,7 +171,8 @@ export function decideExpand(view: MembershipView): Proposal | null {
     if (assignment.removing.includes(node) && assignment.inSync.length >= minInSync) continue;
     if (peer.isLeftOut(view.nowMs) && assignment.inSync.length >= keptThoughSlow(assignment)) continue;
     if (!isCaughtUp(peer, view)) continue;
-    // If it is promoted, it waits only for what it promised itself. So that must reach as far as what was given to others.
+    // If it is promoted, it waits only for what it promised itself. So that must reach as far as what was given to
+    // others.
     if (peer.leaseUntil < view.sharesUntil) continue;
     const member = { node, store: peer.store! };
     const inSync = [...assignment.inSync, member];
@@ -162,7 +192,10 @@ function moveEnded({ assignment, serving }: MembershipView): ShardAssignment | n
   return serving && assignment.removing.length > 0 ? withMoveEnded(assignment) : null;
 }
 
-/** Ends a move: removes the leaving replicas under a new epoch. A primary that leaves hands over first (see decideHandover). */
+/**
+ * Ends a move: removes the leaving replicas under a new epoch. A primary that leaves hands over first (see
+ * decideHandover).
+ */
 export function decideMove(view: MembershipView): Proposal | null {
   const assignment = moveEnded(view);
   const { removing } = view.assignment;
@@ -173,25 +206,32 @@ export function decideMove(view: MembershipView): Proposal | null {
 }
 
 /**
- * Whether the primary should give up its role: because it was asked to, because it leaves the shard and its successors are
- * ready, or because its disk is slow and another's is not.
+ * Whether the primary should give up its role: because it was asked to, because it leaves the shard and its successors
+ * are ready, or because its disk is slow and another's is not.
  */
 export function wantsHandover(view: MembershipView): boolean {
   return isToHandOver(view) || yieldsToQuicker(view);
 }
 
 function isToHandOver(view: MembershipView): boolean {
-  return view.handoverTo !== undefined || (moveEnded(view) !== null && view.assignment.removing.includes(view.self.node));
+  return (
+    view.handoverTo !== undefined || (moveEnded(view) !== null && view.assignment.removing.includes(view.self.node))
+  );
 }
 
 /** Writes stop for a handover. So it is begun only while the cluster store is known to be there. */
 function yieldsToQuicker(view: MembershipView): boolean {
-  return view.ownSlowMs > 0 && view.heardMs < TIMINGS.slowHandoverMs + view.ownSlowMs * SYNCS_OF_HANDOVER && quickerOf(view).length > 0;
+  return (
+    view.ownSlowMs > 0 &&
+    view.heardMs < TIMINGS.slowHandoverMs + view.ownSlowMs * SYNCS_OF_HANDOVER &&
+    quickerOf(view).length > 0
+  );
 }
 
 /**
- * Who may take the lead of a primary with a slow disk: whose disk is much quicker. As a follower the slow one is left out of
- * the in-sync set, if two others are in sync; if not, each write would wait for it as before, and nothing were gained.
+ * Who may take the lead of a primary with a slow disk: whose disk is much quicker. As a follower the slow one is left
+ * out of the in-sync set, if two others are in sync; if not, each write would wait for it as before, and nothing were
+ * gained.
  */
 function quickerOf({ assignment, self, peers, ownSlowMs, serving, nowMs }: MembershipView): ReplicaId[] {
   if (!serving || assignment.inSync.length <= keptThoughSlow(assignment)) return [];
@@ -202,9 +242,18 @@ function quickerOf({ assignment, self, peers, ownSlowMs, serving, nowMs }: Membe
   });
 }
 
-/** Asks whether the cluster store is there, by a change that changes nothing, before a primary with a slow disk hands over. */
+/**
+ * Asks whether the cluster store is there, by a change that changes nothing, before a primary with a slow disk hands
+ * over.
+ */
 function decideAsking(view: MembershipView): Proposal | null {
-  if (view.ownSlowMs === 0 || isToHandOver(view) || view.heardMs < TIMINGS.slowAskMs || view.askedMs < TIMINGS.slowAskMs) return null;
+  if (
+    view.ownSlowMs === 0 ||
+    isToHandOver(view) ||
+    view.heardMs < TIMINGS.slowAskMs ||
+    view.askedMs < TIMINGS.slowAskMs
+  )
+    return null;
   return quickerOf(view).length > 0 ? { kind: 'settle', assignment: view.assignment, requires: [] } : null;
 }
 
@@ -216,7 +265,9 @@ export function decideHandover(view: MembershipView): Proposal | null {
   const candidates = able.filter((member) => {
     const peer = view.peers.get(member.node);
     return (
-      (typeof view.handoverTo === 'string' ? member.node === view.handoverTo : !assignment.removing.includes(member.node)) &&
+      (typeof view.handoverTo === 'string'
+        ? member.node === view.handoverTo
+        : !assignment.removing.includes(member.node)) &&
       peer?.is(member) === true &&
       peer.isFresh(view.nowMs) &&
       peer.match >= view.lastSequence

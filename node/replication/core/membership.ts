@@ -1,11 +1,17 @@
-import { isLaterAssignment, isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  isLaterAssignment,
+  isSameReplica,
+  minInSyncOf,
+  type ReplicaId,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
 /**
  * Why a primary changes the assignment. shrink, expand: the in-sync set changes. settle: nothing changes; it only makes
- * sure that an earlier, refused change can't be made any more. use: the shard is about to be written to. resume: a new epoch
- * for itself. move: the end of a move. handover: another primary.
+ * sure that an earlier, refused change can't be made any more. use: the shard is about to be written to. resume: a new
+ * epoch for itself. move: the end of a move. handover: another primary.
  */
 export type ChangeKind = 'shrink' | 'expand' | 'settle' | 'use' | 'resume' | 'move' | 'handover';
 
@@ -52,7 +58,11 @@ export class Membership {
 
   /** Adopts what the cluster store has. False if it is not newer than what is known. */
   adopt(assignment: ShardAssignment, revision: number): boolean {
-    if (this.confirmed !== null && !isLaterAssignment({ assignment, revision }, { assignment: this.confirmed, revision: this.revision })) return false;
+    if (
+      this.confirmed !== null &&
+      !isLaterAssignment({ assignment, revision }, { assignment: this.confirmed, revision: this.revision })
+    )
+      return false;
     // Whether the change was made or not: it required the previous revision, so it can't be made after this one.
     this.pending = null;
     this.unsettled = [];
@@ -89,7 +99,10 @@ export class Membership {
     return this.confirmed !== null && this.confirmed.inSync.length >= minInSyncOf(this.confirmed);
   }
 
-  /** Whether nobody may have written to the shard yet, so that replicas without data are new. A change under way does not count. */
+  /**
+   * Whether nobody may have written to the shard yet, so that replicas without data are new. A change under way does
+   * not count.
+   */
   isUnused(): boolean {
     return this.confirmed?.unused === true;
   }
@@ -100,7 +113,12 @@ export class Membership {
    */
   wasJustRefused(kind: ChangeKind, nowMs: number): boolean {
     const { refused } = this;
-    return refused !== null && (refused.isBehind || refused.kind === kind) && refused.untilMs !== null && nowMs < refused.untilMs;
+    return (
+      refused !== null &&
+      (refused.isBehind || refused.kind === kind) &&
+      refused.untilMs !== null &&
+      nowMs < refused.untilMs
+    );
   }
 
   /** Whether no change is under way or waits to be requested again, and only the confirmed set can be in force. */
@@ -110,7 +128,12 @@ export class Membership {
 
   propose(proposal: Proposal, nowMs: number): void {
     const changeId = `${this.changeIdPrefix}-${++this.changes}`;
-    this.pending = { ...proposal, assignment: { ...proposal.assignment, changeId }, expectedRevision: this.revision, sentAt: nowMs };
+    this.pending = {
+      ...proposal,
+      assignment: { ...proposal.assignment, changeId },
+      expectedRevision: this.revision,
+      sentAt: nowMs,
+    };
     this.ask(this.pending);
   }
 
@@ -119,18 +142,22 @@ export class Membership {
     if (this.pending?.assignment.changeId !== changeId || revision > this.revision) return;
     const { kind, assignment } = this.pending;
     const isBehind = revision < this.revision;
-    const before = this.refused !== null && this.refused.kind === kind && !this.refused.isBehind ? this.refused.pauseMs : null;
+    const before =
+      this.refused !== null && this.refused.kind === kind && !this.refused.isBehind ? this.refused.pauseMs : null;
     // A primary that hands over serves nobody until it has done so.
-    const again = before === null || kind === 'handover' ? TIMINGS.changeRetryMs : Math.min(before * 2, TIMINGS.refusedPauseMaxMs);
+    const again =
+      before === null || kind === 'handover' ? TIMINGS.changeRetryMs : Math.min(before * 2, TIMINGS.refusedPauseMaxMs);
     const pauseMs = isBehind ? TIMINGS.behindRetryMs : again;
     this.refused = { kind, isBehind, pauseMs, untilMs: nowMs + pauseMs };
-    for (const member of assignment.inSync) if (!this.unsettled.some((known) => isSameReplica(known, member))) this.unsettled.push(member);
+    for (const member of assignment.inSync)
+      if (!this.unsettled.some((known) => isSameReplica(known, member))) this.unsettled.push(member);
     this.pending = null;
   }
 
   /** Sends an unanswered change again, unmodified. */
   tick(nowMs: number): void {
-    if (this.refused !== null && this.refused.untilMs !== null && nowMs >= this.refused.untilMs) this.refused.untilMs = null;
+    if (this.refused !== null && this.refused.untilMs !== null && nowMs >= this.refused.untilMs)
+      this.refused.untilMs = null;
     if (this.pending === null || nowMs - this.pending.sentAt < TIMINGS.changeRetryMs) return;
     this.pending.sentAt = nowMs;
     this.ask(this.pending);
@@ -140,7 +167,9 @@ export class Membership {
     if (this.pending !== null) return this.pending.sentAt + TIMINGS.changeRetryMs;
     // For the other kinds, a primary's heartbeats are often enough.
     const { refused } = this;
-    return refused !== null && (refused.isBehind || refused.kind === 'resume') ? (refused.untilMs ?? Infinity) : Infinity;
+    return refused !== null && (refused.isBehind || refused.kind === 'resume')
+      ? (refused.untilMs ?? Infinity)
+      : Infinity;
   }
 
   private ask(pending: PendingChange): void {

@@ -7,7 +7,9 @@ export interface LogPosition {
   sequence: number;
 }
 
-/** What a primary sends to every other replica: in order per stream, several at once. Without entries it is a heartbeat. */
+/**
+ * What a primary sends to every other replica: in order per stream, several at once. Without entries it is a heartbeat.
+ */
 export interface AppendHeader {
   /** Epoch in which the sender leads. */
   epoch: number;
@@ -28,15 +30,20 @@ export interface AppendHeader {
   /** The sender serves no more reads in this epoch, so the receiver may forget the leases that it granted. */
   releasesLease: boolean;
   /**
-   * Not 0: the receiver has a share in the sender's lease, earned by its acknowledgement of what was sent at this moment
-   * (`sentAt`). Only in heartbeats.
+   * Not 0: the receiver has a share in the sender's lease, earned by its acknowledgement of what was sent at this
+   * moment (`sentAt`). Only in heartbeats.
    */
   sharesSince: number;
   /** The receiver gives its share up, if it has one, and says so by answering this or a later append. */
   withdrawsShare: boolean;
-  /** What replicas once acknowledged; only in heartbeats. A store that holds less than it acknowledged has lost entries. */
+  /**
+   * What replicas once acknowledged; only in heartbeats. A store that holds less than it acknowledged has lost entries.
+   */
   recorded: RecordedMatch[];
-  /** The receiver keeps entries from this one on: they are not in the backup target yet. Absent: nothing is shipped there. */
+  /**
+   * The receiver keeps entries from this one on: they are not in the backup target yet. Absent: nothing is shipped
+   * there.
+   */
   unshippedFrom?: number;
 }
 
@@ -68,7 +75,9 @@ export interface AppendAck {
   replica: ReplicaId;
   /** `sentAt` of the latest append that it answers. */
   sentAt: number;
-  /** Not 0: reads wait at the follower until everything up to this sequence is committed, and it wants to hear of that. */
+  /**
+   * Not 0: reads wait at the follower until everything up to this sequence is committed, and it wants to hear of that.
+   */
   awaited: number;
   result: AppendResult;
 }

@@ -1,8 +1,8 @@
 import { TIMINGS } from './timings';
 
 /**
- * How often heartbeats go out: most often while something happens, less while nothing does, less still while nobody reads
- * either, and least when that has been so for long.
+ * How often heartbeats go out: most often while something happens, less while nothing does, less still while nobody
+ * reads either, and least when that has been so for long.
  */
 export type HeartbeatPace = 'quick' | 'quiet' | 'unread' | 'dormant';
 

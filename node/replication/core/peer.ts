@@ -18,8 +18,8 @@ export class Peer {
   store: string | null = null;
   state: PeerState = 'probing';
   /**
-   * Last entry that is on its stable storage and equal to the primary's log. Never falls while the store is the same, unless
-   * the store went back to an earlier state.
+   * Last entry that is on its stable storage and equal to the primary's log. Never falls while the store is the same,
+   * unless the store went back to an earlier state.
    */
   match = 0;
   /** First entry that was not sent to it yet; > match. */
@@ -81,8 +81,8 @@ export class Peer {
   }
 
   /**
-   * For how long it has been silent: since its last answer, but not for longer than heartbeats that it could have answered
-   * went out at their usual pace.
+   * For how long it has been silent: since its last answer, but not for longer than heartbeats that it could have
+   * answered went out at their usual pace.
    */
   silentMs(nowMs: number): number {
     return this.askedAt === null ? 0 : nowMs - Math.max(this.lastAckAt, this.askedAt - TIMINGS.heartbeatMs);
@@ -119,8 +119,8 @@ export class Peer {
   }
 
   /**
-   * Whether it says, of something that was sent after all that it is known to have received, that it lacks what it is known to
-   * have. `matchEpoch`: that of the entry `match`.
+   * Whether it says, of something that was sent after all that it is known to have received, that it lacks what it is
+   * known to have. `matchEpoch`: that of the entry `match`.
    */
   hasLess({ replica, sentAt, result }: AppendAck, matchEpoch: number): boolean {
     if (replica.store !== this.store || sentAt <= this.heard.sentAt) return false;
@@ -134,7 +134,10 @@ export class Peer {
     return ack.sentAt <= this.wentBackAt;
   }
 
-  /** Its store is in an earlier state than it was: nothing counts of what it said, and of what it says to anything sent until now. */
+  /**
+   * Its store is in an earlier state than it was: nothing counts of what it said, and of what it says to anything sent
+   * until now.
+   */
   wentBack(nowMs: number): void {
     this.match = 0;
     this.leaseUntil = -Infinity;
@@ -144,7 +147,11 @@ export class Peer {
     this.lastProgressAt = nowMs;
   }
 
-  matched(result: { match: number; agreed: number }, sentAt: number, at: { nowMs: number; lastSequence: number; ownMs: number }): void {
+  matched(
+    result: { match: number; agreed: number },
+    sentAt: number,
+    at: { nowMs: number; lastSequence: number; ownMs: number },
+  ): void {
     if (result.match > this.match || result.match >= at.lastSequence) this.lastProgressAt = at.nowMs;
     this.match = Math.max(this.match, result.match);
     this.leaseUntil = Math.max(this.leaseUntil, sentAt + LEASE_TAKEN_MS);
@@ -163,12 +170,13 @@ export class Peer {
   }
 
   /**
-   * What `noteAnswer` and `matched` do with an answer that says what is known; only for a peer that has the whole log, to whom
-   * nothing is on its way. False, with nothing done: it says something else.
+   * What `noteAnswer` and `matched` do with an answer that says what is known; only for a peer that has the whole log,
+   * to whom nothing is on its way. False, with nothing done: it says something else.
    */
   answeredAgain(ack: AppendAck, nowMs: number): boolean {
     const { replica, awaited, sentAt, result } = ack;
-    if (replica.store !== this.store || awaited > 0 || result.type !== 'match' || result.match !== this.match) return false;
+    if (replica.store !== this.store || awaited > 0 || result.type !== 'match' || result.match !== this.match)
+      return false;
     this.lastAckAt = nowMs;
     this.askedAt = null;
     this.lastProgressAt = nowMs;
@@ -186,9 +194,18 @@ export class Peer {
     this.meanPace.note(tookMs);
   }
 
-  /** Whether it has the log up to `lastSequence` and nothing else, nothing is under way to it, and time alone does not make it slow. */
+  /**
+   * Whether it has the log up to `lastSequence` and nothing else, nothing is under way to it, and time alone does not
+   * make it slow.
+   */
   isAtRest(lastSequence: number, nowMs: number): boolean {
-    if (this.state !== 'streaming' || this.match !== lastSequence || this.next !== lastSequence + 1 || this.inFlight.length > 0) return false;
+    if (
+      this.state !== 'streaming' ||
+      this.match !== lastSequence ||
+      this.next !== lastSequence + 1 ||
+      this.inFlight.length > 0
+    )
+      return false;
     return this.store !== null && this.pace.isCalm && !this.isLeftOut(nowMs);
   }
 
@@ -207,7 +224,8 @@ export class Peer {
 
   /** The entries to send now, if any; counts them as sent. */
   takeRange(lastSequence: number, nowMs: number): { from: number; to: number } | null {
-    if (this.state !== 'streaming' || this.next > lastSequence || this.inFlight.length >= LIMITS.appendsInFlightMax) return null;
+    if (this.state !== 'streaming' || this.next > lastSequence || this.inFlight.length >= LIMITS.appendsInFlightMax)
+      return null;
     const range = { from: this.next, to: Math.min(lastSequence, this.next + LIMITS.appendEntriesMax - 1) };
     if (this.inFlight.length === 0) this.headSince = nowMs;
     this.inFlight.push(range.to);
@@ -220,7 +238,10 @@ export class Peer {
 export type Continuation = { type: 'probe'; next: number } | { type: 'snapshot' };
 
 /** `log` is the primary's; see LogIndex.latestAt. */
-export function continuationAfter(hint: LogPosition, log: { firstSequence: number; latestAt(sequence: number, epoch: number): LogPosition }): Continuation {
+export function continuationAfter(
+  hint: LogPosition,
+  log: { firstSequence: number; latestAt(sequence: number, epoch: number): LogPosition },
+): Continuation {
   if (hint.sequence < log.firstSequence - 1) return { type: 'snapshot' };
   const common = log.latestAt(hint.sequence, hint.epoch);
   return common.epoch > hint.epoch ? { type: 'snapshot' } : { type: 'probe', next: common.sequence + 1 };

@@ -93,7 +93,12 @@ export class Peers {
     if (this.progress.applied < lastSequence) return false;
     const isAnswerDue = nowMs >= this.lastHeartbeatAt + TIMINGS.heartbeatMs;
     for (const peer of this.byNode.values()) {
-      if (peer.match < lastSequence || peer.announced < lastSequence || (isAnswerDue && peer.lastAckAt < this.lastHeartbeatAt)) return false;
+      if (
+        peer.match < lastSequence ||
+        peer.announced < lastSequence ||
+        (isAnswerDue && peer.lastAckAt < this.lastHeartbeatAt)
+      )
+        return false;
     }
     return true;
   }
@@ -126,7 +131,8 @@ export class Peers {
 
   /** Somebody reads the shard, and is likely to go on: followers get their shares soon. */
   read(nowMs: number): void {
-    if (isSeldom(this.pace) && this.withdrawsSharesSince === null) this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, nowMs);
+    if (isSeldom(this.pace) && this.withdrawsSharesSince === null)
+      this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, nowMs);
   }
 
   /** `pace`: how late the next one may be. */
@@ -134,7 +140,8 @@ export class Peers {
     if (nowMs < this.nextHeartbeatAt) return;
     this.beginPause(nowMs, pace);
     const recorded = this.recorded();
-    for (const peer of this.byNode.values()) this.send(peer, null, nowMs, { recorded, sharesSince: this.sharesSince(peer, nowMs) });
+    for (const peer of this.byNode.values())
+      this.send(peer, null, nowMs, { recorded, sharesSince: this.sharesSince(peer, nowMs) });
   }
 
   /** Processes an answer of this epoch that is not `fenced`. */
@@ -172,7 +179,8 @@ export class Peers {
   areAnswering(rest: readonly Rest[], nowMs: number): boolean {
     const isAnswerDue = nowMs >= this.lastHeartbeatAt + TIMINGS.heartbeatMs;
     for (const { peer } of rest) {
-      if ((isAnswerDue && peer.lastAckAt < this.lastHeartbeatAt) || peer.silentMs(nowMs) > TIMINGS.replicaTimeoutMs) return false;
+      if ((isAnswerDue && peer.lastAckAt < this.lastHeartbeatAt) || peer.silentMs(nowMs) > TIMINGS.replicaTimeoutMs)
+        return false;
     }
     return true;
   }
@@ -185,7 +193,18 @@ export class Peers {
       const sharesSince = this.sharesSince(peer, nowMs);
       peer.asked(nowMs);
       const { announced: commit, node: to } = peer;
-      const message: OutgoingAppend = { epoch: this.epoch, from: this.self.node, prev, commit, sentAt: nowMs, releasesLease: false, withdrawsShare: false, recorded, sharesSince, range: null };
+      const message: OutgoingAppend = {
+        epoch: this.epoch,
+        from: this.self.node,
+        prev,
+        commit,
+        sentAt: nowMs,
+        releasesLease: false,
+        withdrawsShare: false,
+        recorded,
+        sharesSince,
+        range: null,
+      };
       this.emitAppend(to, message, true);
     }
   }
@@ -200,7 +219,8 @@ export class Peers {
   snapshotEnded(node: string, nowMs: number): void {
     const peer = this.byNode.get(node);
     if (peer === undefined) return;
-    // One that has answered for what was copied streams already. If it needs another copy later, that has to be asked for.
+    // One that has answered for what was copied streams already. If it needs another copy later, that has to be asked
+    // for.
     peer.snapshotAsked = false;
     if (peer.state !== 'snapshot') return;
     peer.copiedAt = nowMs;
@@ -220,14 +240,15 @@ export class Peers {
   recorded(): RecordedMatch[] {
     const recorded = this.inherited.filter((one) => !this.byNode.get(one.replica.node)?.store);
     for (const peer of this.byNode.values()) {
-      if (peer.store !== null) recorded.push({ replica: { node: peer.node, store: peer.store }, epoch: this.epoch, match: peer.match });
+      if (peer.store !== null)
+        recorded.push({ replica: { node: peer.node, store: peer.store }, epoch: this.epoch, match: peer.match });
     }
     return recorded.filter((one) => this.mustBeComplete(one.replica));
   }
 
   /**
-   * Whether the peer's disk was put back to an earlier state. Of one that counts as complete, or may, what it acknowledged
-   * stays: it is told of that (`recorded`), and finds out that it has lost something.
+   * Whether the peer's disk was put back to an earlier state. Of one that counts as complete, or may, what it
+   * acknowledged stays: it is told of that (`recorded`), and finds out that it has lost something.
    */
   private wentBack(peer: Peer, ack: AppendAck): boolean {
     const { index } = this.log;
@@ -235,18 +256,27 @@ export class Peers {
     return peer.hasLess(ack, matchEpoch) && !this.mustBeComplete(ack.replica);
   }
 
-  /** It catches up from what it has left. The next heartbeat asks: its answer is one to something that was sent since. */
+  /**
+   * It catches up from what it has left. The next heartbeat asks: its answer is one to something that was sent since.
+   */
   private beginAnew(peer: Peer, { result }: AppendAck, nowMs: number): void {
     peer.wentBack(nowMs);
     // A copy that is under way ends by itself, and is followed by a question.
     if (peer.state === 'snapshot' || result.type === 'fenced') return;
-    const next = result.type === 'match' ? ({ type: 'probe', next: result.match + 1 } as const) : continuationAfter(result.hint, this.log.index);
+    const next =
+      result.type === 'match'
+        ? ({ type: 'probe', next: result.match + 1 } as const)
+        : continuationAfter(result.hint, this.log.index);
     if (next.type === 'snapshot') this.askForSnapshot(peer);
     else peer.probe(next.next);
   }
 
   private pumpOne(peer: Peer, nowMs: number): void {
-    for (let range = peer.takeRange(this.log.lastSequence, nowMs); range !== null; range = peer.takeRange(this.log.lastSequence, nowMs)) {
+    for (
+      let range = peer.takeRange(this.log.lastSequence, nowMs);
+      range !== null;
+      range = peer.takeRange(this.log.lastSequence, nowMs)
+    ) {
       this.send(peer, range, nowMs);
     }
   }
@@ -265,7 +295,12 @@ export class Peers {
     this.emit({ type: 'snapshot', to: peer.node, epoch: this.epoch });
   }
 
-  private send(peer: Peer, range: OutgoingAppend['range'], nowMs: number, beat: { recorded: RecordedMatch[]; sharesSince: number } = NO_BEAT): void {
+  private send(
+    peer: Peer,
+    range: OutgoingAppend['range'],
+    nowMs: number,
+    beat: { recorded: RecordedMatch[]; sharesSince: number } = NO_BEAT,
+  ): void {
     let prev = (range?.from ?? peer.next) - 1;
     if (!this.log.index.covers(prev)) {
       if (range !== null || peer.state !== 'snapshot') {
@@ -292,7 +327,9 @@ export class Peers {
 
   private emitAppend(to: string, message: OutgoingAppend, isHeartbeat: boolean): void {
     const { pace } = this;
-    this.emit(isHeartbeat && isSeldom(pace) ? { type: 'sendAppend', to, message, pace } : { type: 'sendAppend', to, message });
+    this.emit(
+      isHeartbeat && isSeldom(pace) ? { type: 'sendAppend', to, message, pace } : { type: 'sendAppend', to, message },
+    );
   }
 
   private beginPause(nowMs: number, pace: HeartbeatPace): void {

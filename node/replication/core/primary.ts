@@ -1,10 +1,21 @@
 import assert from 'node:assert';
-import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  isSameReplica,
+  minInSyncOf,
+  type ReplicaId,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { GivenShares } from './shares/given-shares';
 import type { ReplicaEffect } from './effects';
-import { decideAbdication, decideExpand, decideMembership, wantsHandover, type MembershipView } from './membership-decision';
+import {
+  decideAbdication,
+  decideExpand,
+  decideMembership,
+  wantsHandover,
+  type MembershipView,
+} from './membership-decision';
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import type { Peer } from './peer';
@@ -21,8 +32,8 @@ import { SHARE_GIVEN_MS, TIMINGS } from './timings';
  *   promising ──promise stored──▶ waiting ──own lease grant over──▶ active ──barrier applied──▶ serving
  *
  * promising: sends nothing. waiting: sends its log to the others and counts their answers, commits nothing.
- * active: accepts writes, commits, changes the in-sync set. serving: reads, too. Before its barrier is committed, it may
- * not know everything that its predecessors committed.
+ * active: accepts writes, commits, changes the in-sync set. serving: reads, too. Before its barrier is committed, it
+ * may not know everything that its predecessors committed.
  */
 export type PrimaryPhase = 'promising' | 'waiting' | 'active' | 'serving';
 
@@ -62,8 +73,8 @@ export class Primary {
   private readonly restsAfter: RestTimes;
   private askedAt = -Infinity;
   /**
-   * Not null: nothing happened since a quiet shard's last heartbeat, and nothing can happen but by time or by what is not said
-   * again and again (`stir`). Then a step moves times, and finds all else as it was.
+   * Not null: nothing happened since a quiet shard's last heartbeat, and nothing can happen but by time or by what is
+   * not said again and again (`stir`). Then a step moves times, and finds all else as it was.
    */
   private rest: Rest[] | null = null;
   /** What the peers were last made of. */
@@ -137,8 +148,9 @@ export class Primary {
   }
 
   /**
-   * As `advanceFully` while nothing happens: what that looks at is as it was, but for the time. What may follow from time alone
-   * is asked here: that a peer does not answer, or that the process stood still. False, with nothing done, if so.
+   * As `advanceFully` while nothing happens: what that looks at is as it was, but for the time. What may follow from
+   * time alone is asked here: that a peer does not answer, or that the process stood still. False, with nothing done,
+   * if so.
    */
   private advanceAtRest(rest: Rest[], nowMs: number): boolean {
     if (this.stoodStill(nowMs) || !this.peers.areAnswering(rest, nowMs)) return false;
@@ -150,15 +162,26 @@ export class Primary {
   }
 
   /**
-   * The peers, if every one is in sync and has everything, each member is one of them, and nothing is asked of the cluster store
-   * or is to be. Only in a step in which the shard is quiet.
+   * The peers, if every one is in sync and has everything, each member is one of them, and nothing is asked of the
+   * cluster store or is to be. Only in a step in which the shard is quiet.
    */
   private restOf(nowMs: number): Rest[] | null {
-    if (this.log.oldestUnderway !== null || !this.membership.isSettled() || !this.slowness.isCalm || this.membership.isUnused()) return null;
+    if (
+      this.log.oldestUnderway !== null ||
+      !this.membership.isSettled() ||
+      !this.slowness.isCalm ||
+      this.membership.isUnused()
+    )
+      return null;
     const { replicas, inSync } = this.membership.confirmed!;
     const rest = this.peers.rest(nowMs);
     const isPeer = (member: ReplicaId): boolean => rest!.some(({ replica }) => isSameReplica(replica, member));
-    if (rest === null || rest.length !== inSync.length - 1 || !inSync.every((member) => isSameReplica(member, this.self) || isPeer(member))) return null;
+    if (
+      rest === null ||
+      rest.length !== inSync.length - 1 ||
+      !inSync.every((member) => isSameReplica(member, this.self) || isPeer(member))
+    )
+      return null;
     return replicas.every((node) => inSync.some((member) => member.node === node)) ? rest : null;
   }
 
@@ -170,7 +193,8 @@ export class Primary {
       if (this.own.underway !== null) this.noteOwnPace(nowMs - this.own.atMs, nowMs);
       this.own = { atMs: nowMs, underway };
     }
-    if (this.heard.revision !== this.membership.revision) this.heard = { revision: this.membership.revision, atMs: nowMs };
+    if (this.heard.revision !== this.membership.revision)
+      this.heard = { revision: this.membership.revision, atMs: nowMs };
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
     if (this.phase === 'promising') return this.changeMembership(nowMs);
     this.reconcilePeers(nowMs);
@@ -277,7 +301,13 @@ export class Primary {
   private isQuiet(nowMs: number): boolean {
     if (this.grown.sequence !== this.log.lastSequence) this.grown = { sequence: this.log.lastSequence, atMs: nowMs };
     if (this.phase !== 'serving' || nowMs - this.grown.atMs < TIMINGS.quietAfterMs) return false;
-    if (this.handoverTo !== undefined || this.peers.releasesLease || this.peers.withdrawsSharesSince !== null || this.membership.pending !== null) return false;
+    if (
+      this.handoverTo !== undefined ||
+      this.peers.releasesLease ||
+      this.peers.withdrawsSharesSince !== null ||
+      this.membership.pending !== null
+    )
+      return false;
     const { replicas, inSync, removing } = this.membership.confirmed!;
     const isAsWanted = removing.length === 0 && replicas.length === inSync.length && this.membership.hasEnough();
     return isAsWanted && this.peers.areUpToDate(nowMs);
@@ -293,7 +323,8 @@ export class Primary {
   private keepsLearnerOut(nowMs: number): boolean {
     const { replicas, inSync } = this.membership.confirmed!;
     // Most often there is no learner, and each heartbeat to each peer asks.
-    if (this.shares.until <= nowMs || replicas.every((node) => inSync.some((member) => member.node === node))) return false;
+    if (this.shares.until <= nowMs || replicas.every((node) => inSync.some((member) => member.node === node)))
+      return false;
     const view = this.view(nowMs);
     return decideExpand(view) === null && decideExpand({ ...view, sharesUntil: -Infinity }) !== null;
   }
@@ -329,8 +360,8 @@ export class Primary {
   }
 
   /**
-   * Until when everyone who may be promoted has promised not to lead: the maximal set and, while too few are in sync, those
-   * who are eligible, who may be promoted when the few are taken for dead.
+   * Until when everyone who may be promoted has promised not to lead: the maximal set and, while too few are in sync,
+   * those who are eligible, who may be promoted when the few are taken for dead.
    */
   private leaseUntil(): number {
     if (this.rest !== null) return this.leaseAtRest(this.rest);
@@ -364,7 +395,10 @@ export class Primary {
     return maximal.length === 1 && isSameReplica(maximal[0], this.self);
   }
 
-  /** Nobody else is in sync or eligible, so nobody else can be promoted. With a larger minimum, an eligible replica can be. */
+  /**
+   * Nobody else is in sync or eligible, so nobody else can be promoted. With a larger minimum, an eligible replica can
+   * be.
+   */
   private mayServeAlone(): boolean {
     return this.membership.confirmed !== null && minInSyncOf(this.membership.confirmed) === 1;
   }
@@ -375,7 +409,13 @@ export class Primary {
     const leftovers = this.membership.leftovers().length;
     const { reconciled } = this;
     // Each step asks, and most change nothing of it.
-    if (reconciled !== null && reconciled.assignment === assignment && reconciled.pending === pending && reconciled.leftovers === leftovers) return;
+    if (
+      reconciled !== null &&
+      reconciled.assignment === assignment &&
+      reconciled.pending === pending &&
+      reconciled.leftovers === leftovers
+    )
+      return;
     this.reconciled = { assignment, pending, leftovers };
     this.peers.reconcile([...assignment.replicas, ...this.membership.maximal().map((member) => member.node)], nowMs);
   }
@@ -396,14 +436,18 @@ export class Primary {
     if (!this.membership.hasEnough()) return;
     if (this.progress.committed >= this.log.lastSequence) return this.progress.applyNext(this.log.storedSequence);
     let sequence = this.log.storedSequence;
-    for (const member of [...this.membership.maximal(), ...this.shares.holders(nowMs)]) sequence = Math.min(sequence, this.matchOf(member));
+    for (const member of [...this.membership.maximal(), ...this.shares.holders(nowMs)])
+      sequence = Math.min(sequence, this.matchOf(member));
     this.progress.advance(sequence, this.log.storedSequence);
   }
 
   private changeMembership(nowMs: number): void {
     this.membership.tick(nowMs);
     if (this.membership.pending !== null || this.phase === 'waiting') return;
-    const proposal = this.phase === 'promising' ? decideAbdication(this.view(nowMs)) : (decideMembership(this.view(nowMs)) ?? this.resumption(nowMs));
+    const proposal =
+      this.phase === 'promising'
+        ? decideAbdication(this.view(nowMs))
+        : (decideMembership(this.view(nowMs)) ?? this.resumption(nowMs));
     if (proposal?.kind !== 'handover') this.peers.withdrawsSharesSince = null;
     if (proposal === null || this.membership.wasJustRefused(proposal.kind, nowMs)) return;
     if (proposal.kind === 'handover' && this.membership.hasEnough() && this.mustWithdrawShares(nowMs)) return;
@@ -421,7 +465,9 @@ export class Primary {
     this.peers.nextHeartbeatAt = nowMs;
   }
 
-  /** A successor that need not wait for leases does not wait for shares in them either. So nobody may have one any more. */
+  /**
+   * A successor that need not wait for leases does not wait for shares in them either. So nobody may have one any more.
+   */
   mustWithdrawShares(nowMs: number): boolean {
     if (this.shares.holders(nowMs).length === 0) return false;
     if (this.peers.withdrawsSharesSince === null) {
@@ -433,7 +479,9 @@ export class Primary {
   }
 
   /** A primary that gave up its leases for a handover that did not happen continues only under a new epoch. */
-  private resumption(nowMs: number): { kind: 'resume'; assignment: NonNullable<Membership['confirmed']>; requires: ReplicaId[] } | null {
+  private resumption(
+    nowMs: number,
+  ): { kind: 'resume'; assignment: NonNullable<Membership['confirmed']>; requires: ReplicaId[] } | null {
     if (!this.peers.releasesLease || wantsHandover(this.view(nowMs))) return null;
     const assignment = this.membership.confirmed!;
     return { kind: 'resume', assignment: { ...assignment, epoch: assignment.epoch + 1 }, requires: [] };

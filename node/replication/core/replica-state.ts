@@ -6,11 +6,15 @@ export interface LogEntry {
   epoch: number;
   sequence: number;
   /**
-   * null: the barrier that a new primary writes before it serves. `at`: when the primary took the write, by its wall clock,
-   * and no earlier than the write before; absent where nobody wants to know. What an entry does never depends on it.
+   * null: the barrier that a new primary writes before it serves. `at`: when the primary took the write, by its wall
+   * clock, and no earlier than the write before; absent where nobody wants to know. What an entry does never depends on
+   * it.
    */
   write: { source: WriteSource; payload: Buffer; at?: number } | null;
-  /** Set on an entry that came from a primary of a later version: what of it this program does not know. It is never stored. */
+  /**
+   * Set on an entry that came from a primary of a later version: what of it this program does not know. It is never
+   * stored.
+   */
   unknown?: string;
 }
 
@@ -45,7 +49,10 @@ export interface ReplicaState {
   appliedSequence: number;
   /** The latest time of any entry that the log has or had; absent or 0: none has a time. */
   latestTimeMs?: number;
-  /** The latest moment of any write that the log has or had, by which items expire (operation-codec.ts); absent or 0: none has one. */
+  /**
+   * The latest moment of any write that the log has or had, by which items expire (operation-codec.ts); absent or 0:
+   * none has one.
+   */
   latestMoment?: number;
   /** Results of applied writes that may be sent again, by session and request number. */
   settled: SettledWrite[];

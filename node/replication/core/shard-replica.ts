@@ -1,5 +1,9 @@
 import assert from 'node:assert';
-import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  isSameReplica,
+  type ReplicaId,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ReplicaState } from './replica-state';
 import { CommitProgress } from './commit-progress';
 import type { ReplicaEffect, ReplicaRole, WriteAnswer } from './effects';
@@ -32,7 +36,10 @@ export interface ShardReplicaOptions {
   unapplied: UnappliedWrite[];
   /** The replica was made just now: it has acknowledged nothing to anyone, even if it starts with a promise. */
   isNew?: boolean;
-  /** When it is unread, and when dormant, if not after the usual times: a test can't wait for that, or it needs its lease. */
+  /**
+   * When it is unread, and when dormant, if not after the usual times: a test can't wait for that, or it needs its
+   * lease.
+   */
   restsAfter?: Partial<RestTimes> | undefined;
   /** The time of the process's monotonic clock; every later `nowMs` is from the same clock. */
   nowMs: number;
@@ -99,14 +106,25 @@ export class ShardReplica {
       this.effects.push(effect);
     };
     this.self = options.self;
-    this.restsAfter = { unreadAfterMs: TIMINGS.unreadAfterMs, dormantAfterMs: TIMINGS.dormantAfterMs, ...options.restsAfter };
+    this.restsAfter = {
+      unreadAfterMs: TIMINGS.unreadAfterMs,
+      dormantAfterMs: TIMINGS.dormantAfterMs,
+      ...options.restsAfter,
+    };
     this.log = new StableLog({ state: options.state, emit });
     this.progress = new CommitProgress({ applied: options.state.appliedSequence, emit });
     this.ledger = new WriteLedger({ settled: options.state.settled, unapplied: options.unapplied });
     this.pendingWrites = new PendingWrites({ emit });
     this.membership = new Membership({ changeIdPrefix: options.changeIdPrefix, emit });
     this.grant = new ReadGrant(options.nowMs, options.isNew !== true && options.state.promisedEpoch > 0);
-    this.follower = new Follower({ self: this.self, log: this.log, progress: this.progress, ledger: this.ledger, grant: this.grant, emit });
+    this.follower = new Follower({
+      self: this.self,
+      log: this.log,
+      progress: this.progress,
+      ledger: this.ledger,
+      grant: this.grant,
+      emit,
+    });
   }
 
   get role(): ReplicaRole {
@@ -160,8 +178,8 @@ export class ShardReplica {
 
   /**
    * Whether a linearizable read may begin. If so, take `readPosition` in the same turn, wait until so much is applied,
-   * read, and give the answer only if `leaseValid` of the same epoch is true afterwards. `wait`: not yet, ask again after
-   * the next step. `unavailable`: too few replicas are in sync.
+   * read, and give the answer only if `leaseValid` of the same epoch is true afterwards. `wait`: not yet, ask again
+   * after the next step. `unavailable`: too few replicas are in sync.
    */
   mayServe(nowMs: number): Clearance {
     if (this.primary !== null) return this.primary.mayServe(nowMs);
@@ -169,10 +187,10 @@ export class ShardReplica {
   }
 
   /**
-   * What must be applied before a read that begins now. At the primary that is nothing more than there is: every write that
-   * was answered is applied, and what is committed but not applied yet was shown to nobody. A follower may not know yet
-   * what of its log was answered. But all of it that may have been is stored, because whoever may answer reads is needed for
-   * each commit. That is so also for what another process with this store acknowledged.
+   * What must be applied before a read that begins now. At the primary that is nothing more than there is: every write
+   * that was answered is applied, and what is committed but not applied yet was shown to nobody. A follower may not
+   * know yet what of its log was answered. But all of it that may have been is stored, because whoever may answer reads
+   * is needed for each commit. That is so also for what another process with this store acknowledged.
    */
   get readPosition(): number {
     return this.primary === null ? this.log.storedSequence : 0;
@@ -185,9 +203,9 @@ export class ShardReplica {
   }
 
   /**
-   * Until when what is applied here may be read without asking again, by whoever sees its end at once: the time up to which
-   * `mayServe` says yes and nothing is to be waited for, if no step comes before. -Infinity: not now. A step may end it, so
-   * it has to be looked at again after each, before its effects are carried out.
+   * Until when what is applied here may be read without asking again, by whoever sees its end at once: the time up to
+   * which `mayServe` says yes and nothing is to be waited for, if no step comes before. -Infinity: not now. A step may
+   * end it, so it has to be looked at again after each, before its effects are carried out.
    */
   get readableUntil(): number {
     if (this.primary !== null) return this.primary.readableUntil();
@@ -200,8 +218,8 @@ export class ShardReplica {
   }
 
   /**
-   * Whether a snapshot that the primary of `epoch` made up to the entry `last` may replace this replica's data. Ask directly
-   * before the data is replaced, with no step in between and an `installed` event directly after.
+   * Whether a snapshot that the primary of `epoch` made up to the entry `last` may replace this replica's data. Ask
+   * directly before the data is replaced, with no step in between and an `installed` event directly after.
    */
   mayInstall(epoch: number, last: LogPosition): boolean {
     return this.primary === null && this.follower.mayInstall(epoch, last);
@@ -210,14 +228,17 @@ export class ShardReplica {
   /** Entries below this one are applied here and stored by every replica that answers, so they may be trimmed. */
   trimmableBelow(): number {
     let below = this.progress.applied + 1;
-    for (const peer of this.primary?.peers.byNode.values() ?? []) if (peer.state !== 'snapshot') below = Math.min(below, peer.match + 1);
+    for (const peer of this.primary?.peers.byNode.values() ?? [])
+      if (peer.state !== 'snapshot') below = Math.min(below, peer.match + 1);
     return below;
   }
 
   /** Whether a replica that is not in sync is on its way there, and will need the log from where its copy ends. */
   hasLearner(nowMs: number): boolean {
     const inSync = this.membership.confirmed?.inSync ?? [];
-    return [...(this.primary?.peers.byNode.values() ?? [])].some((peer) => !inSync.some((member) => peer.is(member)) && peer.isCatchingUp(nowMs));
+    return [...(this.primary?.peers.byNode.values() ?? [])].some(
+      (peer) => !inSync.some((member) => peer.is(member)) && peer.isCatchingUp(nowMs),
+    );
   }
 
   status(nowMs: number): ReplicaStatus {
@@ -244,8 +265,9 @@ export class ShardReplica {
   }
 
   /**
-   * Takes what a quiet replica is told again and again: that time has passed, the same heartbeat, the same answer. Exactly
-   * what `take` and `considerLeading` would do, in a fraction of the time. False, with nothing done: it may be anything else.
+   * Takes what a quiet replica is told again and again: that time has passed, the same heartbeat, the same answer.
+   * Exactly what `take` and `considerLeading` would do, in a fraction of the time. False, with nothing done: it may be
+   * anything else.
    */
   private takeAgain(event: ReplicaEvent, nowMs: number): boolean {
     switch (event.type) {
@@ -351,7 +373,10 @@ export class ShardReplica {
   }
 
   private resume(assignment: ShardAssignment, nowMs: number): void {
-    this.membership.propose({ kind: 'resume', assignment: { ...assignment, epoch: assignment.epoch + 1 }, requires: [] }, nowMs);
+    this.membership.propose(
+      { kind: 'resume', assignment: { ...assignment, epoch: assignment.epoch + 1 }, requires: [] },
+      nowMs,
+    );
   }
 
   private lead(epoch: number, nowMs: number): void {
@@ -382,7 +407,8 @@ export class ShardReplica {
 
   private append(message: AppendMessage, nowMs: number): void {
     // The predecessor that hands over may announce it only after the assignment has arrived.
-    if (this.primary !== null && message.releasesLease && message.epoch === this.primary.epoch - 1) this.grant.release(nowMs);
+    if (this.primary !== null && message.releasesLease && message.epoch === this.primary.epoch - 1)
+      this.grant.release(nowMs);
     if (this.primary !== null && !this.follower.isFenced(message.epoch)) {
       assert.notEqual(message.epoch, this.primary.epoch, 'two primaries in one epoch');
       this.stepDown();
@@ -418,22 +444,32 @@ export class ShardReplica {
     const answer = (given: WriteAnswer): void => {
       this.effects.push({ type: 'answer', writeId, answer: given });
     };
-    if (this.primary === null) return answer({ ok: false, kind: 'misrouted', reason: 'this node does not lead the shard' });
+    if (this.primary === null)
+      return answer({ ok: false, kind: 'misrouted', reason: 'this node does not lead the shard' });
     const known = this.ledger.find(source);
     if (known !== undefined) {
       if (known.result !== null) return answer({ ok: true, result: known.result });
       return this.pendingWrites.wait(writeId, known.sequence);
     }
-    if (this.ledger.isGivenUp(source)) return answer({ ok: false, kind: 'unavailable', reason: 'the write was given up by its session' });
+    if (this.ledger.isGivenUp(source))
+      return answer({ ok: false, kind: 'unavailable', reason: 'the write was given up by its session' });
     const verdict = this.primary.mayWrite(nowMs);
-    if (verdict === 'unavailable') return answer({ ok: false, kind: 'unavailable', reason: 'too few replicas of the shard are in sync' });
-    if (verdict !== 'yes') return answer({ ok: false, kind: 'unavailable', reason: 'the shard is changing its primary' });
+    if (verdict === 'unavailable')
+      return answer({ ok: false, kind: 'unavailable', reason: 'too few replicas of the shard are in sync' });
+    if (verdict !== 'yes')
+      return answer({ ok: false, kind: 'unavailable', reason: 'the shard is changing its primary' });
     const entries = this.log.lastSequence - this.progress.committed;
-    if (entries >= LIMITS.uncommittedEntriesMax || this.pendingWrites.bytes + event.payload.length > LIMITS.uncommittedBytesMax) {
+    if (
+      entries >= LIMITS.uncommittedEntriesMax ||
+      this.pendingWrites.bytes + event.payload.length > LIMITS.uncommittedBytesMax
+    ) {
       return answer({ ok: false, kind: 'overloaded', reason: 'too many writes of the shard wait for its replicas' });
     }
     const { payload, at } = event;
-    const sequence = this.primary.append(at === undefined ? { source, payload } : { source, payload, at: Math.max(at, this.log.latestTimeMs) }, nowMs);
+    const sequence = this.primary.append(
+      at === undefined ? { source, payload } : { source, payload, at: Math.max(at, this.log.latestTimeMs) },
+      nowMs,
+    );
     this.ledger.appended(sequence, source);
     this.pendingWrites.added(writeId, sequence, event.payload.length);
   }

@@ -23,8 +23,8 @@ export class StableLog {
   storedSequence: number;
   storedPromise: number;
   /**
-   * The latest time of any entry that was in the log, also of those that were truncated: no later one may have an earlier time,
-   * whatever the clock of its primary says.
+   * The latest time of any entry that was in the log, also of those that were truncated: no later one may have an
+   * earlier time, whatever the clock of its primary says.
    */
   latestTimeMs: number;
   private underway: Underway[] = [];

@@ -7,8 +7,8 @@ const SLOW_SHARE = 0.5;
 /** Of so few times nothing is said. */
 const TIMES_MIN = 20;
 /**
- * Long is what takes so many times as long as the primary's own disk, or for that as the quickest of the others: where all
- * disks are slow, there is nobody to do without.
+ * Long is what takes so many times as long as the primary's own disk, or for that as the quickest of the others: where
+ * all disks are slow, there is nobody to do without.
  */
 const TIMES_AS_LONG = 4;
 
@@ -16,8 +16,8 @@ const TIMES_AS_LONG = 4;
 const SAME_SYNC_SHARE = 0.25;
 
 /**
- * Tells a sync from what comes right after it because it was stored by the same one. That says nothing of the disk, and would
- * make a slow one that is busy look quick.
+ * Tells a sync from what comes right after it because it was stored by the same one. That says nothing of the disk, and
+ * would make a slow one that is busy look quick.
  */
 export class Syncs {
   private until = -Infinity;
@@ -53,7 +53,10 @@ export class StorePace {
   private slowSince: number | null = null;
   private times = 0;
 
-  /** It stored something `tookMs` after that was the next to be stored; one beside which it is judged takes `otherMs` of late. */
+  /**
+   * It stored something `tookMs` after that was the next to be stored; one beside which it is judged takes `otherMs` of
+   * late.
+   */
   note(tookMs: number, otherMs: number, nowMs: number): void {
     if (this.isForgotten(nowMs)) this.longShare = 0;
     this.notedAt = nowMs;
@@ -75,7 +78,12 @@ export class StorePace {
 
   /** Whether it has taken long for a while. */
   isSlow(nowMs: number): boolean {
-    return this.slowSince !== null && nowMs - this.slowSince >= TIMINGS.slowForMs && this.times >= TIMES_MIN && !this.isForgotten(nowMs);
+    return (
+      this.slowSince !== null &&
+      nowMs - this.slowSince >= TIMINGS.slowForMs &&
+      this.times >= TIMES_MIN &&
+      !this.isForgotten(nowMs)
+    );
   }
 
   /** What it was when there was last something to store says nothing after a pause. */

@@ -60,7 +60,8 @@ export class WriteLedger {
     this.unapplied.set(sequence, source);
     if (source.settledBelow > session.settledBelow) {
       session.settledBelow = source.settledBelow;
-      for (const [number, write] of session.writes) if (number < session.settledBelow && write.result !== null) session.writes.delete(number);
+      for (const [number, write] of session.writes)
+        if (number < session.settledBelow && write.result !== null) session.writes.delete(number);
     }
   }
 

@@ -92,7 +92,11 @@ export class AckStream {
   }
 
   private answer(beat: WireBeatAck | null): void {
-    if (beat !== null) this.sender.push({ bytes: ACK_BYTES + beat.excepted.length * NUMBER_BYTES, addTo: (frame) => frame.beats.push(beat) });
+    if (beat !== null)
+      this.sender.push({
+        bytes: ACK_BYTES + beat.excepted.length * NUMBER_BYTES,
+        addTo: (frame) => frame.beats.push(beat),
+      });
   }
 
   private keepPiece(payloadId: number, bytes: Buffer): void {

@@ -24,8 +24,8 @@ const STALL_MS = 3_000;
 const HEADER_BYTES = 300;
 const NUMBER_BYTES = 10;
 /**
- * Appends of so many bytes, as one that catches up gets, wait behind what is smaller: heartbeats and ordinary writes of other
- * shards, whose leases would run out and whose clients wait.
+ * Appends of so many bytes, as one that catches up gets, wait behind what is smaller: heartbeats and ordinary writes of
+ * other shards, whose leases would run out and whose clients wait.
  */
 const BULK_BYTES = 256 * 1024;
 
@@ -49,7 +49,11 @@ export class AppendStream {
     to: string;
     nowMs: () => number;
     /** `nowMs`: as ReplicationReceiver says. */
-    listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck, nowMs?: number) => void; ended: (end: StreamEnd) => void };
+    listener: {
+      ready: (version: MemberVersion) => void;
+      ack: (shard: ShardId, ack: AppendAck, nowMs?: number) => void;
+      ended: (end: StreamEnd) => void;
+    };
   }) {
     const { nodeId, to, listener } = parts;
     this.stream = parts.channel.open<AppendFrame, AckFrame>(exchangeFrames, {
@@ -110,7 +114,8 @@ export class AppendStream {
       bytes += append.entries[i].write?.payloadId === 0 ? entryBytes(entry) : HEADER_BYTES;
     });
     const key = shardKey(shard);
-    if (bytes < BULK_BYTES && !hasPieces && !this.bulk.has(key)) this.sender.push({ bytes, addTo: (frame) => frame.appends.push(append) }, true);
+    if (bytes < BULK_BYTES && !hasPieces && !this.bulk.has(key))
+      this.sender.push({ bytes, addTo: (frame) => frame.appends.push(append) }, true);
     else this.pushBulk(key, bytes, append);
     if (this.sender.queuedBytes > QUEUE_BYTES_MAX) this.stream.cancel();
   }
@@ -153,13 +158,19 @@ export class AppendStream {
     });
   }
 
-  /** Sends a payload that is too long for a frame in pieces, ahead of its append. Answers its id; 0 if it fits into a frame. */
+  /**
+   * Sends a payload that is too long for a frame in pieces, ahead of its append. Answers its id; 0 if it fits into a
+   * frame.
+   */
   private sendPieces(payload: Buffer): number {
     if (payload.length <= FRAME_BYTES) return 0;
     const payloadId = this.nextPayloadId++;
     for (let start = 0; start < payload.length; start += FRAME_BYTES) {
       const bytes = payload.subarray(start, start + FRAME_BYTES);
-      this.sender.push({ bytes: bytes.length + HEADER_BYTES, addTo: (frame) => frame.pieces.push({ payloadId, bytes }) });
+      this.sender.push({
+        bytes: bytes.length + HEADER_BYTES,
+        addTo: (frame) => frame.pieces.push({ payloadId, bytes }),
+      });
     }
     return payloadId;
   }

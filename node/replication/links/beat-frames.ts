@@ -21,21 +21,35 @@ interface WireBeatMember {
 export type WireBeatAck = BeatAck;
 
 export function beatToWire({ joined, ...beat }: Beat): WireBeat {
-  return { ...beat, joined: joined.map(({ shard, unshippedFrom = 0, ...member }) => ({ ...member, ...shard, unshippedFrom })) };
+  return {
+    ...beat,
+    joined: joined.map(({ shard, unshippedFrom = 0, ...member }) => ({ ...member, ...shard, unshippedFrom })),
+  };
 }
 
 export function beatFromWire({ joined, ...beat }: WireBeat): Beat {
   return { ...beat, joined: joined.map(memberFromWire) };
 }
 
-function memberFromWire({ id, collectionUid, shard, epoch, prev, commit, recorded, unshippedFrom }: WireBeatMember): BeatMember {
+function memberFromWire({
+  id,
+  collectionUid,
+  shard,
+  epoch,
+  prev,
+  commit,
+  recorded,
+  unshippedFrom,
+}: WireBeatMember): BeatMember {
   return {
     id,
     shard: { collectionUid, shard },
     epoch,
     prev: prev ?? { epoch: 0, sequence: 0 },
     commit,
-    recorded: recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }])),
+    recorded: recorded.flatMap((one) =>
+      one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }],
+    ),
     ...(unshippedFrom > 0 && { unshippedFrom }),
   };
 }

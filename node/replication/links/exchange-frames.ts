@@ -2,16 +2,17 @@ import type { WireBeat, WireBeatAck } from './beat-frames';
 import { type AckFrame, type AppendFrame, exchangeCodec } from './replication-definition';
 
 /**
- * The messages of a replication stream on a connection that carries frames (shared/wire/frames/frame-link.ts). Nearly all that quiet
- * nodes say to each other are beats that change no set, and their answers. These have a form of their own, which takes a
- * fraction of the time of protobuf; the rest is as in replication.proto.
+ * The messages of a replication stream on a connection that carries frames (shared/wire/frames/frame-link.ts). Nearly
+ * all that quiet nodes say to each other are beats that change no set, and their answers. These have a form of their
+ * own, which takes a fraction of the time of protobuf; the rest is as in replication.proto.
  *
  *   message   u8 form, content
  *   form 0    an AppendFrame or an AckFrame
- *   form 1    beats        each: u8 bytes of session, session, f64 generation, f64 sent at, f64 base, f64 shares since, u8 lane
- *   form 1    their acks   each: u8 bytes of session, session, f64 generation, f64 sent at
+ *   form 1    beats        each: u8 bytes of session, session, f64 generation, f64 sent at, f64 base, f64 shares since,
+ *   u8 lane form 1    their acks   each: u8 bytes of session, session, f64 generation, f64 sent at
  *
- * Little-endian; sessions are ASCII. A form that is not known ends the stream: others are only sent to whom says that it knows them.
+ * Little-endian; sessions are ASCII. A form that is not known ends the stream: others are only sent to whom says that
+ * it knows them.
  */
 const FORM = { proto: 0, plain: 1 } as const;
 const BEAT_BYTES = 34;
@@ -24,7 +25,11 @@ const PATH = '/quiver.v1.Replication/Frames';
 
 function appendFrameToBytes(frame: AppendFrame): Buffer {
   const { node, pieces, appends, beats } = frame;
-  const isPlain = node === '' && pieces.length === 0 && appends.length === 0 && beats.every(({ joined, left, session }) => joined.length === 0 && left.length === 0 && isShort(session));
+  const isPlain =
+    node === '' &&
+    pieces.length === 0 &&
+    appends.length === 0 &&
+    beats.every(({ joined, left, session }) => joined.length === 0 && left.length === 0 && isShort(session));
   if (!isPlain) return protoPart(exchangeCodec.requestSerialize(frame));
   const { bytes, next } = plainPart(beats, BEAT_BYTES);
   let at = next;
@@ -59,7 +64,9 @@ function appendFrameFromBytes(bytes: Buffer): AppendFrame {
 
 function ackFrameToBytes(frame: AckFrame): Buffer {
   const { acks, beats } = frame;
-  const isPlain = acks.length === 0 && beats.every(({ excepted, isUnknown, session }) => excepted.length === 0 && !isUnknown && isShort(session));
+  const isPlain =
+    acks.length === 0 &&
+    beats.every(({ excepted, isUnknown, session }) => excepted.length === 0 && !isUnknown && isShort(session));
   if (!isPlain) return protoPart(exchangeCodec.responseSerialize(frame));
   const { bytes, next } = plainPart(beats, ACK_BYTES);
   let at = next;
@@ -73,7 +80,13 @@ function ackFrameFromBytes(bytes: Buffer): AckFrame {
   const beats: WireBeatAck[] = [];
   for (let at = 1; at < bytes.length; at += ACK_BYTES + bytes[at]) {
     const from = at + 1 + bytes[at];
-    beats.push({ session: bytes.toString('latin1', at + 1, from), generation: bytes.readDoubleLE(from), sentAt: bytes.readDoubleLE(from + 8), excepted: [], isUnknown: false });
+    beats.push({
+      session: bytes.toString('latin1', at + 1, from),
+      generation: bytes.readDoubleLE(from),
+      sentAt: bytes.readDoubleLE(from + 8),
+      excepted: [],
+      isUnknown: false,
+    });
   }
   return { acks: [], beats };
 }

@@ -29,9 +29,9 @@ interface Outbound {
 }
 
 /**
- * Messages between replicas: one stream to each node to which this one sends appends. It is opened when there is something to
- * send (a primary always has heartbeats), and opened again when it breaks. It goes over frames on a connection of its own
- * (decision 49).
+ * Messages between replicas: one stream to each node to which this one sends appends. It is opened when there is
+ * something to send (a primary always has heartbeats), and opened again when it breaks. It goes over frames on a
+ * connection of its own (decision 49).
  */
 export class GrpcReplicationLinks implements ReplicationLinks {
   readonly nodeId: string;
@@ -45,7 +45,13 @@ export class GrpcReplicationLinks implements ReplicationLinks {
   private closed = false;
 
   /** `addressOf`: host:port of a node's services; null if it is unknown. */
-  constructor(options: { nodeId: string; addressOf: (node: string) => string | null; credentials: ClusterCredentials; clock: Clock; log: Logger }) {
+  constructor(options: {
+    nodeId: string;
+    addressOf: (node: string) => string | null;
+    credentials: ClusterCredentials;
+    clock: Clock;
+    log: Logger;
+  }) {
     this.nodeId = options.nodeId;
     this.addressOf = options.addressOf;
     this.credentials = options.credentials;
@@ -111,10 +117,19 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       outbound = undefined;
     }
     if (outbound === undefined) {
-      outbound = { address, stream: null, isReady: false, version: null, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
+      outbound = {
+        address,
+        stream: null,
+        isReady: false,
+        version: null,
+        openedAtMs: 0,
+        retryAtMs: 0,
+        backoff: new RetryBackoff(PAUSES),
+      };
       this.outbound.set(node, outbound);
     }
-    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) this.lost(node, outbound, outbound.stream, 'it does not answer');
+    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS)
+      this.lost(node, outbound, outbound.stream, 'it does not answer');
     if (outbound.stream === null && nowMs >= outbound.retryAtMs) this.open(node, outbound, nowMs);
     return outbound.stream;
   }

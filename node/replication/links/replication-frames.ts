@@ -26,7 +26,14 @@ export interface WireAppend {
 export interface WireEntry {
   epoch: number;
   sequence: number;
-  write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer; payloadId: number; at: number } | null;
+  write: {
+    session: string;
+    requestNumber: number;
+    settledBelow: number;
+    payload: Buffer;
+    payloadId: number;
+    at: number;
+  } | null;
   /** See the protocol. */
   format: number;
 }
@@ -49,16 +56,39 @@ const EMPTY = Buffer.alloc(0);
 const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
 
 /** `piecesOf` answers the id under which a payload is sent in pieces; 0 if it is in the message itself. */
-export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage, piecesOf: (payload: Buffer) => number): WireAppend {
+export function appendToWire(
+  { collectionUid, shard }: ShardId,
+  message: AppendMessage,
+  piecesOf: (payload: Buffer) => number,
+): WireAppend {
   const { epoch, prev, commit, sentAt, releasesLease, recorded, sharesSince, withdrawsShare } = message;
   const entries = message.entries.map((entry) => entryToWire(entry, piecesOf));
-  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries, sharesSince, withdrawsShare, unshippedFrom: message.unshippedFrom ?? 0 };
+  return {
+    collectionUid,
+    shard,
+    epoch,
+    prev,
+    commit,
+    sentAt,
+    releasesLease,
+    recorded,
+    entries,
+    sharesSince,
+    withdrawsShare,
+    unshippedFrom: message.unshippedFrom ?? 0,
+  };
 }
 
 /** `from`: the node at the other end of the stream. `joined` answers the payload that came in pieces under an id. */
-export function appendFromWire(wire: WireAppend, from: string, joined: (payloadId: number) => Buffer): { shard: ShardId; message: AppendMessage } {
+export function appendFromWire(
+  wire: WireAppend,
+  from: string,
+  joined: (payloadId: number) => Buffer,
+): { shard: ShardId; message: AppendMessage } {
   const { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare } = wire;
-  const recorded = wire.recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }]));
+  const recorded = wire.recorded.flatMap((one) =>
+    one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }],
+  );
   const entries = wire.entries.map((entry) => entryFromWire(entry, joined));
   const message = {
     epoch,
@@ -108,7 +138,19 @@ function entryToWire({ epoch, sequence, write }: LogEntry, piecesOf: (payload: B
   if (write === null) return { epoch, sequence, write: null, format: ENTRY_FORMAT };
   const { session, requestNumber, settledBelow } = write.source;
   const payloadId = piecesOf(write.payload);
-  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: payloadId === 0 ? write.payload : EMPTY, payloadId, at: write.at ?? 0 }, format: ENTRY_FORMAT };
+  return {
+    epoch,
+    sequence,
+    write: {
+      session,
+      requestNumber,
+      settledBelow,
+      payload: payloadId === 0 ? write.payload : EMPTY,
+      payloadId,
+      at: write.at ?? 0,
+    },
+    format: ENTRY_FORMAT,
+  };
 }
 
 function entryFromWire({ epoch, sequence, write, format }: WireEntry, joined: (payloadId: number) => Buffer): LogEntry {
@@ -117,12 +159,17 @@ function entryFromWire({ epoch, sequence, write, format }: WireEntry, joined: (p
   const unknown = unknownIn(format, payload);
   if (write === null || payload === undefined) return { epoch, sequence, write: null, ...unknown };
   const { session, requestNumber, settledBelow, at } = write;
-  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload, ...(at > 0 && { at }) }, ...unknown };
+  return {
+    epoch,
+    sequence,
+    write: { source: { session, requestNumber, settledBelow }, payload, ...(at > 0 && { at }) },
+    ...unknown,
+  };
 }
 
 /**
- * A payload is decoded as a view of the whole message. An entry may be kept for long, and counts by its own bytes: where most of
- * the memory is that of others, it gets some of its own.
+ * A payload is decoded as a view of the whole message. An entry may be kept for long, and counts by its own bytes:
+ * where most of the memory is that of others, it gets some of its own.
  */
 function keptAlone(payload: Buffer): Buffer {
   if (payload.buffer.byteLength <= 2 * payload.length) return payload;
@@ -131,9 +178,16 @@ function keptAlone(payload: Buffer): Buffer {
   return own;
 }
 
-/** Acknowledging promises to apply. What would fail only then must be refused here, by versions alone: it costs nothing. */
+/**
+ * Acknowledging promises to apply. What would fail only then must be refused here, by versions alone: it costs nothing.
+ */
 function unknownIn(format: number, payload: Buffer | undefined): { unknown?: string } {
-  if (format > ENTRY_FORMAT) return { unknown: `the entry has format ${format}, and this program knows formats up to ${ENTRY_FORMAT}` };
+  if (format > ENTRY_FORMAT)
+    return { unknown: `the entry has format ${format}, and this program knows formats up to ${ENTRY_FORMAT}` };
   const version = payload === undefined ? OPERATIONS_VERSION : operationsVersionOf(payload);
-  return version <= OPERATIONS_VERSION ? {} : { unknown: `its operations have version ${version}, and this program knows versions up to ${OPERATIONS_VERSION}` };
+  return version <= OPERATIONS_VERSION
+    ? {}
+    : {
+        unknown: `its operations have version ${version}, and this program knows versions up to ${OPERATIONS_VERSION}`,
+      };
 }

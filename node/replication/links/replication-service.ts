@@ -1,4 +1,9 @@
-import { Metadata, type ServerDuplexStream, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  Metadata,
+  type ServerDuplexStream,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
 import { AckStream } from './ack-stream';
 import type { GrpcReplicationLinks } from './grpc-replication-links';
@@ -8,7 +13,10 @@ import { exchangeFrames } from './exchange-frames';
 import { type AckFrame, type AppendFrame, replicationDefinition } from './replication-definition';
 import type { SnapshotReceiver } from './snapshot-receiver';
 
-/** The service through which other nodes reach this one's replicas: appends over connections that carry frames, copies over gRPC. */
+/**
+ * The service through which other nodes reach this one's replicas: appends over connections that carry frames, copies
+ * over gRPC.
+ */
 export class ReplicationService implements RpcService {
   readonly definition: ServiceDefinition = replicationDefinition;
   readonly handlers: UntypedServiceImplementation;

@@ -68,16 +68,22 @@ export class SnapshotSender {
       fail = reject;
     });
     answered.catch(() => undefined);
-    const stream: RpcStream<Part> = this.channels.to(parts.address).open<Part, Answer>(replicationDefinition.Install as never, {
-      ready: () => undefined,
-      frame: (answer) => done(answer),
-      ended: (end) => fail(new QuiverError('unavailable', `the copy was cut short: ${end.reason}`)),
-    });
+    const stream: RpcStream<Part> = this.channels
+      .to(parts.address)
+      .open<Part, Answer>(replicationDefinition.Install as never, {
+        ready: () => undefined,
+        frame: (answer) => done(answer),
+        ended: (end) => fail(new QuiverError('unavailable', `the copy was cut short: ${end.reason}`)),
+      });
     try {
       const { collectionUid, shard } = parts.id;
       await this.write(stream, { header: { collectionUid, shard, epoch: parts.epoch } }, answered);
       for await (const chunk of chunksOf(parts.store, parts.besides)) {
-        if (parts.isOutrun()) throw new QuiverError('unavailable', 'the replica closes, or more was written during the copy than the log may hold');
+        if (parts.isOutrun())
+          throw new QuiverError(
+            'unavailable',
+            'the replica closes, or more was written during the copy than the log may hold',
+          );
         for (let start = 0; start < chunk.length; start += FRAME_BYTES) {
           const bytes = chunk.subarray(start, start + FRAME_BYTES);
           await this.write(stream, { piece: { bytes, isLast: start + FRAME_BYTES >= chunk.length } }, answered);
@@ -86,7 +92,11 @@ export class SnapshotSender {
         }
       }
       stream.finish();
-      const answer = await inTime(answered, INSTALL_MS, () => new QuiverError('unavailable', 'the copy was not installed in time'));
+      const answer = await inTime(
+        answered,
+        INSTALL_MS,
+        () => new QuiverError('unavailable', 'the copy was not installed in time'),
+      );
       if (answer.refusal) throw new QuiverError('unavailable', `the copy was refused: ${answer.refusal}`);
     } finally {
       stream.cancel();
@@ -96,7 +106,12 @@ export class SnapshotSender {
   /** Resolves when the connection has taken the part; an answer before the end is a refusal. */
   private async write(stream: RpcStream<Part>, part: Part, answered: Promise<Answer>): Promise<void> {
     const taken = new Promise<null>((resolve) => stream.write(part, () => resolve(null)));
-    const early = await inTime(Promise.race([taken, answered]), INACTIVITY_MS, () => new QuiverError('unavailable', 'the receiver takes nothing'));
-    if (early !== null) throw new QuiverError('unavailable', `the copy was refused: ${early.refusal ?? 'no reason given'}`);
+    const early = await inTime(
+      Promise.race([taken, answered]),
+      INACTIVITY_MS,
+      () => new QuiverError('unavailable', 'the receiver takes nothing'),
+    );
+    if (early !== null)
+      throw new QuiverError('unavailable', `the copy was refused: ${early.refusal ?? 'no reason given'}`);
   }
 }

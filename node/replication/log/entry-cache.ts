@@ -17,7 +17,8 @@ export class EntryCache {
   /** Applies a change of the log. */
   append(change: { truncateAfter?: number; entries?: LogEntry[] }): void {
     if (change.truncateAfter !== undefined) {
-      while (this.entries.length > 0 && this.entries[this.entries.length - 1].sequence > change.truncateAfter) this.forget(this.entries.pop());
+      while (this.entries.length > 0 && this.entries[this.entries.length - 1].sequence > change.truncateAfter)
+        this.forget(this.entries.pop());
     }
     for (const entry of change.entries ?? []) {
       const last = this.entries[this.entries.length - 1];

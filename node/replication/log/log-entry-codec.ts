@@ -8,8 +8,8 @@ import type { LogEntry } from '../core/replica-state';
 /**
  * A log entry as it is stored; its sequence and epoch are in the key. Little-endian:
  *
- *   u32 checksum of what follows; u8 kind: 1 a write, 2 one with its time, 0 a barrier, which ends here; others are of later
- *   versions
+ *   u32 checksum of what follows; u8 kind: 1 a write, 2 one with its time, 0 a barrier, which ends here; others are of
+ *   later versions
  *   [f64 time,] f64 request number, f64 settled below, u16 bytes of session, session, payload
  */
 const WRITE = 1;
@@ -21,7 +21,9 @@ const SOURCE_BYTES = 18;
 export function logEntryToBytes({ write }: LogEntry): Buffer {
   const session = Buffer.from(write?.source.session ?? '');
   const start = HEAD_BYTES + (write?.at === undefined ? 0 : TIME_BYTES);
-  const bytes = Buffer.allocUnsafe(write === null ? HEAD_BYTES : start + SOURCE_BYTES + session.length + write.payload.length);
+  const bytes = Buffer.allocUnsafe(
+    write === null ? HEAD_BYTES : start + SOURCE_BYTES + session.length + write.payload.length,
+  );
   bytes[4] = write === null ? 0 : write.at === undefined ? WRITE : TIMED_WRITE;
   if (write !== null) {
     if (write.at !== undefined) bytes.writeDoubleLE(write.at, HEAD_BYTES);
@@ -39,11 +41,14 @@ export function logEntryToBytes({ write }: LogEntry): Buffer {
 export function notedInBytes(bytes: Buffer): { time: boolean; moment: boolean } {
   const time = bytes.length > HEAD_BYTES && bytes[4] === TIMED_WRITE;
   const sessionStart = HEAD_BYTES + (time ? TIME_BYTES : 0) + SOURCE_BYTES;
-  const moment = bytes.length > sessionStart && momentOf(bytes.subarray(sessionStart + bytes.readUInt16LE(sessionStart - 2))) > 0;
+  const moment =
+    bytes.length > sessionStart && momentOf(bytes.subarray(sessionStart + bytes.readUInt16LE(sessionStart - 2))) > 0;
   return { time, moment };
 }
 
-/** Errors: storage_failed when the bytes are not what was written; LaterFormatError for what this program does not know. */
+/**
+ * Errors: storage_failed when the bytes are not what was written; LaterFormatError for what this program does not know.
+ */
 export function logEntryFromBytes(bytes: Buffer, position: { sequence: number; epoch: number }): LogEntry {
   if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) {
     throw new QuiverError('storage_failed', `entry ${position.sequence} of the log is damaged`);
@@ -54,8 +59,16 @@ export function logEntryFromBytes(bytes: Buffer, position: { sequence: number; e
   const start = HEAD_BYTES + (isTimed ? TIME_BYTES : 0);
   const sessionStart = start + SOURCE_BYTES;
   const sessionEnd = sessionStart + bytes.readUInt16LE(start + 16);
-  const source = { session: bytes.toString('utf8', sessionStart, sessionEnd), requestNumber: bytes.readDoubleLE(start), settledBelow: bytes.readDoubleLE(start + 8) };
+  const source = {
+    session: bytes.toString('utf8', sessionStart, sessionEnd),
+    requestNumber: bytes.readDoubleLE(start),
+    settledBelow: bytes.readDoubleLE(start + 8),
+  };
   const payload = bytes.subarray(sessionEnd);
-  mustBeKnownFormat(`the write of entry ${position.sequence} of the log`, operationsVersionOf(payload), OPERATIONS_VERSION);
+  mustBeKnownFormat(
+    `the write of entry ${position.sequence} of the log`,
+    operationsVersionOf(payload),
+    OPERATIONS_VERSION,
+  );
   return { ...position, write: { source, payload, ...(isTimed && { at: bytes.readDoubleLE(HEAD_BYTES) }) } };
 }

@@ -1,6 +1,6 @@
 /**
- * Keys of a replicated shard besides those of its records (record-keys.ts has the letters c, d, f, g, j, k, l, m, o). Numbers are
- * big-endian, so that byte order is number order.
+ * Keys of a replicated shard besides those of its records (record-keys.ts has the letters c, d, f, g, j, k, l, m, o).
+ * Numbers are big-endian, so that byte order is number order.
  */
 
 /** The promises: promised epoch and last led epoch. */
@@ -10,14 +10,17 @@ export const APPLIED_KEY = Buffer.from('ra');
 /** The entry before the log's first: its sequence and epoch. */
 export const BASE_KEY = Buffer.from('rb');
 /**
- * The latest time and the latest moment of any entry up to one that is not in the log any more: what is still there may be
- * later. Absent where none had any.
+ * The latest time and the latest moment of any entry up to one that is not in the log any more: what is still there may
+ * be later. Absent where none had any.
  */
 export const TIMES_KEY = Buffer.from('rm');
 /** The writes that sessions have applied and given up; one key per session. */
 export const SESSIONS_RANGE = { from: Buffer.from('rs'), to: Buffer.from('rt') };
 
-/** Everything that a copy of a shard contains: records, insertion order, gate and changes, specification, applied position. */
+/**
+ * Everything that a copy of a shard contains: records, insertion order, gate and changes, specification, applied
+ * position.
+ */
 export const COPIED_RANGE = { from: Buffer.from('d'), to: Buffer.from('s') };
 const COPIED_LETTERS = new Set([...'dfgklmo'].map((letter) => letter.charCodeAt(0)));
 const REPLICATION_LETTER = 'r'.charCodeAt(0);

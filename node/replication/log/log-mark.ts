@@ -20,14 +20,14 @@ export interface MarkedState {
 
 /**
  * Two slots, written alternately, so that a torn write leaves the previous one. A slot: u32 checksum of what follows,
- * f64 count of writes, f64 sequence, epoch, promised epoch, last led epoch. Each slot is in a block of its own, because disks
- * write whole blocks.
+ * f64 count of writes, f64 sequence, epoch, promised epoch, last led epoch. Each slot is in a block of its own, because
+ * disks write whole blocks.
  */
 const BLOCK_BYTES = 4096;
 const SLOT_BYTES = 44;
 /**
- * A slot of a later format goes on with a u32 format, from 1 on, which its checksum covers; what follows may be anything.
- * Slots of this version end before it, so what stands there in them is not looked at.
+ * A slot of a later format goes on with a u32 format, from 1 on, which its checksum covers; what follows may be
+ * anything. Slots of this version end before it, so what stands there in them is not looked at.
  */
 const FORMAT_AT = SLOT_BYTES;
 const LATER_SLOT_BYTES = FORMAT_AT + 4;
@@ -58,7 +58,9 @@ export class LogMark {
         await file.write(bytes, bytesRead, bytes.length - bytesRead, bytesRead);
         await syncFolder(dirname(path));
       }
-      const [best] = [0, BLOCK_BYTES].flatMap((at) => slotFromBytes(bytes.subarray(at, at + LATER_SLOT_BYTES)) ?? []).sort((a, b) => b.writes - a.writes);
+      const [best] = [0, BLOCK_BYTES]
+        .flatMap((at) => slotFromBytes(bytes.subarray(at, at + LATER_SLOT_BYTES)) ?? [])
+        .sort((a, b) => b.writes - a.writes);
       return new LogMark(file, best?.writes ?? 0, best?.state ?? null);
     } catch (cause) {
       await file?.close();
@@ -96,13 +98,19 @@ function slotToBytes(writes: number, { sequence, epoch, promisedEpoch, lastLedEp
   return bytes;
 }
 
-/** null: nothing was written here, or it is torn, and then says nothing about its format either. Errors: LaterFormatError. */
+/**
+ * null: nothing was written here, or it is torn, and then says nothing about its format either. Errors:
+ * LaterFormatError.
+ */
 function slotFromBytes(bytes: Buffer): { writes: number; state: MarkedState } | null {
   const checksum = bytes.readUInt32LE(0);
   if (checksum !== crc32(bytes.subarray(4, SLOT_BYTES))) {
-    if (checksum === crc32(bytes.subarray(4))) mustBeKnownFormat(`the high-water mark of a log (${MARK_FILE})`, bytes.readUInt32LE(FORMAT_AT), FORMAT);
+    if (checksum === crc32(bytes.subarray(4)))
+      mustBeKnownFormat(`the high-water mark of a log (${MARK_FILE})`, bytes.readUInt32LE(FORMAT_AT), FORMAT);
     return null;
   }
-  const [writes, sequence, epoch, promisedEpoch, lastLedEpoch] = [0, 1, 2, 3, 4].map((i) => bytes.readDoubleLE(4 + 8 * i));
+  const [writes, sequence, epoch, promisedEpoch, lastLedEpoch] = [0, 1, 2, 3, 4].map((i) =>
+    bytes.readDoubleLE(4 + 8 * i),
+  );
   return { writes, state: { sequence, epoch, promisedEpoch, lastLedEpoch } };
 }

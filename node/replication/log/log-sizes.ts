@@ -1,4 +1,6 @@
-/** How many bytes the entries of a log take, by running totals: needed after every apply, for logs of a million entries. */
+/**
+ * How many bytes the entries of a log take, by running totals: needed after every apply, for logs of a million entries.
+ */
 export class LogSizes {
   /** Sequence of the first entry whose size is known; earlier ones do not count. */
   private first = 0;
@@ -47,7 +49,10 @@ export class LogSizes {
     return below <= from ? 0 : this.totalTo(below - 1) - this.totalTo(from - 1);
   }
 
-  /** The first sequence below which the entries from `from` on have at least so many bytes; behind the last where they have not. */
+  /**
+   * The first sequence below which the entries from `from` on have at least so many bytes; behind the last where they
+   * have not.
+   */
   firstBeyond(from: number, bytes: number): number {
     const start = this.totalTo(from - 1);
     let low = from;
@@ -61,6 +66,8 @@ export class LogSizes {
   }
 
   private totalTo(sequence: number): number {
-    return sequence < this.first ? this.before : (this.totals[Math.min(sequence - this.first, this.totals.length - 1)] ?? this.before);
+    return sequence < this.first
+      ? this.before
+      : (this.totals[Math.min(sequence - this.first, this.totals.length - 1)] ?? this.before);
   }
 }

@@ -3,7 +3,17 @@ import type { KeyValueEntry, KeyValueStore } from '../../engine/kv/key-value-sto
 import { momentOf } from '../../../shared/contract/writes/operation-codec';
 import type { EpochStart, LogEntry, ReplicaState } from '../core/replica-state';
 import { logEntryFromBytes, notedInBytes } from './log-entry-codec';
-import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairFromBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE, TIMES_KEY } from './log-keys';
+import {
+  APPLIED_KEY,
+  BASE_KEY,
+  LOG_RANGE,
+  logKeyFrom,
+  pairFromBytes,
+  positionOfLogKey,
+  PROMISES_KEY,
+  SESSIONS_RANGE,
+  TIMES_KEY,
+} from './log-keys';
 import type { MarkedState } from './log-mark';
 import { SettledWrites } from '../settled-writes';
 
@@ -25,9 +35,9 @@ export interface LogTimes {
 }
 
 /**
- * Examines a store at a start: the keys and lengths of all entries, and the content of those that are not in the records yet. What
- * is missing or damaged, also compared with `mark`, is reported as `lossy`; the state then ends before it. Errors:
- * storage_failed, LaterFormatError.
+ * Examines a store at a start: the keys and lengths of all entries, and the content of those that are not in the
+ * records yet. What is missing or damaged, also compared with `mark`, is reported as `lossy`; the state then ends
+ * before it. Errors: storage_failed, LaterFormatError.
  */
 export async function surveyLog(store: KeyValueStore, mark: MarkedState | null): Promise<LogSurvey> {
   const [promises, applied, base, times] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY, TIMES_KEY]);
@@ -59,11 +69,17 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
 /** The later of what was known and what an entry says. */
 function laterTimes({ latestTimeMs, latestMoment }: LogTimes, { write }: LogEntry): LogTimes {
   if (write === null) return { latestTimeMs, latestMoment };
-  return { latestTimeMs: Math.max(latestTimeMs, write.at ?? 0), latestMoment: Math.max(latestMoment, momentOf(write.payload)) };
+  return {
+    latestTimeMs: Math.max(latestTimeMs, write.at ?? 0),
+    latestMoment: Math.max(latestMoment, momentOf(write.payload)),
+  };
 }
 
 /** Epoch of an entry of the log, or of the one before its first. */
-export function epochAt(state: Pick<ReplicaState, 'firstSequence' | 'precedingEpoch' | 'epochStarts'>, sequence: number): number {
+export function epochAt(
+  state: Pick<ReplicaState, 'firstSequence' | 'precedingEpoch' | 'epochStarts'>,
+  sequence: number,
+): number {
   const { firstSequence, precedingEpoch, epochStarts } = state;
   if (sequence < firstSequence) return precedingEpoch;
   return epochStarts.findLast((start) => start.sequence <= sequence)?.epoch ?? precedingEpoch;
@@ -78,7 +94,10 @@ interface FoundLog {
   epochStarts: EpochStart[];
   lastSequence: number;
   sizes: number[];
-  /** The last entry that has a time, and the last one that has a moment: they have the latest. Less where they can't be read. */
+  /**
+   * The last entry that has a time, and the last one that has a moment: they have the latest. Less where they can't be
+   * read.
+   */
   latest: LogEntry[];
   gap: string | null;
 }
@@ -136,10 +155,13 @@ async function findDamage(store: KeyValueStore, after: number): Promise<string |
 
 /** What the store lacks of what its records and its mark say that it had; null for nothing. */
 function lossOf(state: ReplicaState, mark: MarkedState | null): string | null {
-  if (state.appliedSequence > state.lastSequence) return `the log ends at ${state.lastSequence} and the records hold ${state.appliedSequence}`;
+  if (state.appliedSequence > state.lastSequence)
+    return `the log ends at ${state.lastSequence} and the records hold ${state.appliedSequence}`;
   if (mark === null) return null;
-  if (state.lastSequence < mark.sequence) return `the log ends at ${state.lastSequence} and once ended at ${mark.sequence}`;
-  if (mark.sequence >= state.firstSequence && epochAt(state, mark.sequence) !== mark.epoch) return `entry ${mark.sequence} of the log is not the one of epoch ${mark.epoch} that it had`;
+  if (state.lastSequence < mark.sequence)
+    return `the log ends at ${state.lastSequence} and once ended at ${mark.sequence}`;
+  if (mark.sequence >= state.firstSequence && epochAt(state, mark.sequence) !== mark.epoch)
+    return `entry ${mark.sequence} of the log is not the one of epoch ${mark.epoch} that it had`;
   if (state.promisedEpoch < mark.promisedEpoch) return `the promise of epoch ${mark.promisedEpoch} is gone`;
   if (state.lastLedEpoch < mark.lastLedEpoch) return `the lead of epoch ${mark.lastLedEpoch} is gone`;
   return null;

@@ -130,7 +130,8 @@ export class LogWriter {
         writes.push({ type: 'put', key: logKey(entry.sequence, entry.epoch), value });
         onEntry(entry.sequence, value.length);
         lastSequence = entry.sequence;
-        if (entry.epoch > (epochStarts.at(-1)?.epoch ?? 0)) epochStarts.push({ epoch: entry.epoch, sequence: entry.sequence });
+        if (entry.epoch > (epochStarts.at(-1)?.epoch ?? 0))
+          epochStarts.push({ epoch: entry.epoch, sequence: entry.sequence });
       }
       promisedEpoch = Math.max(promisedEpoch, change.promisedEpoch ?? 0);
       lastLedEpoch = Math.max(lastLedEpoch, change.lastLedEpoch ?? 0);
@@ -150,6 +151,11 @@ export class LogWriter {
     const { state, mark } = this.parts;
     await this.marking;
     if (sequence >= (mark.state?.sequence ?? 0)) return;
-    await mark.write({ sequence, epoch: epochAt(state, sequence), promisedEpoch: state.promisedEpoch, lastLedEpoch: state.lastLedEpoch });
+    await mark.write({
+      sequence,
+      epoch: epochAt(state, sequence),
+      promisedEpoch: state.promisedEpoch,
+      lastLedEpoch: state.lastLedEpoch,
+    });
   }
 }

@@ -9,9 +9,9 @@ const ASK_AFTER_BYTES = 2 * 1024 * 1024;
 /** Given up beyond a bound, so that not each write has to give up another one. */
 const GIVEN_UP_SHARE = 1 / 16;
 /**
- * So much of the disk stays free for the data, and beside that as much as is kept, because the store writes it anew when it merges
- * its files. Where less is free, this share of it is what may be kept: on a full disk of terabytes more than waits for a target
- * that is well, on a small one what leaves room for the data.
+ * So much of the disk stays free for the data, and beside that as much as is kept, because the store writes it anew
+ * when it merges its files. Where less is free, this share of it is what may be kept: on a full disk of terabytes more
+ * than waits for a target that is well, on a small one what leaves room for the data.
  */
 const FREE_SHARE = 0.1;
 const LEFT_SHARE = 0.25;
@@ -26,9 +26,9 @@ export interface Disk {
 }
 
 /**
- * Bounds what all logs of a process keep for a backup target that is away: by a budget, and by the disk, which the data need more
- * than moments. What is given up is missing in the target, which is told as a gap when the log is shipped again. The log that keeps
- * the most gives up first, so that the fewest have gaps.
+ * Bounds what all logs of a process keep for a backup target that is away: by a budget, and by the disk, which the data
+ * need more than moments. What is given up is missing in the target, which is told as a gap when the log is shipped
+ * again. The log that keeps the most gives up first, so that the fewest have gaps.
  */
 export class KeptLogs {
   private timer: NodeJS.Timeout | null = null;
@@ -64,7 +64,11 @@ export class KeptLogs {
     const { bytesMax, folder, diskOf = diskAt, nowMs = () => performance.now() } = this.parts;
     this.reduceTo(bytesMax, bytesMax * (1 - GIVEN_UP_SHARE));
     const keptBytes = this.keptBytes();
-    if (keptBytes <= KEPT_LEAST_BYTES || (nowMs() - this.looked.atMs < ASK_EVERY_MS && keptBytes - this.looked.keptBytes < ASK_AFTER_BYTES)) return;
+    if (
+      keptBytes <= KEPT_LEAST_BYTES ||
+      (nowMs() - this.looked.atMs < ASK_EVERY_MS && keptBytes - this.looked.keptBytes < ASK_AFTER_BYTES)
+    )
+      return;
     // A disk that does not say how full it is has said it before.
     this.disk = await diskOf(folder).catch(() => this.disk);
     if (this.disk !== null && this.disk.freeBytes < this.disk.sizeBytes * FREE_SHARE + keptBytes) {

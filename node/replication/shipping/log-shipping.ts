@@ -1,5 +1,11 @@
 import type { BackupTarget } from '../../../shared/backup-store/backup-target';
-import { headsKey, HEADS_PREFIX, type LogHead, type LogHeads, shardName } from '../../../shared/backup-store/log-format';
+import {
+  headsKey,
+  HEADS_PREFIX,
+  type LogHead,
+  type LogHeads,
+  shardName,
+} from '../../../shared/backup-store/log-format';
 import { headsFromBytes, headsToBytes } from '../../../shared/backup-store/log-heads';
 import { isUnreadable, TEXT_BYTES_MAX } from '../../../shared/backup-store/backup-format';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
@@ -40,8 +46,9 @@ export interface ShippingState {
 }
 
 /**
- * Ships the logs of the shards that this process leads to the backup target, every few seconds, and says how far they are.
- * Nobody waits for it. A target that fails is tried again with the next round; until then the logs keep their entries.
+ * Ships the logs of the shards that this process leads to the backup target, every few seconds, and says how far they
+ * are. Nobody waits for it. A target that fails is tried again with the next round; until then the logs keep their
+ * entries.
  */
 export class LogShipping {
   private readonly shippers = new Map<ShippableLog, ShardShipper>();
@@ -104,7 +111,9 @@ export class LogShipping {
   }
 
   private async inShort(work: Promise<void>): Promise<void> {
-    await inTime(work, LAST_ROUND_MS, () => new QuiverError('unavailable', 'the target takes too long')).catch(() => undefined);
+    await inTime(work, LAST_ROUND_MS, () => new QuiverError('unavailable', 'the target takes too long')).catch(
+      () => undefined,
+    );
   }
 
   private async shipAll(): Promise<void> {
@@ -114,7 +123,8 @@ export class LogShipping {
     for (const known of this.waitingSince.keys()) if (!logs.includes(known)) this.waitingSince.delete(known);
     const waiting = [...logs];
     const work = async (): Promise<void> => {
-      for (let log = waiting.pop(); log !== undefined && !this.stopping.signal.aborted; log = waiting.pop()) await this.ship(log);
+      for (let log = waiting.pop(); log !== undefined && !this.stopping.signal.aborted; log = waiting.pop())
+        await this.ship(log);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     await this.publish();
@@ -133,7 +143,10 @@ export class LogShipping {
         onShipped: (bytes) => (this.counts.bytes += bytes),
         onGap: ({ id }, from, to) => {
           this.counts.gaps += 1;
-          this.parts.log.error({ ...id, from, to }, 'entries of a log are missing in the backup target: a restore can go past them only from a backup that is taken after them');
+          this.parts.log.error(
+            { ...id, from, to },
+            'entries of a log are missing in the backup target: a restore can go past them only from a backup that is taken after them',
+          );
         },
       });
     this.shippers.set(log, shipper);
@@ -152,9 +165,13 @@ export class LogShipping {
     const { member, clock, target, log } = this.parts;
     try {
       this.told ??= await this.toldBefore();
-      for (const { log: own, head } of this.shippers.values()) if (head !== null) this.told.set(shardName(own.id), head);
+      for (const { log: own, head } of this.shippers.values())
+        if (head !== null) this.told.set(shardName(own.id), head);
       for (const [name, { untilMs }] of this.told) if (clock.wallMs() - untilMs > TOLD_MS) this.told.delete(name);
-      await target.put(headsKey(member), headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.told) }, target.seals));
+      await target.put(
+        headsKey(member),
+        headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.told) }, target.seals),
+      );
     } catch (error) {
       this.counts.failures += 1;
       log.warn({ error }, 'how far logs are shipped could not be written to the backup target; it is tried again');
@@ -176,8 +193,9 @@ export class LogShipping {
   }
 
   /**
-   * What a member has told. null where it is torn, or not sealed by this service: who can write to the target could have entries
-   * left out. The segments are what counts, and what was shipped before is shipped again, which does no harm.
+   * What a member has told. null where it is torn, or not sealed by this service: who can write to the target could
+   * have entries left out. The segments are what counts, and what was shipped before is shipped again, which does no
+   * harm.
    */
   private async headsAt(key: string): Promise<LogHeads | null> {
     const { target } = this.parts;

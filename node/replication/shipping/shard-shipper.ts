@@ -48,13 +48,16 @@ interface Position {
 }
 
 /**
- * Brings the log of one shard to the target, as long as this process leads it. What a process before shipped goes on where
- * that ended: the target tells, by what this service has sealed, since anybody could have written the rest. Entries that are not there any more, or whose time nobody noted, are a gap: what follows is
- * of use only with a backup taken later.
+ * Brings the log of one shard to the target, as long as this process leads it. What a process before shipped goes on
+ * where that ended: the target tells, by what this service has sealed, since anybody could have written the rest.
+ * Entries that are not there any more, or whose time nobody noted, are a gap: what follows is of use only with a backup
+ * taken later.
  */
 export class ShardShipper {
   head: LogHead | null = null;
-  /** When all of the log was in the target last, by the clock here, which the log's own time may be ahead of; 0: never. */
+  /**
+   * When all of the log was in the target last, by the clock here, which the log's own time may be ahead of; 0: never.
+   */
   completeMs = 0;
   private position: Position | null = null;
   private gaps = 0;
@@ -108,7 +111,14 @@ export class ShardShipper {
 
   private tell({ next, epoch, at }: Position, untilMs: number, first = next): void {
     const since = this.head?.since ?? first;
-    this.head = { sequence: next - 1, epoch, since, untilMs: Math.max(untilMs, this.head?.untilMs ?? 0), gaps: this.gaps, error: null };
+    this.head = {
+      sequence: next - 1,
+      epoch,
+      since,
+      untilMs: Math.max(untilMs, this.head?.untilMs ?? 0),
+      gaps: this.gaps,
+      error: null,
+    };
     this.log.shipped({ sequence: next - 1, epoch, at });
   }
 
@@ -118,7 +128,10 @@ export class ShardShipper {
     const name = shardName(log.id);
     const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
     const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
-    const list = async (from: number): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`, segmentsFrom(name, from))).flatMap((object) => segmentOf(object) ?? []);
+    const list = async (from: number): Promise<LogSegment[]> =>
+      (await parts.target.list(`${LOG_PREFIX}${name}/`, segmentsFrom(name, from))).flatMap(
+        (object) => segmentOf(object) ?? [],
+      );
     this.head = null;
     this.sealed.forget();
     // The target takes its time, in which what is not shipped may be given up.
@@ -128,10 +141,14 @@ export class ShardShipper {
     };
     let view = look();
     if (view === null) return null;
-    const isHere = (sequence: number, epoch: number): boolean => sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
+    const isHere = (sequence: number, epoch: number): boolean =>
+      sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
     // What was shipped after it was told is shipped again, which does no harm.
-    const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
-    const others = (segments: readonly LogSegment[]): LogSegment[] => segments.filter((segment) => isOfOthers(log, view!, [endOf(segment)]));
+    const newest = told
+      .filter(({ sequence, epoch }) => isHere(sequence, epoch))
+      .sort((a, b) => b.sequence - a.sequence)[0];
+    const others = (segments: readonly LogSegment[]): LogSegment[] =>
+      segments.filter((segment) => isOfOthers(log, view!, [endOf(segment)]));
     if (newest !== undefined) {
       const behind = log.goOnBehind === undefined ? [] : await list(newest.sequence + 1);
       view = look();
@@ -147,35 +164,63 @@ export class ShardShipper {
     const segments = await list(0);
     view = look();
     if (view === null) return null;
-    if (isOfOthers(log, view, told) || (await this.sealed.first(others(segments))) !== null) return this.goOnBehind(view, told, segments);
+    if (isOfOthers(log, view, told) || (await this.sealed.first(others(segments))) !== null)
+      return this.goOnBehind(view, told, segments);
     const last = await this.sealed.first([...segments].sort((a, b) => b.lastEpoch - a.lastEpoch || b.last - a.last));
     view = look();
     if (view === null) return null;
-    const position = { term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
+    const position = {
+      term,
+      next: view.first,
+      epoch: log.epochOf(view.first - 1) ?? 0,
+      at: Math.max(last?.toMs ?? 0, untilMs + 1),
+    };
     const isWhole = last !== null && isHere(last.last, last.lastEpoch);
     if (!isWhole) for (const head of told) await this.keepTold(head);
     if (last === null) return position;
     if (isWhole) {
       const chain = chainsOf(segments).find((one) => one.segments.includes(last));
       Object.assign(position, { next: last.last + 1, epoch: last.lastEpoch });
-      this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain?.since ?? last.first, untilMs, gaps: this.gaps, error: null };
+      this.head = {
+        sequence: last.last,
+        epoch: last.lastEpoch,
+        since: chain?.since ?? last.first,
+        untilMs,
+        gaps: this.gaps,
+        error: null,
+      };
     } else this.giveUp(last.last + 1, view.first - 1);
     return position;
   }
 
-  /** What the target has of another history stays apart, and so what was written here until that was noticed is given up. */
-  private async goOnBehind(view: LogView, told: readonly LogHead[], segments: readonly LogSegment[]): Promise<Position | null> {
+  /**
+   * What the target has of another history stays apart, and so what was written here until that was noticed is given
+   * up.
+   */
+  private async goOnBehind(
+    view: LogView,
+    told: readonly LogHead[],
+    segments: readonly LogSegment[],
+  ): Promise<Position | null> {
     const { log, parts, sealed } = this;
     const furthest = await sealed.first([...segments].sort((a, b) => b.last - a.last));
     const latest = await sealed.first([...segments].sort((a, b) => b.toMs - a.toMs));
     const end = Math.max(furthest?.last ?? 0, ...told.map(({ sequence }) => sequence));
     const atEnd = await sealed.first(segments.filter(({ last }) => last === end).sort((a, b) => b.toMs - a.toMs));
-    // Up to when nothing came behind the end of the other history is told by its head alone, which another one takes the place of.
+    // Up to when nothing came behind the end of the other history is told by its head alone, which another one takes
+    // the place of.
     const head = told.filter(({ sequence }) => sequence === end).sort((a, b) => b.untilMs - a.untilMs)[0];
     if (head !== undefined) {
       const { epoch } = head;
       const at = Math.max(head.untilMs + 1, atEnd?.toMs ?? 0);
-      const key = segmentKey(shardName(log.id), { first: end + 1, last: end + 1, precedingEpoch: epoch, lastEpoch: epoch, fromMs: at, toMs: at });
+      const key = segmentKey(shardName(log.id), {
+        first: end + 1,
+        last: end + 1,
+        precedingEpoch: epoch,
+        lastEpoch: epoch,
+        fromMs: at,
+        toMs: at,
+      });
       const bytes = segmentToBytes([{ sequence: end + 1, epoch, at, write: null }], { seals: parts.target.seals, key });
       await parts.target.put(key, bytes);
       parts.onShipped(bytes.length);
@@ -184,7 +229,12 @@ export class ShardShipper {
     // Closed meanwhile: the next start looks again.
     if (log.view() === null) return null;
     this.giveUp(Math.min(view.first, end + 1), next - 1);
-    return { term: view.term, next, epoch: log.epochOf(next - 1) ?? 0, at: Math.max(latest?.toMs ?? 0, ...told.map(({ untilMs }) => untilMs + 1)) };
+    return {
+      term: view.term,
+      next,
+      epoch: log.epochOf(next - 1) ?? 0,
+      at: Math.max(latest?.toMs ?? 0, ...told.map(({ untilMs }) => untilMs + 1)),
+    };
   }
 
   /** What is not there any more is given up. */
@@ -223,7 +273,14 @@ export class ShardShipper {
     const timed = entries.map((entry): ShippedEntry => ({ ...entry, at: (at = Math.max(at, entry.at ?? 0)) }));
     const [first, last] = [timed[0], timed[timed.length - 1]];
     await this.putStages(timed);
-    const name = { first: first.sequence, last: last.sequence, precedingEpoch: position.epoch, lastEpoch: last.epoch, fromMs: first.at, toMs: last.at };
+    const name = {
+      first: first.sequence,
+      last: last.sequence,
+      precedingEpoch: position.epoch,
+      lastEpoch: last.epoch,
+      fromMs: first.at,
+      toMs: last.at,
+    };
     const key = segmentKey(shardName(log.id), name);
     const bytes = segmentToBytes(timed, { seals: parts.target.seals, key });
     await parts.target.put(key, bytes);
@@ -257,11 +314,20 @@ export class ShardShipper {
 }
 
 /**
- * Whether a target has entries under numbers of a log that the log does not have: it was put back to an earlier state. Of what
- * it keeps no more nothing can be told. Only asked of a log that can go on behind them.
+ * Whether a target has entries under numbers of a log that the log does not have: it was put back to an earlier state.
+ * Of what it keeps no more nothing can be told. Only asked of a log that can go on behind them.
  */
-function isOfOthers(log: ShippableLog, { first, committed }: LogView, places: readonly { sequence: number; epoch: number }[]): boolean {
-  return log.goOnBehind !== undefined && places.some(({ sequence, epoch }) => sequence > committed || (sequence >= first - 1 && log.epochOf(sequence) !== epoch));
+function isOfOthers(
+  log: ShippableLog,
+  { first, committed }: LogView,
+  places: readonly { sequence: number; epoch: number }[],
+): boolean {
+  return (
+    log.goOnBehind !== undefined &&
+    places.some(
+      ({ sequence, epoch }) => sequence > committed || (sequence >= first - 1 && log.epochOf(sequence) !== epoch),
+    )
+  );
 }
 
 function endOf({ last, lastEpoch }: LogSegment): { sequence: number; epoch: number } {

@@ -19,7 +19,10 @@ type ListField = 'trustedProxies' | 'mcpOrigins' | 'corsOrigins';
  * What a member of a cluster reads in addition: the endpoints as a list, the secret, which is required, and a name,
  * which is always set.
  */
-export type ClusterConfig = Omit<ValuesOf<typeof CLUSTER_SETTINGS>, 'clusterSecret' | 'etcdEndpoints'> & { clusterSecret: string; etcdEndpoints: string[] };
+export type ClusterConfig = Omit<ValuesOf<typeof CLUSTER_SETTINGS>, 'clusterSecret' | 'etcdEndpoints'> & {
+  clusterSecret: string;
+  etcdEndpoints: string[];
+};
 
 /** The values of a table of settings, by field. */
 type ValuesOf<Table extends Record<string, Setting>> = { -readonly [Field in keyof Table]: ValueOf<Table[Field]> };
@@ -32,7 +35,10 @@ type ValueOf<Of extends Setting> = Of extends { kind: 'integer' | 'fraction' }
       : string;
 
 /** How a process reaches etcd. */
-export type EtcdConfig = Pick<ClusterConfig, 'etcdEndpoints' | 'etcdUsername' | 'etcdPassword' | 'etcdCaFile' | 'etcdCertFile' | 'etcdKeyFile'>;
+export type EtcdConfig = Pick<
+  ClusterConfig,
+  'etcdEndpoints' | 'etcdUsername' | 'etcdPassword' | 'etcdCaFile' | 'etcdCertFile' | 'etcdKeyFile'
+>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -48,7 +54,8 @@ const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}
 /** It becomes a part of URLs. */
 const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
 const SHA256 = /^(?:[0-9a-f]{64})?$/;
-const BACKUP_TARGET = /^(?:file:\/(?:\/\/)?[^/?#%\s][^?#%]*|s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(?:\/[A-Za-z0-9._-]+)*\/?)?$/;
+const BACKUP_TARGET =
+  /^(?:file:\/(?:\/\/)?[^/?#%\s][^?#%]*|s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(?:\/[A-Za-z0-9._-]+)*\/?)?$/;
 /** The port at the end of an address. */
 const PORT_OF = /:(\d+)\/?$/;
 const PORT_MAX = 65_535;
@@ -62,7 +69,12 @@ function refuse(setting: Setting, value: string, expected: string): never {
   throw new QuiverError('invalid_parameter', `${shown} is not valid: expected ${expected}`);
 }
 
-function readNumber(setting: Setting & { minimum: number; maximum: number }, value: string, shape: RegExp, noun: string): number {
+function readNumber(
+  setting: Setting & { minimum: number; maximum: number },
+  value: string,
+  shape: RegExp,
+  noun: string,
+): number {
   const number = Number(value.trim());
   if (!shape.test(value.trim()) || number < setting.minimum || number > setting.maximum) {
     refuse(setting, value, `${noun} from ${setting.minimum} to ${setting.maximum}`);
@@ -86,7 +98,10 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
   const value = environment[setting.name] || undefined;
   switch (setting.kind) {
     case 'integer':
-      if (value === undefined) return setting.fallback === 'cores' ? Math.min(Math.max(1, cores), setting.fallbackMax ?? Infinity) : setting.fallback;
+      if (value === undefined)
+        return setting.fallback === 'cores'
+          ? Math.min(Math.max(1, cores), setting.fallbackMax ?? Infinity)
+          : setting.fallback;
       return readNumber(setting, value, INTEGER, 'an integer');
     case 'fraction':
       return value === undefined ? setting.fallback : readNumber(setting, value, DECIMAL, 'a number');
@@ -116,20 +131,45 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (config.chunkOverlap >= config.chunkSize) {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
-  if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder or a bucket, as file:/path/of/it or s3://bucket/prefix');
-  if (!isAddress(STORE_URL, config.backupS3Endpoint)) refuse(SETTINGS.backupS3Endpoint, config.backupS3Endpoint, `http://host:port or https://host:port${PORTS}`);
-  if (config.backupLog === 'true' && config.backupTarget === '') refuse(SETTINGS.backupLog, config.backupLog, 'BACKUP_TARGET to be set, too');
-  if (config.backupSchedule !== '' && config.backupTarget === '') refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
-  if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
-  if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
-  checkTogether(SETTINGS.apiTlsCertFile, [config.apiTlsCertFile, config.apiTlsKeyFile], 'API_TLS_CERT_FILE and API_TLS_KEY_FILE to be given together');
+  if (!BACKUP_TARGET.test(config.backupTarget))
+    refuse(
+      SETTINGS.backupTarget,
+      config.backupTarget,
+      'a folder or a bucket, as file:/path/of/it or s3://bucket/prefix',
+    );
+  if (!isAddress(STORE_URL, config.backupS3Endpoint))
+    refuse(SETTINGS.backupS3Endpoint, config.backupS3Endpoint, `http://host:port or https://host:port${PORTS}`);
+  if (config.backupLog === 'true' && config.backupTarget === '')
+    refuse(SETTINGS.backupLog, config.backupLog, 'BACKUP_TARGET to be set, too');
+  if (config.backupSchedule !== '' && config.backupTarget === '')
+    refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
+  if (!REVISION.test(config.embeddingRevision))
+    refuse(
+      SETTINGS.embeddingRevision,
+      config.embeddingRevision,
+      'a commit, tag or branch of letters, digits, dots, dashes and underscores',
+    );
+  if (!SHA256.test(config.embeddingSha256))
+    refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
+  checkTogether(
+    SETTINGS.apiTlsCertFile,
+    [config.apiTlsCertFile, config.apiTlsKeyFile],
+    'API_TLS_CERT_FILE and API_TLS_KEY_FILE to be given together',
+  );
   void tokenSettings(config);
   const trustedProxies = listOf(config.trustedProxies);
   const bad = trustedProxies.find((text) => !isNetwork(text));
   if (bad !== undefined) refuse(SETTINGS.trustedProxies, bad, 'networks such as 10.0.0.0/8, separated by commas');
-  const mcpOrigins = listOf(config.mcpOrigins).map((text) => originOf(text) ?? refuse(SETTINGS.mcpOrigins, text, 'origins such as https://tools.example.com, separated by commas'));
+  const mcpOrigins = listOf(config.mcpOrigins).map(
+    (text) =>
+      originOf(text) ??
+      refuse(SETTINGS.mcpOrigins, text, 'origins such as https://tools.example.com, separated by commas'),
+  );
   const corsOrigins = listOf(config.corsOrigins).map((text) =>
-    text === EVERY_ORIGIN ? text : (originOf(text) ?? refuse(SETTINGS.corsOrigins, text, 'origins such as https://app.example.com, separated by commas, or *')),
+    text === EVERY_ORIGIN
+      ? text
+      : (originOf(text) ??
+        refuse(SETTINGS.corsOrigins, text, 'origins such as https://app.example.com, separated by commas, or *')),
   );
   return { ...config, basePath: basePathOf(config.basePath), trustedProxies, mcpOrigins, corsOrigins };
 }
@@ -151,13 +191,22 @@ function replacedSecret(setting: SecretSetting, content: Buffer): string {
   throw new QuiverError('invalid_parameter', `${name}_FILE is empty`);
 }
 
-/** First segments of the service's own paths: behind a proxy that takes the prefix away, it could not be told from these. */
+/**
+ * First segments of the service's own paths: behind a proxy that takes the prefix away, it could not be told from
+ * these.
+ */
 const OWN_SEGMENTS = ['v1', 'ui', 'docs', 'openapi.json', 'metrics', 'mcp'];
 
 function basePathOf(text: string): string {
   const path = prefixIn(text);
-  if (path === null) refuse(SETTINGS.basePath, text, 'a path such as /tools/quiver, of letters, digits, dots, dashes, underscores and ~');
-  if (OWN_SEGMENTS.includes(path.split('/')[1])) refuse(SETTINGS.basePath, text, `a path that begins with none of the service's own: /${OWN_SEGMENTS.join(', /')}`);
+  if (path === null)
+    refuse(
+      SETTINGS.basePath,
+      text,
+      'a path such as /tools/quiver, of letters, digits, dots, dashes, underscores and ~',
+    );
+  if (OWN_SEGMENTS.includes(path.split('/')[1]))
+    refuse(SETTINGS.basePath, text, `a path that begins with none of the service's own: /${OWN_SEGMENTS.join(', /')}`);
   return path;
 }
 
@@ -176,24 +225,40 @@ export function readClusterConfig(environment: Environment, hostName: string, co
   const values = readTable(CLUSTER_SETTINGS, environment, cores);
   const { clusterSecret, memberId } = values;
   if (clusterSecret === undefined) {
-    throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');
+    throw new QuiverError(
+      'invalid_parameter',
+      'CLUSTER_SECRET is not set: members of a cluster need one, the same for all',
+    );
   }
-  if (!MEMBER_ID.test(memberId || hostName)) refuse(CLUSTER_SETTINGS.memberId, memberId || hostName, 'at most 64 letters, digits, dots, dashes and underscores');
-  if (!isAddress(ADDRESS, values.advertiseAddress)) refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, `a host, or host:port${PORTS}`);
-  checkTogether(CLUSTER_SETTINGS.tlsCertFile, [values.tlsCaFile, values.tlsCertFile, values.tlsKeyFile], 'TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together');
-  if (!HOST_NAME.test(values.tlsServerName)) refuse(CLUSTER_SETTINGS.tlsServerName, values.tlsServerName, 'a host name');
+  if (!MEMBER_ID.test(memberId || hostName))
+    refuse(CLUSTER_SETTINGS.memberId, memberId || hostName, 'at most 64 letters, digits, dots, dashes and underscores');
+  if (!isAddress(ADDRESS, values.advertiseAddress))
+    refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, `a host, or host:port${PORTS}`);
+  checkTogether(
+    CLUSTER_SETTINGS.tlsCertFile,
+    [values.tlsCaFile, values.tlsCertFile, values.tlsKeyFile],
+    'TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together',
+  );
+  if (!HOST_NAME.test(values.tlsServerName))
+    refuse(CLUSTER_SETTINGS.tlsServerName, values.tlsServerName, 'a host name');
   return { ...values, ...readEtcdConfig(environment), memberId: memberId || hostName, clusterSecret };
 }
 
 /** The settings that concern etcd. Errors: as readConfig. */
 export function readEtcdConfig(environment: Environment): EtcdConfig {
-  const { etcdEndpoints, etcdUsername, etcdPassword, etcdPasswordFile, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
+  const { etcdEndpoints, etcdUsername, etcdPassword, etcdPasswordFile, etcdCaFile, etcdCertFile, etcdKeyFile } =
+    CLUSTER_SETTINGS;
   const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdPasswordFile, etcdCaFile, etcdCertFile, etcdKeyFile };
   const values = readTable(table, environment, 1);
   const endpoints = listOf(values.etcdEndpoints);
   const bad = endpoints.find((endpoint) => !isAddress(ENDPOINT, endpoint));
-  if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, `URLs such as http://host:2379${PORTS}, separated by commas`);
-  checkTogether(etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');
+  if (bad !== undefined || endpoints.length === 0)
+    refuse(etcdEndpoints, bad ?? values.etcdEndpoints, `URLs such as http://host:2379${PORTS}, separated by commas`);
+  checkTogether(
+    etcdCertFile,
+    [values.etcdCertFile, values.etcdKeyFile],
+    'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together',
+  );
   return { ...values, etcdEndpoints: endpoints };
 }
 
@@ -203,9 +268,15 @@ export function nodeEnvironment(environment: Environment): Environment {
 }
 
 /** The cast is safe: for each kind of setting, `readSetting` answers the type that ValueOf gives it. */
-function readTable<Table extends Record<string, Setting>>(table: Table, environment: Environment, cores: number): ValuesOf<Table> {
+function readTable<Table extends Record<string, Setting>>(
+  table: Table,
+  environment: Environment,
+  cores: number,
+): ValuesOf<Table> {
   const whole = withSecretFiles(table, environment);
-  return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, whole, cores)])) as ValuesOf<Table>;
+  return Object.fromEntries(
+    Object.entries(table).map(([field, setting]) => [field, readSetting(setting, whole, cores)]),
+  ) as ValuesOf<Table>;
 }
 
 function checkTogether(setting: Setting, values: string[], expected: string): void {

@@ -4,8 +4,8 @@ const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
 const LENGTH_MAX = 256;
 
 /**
- * A path that stands before all others, as `/tools/quiver`: without the slash at its end, '' for the root. null: it is none that
- * may be written into links (`//elsewhere`, quotes, encoded letters).
+ * A path that stands before all others, as `/tools/quiver`: without the slash at its end, '' for the root. null: it is
+ * none that may be written into links (`//elsewhere`, quotes, encoded letters).
  */
 export function prefixIn(text: string): string | null {
   if (text.length > LENGTH_MAX) return null;

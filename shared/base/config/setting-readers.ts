@@ -7,7 +7,9 @@ export const ROLES = ['embedded', 'coordinator', 'node'] as const;
 
 type Field = keyof typeof SETTINGS | keyof typeof CLUSTER_SETTINGS;
 
-/** Most settings of the service concern its API, and most of a cluster's concern membership. These are the exceptions. */
+/**
+ * Most settings of the service concern its API, and most of a cluster's concern membership. These are the exceptions.
+ */
 const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   host: ROLES,
   opsPort: ROLES,
@@ -47,7 +49,9 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
 
 /** The roles in which a setting has an effect. Every process checks all settings that it could read. */
 export function readersOf(field: string): readonly ProcessRole[] {
-  return OTHERWISE[field as Field] ?? (field in CLUSTER_SETTINGS ? ['coordinator', 'node'] : ['embedded', 'coordinator']);
+  return (
+    OTHERWISE[field as Field] ?? (field in CLUSTER_SETTINGS ? ['coordinator', 'node'] : ['embedded', 'coordinator'])
+  );
 }
 
 export function isRole(word: string): word is ProcessRole {

@@ -28,7 +28,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * name are readable. `cores` and `hostName` are the machine's. Errors: invalid_parameter with one line for the first
  * bad value.
  */
-export function settingsInForce(role: ProcessRole, environment: Environment, machine: { cores: number; hostName: string }): SettingsInForce {
+export function settingsInForce(
+  role: ProcessRole,
+  environment: Environment,
+  machine: { cores: number; hostName: string },
+): SettingsInForce {
   const own = role === 'node' ? nodeEnvironment(environment) : environment;
   const config: Config & Partial<ClusterConfig> = {
     ...readConfig(own, machine.cores),
@@ -37,14 +41,17 @@ export function settingsInForce(role: ProcessRole, environment: Environment, mac
   const isSet = (setting: Setting): boolean => Boolean(environment[setting.name]);
   const all = Object.entries<Setting>({ ...SETTINGS, ...CLUSTER_SETTINGS });
   const read = all.filter(([field]) => readersOf(field).includes(role));
-  for (const [field, setting] of read) if (setting.name.endsWith('_FILE')) checkFile(setting, String(config[field as keyof typeof config]));
+  for (const [field, setting] of read)
+    if (setting.name.endsWith('_FILE')) checkFile(setting, String(config[field as keyof typeof config]));
   return {
     settings: read.map(([field, setting]) => ({
       name: setting.name,
       value: shown(setting, config[field as keyof typeof config]),
       source: isSet(setting) ? 'environment' : 'default',
     })),
-    unread: all.filter(([field, setting]) => isSet(setting) && !readersOf(field).includes(role)).map(([, setting]) => setting.name),
+    unread: all
+      .filter(([field, setting]) => isSet(setting) && !readersOf(field).includes(role))
+      .map(([, setting]) => setting.name),
     unknown: unknownSettings(environment),
   };
 }
@@ -53,7 +60,9 @@ export function settingsInForce(role: ProcessRole, environment: Environment, mac
 export function describeSettings(role: ProcessRole, { settings, unread, unknown }: SettingsInForce): string {
   const nameWidth = Math.max(...settings.map(({ name }) => name.length));
   const valueWidth = Math.max(...settings.map(({ value }) => value.length));
-  const lines = settings.map(({ name, value, source }) => `${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${source}`);
+  const lines = settings.map(
+    ({ name, value, source }) => `${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${source}`,
+  );
   if (unread.length > 0) lines.push(`set, but not read by ${role}: ${unread.join(', ')}`);
   lines.push(...unknown.map(describeUnknown));
   return `${lines.join('\n')}\n`;
@@ -70,6 +79,10 @@ function checkFile(setting: Setting, path: string): void {
   try {
     readFileSync(path);
   } catch (cause) {
-    throw new QuiverError('invalid_parameter', `${setting.name}=${JSON.stringify(path)} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new QuiverError(
+      'invalid_parameter',
+      `${setting.name}=${JSON.stringify(path)} cannot be read: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }

@@ -46,7 +46,10 @@ export interface SecretSetting extends SettingBase {
   lengthMin?: number;
 }
 
-/** Short enough to type in a trial, long enough not to be guessed within the limit for bad keys: 100 a minute per address. */
+/**
+ * Short enough to type in a trial, long enough not to be guessed within the limit for bad keys: 100 a minute per
+ * address.
+ */
 const SECRET_LENGTH_MIN = 8;
 /**
  * Whoever can read etcd, or the traffic between members, can guess secrets offline and test each guess, so a short one
@@ -180,7 +183,8 @@ export const SETTINGS = {
     meaning: 'Values of a JSON body at any depth, without numbers of vectors; in a bulk, of each item, query or id',
   },
   jsonKeysMax: {
-    // Metadata of 65,536 bytes hold 13,107 members at most; building this many takes 50 ms where each object has a key of its own.
+    // Metadata of 65,536 bytes hold 13,107 members at most; building this many takes 50 ms where each object has a key
+    // of its own.
     name: 'MAX_JSON_KEYS', kind: 'integer', fallback: 16_384, minimum: 100, maximum: 100_000_000,
     meaning: 'Members of objects of a JSON body, at any depth; in a bulk, of each item, query or id',
   },
@@ -204,7 +208,8 @@ export const SETTINGS = {
     meaning: 'Distinct metadata keys (by their place in the nesting) in each shard of a collection',
   },
   textBytesMax: {
-    // At worst, its analysis takes some seconds in all, and the longest step that can't be split some tens of milliseconds.
+    // At worst, its analysis takes some seconds in all, and the longest step that can't be split some tens of
+    // milliseconds.
     name: 'MAX_TEXT_BYTES', kind: 'integer', fallback: 262_144, minimum: 1, maximum: 16_777_216,
     meaning: "Bytes of one item's `text` or `content` in UTF-8",
   },

@@ -61,7 +61,19 @@ export interface TokenVariables {
 }
 
 /** Signatures by a private key, which only the issuer has. With the others, whoever can check a token can make one. */
-export const TOKEN_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
+export const TOKEN_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
 
 const ROLES: readonly string[] = ['admin', 'readwrite', 'readonly'] satisfies SettingRole[];
 const URL_OF_KEYS = /^https?:\/\/[^\s/?#@]+(?:\/[^\s#]*)?$/;
@@ -76,10 +88,16 @@ export function tokenSettings(values: TokenVariables): TokenSettings | null {
   }
   const audiences = listOf(values.jwtAudience);
   // Without one, a token that the issuer made for any other service would do here.
-  if (audiences.length === 0) refuse('JWT_AUDIENCE', values.jwtAudience, 'the audience that tokens for this service have, since JWT_ISSUER is set');
+  if (audiences.length === 0)
+    refuse(
+      'JWT_AUDIENCE',
+      values.jwtAudience,
+      'the audience that tokens for this service have, since JWT_ISSUER is set',
+    );
   const algorithms = listOf(values.jwtAlgorithms);
   const bad = algorithms.find((name) => !(TOKEN_ALGORITHMS as readonly string[]).includes(name));
-  if (bad !== undefined || algorithms.length === 0) refuse('JWT_ALGORITHMS', bad ?? '', `some of ${TOKEN_ALGORITHMS.join(', ')}`);
+  if (bad !== undefined || algorithms.length === 0)
+    refuse('JWT_ALGORITHMS', bad ?? '', `some of ${TOKEN_ALGORITHMS.join(', ')}`);
   return {
     issuer,
     audiences,
@@ -111,18 +129,36 @@ function strayOf(values: TokenVariables): (readonly [name: string, value: string
     ['JWT_QUOTA_ITEMS', values.jwtQuotaItems],
     ['JWT_QUOTA_BYTES', values.jwtQuotaBytes],
   ] as const;
-  return [...texts.filter(([, value]) => value !== ''), ...numbers.filter(([, value]) => value !== 0).map(([name, value]) => [name, String(value)] as const)];
+  return [
+    ...texts.filter(([, value]) => value !== ''),
+    ...numbers.filter(([, value]) => value !== 0).map(([name, value]) => [name, String(value)] as const),
+  ];
 }
 
-function quotaOf({ jwtQuotaItems: items, jwtQuotaBytes: bytes, jwtQuotaPeriod: period }: TokenVariables): SettingQuota | null {
-  return items === 0 && bytes === 0 ? null : { items: items || null, bytes: bytes || null, period: period as SettingPeriod };
+function quotaOf({
+  jwtQuotaItems: items,
+  jwtQuotaBytes: bytes,
+  jwtQuotaPeriod: period,
+}: TokenVariables): SettingQuota | null {
+  return items === 0 && bytes === 0
+    ? null
+    : { items: items || null, bytes: bytes || null, period: period as SettingPeriod };
 }
 
 function keysOf(issuer: string, { jwtJwksUrl: url, jwtJwksFile: path }: TokenVariables): TokenSettings['keys'] {
   if (url !== '' && path !== '') refuse('JWT_JWKS_FILE', path, 'JWT_JWKS_URL not to be set, too');
   if (path !== '') return { type: 'file', path };
-  if (url !== '') return URL_OF_KEYS.test(url) ? { type: 'url', url } : refuse('JWT_JWKS_URL', url, 'an address such as https://issuer.example/keys');
-  return URL_OF_KEYS.test(issuer) ? { type: 'discovery', issuer } : refuse('JWT_ISSUER', issuer, 'an address such as https://issuer.example, or JWT_JWKS_URL or JWT_JWKS_FILE to be set, too');
+  if (url !== '')
+    return URL_OF_KEYS.test(url)
+      ? { type: 'url', url }
+      : refuse('JWT_JWKS_URL', url, 'an address such as https://issuer.example/keys');
+  return URL_OF_KEYS.test(issuer)
+    ? { type: 'discovery', issuer }
+    : refuse(
+        'JWT_ISSUER',
+        issuer,
+        'an address such as https://issuer.example, or JWT_JWKS_URL or JWT_JWKS_FILE to be set, too',
+      );
 }
 
 function roleMap(text: string): TokenSettings['roleOf'] {
@@ -134,7 +170,8 @@ function roleMap(text: string): TokenSettings['roleOf'] {
     const at = pair.lastIndexOf('=');
     const role = pair.slice(at + 1).trim();
     const value = pair.slice(0, Math.max(0, at)).trim();
-    if (value === '' || !ROLES.includes(role)) refuse('JWT_ROLE_MAP', pair, 'pairs such as operators=admin,apps=readwrite, separated by commas');
+    if (value === '' || !ROLES.includes(role))
+      refuse('JWT_ROLE_MAP', pair, 'pairs such as operators=admin,apps=readwrite, separated by commas');
     map.set(value, role as SettingRole);
   }
   return map;

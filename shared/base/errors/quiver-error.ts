@@ -27,8 +27,8 @@ export const ERROR_KINDS = {
    */
   misrouted: { code: 500, retryable: true },
   /**
-   * Inside a coordinator and between it and nodes only: the shard is of a set of shards that is not, or no longer, that of
-   * its collection. With the collection's record read again the call may succeed.
+   * Inside a coordinator and between it and nodes only: the shard is of a set of shards that is not, or no longer, that
+   * of its collection. With the collection's record read again the call may succeed.
    */
   resharded: { code: 500, retryable: true },
   embedding_unavailable: { code: 500, retryable: false },
@@ -45,10 +45,17 @@ export class QuiverError extends Error {
   readonly kind: ErrorKind;
   /** Facts for the log (ids, sizes, limits); they are never sent to the client. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Facts for the client's program: further members of the envelope's error. Lost on the way between members and threads. */
+  /**
+   * Facts for the client's program: further members of the envelope's error. Lost on the way between members and
+   * threads.
+   */
   readonly shown: Readonly<Record<string, unknown>> | undefined;
 
-  constructor(kind: ErrorKind, message: string, options: { cause?: unknown; details?: Record<string, unknown>; shown?: Record<string, unknown> } = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown>; shown?: Record<string, unknown> } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = 'QuiverError';
     this.kind = kind;

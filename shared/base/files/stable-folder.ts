@@ -20,8 +20,8 @@ export async function makeStableFolder(folder: string, mode?: number): Promise<b
 }
 
 /**
- * Writes a small file whole: aside, synced, and renamed over the one before, so that a reader finds either of them. After
- * a loss of power the folder may still name the one before, until it is synced ({@link syncFolder}).
+ * Writes a small file whole: aside, synced, and renamed over the one before, so that a reader finds either of them.
+ * After a loss of power the folder may still name the one before, until it is synced ({@link syncFolder}).
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const aside = `${path}.next`;

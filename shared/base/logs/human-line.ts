@@ -34,8 +34,12 @@ export function humanLine(line: string, colours: boolean): string {
   const { name, colour } = LEVELS[Number(level)] ?? { name: String(level), colour: 37 };
   const paint = (code: number, text: string): string => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
   const clock = new Date(String(time)).toTimeString().slice(0, 8);
-  const rest = Object.entries(fields).map(([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const head = [paint(90, clock), paint(colour, name), typeof msg === 'string' ? msg : '', paint(90, rest.join(' '))].join(' ').trimEnd();
+  const rest = Object.entries(fields).map(
+    ([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  const head = [paint(90, clock), paint(colour, name), typeof msg === 'string' ? msg : '', paint(90, rest.join(' '))]
+    .join(' ')
+    .trimEnd();
   const below = error === undefined ? '' : `\n${errorText(error as ErrorShape).replace(/^/gm, '    ')}`;
   return `${head}${below}\n`;
 }

@@ -1,4 +1,6 @@
-/** The fields of one log line besides its message. Fields whose names mean a secret are redacted (see `redaction.ts`). */
+/**
+ * The fields of one log line besides its message. Fields whose names mean a secret are redacted (see `redaction.ts`).
+ */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** The log of a process. An error goes under `error`, with its causes. Calls never throw and never wait. */

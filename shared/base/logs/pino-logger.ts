@@ -43,7 +43,9 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write: (line: string) => options.output.write(redactLine(line)) },
   );
-  options.output.onLost?.((lines, reason) => logger.error({ lines, reason }, 'lines of the log were lost here, because they could not be written'));
+  options.output.onLost?.((lines, reason) =>
+    logger.error({ lines, reason }, 'lines of the log were lost here, because they could not be written'),
+  );
   return new PinoLogger(logger, options.output);
 }
 
@@ -93,7 +95,10 @@ class PinoLogger implements Logger {
   }
 }
 
-/** An error as plain data for a log line: type, message, stack, the fields of QuiverError, and the causes, outermost first. */
+/**
+ * An error as plain data for a log line: type, message, stack, the fields of QuiverError, and the causes, outermost
+ * first.
+ */
 function errorFields(error: unknown, causesMax = CAUSES_MAX): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error === 'string' ? error : inspect(error) };
   const code = (error as NodeJS.ErrnoException).code;

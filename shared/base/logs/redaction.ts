@@ -1,5 +1,17 @@
 /** Field names that hold secrets, in lower case and without `-` and `_`. */
-const SECRET_NAMES = new Set(['xapikey', 'apikey', 'key', 'secret', 'authorization', 'proxyauthorization', 'cookie', 'setcookie', 'password', 'token', 'digest']);
+const SECRET_NAMES = new Set([
+  'xapikey',
+  'apikey',
+  'key',
+  'secret',
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'password',
+  'token',
+  'digest',
+]);
 /** A key that Quiver made (coordinator/service/keys/secret.ts), anywhere in a text. */
 const QUIVER_KEY = /qv_[A-Za-z0-9_-]{43,}/g;
 /** A shorter secret is as likely a part of ordinary words as a leak, and redacting it would garble every line. */

@@ -1,5 +1,7 @@
 const SLAB_BYTES = 64 * 1024;
-/** What is larger gets memory of its own: so little of a slab is wasted, and little is kept by what is kept for long. */
+/**
+ * What is larger gets memory of its own: so little of a slab is wasted, and little is kept by what is kept for long.
+ */
 const PIECE_BYTES_MAX = SLAB_BYTES / 8;
 
 /** For so few bytes, a view of them, which Node makes to copy them, costs more than a loop. */
@@ -12,8 +14,8 @@ export function copyBytes(from: Buffer, start: number, target: Buffer, at: numbe
 }
 
 /**
- * Memory for small things that are forgotten soon, many in one piece: each piece of memory of its own costs a collection of
- * garbage as much as some kilobytes of objects. What is kept keeps its slab, of 64 KiB.
+ * Memory for small things that are forgotten soon, many in one piece: each piece of memory of its own costs a
+ * collection of garbage as much as some kilobytes of objects. What is kept keeps its slab, of 64 KiB.
  */
 export class Slab {
   private memory = Buffer.alloc(0);

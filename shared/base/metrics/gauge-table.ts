@@ -1,6 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** One gauge of a table: name, help, and a function that reads the value from an entry; null when the entry has none. */
+/**
+ * One gauge of a table: name, help, and a function that reads the value from an entry; null when the entry has none.
+ */
 export type GaugeColumn<Entry> = [name: string, help: string, read: (entry: Entry) => number | null];
 
 /** Gauges that share their labels and read the same entries, for example everything that is known about a shard. */
@@ -10,7 +12,10 @@ export class GaugeTable<Label extends string, Entry> {
 
   constructor(registry: Registry, labelNames: readonly Label[], columns: readonly GaugeColumn<Entry>[]) {
     this.isLabelled = labelNames.length > 0;
-    this.columns = columns.map(([name, help, read]) => ({ gauge: new Gauge({ name, help, labelNames, registers: [registry] }), read }));
+    this.columns = columns.map(([name, help, read]) => ({
+      gauge: new Gauge({ name, help, labelNames, registers: [registry] }),
+      read,
+    }));
   }
 
   /** Shows these entries and removes all earlier ones, so that nothing outdated is shown. */

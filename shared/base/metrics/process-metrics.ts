@@ -20,8 +20,9 @@ const MEASURE_TIMEOUT_MS = 5_000;
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * prom-client has libuv sample the delay of the event loop a hundred times a second: two thirds of what an idle process did.
- * It can't be told not to, but to do so once an hour; what it would show is shown of the samples that are taken anyway.
+ * prom-client has libuv sample the delay of the event loop a hundred times a second: two thirds of what an idle process
+ * did. It can't be told not to, but to do so once an hour; what it would show is shown of the samples that are taken
+ * anyway.
  */
 const NEVER_MS = 3_600_000;
 const LAGS: readonly [name: string, help: string, read: (histogram: RecordableHistogram) => number][] = [
@@ -66,8 +67,16 @@ export class ProcessMetrics {
   private readonly shared: SharedScrape;
 
   /** `onMeasureError` gets the reason why a part could not be measured; the scrape continues without it. */
-  constructor(options: { identity: ProcessIdentity; onMeasureError: (error: unknown) => void; measureTimeoutMs?: number; clock?: Clock }) {
-    this.shared = new SharedScrape({ build: async () => ({ contentType: this.contentType, text: await this.text() }), clock: options.clock ?? systemClock });
+  constructor(options: {
+    identity: ProcessIdentity;
+    onMeasureError: (error: unknown) => void;
+    measureTimeoutMs?: number;
+    clock?: Clock;
+  }) {
+    this.shared = new SharedScrape({
+      build: async () => ({ contentType: this.contentType, text: await this.text() }),
+      clock: options.clock ?? systemClock,
+    });
     this.onMeasureError = options.onMeasureError;
     this.timeoutMs = options.measureTimeoutMs ?? MEASURE_TIMEOUT_MS;
     const registers = [this.registry];
@@ -75,8 +84,17 @@ export class ProcessMetrics {
     for (const name of [...MISNAMED, ...LAGS.map(([lag]) => lagName(lag))]) this.registry.removeSingleMetric(name);
     observeEventLoopDelay(this.registry);
     const { role, member, version } = options.identity;
-    new Gauge({ name: 'quiver_process_info', help: 'Always 1; the labels say what the process is', labelNames: ['role', 'member', 'version'], registers }).set({ role, member, version }, 1);
-    this.failures = new Counter({ name: 'quiver_measure_failures_total', help: 'Parts of scrapes that could not be measured and were left out', registers });
+    new Gauge({
+      name: 'quiver_process_info',
+      help: 'Always 1; the labels say what the process is',
+      labelNames: ['role', 'member', 'version'],
+      registers,
+    }).set({ role, member, version }, 1);
+    this.failures = new Counter({
+      name: 'quiver_measure_failures_total',
+      help: 'Parts of scrapes that could not be measured and were left out',
+      registers,
+    });
   }
 
   get contentType(): string {
@@ -135,7 +153,9 @@ export class ProcessMetrics {
   async text(): Promise<string> {
     await Promise.all(this.preparations.map((prepare) => prepare()));
     await Promise.all(this.parts.map(async (part) => part.show(await this.measured(part))));
-    return [await this.registry.metrics(), ...this.stepHistograms.map((histogram) => `${histogram.text()}\n`)].join('\n');
+    return [await this.registry.metrics(), ...this.stepHistograms.map((histogram) => `${histogram.text()}\n`)].join(
+      '\n',
+    );
   }
 
   private async measured(part: ScrapedPart<unknown>): Promise<unknown> {
@@ -161,7 +181,10 @@ function observeEventLoopDelay(registry: Registry): void {
     registers: [registry],
   });
   const sinceScrape = createHistogram();
-  const lags = LAGS.map(([name, help, read], i) => ({ gauge: new Gauge({ name: lagName(name), help, registers: [registry], ...(i === 0 && { collect: () => show() }) }), read }));
+  const lags = LAGS.map(([name, help, read], i) => ({
+    gauge: new Gauge({ name: lagName(name), help, registers: [registry], ...(i === 0 && { collect: () => show() }) }),
+    read,
+  }));
   /** Of the time since the last scrape that saw a sample. */
   const show = (): void => {
     if (sinceScrape.count === 0) return;

@@ -4,7 +4,10 @@ export interface StepHistogramOptions<Step extends string> {
   help: string;
   label: string;
   steps: readonly Step[];
-  /** Whether others may come, which are shown once they were observed; else they are ignored. Their number must be bounded. */
+  /**
+   * Whether others may come, which are shown once they were observed; else they are ignored. Their number must be
+   * bounded.
+   */
   isOpen?: boolean;
   /** Rising upper bounds, in the unit of the metric. */
   buckets: readonly number[];

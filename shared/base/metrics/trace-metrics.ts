@@ -3,9 +3,17 @@ import type { ProcessMetrics } from './process-metrics';
 
 /** What became of the spans of a process, where traces are sent. */
 export function addTraceMetrics(metrics: ProcessMetrics, counts: () => TraceCounts): void {
-  metrics.counter('quiver_trace_spans_exported_total', 'Spans that the receiver of traces took', () => counts().exported);
+  metrics.counter(
+    'quiver_trace_spans_exported_total',
+    'Spans that the receiver of traces took',
+    () => counts().exported,
+  );
   metrics.counter('quiver_trace_spans_failed_total', 'Spans that could not be sent', () => counts().failed);
-  metrics.counter('quiver_trace_spans_dropped_total', 'Spans for which there was no room while others waited to be sent', () => counts().dropped);
+  metrics.counter(
+    'quiver_trace_spans_dropped_total',
+    'Spans for which there was no room while others waited to be sent',
+    () => counts().dropped,
+  );
 }
 
 /** The counts of several threads together, each of which tells what it has counted in all. */
@@ -18,7 +26,8 @@ export class ThreadTraceCounts {
 
   sum(): TraceCounts {
     const sum: TraceCounts = { exported: 0, failed: 0, dropped: 0, waiting: 0 };
-    for (const counts of this.latest.values()) for (const name of Object.keys(sum) as (keyof TraceCounts)[]) sum[name] += counts[name];
+    for (const counts of this.latest.values())
+      for (const name of Object.keys(sum) as (keyof TraceCounts)[]) sum[name] += counts[name];
     return sum;
   }
 }

@@ -12,7 +12,9 @@ export class Endings {
 }
 
 /** Runs a start. If it fails, everything deferred so far is ended; otherwise `stop` ends it. */
-export async function startWithEndings(build: (endings: Endings) => Promise<void>): Promise<{ stop: () => Promise<void> }> {
+export async function startWithEndings(
+  build: (endings: Endings) => Promise<void>,
+): Promise<{ stop: () => Promise<void> }> {
   const endings = new Endings();
   try {
     await build(endings);

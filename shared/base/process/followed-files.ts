@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
 /**
- * How often the files are read. Watches of the system miss what Kubernetes does, which puts another folder in the place of
- * one; and these are small files, a few of which take some hundredths of a millisecond.
+ * How often the files are read. Watches of the system miss what Kubernetes does, which puts another folder in the place
+ * of one; and these are small files, a few of which take some hundredths of a millisecond.
  */
 const LOOK_MS = 5_000;
 
 /**
- * Files that may be replaced while the process runs: certificates and secrets. They are read again every few seconds and at
- * SIGHUP. What can't be used is told once, and tried again; until then, what was used before stays in force.
+ * Files that may be replaced while the process runs: certificates and secrets. They are read again every few seconds
+ * and at SIGHUP. What can't be used is told once, and tried again; until then, what was used before stays in force.
  */
 export class FollowedFiles {
   private readonly timer: NodeJS.Timeout;
@@ -20,11 +20,17 @@ export class FollowedFiles {
   private isReading = false;
 
   /**
-   * `onChange` gets what the files hold, in their order; it throws when that can't be used. `onError` gets why, also of a
-   * file that is gone. `first`: what they held when they were read at the start.
+   * `onChange` gets what the files hold, in their order; it throws when that can't be used. `onError` gets why, also of
+   * a file that is gone. `first`: what they held when they were read at the start.
    */
   constructor(
-    private readonly parts: { paths: readonly string[]; first: readonly Buffer[]; onChange: (contents: Buffer[]) => void | Promise<void>; onError: (error: unknown) => void; lookMs?: number },
+    private readonly parts: {
+      paths: readonly string[];
+      first: readonly Buffer[];
+      onChange: (contents: Buffer[]) => void | Promise<void>;
+      onError: (error: unknown) => void;
+      lookMs?: number;
+    },
   ) {
     this.used = parts.first;
     this.timer = setInterval(this.look, parts.lookMs ?? LOOK_MS);

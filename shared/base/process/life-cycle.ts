@@ -28,18 +28,24 @@ const STANDARD_FILES = [0, 1, 2];
 const FAILURE_CODE = 1;
 
 /**
- * Runs the process until a signal; the only place that ends it. SIGTERM or SIGINT stops the service and exits with 0, and so
- * does SIGHUP, but where it has files looked at or opened anew and no terminal has gone. A second signal (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a
- * non-zero code. A failed start exits with 1: for a wrong configuration or environment (QuiverError) with one line on
- * standard error, and with the error in the log where it has details; otherwise with the error in the log. An uncaught exception or an unhandled rejection is a crash: it
- * is logged, the process exits with 1, and nothing else is attempted. With a thread that is stuck, the process ends by SIGKILL
- * in the place of an exit, which would wait for that thread. A log that can't be written, or that nobody reads, holds no end.
+ * Runs the process until a signal; the only place that ends it. SIGTERM or SIGINT stops the service and exits with 0,
+ * and so does SIGHUP, but where it has files looked at or opened anew and no terminal has gone. A second signal (not an
+ * echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a non-zero code. A failed start
+ * exits with 1: for a wrong configuration or environment (QuiverError) with one line on standard error, and with the
+ * error in the log where it has details; otherwise with the error in the log. An uncaught exception or an unhandled
+ * rejection is a crash: it is logged, the process exits with 1, and nothing else is attempted. With a thread that is
+ * stuck, the process ends by SIGKILL in the place of an exit, which would wait for that thread. A log that can't be
+ * written, or that nobody reads, holds no end.
  *
  * The signal that `start` gets is aborted when the process is asked to end during the start. `start` may then reject or
- * resolve; what it resolved to is stopped. `refuse` ends the process as a failed start does, at any time: for what shows
- * only later to be a wrong environment. Returns at once; the process lives as long as the service keeps it alive.
+ * resolve; what it resolved to is stopped. `refuse` ends the process as a failed start does, at any time: for what
+ * shows only later to be a wrong environment. Returns at once; the process lives as long as the service keeps it alive.
  */
-export function runUntilSignal(options: { start: (ending: AbortSignal, refuse: (error: QuiverError) => void) => Promise<Stoppable>; hardStopMs: number; logger: Logger }): void {
+export function runUntilSignal(options: {
+  start: (ending: AbortSignal, refuse: (error: QuiverError) => void) => Promise<Stoppable>;
+  hardStopMs: number;
+  logger: Logger;
+}): void {
   const { hardStopMs, logger } = options;
   const ending = new AbortController();
 

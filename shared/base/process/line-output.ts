@@ -5,7 +5,9 @@ import { noteStuckThread } from './stuck-threads';
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** Of one write: as much as a pipe holds on Linux. */
 const BATCH_BYTES = 64 * 1024;
-/** A reader that is slow is asked again after the first of these, then after twice as long each time, up to the last. */
+/**
+ * A reader that is slow is asked again after the first of these, then after twice as long each time, up to the last.
+ */
 const READER_PAUSE_MIN_MS = 1;
 const READER_PAUSE_MAX_MS = 100;
 /** The interval between two attempts when writing fails. */
@@ -49,19 +51,26 @@ export interface LineOutputParts {
   retryMs?: number;
   /** Default: that of Node. */
   system?: {
-    write: (file: number, bytes: Buffer, at: number, length: number, position: null, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
+    write: (
+      file: number,
+      bytes: Buffer,
+      at: number,
+      length: number,
+      position: null,
+      done: (error: NodeJS.ErrnoException | null, written: number) => void,
+    ) => void;
     writeSync: (file: number, bytes: Buffer, at: number) => number;
   };
 }
 
 /**
- * Whole lines to a file, pipe, socket or terminal, in the background and in order. They only tell of what the process does, so
- * they never end it, hold it or fill its memory. What can't be written waits, up to a bound; what comes beyond it is dropped and
- * counted, until half of it is written. Writing is tried again without end, whatever the error was: a full disk may get room, a
- * FIFO another reader.
+ * Whole lines to a file, pipe, socket or terminal, in the background and in order. They only tell of what the process
+ * does, so they never end it, hold it or fill its memory. What can't be written waits, up to a bound; what comes beyond
+ * it is dropped and counted, until half of it is written. Writing is tried again without end, whatever the error was: a
+ * full disk may get room, a FIFO another reader.
  *
- * sonic-boom, which pino would write with, tries each failed write again without end before an exit, waits in `write` for
- * readers that stand still, and tells errors by an event that ends a process that does not listen.
+ * sonic-boom, which pino would write with, tries each failed write again without end before an exit, waits in `write`
+ * for readers that stand still, and tells errors by an event that ends a process that does not listen.
  */
 export class LineOutput {
   /** Called when lines can be written again after some were lost, with how many and the last error. */
@@ -104,7 +113,11 @@ export class LineOutput {
 
   /** Whether lines can't be written at present: an error, or a reader that stands still. */
   get isFailing(): boolean {
-    return this.failure !== null || this.isDropping || (this.batch !== null && performance.now() - this.progressMs > STALLED_MS);
+    return (
+      this.failure !== null ||
+      this.isDropping ||
+      (this.batch !== null && performance.now() - this.progressMs > STALLED_MS)
+    );
   }
 
   /** Takes a line, or drops it. Never throws, never waits. */
@@ -123,8 +136,8 @@ export class LineOutput {
   }
 
   /**
-   * Resolves when these lines are written. Rejects with the error when they can't be: then none of them is. The caller bounds
-   * what it has here; a reader that stands still is waited for.
+   * Resolves when these lines are written. Rejects with the error when they can't be: then none of them is. The caller
+   * bounds what it has here; a reader that stands still is waited for.
    */
   append(text: string): Promise<void> {
     return new Promise((done, fail) => this.take({ text, bytes: Buffer.byteLength(text), waiter: { done, fail } }));
@@ -148,8 +161,8 @@ export class LineOutput {
   }
 
   /**
-   * Writes what is in memory before it returns, as far as that goes within a fifth of a second: for a process that ends at
-   * once. A line that is being written in the background may come after it.
+   * Writes what is in memory before it returns, as far as that goes within a fifth of a second: for a process that ends
+   * at once. A line that is being written in the background may come after it.
    */
   flushNow(): void {
     if (this.noteStuck()) return;
@@ -203,10 +216,16 @@ export class LineOutput {
   private nextBatch(): Batch | null {
     if (this.batch !== null || this.waiting.length === 0) return this.batch;
     let count = 0;
-    for (let bytes = 0; count < this.waiting.length && bytes < BATCH_BYTES; count += 1) bytes += this.waiting[count].bytes;
+    for (let bytes = 0; count < this.waiting.length && bytes < BATCH_BYTES; count += 1)
+      bytes += this.waiting[count].bytes;
     const lines = this.waiting.splice(0, count);
     this.progressMs = performance.now();
-    this.batch = { bytes: Buffer.from(lines.length === 1 ? lines[0].text : lines.map(({ text }) => text).join('')), at: 0, lines, isRest: false };
+    this.batch = {
+      bytes: Buffer.from(lines.length === 1 ? lines[0].text : lines.map(({ text }) => text).join('')),
+      at: 0,
+      lines,
+      isRest: false,
+    };
     return this.batch;
   }
 
@@ -282,7 +301,8 @@ export class LineOutput {
 
   /** Whether a thread is in a write that may never end; an exit must not wait for it. */
   private noteStuck(): boolean {
-    if (!this.parts.mayBlock || this.writingSinceMs === null || performance.now() - this.writingSinceMs < STUCK_MS) return false;
+    if (!this.parts.mayBlock || this.writingSinceMs === null || performance.now() - this.writingSinceMs < STUCK_MS)
+      return false;
     if (!this.isKnownStuck) noteStuckThread();
     this.isKnownStuck = true;
     return true;

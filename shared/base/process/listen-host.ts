@@ -5,10 +5,14 @@ const EVERY_ADDRESS = '::';
 const EVERY_IPV4_ADDRESS = '0.0.0.0';
 
 /**
- * The address to listen on. `::` is the default, and takes connections over IPv4, too; where the system has no IPv6 and nobody
- * asked for it (`isGiven`), it is `0.0.0.0`. `tries` says whether a server can listen on an address.
+ * The address to listen on. `::` is the default, and takes connections over IPv4, too; where the system has no IPv6 and
+ * nobody asked for it (`isGiven`), it is `0.0.0.0`. `tries` says whether a server can listen on an address.
  */
-export async function listenHost(host: string, isGiven: boolean, tries: (host: string) => Promise<boolean> = canListen): Promise<string> {
+export async function listenHost(
+  host: string,
+  isGiven: boolean,
+  tries: (host: string) => Promise<boolean> = canListen,
+): Promise<string> {
   if (isGiven || host !== EVERY_ADDRESS) return host;
   return (await tries(host)) ? host : EVERY_IPV4_ADDRESS;
 }

@@ -2,9 +2,10 @@
 const TOLD_EVERY_MS = 1_000;
 
 /**
- * Stands around everything that a stranger's bytes set off: listeners of servers, connections and streams, and what they
- * put off by timers. Whatever is thrown or rejected there ends the one thing that it was about, and never the process or
- * thread. Such an error is a fault of this program, so it is told, though not as often as a stranger can cause it.
+ * Stands around everything that a stranger's bytes set off: listeners of servers, connections and streams, and what
+ * they put off by timers. Whatever is thrown or rejected there ends the one thing that it was about, and never the
+ * process or thread. Such an error is a fault of this program, so it is told, though not as often as a stranger can
+ * cause it.
  */
 export class ListenerGuard {
   private toldMs = -Infinity;
@@ -17,7 +18,10 @@ export class ListenerGuard {
   ) {}
 
   /** `listener`, which lets no error out. `breakOff` gets the same arguments and ends what they are about. */
-  around<Given extends unknown[]>(listener: (...given: Given) => unknown, breakOff: (...given: Given) => void): (...given: Given) => void {
+  around<Given extends unknown[]>(
+    listener: (...given: Given) => unknown,
+    breakOff: (...given: Given) => void,
+  ): (...given: Given) => void {
     return (...given) =>
       this.run(
         () => listener(...given),

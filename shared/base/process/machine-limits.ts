@@ -9,7 +9,10 @@ export interface MachineLimits {
   openFilesMax: number;
   /** Bytes of memory: the container's limit, or all of the machine's. */
   memoryBytes: number;
-  /** Processors whose time it may take: those that it may run on, or the container's share of them, which may be a fraction. */
+  /**
+   * Processors whose time it may take: those that it may run on, or the container's share of them, which may be a
+   * fraction.
+   */
   processors: number;
   /** Bytes of address space that are left (ulimit -v); Infinity: it is not limited. */
   addressSpaceLeft: number;

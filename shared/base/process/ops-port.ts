@@ -3,10 +3,14 @@ import { isPortTaken } from '../errors/port-refused';
 import type { OpsServer } from './ops-server';
 
 /**
- * Opens the operations port and answers it. The default port is that of other programs, too (9090 of Prometheus): where it is
- * taken and nobody asked for it (`isGiven`), the system chooses another, and the log says which. Errors: as OpsServer.listen.
+ * Opens the operations port and answers it. The default port is that of other programs, too (9090 of Prometheus): where
+ * it is taken and nobody asked for it (`isGiven`), the system chooses another, and the log says which. Errors: as
+ * OpsServer.listen.
  */
-export async function openOpsPort(ops: Pick<OpsServer, 'listen'>, place: { port: number; host: string; isGiven: boolean; log: Pick<Logger, 'warn'> }): Promise<number> {
+export async function openOpsPort(
+  ops: Pick<OpsServer, 'listen'>,
+  place: { port: number; host: string; isGiven: boolean; log: Pick<Logger, 'warn'> },
+): Promise<number> {
   const { port, host, isGiven, log } = place;
   try {
     return await ops.listen(port, host);

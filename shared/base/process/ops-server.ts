@@ -37,7 +37,12 @@ export class OpsServer {
    * `onError` gets the error of a failed `/metrics`, which is answered with 500, and of connections that could not be
    * accepted.
    */
-  constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string | Buffer }>; onError: (error: unknown) => void; answerTimeoutMs?: number }) {
+  constructor(options: {
+    readiness: () => Readiness;
+    metrics: () => Promise<{ contentType: string; text: string | Buffer }>;
+    onError: (error: unknown) => void;
+    answerTimeoutMs?: number;
+  }) {
     this.readiness = options.readiness;
     this.metrics = options.metrics;
     this.onError = options.onError;
@@ -56,7 +61,8 @@ export class OpsServer {
   /** Resolves to the port it listens on. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
-      const refused = (cause: Error): void => reject(portRefused(`operations port ${withPort(host, port)}`, 'OPS_PORT', cause));
+      const refused = (cause: Error): void =>
+        reject(portRefused(`operations port ${withPort(host, port)}`, 'OPS_PORT', cause));
       this.server.once('error', refused);
       this.server.listen(port, host, () => {
         this.server.off('error', refused);

@@ -10,8 +10,8 @@ type CaListener = (update: { caCertificate: Buffer } | null) => void;
 type IdentityListener = (update: { certificate: Buffer; privateKey: Buffer } | null) => void;
 
 /**
- * Certificates that are replaced while the process runs, as gRPC asks for them: connections that are opened later take the
- * new ones, and those that are open go on.
+ * Certificates that are replaced while the process runs, as gRPC asks for them: connections that are opened later take
+ * the new ones, and those that are open go on.
  */
 export class RenewedCertificates {
   private readonly caListeners = new Set<CaListener>();

@@ -8,9 +8,9 @@ const OUTPUT = 1;
 const ERRORS = 2;
 
 /**
- * Standard output of the process: the log, as readable lines on a terminal (coloured unless NO_COLOR is set), otherwise JSON, and
- * what else goes there. All of it goes through here, because a line may be written in two parts. A reader that goes away
- * (`| head`) or stands still does not end the process, and neither does a full disk.
+ * Standard output of the process: the log, as readable lines on a terminal (coloured unless NO_COLOR is set), otherwise
+ * JSON, and what else goes there. All of it goes through here, because a line may be written in two parts. A reader
+ * that goes away (`| head`) or stands still does not end the process, and neither does a full disk.
  */
 export class StandardOutput implements LogOutput {
   readonly lines: LineOutput;
@@ -41,7 +41,10 @@ export class StandardOutput implements LogOutput {
   }
 }
 
-/** Says a line on standard error before it returns, as far as that goes within a fifth of a second: for a process that ends. */
+/**
+ * Says a line on standard error before it returns, as far as that goes within a fifth of a second: for a process that
+ * ends.
+ */
 export function sayOnStandardError(text: string): void {
   guardStandardStreams();
   const lines = openLines(ERRORS);
@@ -50,8 +53,8 @@ export function sayOnStandardError(text: string): void {
 }
 
 /**
- * Node and libraries write there, too: warnings, above all. An error of that is no reason to end, and with the streams open,
- * Node has set O_NONBLOCK on pipes and sockets, so that no write waits for who reads there.
+ * Node and libraries write there, too: warnings, above all. An error of that is no reason to end, and with the streams
+ * open, Node has set O_NONBLOCK on pipes and sockets, so that no write waits for who reads there.
  */
 function guardStandardStreams(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -73,12 +76,15 @@ function openLines(file: number): LineOutput {
 }
 
 /**
- * A pipe or terminal with flags of its own, so that whoever else has it open does not take O_NONBLOCK from it; null where the
- * system does not offer that (it is of Linux) or the user may not.
+ * A pipe or terminal with flags of its own, so that whoever else has it open does not take O_NONBLOCK from it; null
+ * where the system does not offer that (it is of Linux) or the user may not.
  */
 function openAnew(file: number): number | null {
   try {
-    return openSync(`/proc/self/fd/${file}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_APPEND);
+    return openSync(
+      `/proc/self/fd/${file}`,
+      constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_APPEND,
+    );
   } catch {
     return null;
   }

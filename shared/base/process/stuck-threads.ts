@@ -1,8 +1,8 @@
 let stuck = 0;
 
 /**
- * Notes a thread that was given up inside of native code. `process.exit` waits for every thread, so for such a one it may wait
- * for ever. What it answers is to be called when the thread has ended after all.
+ * Notes a thread that was given up inside of native code. `process.exit` waits for every thread, so for such a one it
+ * may wait for ever. What it answers is to be called when the thread has ended after all.
  */
 export function noteStuckThread(): () => void {
   stuck += 1;

@@ -39,7 +39,8 @@ export class EntrySeal {
     const given = Buffer.from(text.slice(FORM.length, VALUE_AT - 1), 'base64url');
     const value = text.slice(VALUE_AT);
     if (isEqual(given, sealOf(this.key, key, value))) return { seal: 'sealed', value };
-    if (this.otherKey !== null && isEqual(given, sealOf(this.otherKey, key, value))) return { seal: 'sealedByOther', value };
+    if (this.otherKey !== null && isEqual(given, sealOf(this.otherKey, key, value)))
+      return { seal: 'sealedByOther', value };
     return { seal: 'forged' };
   }
 }

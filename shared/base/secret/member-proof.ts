@@ -23,7 +23,8 @@ export interface Greeting {
 /**
  * Proofs by which two members show each other that they know the cluster's secret, without sending it: HMAC-SHA256 over
  * the greeting under a derived key. The server proves itself first. The client then proves itself with each stream that
- * it opens, or once with the whole connection, under the key of the session. That key is derived from the secret and the greeting, and is never sent.
+ * it opens, or once with the whole connection, under the key of the session. That key is derived from the secret and
+ * the greeting, and is never sent.
  */
 export class MemberProof {
   /** The key of the present secret, then that of the other one. */
@@ -31,7 +32,9 @@ export class MemberProof {
 
   constructor(secrets: { secret: string; otherSecret?: string }) {
     const { secret, otherSecret } = secrets;
-    this.keys = [secret, ...(otherSecret === undefined ? [] : [otherSecret])].map((each) => derivedKey(each, 'members prove themselves to each other, 1'));
+    this.keys = [secret, ...(otherSecret === undefined ? [] : [otherSecret])].map((each) =>
+      derivedKey(each, 'members prove themselves to each other, 1'),
+    );
   }
 
   /** The server's proofs, one for each secret that it accepts. */
@@ -61,8 +64,8 @@ export function isStreamProof(proof: Buffer, session: KeyObject, stream: { numbe
 }
 
 /**
- * The client's proof for the whole connection on which the greeting of the session came. Its text is that of no stream, whatever its number
- * and path: neither proof is ever good for the other.
+ * The client's proof for the whole connection on which the greeting of the session came. Its text is that of no stream,
+ * whatever its number and path: neither proof is ever good for the other.
  */
 export function connectionProof(session: KeyObject): Buffer {
   return createHmac('sha256', session).update('connection').digest();
@@ -79,7 +82,14 @@ function sessionKey(key: KeyObject, greeting: Greeting): KeyObject {
 /** Each field is preceded by its length, so that no two greetings give the same bytes. */
 function mac(key: KeyObject, purpose: 'server' | 'session', greeting: Greeting): Buffer {
   const hmac = createHmac('sha256', key);
-  for (const field of [purpose, greeting.client, greeting.server, greeting.address, greeting.clientNonce, greeting.serverNonce]) {
+  for (const field of [
+    purpose,
+    greeting.client,
+    greeting.server,
+    greeting.address,
+    greeting.clientNonce,
+    greeting.serverNonce,
+  ]) {
     const bytes = Buffer.from(field as string);
     hmac.update(`${bytes.length} `).update(bytes);
   }

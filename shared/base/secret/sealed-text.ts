@@ -5,8 +5,8 @@ export const SEAL_NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * A text that only who has the key can read (AES-256-GCM), as base64. `sealingKey`: 256 bits, hexadecimal. `nonce`: another one
- * for each text under the same key; default: random.
+ * A text that only who has the key can read (AES-256-GCM), as base64. `sealingKey`: 256 bits, hexadecimal. `nonce`:
+ * another one for each text under the same key; default: random.
  */
 export function sealText(text: string, sealingKey: string, nonce: Buffer = randomBytes(SEAL_NONCE_BYTES)): string {
   const cipher = createCipheriv(ALGORITHM, Buffer.from(sealingKey, 'hex'), nonce);
@@ -20,7 +20,9 @@ export function openText(sealed: string, sealingKey: string): string | null {
   const decipher = createDecipheriv(ALGORITHM, Buffer.from(sealingKey, 'hex'), bytes.subarray(0, SEAL_NONCE_BYTES));
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
   try {
-    return Buffer.concat([decipher.update(bytes.subarray(SEAL_NONCE_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+    return Buffer.concat([decipher.update(bytes.subarray(SEAL_NONCE_BYTES, -TAG_BYTES)), decipher.final()]).toString(
+      'utf8',
+    );
   } catch {
     return null;
   }

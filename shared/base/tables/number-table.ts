@@ -61,7 +61,8 @@ export class NumberTable<Value extends object> {
   }
 
   private *places(): Iterable<{ number: number; value: Value }> {
-    for (const [place, value] of this.values.entries()) if (value !== undefined) yield { number: this.numbers[place], value };
+    for (const [place, value] of this.values.entries())
+      if (value !== undefined) yield { number: this.numbers[place], value };
   }
 
   private grow(): void {

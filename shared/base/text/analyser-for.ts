@@ -15,8 +15,17 @@ export function analyserFor(language: Language | null): Analyser {
   if (language === null) return defaultAnalyser;
   let analyser = analysers.get(language);
   if (analyser === undefined) {
-    if (!isLanguage(language)) throw new QuiverError('storage_failed', `this version has no analyser for the language ${JSON.stringify(language)}`);
-    analyser = new LanguageAnalyser({ name: `snowball-${language}`, stem: snowballStemmer(language), stopWords: stopWords(language), hasDotlessI: language === 'tr' });
+    if (!isLanguage(language))
+      throw new QuiverError(
+        'storage_failed',
+        `this version has no analyser for the language ${JSON.stringify(language)}`,
+      );
+    analyser = new LanguageAnalyser({
+      name: `snowball-${language}`,
+      stem: snowballStemmer(language),
+      stopWords: stopWords(language),
+      hasDotlessI: language === 'tr',
+    });
     analysers.set(language, analyser);
   }
   return analyser;

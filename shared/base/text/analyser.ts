@@ -22,7 +22,9 @@ export interface Analyser {
    * white space is folded in one step.
    */
   parts(text: string): Iterable<string[]>;
-  /** The terms to look for when `text` is a query: `terms(text)` without stop words, unless there are only stop words. */
+  /**
+   * The terms to look for when `text` is a query: `terms(text)` without stop words, unless there are only stop words.
+   */
   termsToFind(text: string): string[];
 }
 

@@ -29,7 +29,9 @@ export function composeText(text: string): ComposedText {
   return { text: visible, ascii: ASCII.test(visible) };
 }
 
-/** A word of composed text without accents, with special letters written out. Empty if the word consists only of marks. */
+/**
+ * A word of composed text without accents, with special letters written out. Empty if the word consists only of marks.
+ */
 export function foldWord(word: string): string {
   return ASCII.test(word) ? word : withoutAccents(word);
 }
@@ -95,7 +97,10 @@ function isSixAfter(digit: string): boolean {
  * The look-behind comes after the apostrophe. Before it, it would run at every character, each time over all ignored
  * characters in front, which takes n² steps for n of them.
  */
-const CONTRACTION = new RegExp(String.raw`['\u2019](?<=\p{L}${IGNORED_CLASS}*.)(?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`, 'gu');
+const CONTRACTION = new RegExp(
+  String.raw`['\u2019](?<=\p{L}${IGNORED_CLASS}*.)(?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`,
+  'gu',
+);
 
 /** A text without the endings that {@link CONTRACTION} matches. */
 export function withoutContractions(text: string): string {

@@ -37,7 +37,13 @@ export class LanguageAnalyser implements Analyser {
   private older = new Map<string, KnownWord>();
 
   /** `hasDotlessI`: the lower case of I is ı, and that of İ is i (Turkish). */
-  constructor(options: { name: string; stem: Stemmer; stopWords: ReadonlySet<string>; hasDotlessI?: boolean; rememberedWords?: number }) {
+  constructor(options: {
+    name: string;
+    stem: Stemmer;
+    stopWords: ReadonlySet<string>;
+    hasDotlessI?: boolean;
+    rememberedWords?: number;
+  }) {
     this.name = options.name;
     this.stem = options.stem;
     this.stopWords = options.stopWords;

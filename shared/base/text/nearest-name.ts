@@ -28,7 +28,12 @@ export function nearestName(given: string, candidates: Iterable<string>): string
     if (candidate === given) continue;
     const other = bareName(candidate);
     if (other === wanted) return candidate;
-    if (Math.abs(other.length - wanted.length) >= fewest || other.length > COMPARED_CHARACTERS_MAX || compared >= COMPARED_LETTERS_MAX) continue;
+    if (
+      Math.abs(other.length - wanted.length) >= fewest ||
+      other.length > COMPARED_CHARACTERS_MAX ||
+      compared >= COMPARED_LETTERS_MAX
+    )
+      continue;
     compared += other.length;
     const edits = editsBetween(wanted, other, fewest - 1);
     if (edits >= fewest) continue;
@@ -39,8 +44,8 @@ export function nearestName(given: string, candidates: Iterable<string>): string
 }
 
 /**
- * Letters to insert, drop, replace or swap with their neighbour to make `b` of `a` (optimal string alignment); more than
- * `most` if it takes more. Only the band of the matrix that can stay within `most` is computed.
+ * Letters to insert, drop, replace or swap with their neighbour to make `b` of `a` (optimal string alignment); more
+ * than `most` if it takes more. Only the band of the matrix that can stay within `most` is computed.
  */
 export function editsBetween(a: string, b: string, most: number): number {
   const beyond = most + 1;

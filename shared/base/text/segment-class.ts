@@ -20,7 +20,8 @@ export function isScriptWithoutSpaces(kind: SegmentClass): boolean {
 
 const HAN = /^(?=[\p{L}\p{N}])\p{Script_Extensions=Han}$/u;
 const LETTER = /^\p{L}$/u;
-const UNSPACED = /^[\p{Script_Extensions=Hiragana}\p{Script_Extensions=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]$/u;
+const UNSPACED =
+  /^[\p{Script_Extensions=Hiragana}\p{Script_Extensions=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]$/u;
 const MARK = /^\p{M}$/u;
 const WORD = /^[\p{L}\p{M}\p{N}]$/u;
 const PICTOGRAPH = /^\p{Extended_Pictographic}$/u;

@@ -7,7 +7,10 @@ export type Stemmer = (word: string) => string;
 interface StemmerRules {
   /** The algorithm's name at snowballstem.org. */
   algorithm: string;
-  /** Accented letters that the rules distinguish. All others are folded first, so that "café" and "cafe" have the same stem. */
+  /**
+   * Accented letters that the rules distinguish. All others are folded first, so that "café" and "cafe" have the same
+   * stem.
+   */
   letters?: string;
   /** Replaces spellings that the algorithm does not know with those that it knows. */
   respell?: readonly [pattern: RegExp, replacement: string][];

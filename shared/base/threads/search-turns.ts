@@ -1,14 +1,16 @@
 import type { Clock } from '../time/clock';
 
-/** Time of searches in one round of the event loop, after which others wait for the next: every connection has its turn. */
+/**
+ * Time of searches in one round of the event loop, after which others wait for the next: every connection has its turn.
+ */
 const TURN_MS = 8;
 /** The part of it that goes to those that wait. */
 const WAITING_MS = TURN_MS / 2;
 
 /**
- * Searches on a thread that serves occupy it. After some milliseconds of them in one round of the event loop, further ones wait.
- * In each round after that, those that wait have half of the time first, in their order, so that none is overtaken for ever;
- * what comes in has the rest, so that a small request does not wait for all of a large one.
+ * Searches on a thread that serves occupy it. After some milliseconds of them in one round of the event loop, further
+ * ones wait. In each round after that, those that wait have half of the time first, in their order, so that none is
+ * overtaken for ever; what comes in has the rest, so that a small request does not wait for all of a large one.
  */
 export class SearchTurns {
   private readonly waiting: (() => void)[] = [];

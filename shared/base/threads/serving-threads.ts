@@ -10,7 +10,10 @@ import { newThreadState, THREAD_STATE } from './thread-state';
 
 /** How often the threads are looked at. */
 const LOOK_MS = 1_000;
-/** A thread whose event loop did not turn for so many looks is ended. Its longest piece of work takes some hundredths of a second. */
+/**
+ * A thread whose event loop did not turn for so many looks is ended. Its longest piece of work takes some hundredths of
+ * a second.
+ */
 const LOOKS_MAX = 10;
 /** Readers of metrics and usage, and a process that ends, don't wait longer for a thread that is busy. */
 const FLUSH_MS = 1_000;
@@ -24,7 +27,9 @@ const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
 export interface ServingThreadsParts<Own> {
   /** For the log and errors: `serves the API`. */
   task: string;
-  /** The JavaScript file of the worker. It tells `ready`, takes `connection`, `flush` and `close`, and beats in `state`. */
+  /**
+   * The JavaScript file of the worker. It tells `ready`, takes `connection`, `flush` and `close`, and beats in `state`.
+   */
   entry: string;
   threads: number;
   /** Words of `state`; default: those of THREAD_STATE. */
@@ -76,8 +81,8 @@ interface Thread<Own> extends ServingThread<Own> {
 }
 
 /**
- * Workers among which the main thread deals connections. A thread that ends, or whose event loop stands still, is replaced;
- * only its own connections break.
+ * Workers among which the main thread deals connections. A thread that ends, or whose event loop stands still, is
+ * replaced; only its own connections break.
  */
 export class ServingThreads<Own> {
   private readonly threads: (Thread<Own> | null)[];
@@ -98,7 +103,9 @@ export class ServingThreads<Own> {
     this.look.unref();
   }
 
-  /** Starts the threads. Resolves when all are ready. Errors: internal when one ends before that; all have ended then. */
+  /**
+   * Starts the threads. Resolves when all are ready. Errors: internal when one ends before that; all have ended then.
+   */
   async begin(): Promise<void> {
     try {
       await Promise.all(this.threads.map((_, i) => this.startOne(i)));
@@ -129,13 +136,14 @@ export class ServingThreads<Own> {
   }
 
   /**
-   * Gives a connection to the thread that serves the fewest, from whose first byte on nothing was read, with `words` about it.
-   * Answers the thread; null where none is ready, or none could be given it: then it has ended.
+   * Gives a connection to the thread that serves the fewest, from whose first byte on nothing was read, with `words`
+   * about it. Answers the thread; null where none is ready, or none could be given it: then it has ended.
    */
   deal(socket: Socket, ...words: unknown[]): ServingThread<Own> | null {
     const thread = this.leastBusy();
     const handle = (socket as unknown as { _handle: { fd: number } | null })._handle?.fd;
-    // A handle of its own for the other thread: this thread's is closed with the socket, which does not end the connection.
+    // A handle of its own for the other thread: this thread's is closed with the socket, which does not end the
+    // connection.
     let own: number;
     try {
       if (thread === null || handle === undefined || handle < 0) return null;
@@ -168,7 +176,11 @@ export class ServingThreads<Own> {
 
   /** Asks every thread that serves; one that ends meanwhile is left out. */
   async askAll(name: string, ...args: unknown[]): Promise<void> {
-    await Promise.all(this.threads.flatMap((thread) => (thread?.isReady ? [thread.peer.ask(name, ...args).catch(() => undefined)] : [])));
+    await Promise.all(
+      this.threads.flatMap((thread) =>
+        thread?.isReady ? [thread.peer.ask(name, ...args).catch(() => undefined)] : [],
+      ),
+    );
   }
 
   private startOne(place: number): Promise<void> {
@@ -228,7 +240,10 @@ export class ServingThreads<Own> {
     if (this.isClosing) return;
     const nowMs = performance.now();
     if (nowMs - thread.readyMs > LONG_LIFE_MS) this.backoffs[place].reset();
-    this.parts.logger.error({ thread: place, code, error: thread.reason }, `a thread that ${this.parts.task} has ended; it is replaced`);
+    this.parts.logger.error(
+      { thread: place, code, error: thread.reason },
+      `a thread that ${this.parts.task} has ended; it is replaced`,
+    );
     const isFirst = thread.isReady && nowMs - this.failedMs[place] > LONG_LIFE_MS;
     this.failures += 1;
     this.failedMs[place] = nowMs;
@@ -249,7 +264,8 @@ export class ServingThreads<Own> {
   private leastBusy(): Thread<Own> | null {
     let least: Thread<Own> | null = null;
     for (const thread of this.threads) {
-      if (thread !== null && thread.isReady && (least === null || connectionsOf(thread) < connectionsOf(least))) least = thread;
+      if (thread !== null && thread.isReady && (least === null || connectionsOf(thread) < connectionsOf(least)))
+        least = thread;
     }
     return least;
   }

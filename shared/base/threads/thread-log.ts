@@ -3,7 +3,10 @@ import type { ThreadHandlers, ThreadPeer } from './thread-peer';
 
 type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** The log on a thread that serves: the main thread writes the lines. Values of `fields` must be such as structured clone takes. */
+/**
+ * The log on a thread that serves: the main thread writes the lines. Values of `fields` must be such as structured
+ * clone takes.
+ */
 export function threadLog(main: Pick<ThreadPeer, 'tell'>, own: LogFields = {}): Logger {
   const line =
     (level: Level) =>

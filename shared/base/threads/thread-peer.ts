@@ -169,7 +169,10 @@ export class ThreadPeer {
         return;
       case 'ask':
         this.call(message.name, message.args).then(
-          (value) => (value instanceof HandedBack ? this.reply({ type: 'answer', id: message.id, value: value.value }, value.transfer) : this.reply({ type: 'answer', id: message.id, value })),
+          (value) =>
+            value instanceof HandedBack
+              ? this.reply({ type: 'answer', id: message.id, value: value.value }, value.transfer)
+              : this.reply({ type: 'answer', id: message.id, value }),
           (error: unknown) => this.reply({ type: 'failure', id: message.id, failure: failureOf(error) }),
         );
     }
@@ -195,21 +198,31 @@ export class ThreadPeer {
 const NEXT = 'stream.next';
 const RETURN = 'stream.return';
 
-/** An object whose methods ask the other side for `<room>.<method>`. For interfaces all of whose methods answer promises. */
+/**
+ * An object whose methods ask the other side for `<room>.<method>`. For interfaces all of whose methods answer
+ * promises.
+ */
 export function remote<Service extends object>(peer: Pick<ThreadPeer, 'ask'>, room: string): Service {
   const methods = new Map<string | symbol, (...args: unknown[]) => Promise<unknown>>();
   return new Proxy({} as Service, {
     get: (_target, name) => {
       let method = methods.get(name);
-      if (method === undefined && typeof name === 'string') methods.set(name, (method = (...args) => peer.ask(`${room}.${name}`, ...args)));
+      if (method === undefined && typeof name === 'string')
+        methods.set(name, (method = (...args) => peer.ask(`${room}.${name}`, ...args)));
       return method;
     },
   });
 }
 
 /** Handlers for the named methods of a service, as {@link remote} asks for them. */
-export function handlersOf<Service extends object>(room: string, service: Service, methods: readonly (keyof Service & string)[]): ThreadHandlers {
-  return Object.fromEntries(methods.map((name) => [`${room}.${name}`, (...args: never[]) => (service[name] as Handler).apply(service, args)]));
+export function handlersOf<Service extends object>(
+  room: string,
+  service: Service,
+  methods: readonly (keyof Service & string)[],
+): ThreadHandlers {
+  return Object.fromEntries(
+    methods.map((name) => [`${room}.${name}`, (...args: never[]) => (service[name] as Handler).apply(service, args)]),
+  );
 }
 
 /** An error as it goes to another thread. */
@@ -217,9 +230,20 @@ export function failureOf(error: unknown): ThreadFailure {
   const { name, message, stack, cause } = isErrorLike(error) ? error : new Error('what was thrown is no error');
   const isOperating = isQuiverError(error);
   const first = isOperating && cause instanceof Error ? expectedCause(error) : null;
-  const own = { kind: isOperating ? error.kind : undefined, name, message, stack, details: isOperating ? plain(error.details) : {} };
-  if (first === null || first === error) return { ...own, cause: cause instanceof Error ? (cause.stack ?? cause.message) : undefined };
-  return { ...own, cause: first.message, ...(isQuiverError(first) ? { causeKind: first.kind } : { causeCode: (first as NodeJS.ErrnoException).code }) };
+  const own = {
+    kind: isOperating ? error.kind : undefined,
+    name,
+    message,
+    stack,
+    details: isOperating ? plain(error.details) : {},
+  };
+  if (first === null || first === error)
+    return { ...own, cause: cause instanceof Error ? (cause.stack ?? cause.message) : undefined };
+  return {
+    ...own,
+    cause: first.message,
+    ...(isQuiverError(first) ? { causeKind: first.kind } : { causeCode: (first as NodeJS.ErrnoException).code }),
+  };
 }
 
 /** Errors of the runtime itself, such as of structured clone, need not be made by this realm's Error. */
@@ -229,7 +253,12 @@ function isErrorLike(error: unknown): error is Error {
 
 /** The error that came from another thread. */
 export function errorOf({ kind, name, message, stack, details, cause, causeKind, causeCode }: ThreadFailure): Error {
-  const reason = cause === undefined ? undefined : causeKind === undefined ? Object.assign(new Error(cause), causeCode === undefined ? {} : { code: causeCode }) : new QuiverError(causeKind, cause);
+  const reason =
+    cause === undefined
+      ? undefined
+      : causeKind === undefined
+        ? Object.assign(new Error(cause), causeCode === undefined ? {} : { code: causeCode })
+        : new QuiverError(causeKind, cause);
   if (kind === undefined) {
     const error = new Error(message, { cause: reason });
     error.name = name;

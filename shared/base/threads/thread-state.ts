@@ -1,6 +1,6 @@
 /**
- * What a thread that serves and the main thread show each other in shared memory, as int32 numbers: what can't wait for a
- * message, because the other side may be busy.
+ * What a thread that serves and the main thread show each other in shared memory, as int32 numbers: what can't wait for
+ * a message, because the other side may be busy.
  */
 export const THREAD_STATE = {
   /** Rises while the thread's event loop turns. */

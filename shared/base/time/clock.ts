@@ -16,9 +16,9 @@ export const systemClock: Clock = {
 
 /**
  * A clock by which leases may be judged. Monotonic clocks may stand still while the machine sleeps; then a lease would
- * still look good to a primary that was replaced long ago. So `bootTimeMs` is a second clock that counts this time, too,
- * and the time that passed is the longest that either of them says: a lease is over as soon as one of the two says so.
- * Neither may fall.
+ * still look good to a primary that was replaced long ago. So `bootTimeMs` is a second clock that counts this time,
+ * too, and the time that passed is the longest that either of them says: a lease is over as soon as one of the two says
+ * so. Neither may fall.
  */
 export function sleeplessClock(clock: Clock, bootTimeMs: () => number): Clock {
   // A thread that is held up between two readings must not be taken for a machine that slept. So the difference at the

@@ -18,8 +18,8 @@ export function inTime<Result>(work: Promise<Result>, timeoutMs: number, late: (
 }
 
 /**
- * Settles like `work`, or rejects with `stopped()` once `stop` is aborted. In that case the work continues, and its result
- * is ignored.
+ * Settles like `work`, or rejects with `stopped()` once `stop` is aborted. In that case the work continues, and its
+ * result is ignored.
  */
 export function unlessStopped<Result>(work: Promise<Result>, stop: AbortSignal, stopped: () => Error): Promise<Result> {
   return new Promise((done, fail) => {

@@ -52,9 +52,9 @@ export function inTurn<Result>(work: () => Result): Promise<Result> {
 let roundSinceMs: number | null = null;
 
 /**
- * For parts of work that are short, and of which many may come in one round of the event loop: of answers to many requests that are
- * there together, for example. To be called before each part. undefined: this round has time for it; else it resolves in a later one,
- * in turn with other long work.
+ * For parts of work that are short, and of which many may come in one round of the event loop: of answers to many
+ * requests that are there together, for example. To be called before each part. undefined: this round has time for it;
+ * else it resolves in a later one, in turn with other long work.
  */
 export function ownTurn(): Promise<void> | undefined {
   const nowMs = performance.now();

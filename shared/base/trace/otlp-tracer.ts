@@ -22,11 +22,18 @@ import type { TracerParts } from './trace-origin';
 import type { Span, SpanAttributes, SpanKind, SpanOptions, TraceCounts, Tracer } from './span';
 import type { TraceContext } from './trace-context';
 
-const KINDS: Record<SpanKind, OtelKind> = { internal: OtelKind.INTERNAL, server: OtelKind.SERVER, client: OtelKind.CLIENT };
+const KINDS: Record<SpanKind, OtelKind> = {
+  internal: OtelKind.INTERNAL,
+  server: OtelKind.SERVER,
+  client: OtelKind.CLIENT,
+};
 
 /** A process that stops does not wait longer for whoever takes the traces. */
 const CLOSE_MS = 3_000;
-/** Added to the time that a batch may take, in which the package gives it up by itself: it knows no answer that never ends. */
+/**
+ * Added to the time that a batch may take, in which the package gives it up by itself: it knows no answer that never
+ * ends.
+ */
 const LATE_MS = 500;
 /** A receiver that is away is told of this often. */
 const TELL_EVERY_MS = 60_000;
@@ -40,8 +47,8 @@ const FAILED = 1;
 type Exported = (result: { code: number; error?: Error }) => void;
 
 /**
- * Sends spans by OTLP over HTTP, with OpenTelemetry's own SDK: sampler, limits, batches, endpoint and headers are what its
- * variables say. At most so many spans are held as OTEL_BSP_MAX_QUEUE_SIZE says, those under way among them.
+ * Sends spans by OTLP over HTTP, with OpenTelemetry's own SDK: sampler, limits, batches, endpoint and headers are what
+ * its variables say. At most so many spans are held as OTEL_BSP_MAX_QUEUE_SIZE says, those under way among them.
  */
 export class OtlpTracer implements Tracer {
   readonly counts: TraceCounts = { exported: 0, failed: 0, dropped: 0, waiting: 0 };
@@ -51,10 +58,14 @@ export class OtlpTracer implements Tracer {
 
   constructor({ origin, clock, log }: TracerParts) {
     diag.setLogger(new DiagnosticLog(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-    const { BasicTracerProvider, BatchSpanProcessor } = require('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base');
-    const { defaultResource, detectResources, envDetector, resourceFromAttributes } = require('@opentelemetry/resources') as typeof import('@opentelemetry/resources');
+    const { BasicTracerProvider, BatchSpanProcessor } =
+      require('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base');
+    const { defaultResource, detectResources, envDetector, resourceFromAttributes } =
+      require('@opentelemetry/resources') as typeof import('@opentelemetry/resources');
     const { OTLPTraceExporter } = (
-      origin.protocol === 'http/protobuf' ? require('@opentelemetry/exporter-trace-otlp-proto') : require('@opentelemetry/exporter-trace-otlp-http')
+      origin.protocol === 'http/protobuf'
+        ? require('@opentelemetry/exporter-trace-otlp-proto')
+        : require('@opentelemetry/exporter-trace-otlp-http')
     ) as typeof import('@opentelemetry/exporter-trace-otlp-proto');
     const own = resourceFromAttributes({
       'service.name': 'quiver',
@@ -69,7 +80,12 @@ export class OtlpTracer implements Tracer {
       .merge(detectResources({ detectors: [envDetector] }));
     const connections = new Connections();
     const inner = new OTLPTraceExporter({ httpAgentOptions: (protocol) => connections.agentOf(protocol) });
-    const exporter = new CountedExporter(inner, { counts: this.counts, log, lateMs: origin.timeoutMs + LATE_MS, onLate: () => connections.cut() });
+    const exporter = new CountedExporter(inner, {
+      counts: this.counts,
+      log,
+      lateMs: origin.timeoutMs + LATE_MS,
+      onLate: () => connections.cut(),
+    });
     const processor = new BoundedProcessor(new BatchSpanProcessor(exporter), this.counts, origin.waitingMax);
     this.provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
     this.tracer = this.provider.getTracer('quiver', origin.version);
@@ -119,12 +135,33 @@ class OtlpSpan implements Span {
   }
 }
 
-function start(tracer: OtelTracer, times: EpochTimes, name: string, context: Context, { kind = 'internal', startMs, attributes }: SpanOptions): OtelSpan {
-  return tracer.startSpan(name, { kind: KINDS[kind], startTime: times.of(startMs), attributes: attributes as Attributes | undefined }, context);
+function start(
+  tracer: OtelTracer,
+  times: EpochTimes,
+  name: string,
+  context: Context,
+  { kind = 'internal', startMs, attributes }: SpanOptions,
+): OtelSpan {
+  return tracer.startSpan(
+    name,
+    { kind: KINDS[kind], startTime: times.of(startMs), attributes: attributes as Attributes | undefined },
+    context,
+  );
 }
 
-function contextToOtel({ traceId, spanId, isSampled, state }: TraceContext): Parameters<typeof trace.setSpanContext>[1] {
-  return { traceId, spanId, isRemote: true, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, ...(state !== '' && { traceState: createTraceState(state) }) };
+function contextToOtel({
+  traceId,
+  spanId,
+  isSampled,
+  state,
+}: TraceContext): Parameters<typeof trace.setSpanContext>[1] {
+  return {
+    traceId,
+    spanId,
+    isRemote: true,
+    traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    ...(state !== '' && { traceState: createTraceState(state) }),
+  };
 }
 
 /** Times of a monotonic clock as milliseconds since the epoch, in one line for all spans, and near to wall time. */

@@ -45,6 +45,12 @@ export interface Tracer {
 }
 
 /** A span that is over already: of a step whose times were measured anyway. */
-export function stepSpan(parent: Span, name: string, startMs: number, endMs: number, attributes?: SpanAttributes): void {
+export function stepSpan(
+  parent: Span,
+  name: string,
+  startMs: number,
+  endMs: number,
+  attributes?: SpanAttributes,
+): void {
   parent.child(name, attributes === undefined ? { startMs } : { startMs, attributes }).end(endMs);
 }

@@ -25,8 +25,12 @@ export function contextFromHeaders(traceparent: unknown, tracestate?: unknown): 
   const match = TRACEPARENT.exec(traceparent.trim());
   if (match === null) return null;
   const [, version, traceId, spanId, flags, more] = match;
-  if (version === 'ff' || (version === '00' && more !== undefined) || traceId === NO_TRACE || spanId === NO_SPAN) return null;
-  const state = typeof tracestate === 'string' && tracestate.length <= STATE_LENGTH_MAX && PRINTABLE.test(tracestate) ? tracestate.trim() : '';
+  if (version === 'ff' || (version === '00' && more !== undefined) || traceId === NO_TRACE || spanId === NO_SPAN)
+    return null;
+  const state =
+    typeof tracestate === 'string' && tracestate.length <= STATE_LENGTH_MAX && PRINTABLE.test(tracestate)
+      ? tracestate.trim()
+      : '';
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0, state };
 }
 

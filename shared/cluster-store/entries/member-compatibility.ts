@@ -6,10 +6,14 @@ import { COORDINATORS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX } f
 
 /**
  * Refuses to join a cluster of whose members one can't work with this program. Members that join at the same time don't
- * see each other here; their handshakes refuse the same. `ownKey`: the entry of this member, which an earlier life of it
- * may have left. An unreadable entry is logged and left out. Errors: invalid_parameter, which names both versions; unavailable.
+ * see each other here; their handshakes refuse the same. `ownKey`: the entry of this member, which an earlier life of
+ * it may have left. An unreadable entry is logged and left out. Errors: invalid_parameter, which names both versions;
+ * unavailable.
  */
-export async function mustWorkWithMembers(store: Pick<ClusterStore, 'list'>, { own, ownKey, log }: { own: MemberVersion; ownKey: string; log: Pick<Logger, 'error'> }): Promise<void> {
+export async function mustWorkWithMembers(
+  store: Pick<ClusterStore, 'list'>,
+  { own, ownKey, log }: { own: MemberVersion; ownKey: string; log: Pick<Logger, 'error'> },
+): Promise<void> {
   for (const prefix of [NODES_PREFIX, COORDINATORS_PREFIX]) {
     for (const entry of (await store.list(prefix)).entries) {
       if (entry.key === ownKey) continue;
@@ -19,7 +23,11 @@ export async function mustWorkWithMembers(store: Pick<ClusterStore, 'list'>, { o
   }
 }
 
-function incompatibilityWith(entry: { key: string; value: string }, own: MemberVersion, log: Pick<Logger, 'error'>): string | null {
+function incompatibilityWith(
+  entry: { key: string; value: string },
+  own: MemberVersion,
+  log: Pick<Logger, 'error'>,
+): string | null {
   try {
     const { id, ...fields } = memberFromEntry<NodeMember>(entry);
     return incompatibilityOf(own, versionFromFields(fields), id);

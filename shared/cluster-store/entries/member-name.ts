@@ -29,7 +29,9 @@ export class MemberName<Member extends Registered = Registered> {
    * `isSame`: whether an entry is this process's, or that of an earlier life of it. Such an entry may be replaced at
    * once, any other one only when it is gone.
    */
-  constructor(private readonly options: { store: Pick<ClusterStore, 'get'>; key: string; isSame: (entry: Member) => boolean }) {}
+  constructor(
+    private readonly options: { store: Pick<ClusterStore, 'get'>; key: string; isSame: (entry: Member) => boolean },
+  ) {}
 
   get key(): string {
     return this.options.key;
@@ -58,7 +60,10 @@ export class MemberName<Member extends Registered = Registered> {
     return this.options.isSame(entry);
   }
 
-  /** Passes an answer of the store on. While the store is away, sessions don't end, so what was waited before does not count. */
+  /**
+   * Passes an answer of the store on. While the store is away, sessions don't end, so what was waited before does not
+   * count.
+   */
   async asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
       return await answer;
@@ -73,12 +78,18 @@ export class MemberName<Member extends Registered = Registered> {
     this.takenSinceMs = null;
   }
 
-  /** Notes that another process has the name, with the value of its entry. Answers why to give up, once it had it for long. */
+  /**
+   * Notes that another process has the name, with the value of its entry. Answers why to give up, once it had it for
+   * long.
+   */
   isTaken(value: string): QuiverError | null {
     const nowMs = performance.now();
     this.takenSinceMs ??= nowMs;
     if (nowMs - this.takenSinceMs < TAKEN_AFTER_MS) return null;
     const { id, address, pid, startedAt } = JSON.parse(value) as Member;
-    return new QuiverError('invalid_parameter', `NODE_ID ${id} is in use by another process, at ${address} (pid ${pid}, started ${startedAt}): each member needs a name of its own`);
+    return new QuiverError(
+      'invalid_parameter',
+      `NODE_ID ${id} is in use by another process, at ${address} (pid ${pid}, started ${startedAt}): each member needs a name of its own`,
+    );
   }
 }

@@ -7,11 +7,14 @@ export const STATE_PREFIX = '/q/';
 export const NODES_PREFIX = '/q/nodes/';
 /** Coordinators. Each entry lives as long as the coordinator's session. */
 export const COORDINATORS_PREFIX = '/q/coordinators/';
-/** Nodes that are away, with when they went. Kept until they are back, or for a day and as long as they hold a shard. */
+/**
+ * Nodes that are away, with when they went. Kept until they are back, or for a day and as long as they hold a shard.
+ */
 export const GONE_NODES_PREFIX = '/q/gone-nodes/';
 /**
- * What is known of each node, whether it is there or not: who starts while a node is away must know where it is, and what
- * its program is able to. Put by coordinators, and kept as long as the node is there, holds a shard, or is shown as down.
+ * What is known of each node, whether it is there or not: who starts while a node is away must know where it is, and
+ * what its program is able to. Put by coordinators, and kept as long as the node is there, holds a shard, or is shown
+ * as down.
  */
 export const KNOWN_NODES_PREFIX = '/q/known-nodes/';
 /** What operators want of a node. Kept whether the node runs or not. */
@@ -28,8 +31,8 @@ export const SUSPICIONS_PREFIX = '/q/suspicions/';
 export const FAILURES_PREFIX = '/q/failed-replicas/';
 /**
  * By member (`<node>` or `coordinator/<id>`), the assignments that it knows of shards for which the shard map holds
- * earlier ones, as a JSON list of KnownAssignment. The entry exists as long as that is so: the cluster store was restored
- * from a backup. Everybody acts by the latest that anybody knows, and plans nothing until the map is repaired.
+ * earlier ones, as a JSON list of KnownAssignment. The entry exists as long as that is so: the cluster store was
+ * restored from a backup. Everybody acts by the latest that anybody knows, and plans nothing until the map is repaired.
  */
 export const LATER_ASSIGNMENTS_PREFIX = '/q/later-assignments/';
 /** As many assignments fit well into one entry of the cluster store. The others follow when these are dealt with. */
@@ -61,7 +64,9 @@ export interface NodeMember extends VersionFields {
    */
   diskBytes: number;
   freeBytes: number;
-  /** The node takes no more replicas of shards than this. Absent in the entries of older versions, which had no limit. */
+  /**
+   * The node takes no more replicas of shards than this. Absent in the entries of older versions, which had no limit.
+   */
   shardsMax?: number;
 }
 
@@ -69,7 +74,18 @@ export interface NodeMember extends VersionFields {
 export type KnownNode = Omit<NodeMember, 'incarnation' | 'startedAt' | 'diskBytes' | 'freeBytes'>;
 
 /** The part of a node's entry that is to be known while it is away. */
-export function knownOf({ id, address, store, stores, zone, pid, shardsMax, protocol, oldestProtocol, features }: KnownNode): KnownNode {
+export function knownOf({
+  id,
+  address,
+  store,
+  stores,
+  zone,
+  pid,
+  shardsMax,
+  protocol,
+  oldestProtocol,
+  features,
+}: KnownNode): KnownNode {
   return {
     ...{ id, address, store, zone, pid },
     ...(stores !== undefined && { stores }),
@@ -114,13 +130,22 @@ export function storeOf(member: Pick<NodeMember, 'store' | 'stores'>, id: ShardI
 }
 
 /** Whether there is such a member, and it holds a shard in that store. */
-export function holdsIn<Member extends Pick<NodeMember, 'store' | 'stores'>>(member: Member | null | undefined, id: ShardId, store: string): member is Member {
+export function holdsIn<Member extends Pick<NodeMember, 'store' | 'stores'>>(
+  member: Member | null | undefined,
+  id: ShardId,
+  store: string,
+): member is Member {
   return member !== null && member !== undefined && storeOf(member, id) === store;
 }
 
 /** Whether the entry at `key` lives as long as the session of the process that put it. */
 export function isOfSession(key: string): boolean {
-  return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX].some((prefix) => key.startsWith(prefix));
+  return (
+    key === CONTROLLER_PATH ||
+    [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX].some((prefix) =>
+      key.startsWith(prefix),
+    )
+  );
 }
 
 /** Parses the value of an entry of this file, as the process that registered it wrote it. Errors: SyntaxError. */

@@ -3,12 +3,17 @@ import type { ClusterStore } from '../cluster-store';
 import type { SessionStore } from '../session-store';
 import type { Logger } from '../../base/logs/logger';
 
-/** A list that a process publishes to the cluster at `key`, as JSON. The entry exists as long as the list is not empty and the process lives. */
+/**
+ * A list that a process publishes to the cluster at `key`, as JSON. The entry exists as long as the list is not empty
+ * and the process lives.
+ */
 export class PublishedList {
   private entry: RegisteredEntry | null = null;
   private told = '';
 
-  constructor(private readonly options: { store: ClusterStore & SessionStore; key: string; ttlSeconds: number; log: Logger }) {}
+  constructor(
+    private readonly options: { store: ClusterStore & SessionStore; key: string; ttlSeconds: number; log: Logger },
+  ) {}
 
   tell(list: readonly unknown[]): void {
     const value = JSON.stringify(list);

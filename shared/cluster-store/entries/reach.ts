@@ -18,7 +18,8 @@ export function whenStoreReached({ ending, log }: { ending: AbortSignal; log: Lo
         return await attempt();
       } catch (error) {
         if (!isQuiverError(error) || !error.retryable) throw error;
-        if (ending.aborted) throw new QuiverError('unavailable', 'gave up waiting for the cluster store', { cause: error });
+        if (ending.aborted)
+          throw new QuiverError('unavailable', 'gave up waiting for the cluster store', { cause: error });
         if (!failed) log.warn({ error }, "the cluster store can't be reached; waiting for it");
       }
       await sleep(RETRY_MS, undefined, { signal: ending }).catch(() => undefined);

@@ -9,8 +9,8 @@ import type { MemberName } from './member-name';
  * One entry of the cluster store that exists as long as its owner lives: with it, a process registers as a member. It
  * is put under a session. When the session is lost, or somebody deletes the entry, it is put again under a new session.
  * When the store was put back to a time before the entry was as it is now, it is put again under the same one.
- * While the store is away it keeps trying, without end. An entry that is there already is overwritten; with a name, only
- * if it is this member's.
+ * While the store is away it keeps trying, without end. An entry that is there already is overwritten; with a name,
+ * only if it is this member's.
  */
 export class RegisteredEntry {
   private readonly store: ClusterStore & SessionStore;
@@ -113,19 +113,22 @@ export class RegisteredEntry {
   }
 
   /**
-   * What is told of an earlier revision than our put is either older than that put, or the store was put back since. Which of
-   * them is not known, and another put is right for both. What another process put later stays.
+   * What is told of an earlier revision than our put is either older than that put, or the store was put back since.
+   * Which of them is not known, and another put is right for both. What another process put later stays.
    */
   private heed(event: StoreEvent): void {
     if (event.type === 'delete' && event.revision > this.putRevision) this.deleted = true;
-    else if (event.type === 'delete' || (event.revision < this.putRevision && event.value !== this.value)) this.mustPut = true;
+    else if (event.type === 'delete' || (event.revision < this.putRevision && event.value !== this.value))
+      this.mustPut = true;
   }
 
   /** Answers the revision of the put. Errors: already_exists when another process has the name; unavailable. */
   private async put(session: StoreSession): Promise<number> {
     const { key, value, name } = this;
     for (let standing = this.putRevision; ;) {
-      const answer = this.store.transact(name === null ? [] : [{ key, revision: standing }], [{ type: 'put', key, value, session: session.id }]);
+      const answer = this.store.transact(name === null ? [] : [{ key, revision: standing }], [
+        { type: 'put', key, value, session: session.id },
+      ]);
       const result = await (name === null ? answer : name.asked(answer));
       if (result.applied) {
         name?.isFree();

@@ -20,8 +20,9 @@ export interface ReplicaId {
 export interface ShardAssignment {
   spec: ShardSpec;
   /**
-   * true: nobody has written to it, so a replica without data is a new one, in whatever epoch. The primary makes it false
-   * before it takes the first write, and nothing makes it true again. Absent: a version made it that does not say.
+   * true: nobody has written to it, so a replica without data is a new one, in whatever epoch. The primary makes it
+   * false before it takes the first write, and nothing makes it true again. Absent: a version made it that does not
+   * say.
    */
   unused?: boolean;
   /** With fewer in-sync replicas than this, nothing is committed. */
@@ -80,7 +81,12 @@ export function assignmentFromEntry(entry: { key: string; value: string }): Shar
     throw unreadable(entry.key, cause);
   }
   const assignment = json as ShardAssignment;
-  if (typeof assignment !== 'object' || assignment === null || !Number.isSafeInteger(assignment.epoch) || !Array.isArray(assignment.inSync)) {
+  if (
+    typeof assignment !== 'object' ||
+    assignment === null ||
+    !Number.isSafeInteger(assignment.epoch) ||
+    !Array.isArray(assignment.inSync)
+  ) {
     throw unreadable(entry.key);
   }
   return assignment;

@@ -15,9 +15,9 @@ const LISTS_MAX = 5;
  * The entries under one prefix of the cluster store, decoded and kept up to date by a watch. While the store is away,
  * they stay as they were. Whoever decides by them guards the transaction with their revisions.
  *
- * The watch tells every change in order. Where it tells something earlier than before, the store was put back, and what it
- * tells is the difference: that holds, whatever was known. Entries that this process wrote itself are kept beside until the
- * watch has come as far.
+ * The watch tells every change in order. Where it tells something earlier than before, the store was put back, and what
+ * it tells is the difference: that holds, whatever was known. Entries that this process wrote itself are kept beside
+ * until the watch has come as far.
  */
 export class WatchedEntries<T> {
   private readonly store: ClusterStore;
@@ -35,7 +35,12 @@ export class WatchedEntries<T> {
   private forgetting: NodeJS.Timeout | null = null;
 
   /** An entry for which `decode` throws is passed to `onUnreadable` and left out. */
-  constructor(options: { store: ClusterStore; prefix: string; decode: (entry: { key: string; value: string }) => T; onUnreadable: (error: unknown) => void }) {
+  constructor(options: {
+    store: ClusterStore;
+    prefix: string;
+    decode: (entry: { key: string; value: string }) => T;
+    onUnreadable: (error: unknown) => void;
+  }) {
     this.store = options.store;
     this.prefix = options.prefix;
     this.decode = options.decode;
@@ -43,8 +48,8 @@ export class WatchedEntries<T> {
   }
 
   /**
-   * Reads the entries and follows their changes from then on, once, however often it is called: a start that waits for the store
-   * calls it again while an earlier call is still under way. Errors: unavailable.
+   * Reads the entries and follows their changes from then on, once, however often it is called: a start that waits for
+   * the store calls it again while an earlier call is still under way. Errors: unavailable.
    */
   async follow(): Promise<void> {
     if (this.stopWatching !== null) return;
@@ -53,8 +58,8 @@ export class WatchedEntries<T> {
   }
 
   /**
-   * Reads all entries now, for a caller that can't wait for what the watch has not told yet. Changes that it tells meanwhile
-   * stay. Errors: unavailable.
+   * Reads all entries now, for a caller that can't wait for what the watch has not told yet. Changes that it tells
+   * meanwhile stay. Errors: unavailable.
    */
   async refresh(): Promise<void> {
     let told: number;
@@ -69,9 +74,12 @@ export class WatchedEntries<T> {
     const since = this.toldRevision !== told ? revision : Infinity;
     const present = new Set(entries.map((entry) => entry.key));
     let changed = false;
-    for (const key of this.byKey.keys()) if (!present.has(key) && this.byKey.get(key)!.revision <= since) changed = this.byKey.delete(key) || changed;
-    for (const entry of entries) if ((this.byKey.get(entry.key)?.revision ?? 0) <= since) changed = this.keep(entry) || changed;
-    for (const [key, { revision: written }] of this.own) if (written <= revision || revision < told) changed = this.own.delete(key) || changed;
+    for (const key of this.byKey.keys())
+      if (!present.has(key) && this.byKey.get(key)!.revision <= since) changed = this.byKey.delete(key) || changed;
+    for (const entry of entries)
+      if ((this.byKey.get(entry.key)?.revision ?? 0) <= since) changed = this.keep(entry) || changed;
+    for (const [key, { revision: written }] of this.own)
+      if (written <= revision || revision < told) changed = this.own.delete(key) || changed;
     if (changed) this.notify();
   }
 
@@ -81,7 +89,9 @@ export class WatchedEntries<T> {
 
   /** All entries, in no particular order. */
   all(): Watched<T>[] {
-    return this.own.size === 0 ? [...this.byKey.values()] : [...new Map<string, Watched<T>>([...this.byKey, ...this.own]).values()];
+    return this.own.size === 0
+      ? [...this.byKey.values()]
+      : [...new Map<string, Watched<T>>([...this.byKey, ...this.own]).values()];
   }
 
   /** Takes an entry that this process read or wrote itself, before the watch delivers it. */

@@ -33,7 +33,9 @@ export class EtcdCallError extends Error {
 
   /** The failure of a call that was sent. */
   static fromStatus(error: { code: number; details: string }): EtcdCallError {
-    return new EtcdCallError(error.details, error.code, REFUSALS.has(error.code) ? 'refused' : 'unknown', { cause: error });
+    return new EtcdCallError(error.details, error.code, REFUSALS.has(error.code) ? 'refused' : 'unknown', {
+      cause: error,
+    });
   }
 }
 

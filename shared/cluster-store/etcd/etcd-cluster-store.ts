@@ -3,7 +3,13 @@ import { status } from '@grpc/grpc-js';
 import { isQuiverError, QuiverError } from '../../base/errors/quiver-error';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../cluster-store';
 import { isEtcdCallError } from './etcd-call-error';
-import { currentFromMessage, entryFromKeyValue, keyToRange, prefixToRange, transactionToMessage } from './etcd-messages';
+import {
+  currentFromMessage,
+  entryFromKeyValue,
+  keyToRange,
+  prefixToRange,
+  transactionToMessage,
+} from './etcd-messages';
 import type { RangeRequest, RangeResponse } from './etcd-protocol';
 import { EtcdSession } from './etcd-session';
 import { type EtcdOptions, EtcdTransport } from './etcd-transport';
@@ -61,7 +67,10 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     const { kvs, header } = await this.range(prefixToRange(prefix));
     const entries = kvs.map(entryFromKeyValue);
     const revision = Number(header.revision);
-    this.remember(prefix, { revision, entries: entries.map((entry) => ({ key: entry.key, revision: entry.revision })) });
+    this.remember(prefix, {
+      revision,
+      entries: entries.map((entry) => ({ key: entry.key, revision: entry.revision })),
+    });
     return { entries, revision };
   }
 
@@ -69,7 +78,8 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     this.mustBeOpen();
     assert(new Set(changes.map((change) => change.key)).size === changes.length, 'a transaction changes a key once');
     // Any etcd member would answer an empty transaction from its own state, which may be old.
-    if (guards.length === 0 && changes.length === 0) return { applied: true, revision: Number((await this.range(NO_KEY)).header.revision) };
+    if (guards.length === 0 && changes.length === 0)
+      return { applied: true, revision: Number((await this.range(NO_KEY)).header.revision) };
     const request = transactionToMessage(guards, changes);
     try {
       const response = await this.transport.call('KV.Txn', request, { repeatable: changes.length === 0 });
@@ -115,7 +125,9 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     const seen = [...this.watches].map((watch) => ({ watch, before: watch.seen }));
     if (seen.length === 0) return;
     try {
-      const revision = Number((await this.range(seen[0].watch.ownKey === '' ? NO_KEY : keyToRange(seen[0].watch.ownKey))).header.revision);
+      const revision = Number(
+        (await this.range(seen[0].watch.ownKey === '' ? NO_KEY : keyToRange(seen[0].watch.ownKey))).header.revision,
+      );
       for (const { watch, before } of seen) watch.confirm(revision, before);
     } catch (error) {
       // The watches find out by themselves that etcd is away.
@@ -152,16 +164,25 @@ const NO_KEY: RangeRequest = { key: Buffer.of(0) };
 function transactionError(error: unknown, changing: boolean): unknown {
   if (!isEtcdCallError(error)) return error;
   if (error.outcome === 'unknown' && changing) {
-    return new QuiverError('commit_unknown', 'the change may or may not have been stored', { cause: error, details: { status: error.code } });
+    return new QuiverError('commit_unknown', 'the change may or may not have been stored', {
+      cause: error,
+      details: { status: error.code },
+    });
   }
   if (error.code === status.NOT_FOUND) {
-    return new QuiverError('unavailable', 'the session that the change is bound to has ended', { cause: error, details: { status: error.code } });
+    return new QuiverError('unavailable', 'the session that the change is bound to has ended', {
+      cause: error,
+      details: { status: error.code },
+    });
   }
   return unavailable(error);
 }
 
 function unavailable(error: unknown): unknown {
   if (!isEtcdCallError(error)) return error;
-  const message = error.outcome === 'refused' ? 'the cluster state refuses the request' : 'the cluster state can not be reached at present';
+  const message =
+    error.outcome === 'refused'
+      ? 'the cluster state refuses the request'
+      : 'the cluster state can not be reached at present';
   return new QuiverError('unavailable', message, { cause: error, details: { status: error.code } });
 }

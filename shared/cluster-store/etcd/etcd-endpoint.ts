@@ -1,10 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, experimental, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type ChannelOptions,
+  Client,
+  type ClientDuplexStream,
+  connectivityState,
+  credentials,
+  experimental,
+  type Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type { RenewedCertificates } from '../../base/process/renewed-certificates';
 import { EtcdCallError } from './etcd-call-error';
 import { definitionOf, type EtcdMethod, type EtcdRequest, type EtcdResponse } from './etcd-protocol';
 
-/** Certificate files (PEM) for connections to etcd. They are read once; `renewed` has the same, where they may be replaced. */
+/**
+ * Certificate files (PEM) for connections to etcd. They are read once; `renewed` has the same, where they may be
+ * replaced.
+ */
 export interface EtcdCertificates {
   caFile?: string;
   certFile?: string;
@@ -38,7 +51,11 @@ export class EtcdEndpoint {
     const given = Object.values(certificates).some((file) => file !== undefined);
     const secure = url.startsWith('https://') || (given && !url.startsWith('http://'));
     const target = url.replace(/^https?:\/\//, '').replace(/\/$/, '');
-    this.client = new Client(target, secure ? secureCredentials(certificates) : credentials.createInsecure(), CHANNEL_OPTIONS);
+    this.client = new Client(
+      target,
+      secure ? secureCredentials(certificates) : credentials.createInsecure(),
+      CHANNEL_OPTIONS,
+    );
   }
 
   /** Whether it is connected right now. If not, this starts an attempt. */
@@ -53,7 +70,8 @@ export class EtcdEndpoint {
   async connected(deadlineMs: number): Promise<this> {
     const channel = this.client.getChannel();
     return new Promise((resolve, reject) => {
-      const fail = (cause?: Error): void => reject(new EtcdCallError('no connection to etcd', status.UNAVAILABLE, 'unreached', { cause }));
+      const fail = (cause?: Error): void =>
+        reject(new EtcdCallError('no connection to etcd', status.UNAVAILABLE, 'unreached', { cause }));
       const look = (error?: Error): void => {
         // Don't ask a closed channel for its state, as the client's own waitForReady does: that would reopen it.
         if (this.closed || error !== undefined) return fail(error);
@@ -69,7 +87,11 @@ export class EtcdEndpoint {
    * One request, one response, sent once. `signal` cancels the call, which then fails as `unknown`. Errors:
    * EtcdCallError of any outcome.
    */
-  async unary<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<EtcdResponse<Method>> {
+  async unary<Method extends EtcdMethod>(
+    method: Method,
+    request: EtcdRequest<Method>,
+    options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal },
+  ): Promise<EtcdResponse<Method>> {
     this.mustBeOpen();
     const { path, requestSerialize, responseDeserialize } = definitionOf(method);
     return new Promise((resolve, reject) => {
@@ -79,7 +101,15 @@ export class EtcdEndpoint {
         if (error === null) resolve(response as EtcdResponse<Method>);
         else reject(EtcdCallError.fromStatus(error));
       };
-      const call = this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, options.metadata, { deadline: options.deadlineMs }, done);
+      const call = this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        options.metadata,
+        { deadline: options.deadlineMs },
+        done,
+      );
       options.signal.addEventListener('abort', cancel);
     });
   }
@@ -88,10 +118,15 @@ export class EtcdEndpoint {
    * A bidirectional stream. Without a deadline it lasts until one side ends it. Errors: EtcdCallError `unreached` when
    * the endpoint is closed.
    */
-  stream<Method extends EtcdMethod>(method: Method, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>> {
+  stream<Method extends EtcdMethod>(
+    method: Method,
+    options: { metadata: Metadata; deadlineMs?: number },
+  ): ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>> {
     this.mustBeOpen();
     const { path, requestSerialize, responseDeserialize } = definitionOf(method);
-    return this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, options.metadata, { deadline: options.deadlineMs });
+    return this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, options.metadata, {
+      deadline: options.deadlineMs,
+    });
   }
 
   close(): void {
@@ -104,8 +139,17 @@ export class EtcdEndpoint {
   }
 }
 
-function secureCredentials({ caFile, certFile, keyFile, renewed }: EtcdCertificates): ReturnType<typeof credentials.createSsl> {
-  if (renewed !== undefined) return experimental.createCertificateProviderChannelCredentials(renewed, renewed.current.cert === null ? null : renewed);
+function secureCredentials({
+  caFile,
+  certFile,
+  keyFile,
+  renewed,
+}: EtcdCertificates): ReturnType<typeof credentials.createSsl> {
+  if (renewed !== undefined)
+    return experimental.createCertificateProviderChannelCredentials(
+      renewed,
+      renewed.current.cert === null ? null : renewed,
+    );
   const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(file));
   return credentials.createSsl(read(caFile), read(keyFile), read(certFile));
 }

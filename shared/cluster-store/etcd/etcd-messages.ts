@@ -37,7 +37,10 @@ export function eventFromMessage({ type, kv }: WatchEvent): StoreEvent {
  * assertion).
  */
 export function transactionToMessage(guards: Guard[], changes: StoreChange[]): TxnRequest {
-  assert(Math.max(guards.length, changes.length) <= TRANSACTION_OPERATIONS_MAX, 'a transaction of etcd has at most 128 guards and 128 changes');
+  assert(
+    Math.max(guards.length, changes.length) <= TRANSACTION_OPERATIONS_MAX,
+    'a transaction of etcd has at most 128 guards and 128 changes',
+  );
   return {
     compare: guards.map(guardToMessage),
     success: changes.map(changeToMessage),

@@ -44,7 +44,10 @@ export interface Compare {
   mod_revision: number;
 }
 
-export type RequestOp = { request_range: RangeRequest } | { request_put: { key: Buffer; value: Buffer; lease: string | 0 } } | { request_delete_range: EtcdRange };
+export type RequestOp =
+  | { request_range: RangeRequest }
+  | { request_put: { key: Buffer; value: Buffer; lease: string | 0 } }
+  | { request_delete_range: EtcdRange };
 
 export interface TxnResponse {
   header: { revision: string };
@@ -57,7 +60,9 @@ export interface ResponseOp {
 }
 
 /** `progress_request` asks how far the member is; it answers with a message without events. */
-export type WatchRequest = { create_request: EtcdRange & { start_revision: number } } | { progress_request: Record<string, never> };
+export type WatchRequest =
+  | { create_request: EtcdRange & { start_revision: number } }
+  | { progress_request: Record<string, never> };
 
 export interface WatchResponse {
   header: { cluster_id: string; revision: string };
@@ -106,7 +111,14 @@ const protocol = loadSync(join(packageRoot(__dirname), 'proto/etcd/rpc.proto'), 
 });
 
 /** Path and serialisers of a call. */
-export function definitionOf<Method extends EtcdMethod>(method: Method): MethodDefinition<EtcdRequest<Method>, EtcdResponse<Method>> {
+export function definitionOf<Method extends EtcdMethod>(
+  method: Method,
+): MethodDefinition<EtcdRequest<Method>, EtcdResponse<Method>> {
   const [service, name] = method.split('.');
-  return (protocol[`etcdserverpb.${service}`] as unknown as Record<string, MethodDefinition<EtcdRequest<Method>, EtcdResponse<Method>>>)[name];
+  return (
+    protocol[`etcdserverpb.${service}`] as unknown as Record<
+      string,
+      MethodDefinition<EtcdRequest<Method>, EtcdResponse<Method>>
+    >
+  )[name];
 }

@@ -87,7 +87,9 @@ export class EtcdSession implements StoreSession {
         stream.end();
       });
       stream.on('error', (error: { code: number; details: string }) => reject(EtcdCallError.fromStatus(error)));
-      stream.on('end', () => reject(new EtcdCallError('etcd ended the renewal without an answer', status.UNAVAILABLE, 'unknown')));
+      stream.on('end', () =>
+        reject(new EtcdCallError('etcd ended the renewal without an answer', status.UNAVAILABLE, 'unknown')),
+      );
       stream.on('status', () => signal.removeEventListener('abort', cancel));
       if (signal.aborted) return cancel();
       stream.write({ ID: this.id });

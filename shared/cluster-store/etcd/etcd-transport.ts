@@ -46,7 +46,10 @@ export class EtcdTransport {
     const { caFile, certFile, keyFile, renewed, currentPassword } = options;
     this.endpoints = options.endpoints.map((url) => new EtcdEndpoint(url, { caFile, certFile, keyFile, renewed }));
     this.preferred = this.endpoints[Math.floor(Math.random() * this.endpoints.length)];
-    this.credentials = options.username === undefined ? null : { name: options.username, password: () => currentPassword?.() ?? options.password ?? '' };
+    this.credentials =
+      options.username === undefined
+        ? null
+        : { name: options.username, password: () => currentPassword?.() ?? options.password ?? '' };
     this.callTimeoutMs = options.callTimeoutMs ?? CALL_TIMEOUT_MS;
     this.observer = options.observer ?? null;
   }
@@ -55,22 +58,32 @@ export class EtcdTransport {
    * Calls a unary method. `repeatable`: the call may be sent again when its answer is lost, and is, until the deadline.
    * Errors: EtcdCallError.
    */
-  async call<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { repeatable: boolean }): Promise<EtcdResponse<Method>> {
+  async call<Method extends EtcdMethod>(
+    method: Method,
+    request: EtcdRequest<Method>,
+    options: { repeatable: boolean },
+  ): Promise<EtcdResponse<Method>> {
     if (this.observer === null) return this.repeated(method, request, options);
     const startMs = performance.now();
-    const report = (outcome: EtcdCallOutcome): void => this.observer?.called(method, outcome, performance.now() - startMs);
+    const report = (outcome: EtcdCallOutcome): void =>
+      this.observer?.called(method, outcome, performance.now() - startMs);
     try {
       const answer = await this.repeated(method, request, options);
       report('answered');
       return answer;
     } catch (error) {
       // A call that failed because we closed the client says nothing about etcd.
-      if (!this.closing.signal.aborted) report(isEtcdCallError(error) && error.outcome === 'refused' ? 'refused' : 'failed');
+      if (!this.closing.signal.aborted)
+        report(isEtcdCallError(error) && error.outcome === 'refused' ? 'refused' : 'failed');
       throw error;
     }
   }
 
-  private async repeated<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { repeatable: boolean }): Promise<EtcdResponse<Method>> {
+  private async repeated<Method extends EtcdMethod>(
+    method: Method,
+    request: EtcdRequest<Method>,
+    options: { repeatable: boolean },
+  ): Promise<EtcdResponse<Method>> {
     const deadlineMs = Date.now() + this.callTimeoutMs;
     const backoff = new RetryBackoff();
     let reauthenticated = false;
@@ -83,7 +96,11 @@ export class EtcdTransport {
         // Keep enough time to try another member when this one hangs.
         const share = options.repeatable && this.endpoints.length > 1 ? this.callTimeoutMs / 2 : this.callTimeoutMs;
         const attemptDeadlineMs = Math.min(deadlineMs, Date.now() + share);
-        return await endpoint.unary(method, request, { metadata, deadlineMs: attemptDeadlineMs, signal: this.closing.signal });
+        return await endpoint.unary(method, request, {
+          metadata,
+          deadlineMs: attemptDeadlineMs,
+          signal: this.closing.signal,
+        });
       } catch (error) {
         if (!isEtcdCallError(error)) throw error;
         if (this.mayBeToken(error, isWithoutToken) && !reauthenticated) {
@@ -104,7 +121,10 @@ export class EtcdTransport {
    * Opens a stream to a member that has a leader. Its `error` event says why it ended; then another stream may be
    * opened. Errors: EtcdCallError `unreached` when no member can be reached before the call deadline.
    */
-  async stream<Method extends EtcdMethod>(method: Method, options: { deadlineMs?: number } = {}): Promise<ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>>> {
+  async stream<Method extends EtcdMethod>(
+    method: Method,
+    options: { deadlineMs?: number } = {},
+  ): Promise<ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>>> {
     const deadlineMs = options.deadlineMs ?? Date.now() + this.callTimeoutMs;
     const endpoint = await this.connected(deadlineMs);
     const metadata = await this.metadata(endpoint, deadlineMs);
@@ -118,7 +138,9 @@ export class EtcdTransport {
     return stream;
   }
 
-  /** Makes the next call fetch a new token. For streams, where the refusal may come in a message instead of a status. */
+  /**
+   * Makes the next call fetch a new token. For streams, where the refusal may come in a message instead of a status.
+   */
   forgetToken(): void {
     this.token = null;
   }
@@ -146,7 +168,8 @@ export class EtcdTransport {
   }
 
   private avoid(endpoint: EtcdEndpoint): void {
-    if (this.preferred === endpoint) this.preferred = this.endpoints[(this.endpoints.indexOf(endpoint) + 1) % this.endpoints.length];
+    if (this.preferred === endpoint)
+      this.preferred = this.endpoints[(this.endpoints.indexOf(endpoint) + 1) % this.endpoints.length];
   }
 
   private async metadata(endpoint: EtcdEndpoint, deadlineMs: number): Promise<Metadata> {
@@ -158,7 +181,11 @@ export class EtcdTransport {
     return metadata;
   }
 
-  private async authenticate({ name, password }: { name: string; password: () => string }, endpoint: EtcdEndpoint, deadlineMs: number): Promise<string | null> {
+  private async authenticate(
+    { name, password }: { name: string; password: () => string },
+    endpoint: EtcdEndpoint,
+    deadlineMs: number,
+  ): Promise<string | null> {
     try {
       const options = { metadata: new Metadata(), deadlineMs, signal: this.closing.signal };
       return (await endpoint.unary('Auth.Authenticate', { name, password: password() }, options)).token;
@@ -166,7 +193,8 @@ export class EtcdTransport {
       if (isEtcdCallError(error) && error.code === status.FAILED_PRECONDITION) return null;
       this.token = null;
       // Whatever happened to the request for a token, the call that needed it was not sent.
-      if (isEtcdCallError(error) && error.outcome === 'unknown') throw new EtcdCallError(error.message, error.code, 'unreached', { cause: error });
+      if (isEtcdCallError(error) && error.outcome === 'unknown')
+        throw new EtcdCallError(error.message, error.code, 'unreached', { cause: error });
       throw error;
     }
   }
@@ -178,6 +206,10 @@ export class EtcdTransport {
    */
   private mayBeToken(error: EtcdCallError, isWithoutToken: boolean): boolean {
     if (this.credentials === null) return false;
-    return error.code === status.UNAUTHENTICATED || error.code === status.INVALID_ARGUMENT || (isWithoutToken && error.code === status.PERMISSION_DENIED);
+    return (
+      error.code === status.UNAUTHENTICATED ||
+      error.code === status.INVALID_ARGUMENT ||
+      (isWithoutToken && error.code === status.PERMISSION_DENIED)
+    );
   }
 }

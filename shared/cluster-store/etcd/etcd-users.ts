@@ -25,10 +25,15 @@ export interface EtcdUser {
  * be repeated, also by several processes at once: what exists stays, except that a different password of the user is
  * replaced. Errors: EtcdCallError, also when authentication is on and `rootPassword` is not root's password.
  */
-export async function ensureEtcdUsers(options: Omit<EtcdOptions, 'username' | 'password'>, rootPassword: string, user: EtcdUser): Promise<void> {
+export async function ensureEtcdUsers(
+  options: Omit<EtcdOptions, 'username' | 'password'>,
+  rootPassword: string,
+  user: EtcdUser,
+): Promise<void> {
   const asRoot = new EtcdTransport({ ...options, username: ROOT, password: rootPassword });
   try {
-    const call = <Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>): Promise<unknown> => asRoot.call(method, request, { repeatable: true });
+    const call = <Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>): Promise<unknown> =>
+      asRoot.call(method, request, { repeatable: true });
     await unlessThere(call('Auth.UserAdd', { name: ROOT, password: rootPassword }));
     await unlessThere(call('Auth.RoleAdd', { name: ROOT }));
     await call('Auth.UserGrantRole', { user: ROOT, role: ROOT });
@@ -41,7 +46,8 @@ export async function ensureEtcdUsers(options: Omit<EtcdOptions, 'username' | 'p
     await call('Auth.UserGrantRole', { user: user.name, role: user.name });
     await call('Auth.AuthEnable', {});
     // Only if it differs: changing a password invalidates the tokens of all members.
-    if (!(await isPassword(options, user))) await call('Auth.UserChangePassword', { name: user.name, password: user.password });
+    if (!(await isPassword(options, user)))
+      await call('Auth.UserChangePassword', { name: user.name, password: user.password });
   } finally {
     asRoot.close();
   }
@@ -56,7 +62,10 @@ async function unlessThere(call: Promise<unknown>): Promise<void> {
   }
 }
 
-async function isPassword(options: Omit<EtcdOptions, 'username' | 'password'>, { name, password, prefix }: EtcdUser): Promise<boolean> {
+async function isPassword(
+  options: Omit<EtcdOptions, 'username' | 'password'>,
+  { name, password, prefix }: EtcdUser,
+): Promise<boolean> {
   const asUser = new EtcdTransport({ ...options, username: name, password });
   try {
     await asUser.call('KV.Range', { ...prefixToRange(prefix), count_only: true }, { repeatable: true });

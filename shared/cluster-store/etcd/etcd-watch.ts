@@ -14,8 +14,8 @@ type Stream = ClientDuplexStream<WatchRequest, WatchResponse>;
 type Ending = 'lost' | 'gap';
 
 /**
- * How often the keys are compared with etcd's, one watch at another time than the next. Events are not lost, so this is only
- * to notice if they were.
+ * How often the keys are compared with etcd's, one watch at another time than the next. Events are not lost, so this is
+ * only to notice if they were.
  */
 const COMPARE_EVERY_MS = 15 * 60_000;
 
@@ -28,9 +28,9 @@ const COMPARE_EVERY_MS = 15 * 60_000;
  *                     └───────► gap ───► reading ──► following
  *
  * Nothing is read again while all is well. Instead, whoever owns the watch reads the store's revision now and then and
- * passes it to `confirm`: a stream that is not that far, and does not get there in time, counts as lost. After each loss,
- * and every quarter of an hour, the keys are compared with those that etcd had at the last revision seen. They differ if
- * the store was put back to an earlier state and has come as far again meanwhile.
+ * passes it to `confirm`: a stream that is not that far, and does not get there in time, counts as lost. After each
+ * loss, and every quarter of an hour, the keys are compared with those that etcd had at the last revision seen. They
+ * differ if the store was put back to an earlier state and has come as far again meanwhile.
  */
 export class EtcdWatch {
   private readonly transport: EtcdTransport;
@@ -56,7 +56,13 @@ export class EtcdWatch {
   private streams = 0;
 
   /** `known`: the entries under the prefix at `afterRevision`, if the caller has them already. */
-  constructor(options: { transport: EtcdTransport; prefix: string; afterRevision: number; known: WatchedKeys | null; listener: (events: StoreEvent[]) => void }) {
+  constructor(options: {
+    transport: EtcdTransport;
+    prefix: string;
+    afterRevision: number;
+    known: WatchedKeys | null;
+    listener: (events: StoreEvent[]) => void;
+  }) {
     this.transport = options.transport;
     this.prefix = options.prefix;
     this.seenRevision = options.afterRevision;
@@ -130,7 +136,10 @@ export class EtcdWatch {
     this.deliver(keys, events);
   }
 
-  private async read(options: { revision?: number; keys_only?: boolean }): Promise<{ entries: StoreEntry[]; revision: number }> {
+  private async read(options: {
+    revision?: number;
+    keys_only?: boolean;
+  }): Promise<{ entries: StoreEntry[]; revision: number }> {
     const request = { ...prefixToRange(this.prefix), ...options };
     const response = await this.transport.call('KV.Range', request, { repeatable: true });
     return { entries: response.kvs.map(entryFromKeyValue), revision: Number(response.header.revision) };
@@ -272,7 +281,10 @@ export class EtcdWatch {
   }
 }
 
-/** Anywhere between half and one and a half times later, by `performance.now()`, so that the members of a cluster don't read at once. */
+/**
+ * Anywhere between half and one and a half times later, by `performance.now()`, so that the members of a cluster don't
+ * read at once.
+ */
 function nextComparisonMs(): number {
   return performance.now() + COMPARE_EVERY_MS * (0.5 + Math.random());
 }

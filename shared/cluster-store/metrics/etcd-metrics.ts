@@ -17,10 +17,29 @@ export class EtcdMetrics implements EtcdObserver {
 
   constructor(metrics: ProcessMetrics) {
     const registers = [metrics.registry];
-    this.up = new Gauge({ name: 'quiver_etcd_up', help: '1 when etcd answered the last call of this process, else 0', registers });
-    this.requests = new Counter({ name: 'quiver_etcd_requests_total', help: 'Calls to etcd by method and outcome', labelNames: ['method', 'outcome'], registers });
-    this.durations = new Histogram({ name: 'quiver_etcd_request_duration_seconds', help: 'Time from a call to etcd to its answer', labelNames: ['method'], buckets: DURATION_BUCKETS, registers });
-    this.refused = new Counter({ name: 'quiver_etcd_entries_refused_total', help: 'Entries of etcd that were ignored because their seal is missing or wrong', registers });
+    this.up = new Gauge({
+      name: 'quiver_etcd_up',
+      help: '1 when etcd answered the last call of this process, else 0',
+      registers,
+    });
+    this.requests = new Counter({
+      name: 'quiver_etcd_requests_total',
+      help: 'Calls to etcd by method and outcome',
+      labelNames: ['method', 'outcome'],
+      registers,
+    });
+    this.durations = new Histogram({
+      name: 'quiver_etcd_request_duration_seconds',
+      help: 'Time from a call to etcd to its answer',
+      labelNames: ['method'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
+    this.refused = new Counter({
+      name: 'quiver_etcd_entries_refused_total',
+      help: 'Entries of etcd that were ignored because their seal is missing or wrong',
+      registers,
+    });
   }
 
   /** Counts an entry that no member of this cluster made. */

@@ -9,8 +9,8 @@ export const DATE_ONLY = 'no time';
 export const LOCAL_TIME = 'no offset';
 
 /**
- * What decides whether dates that are compared as texts come in the order of time: the offset of one (`Z`, `+02:00`), DATE_ONLY or
- * LOCAL_TIME; null: the text does not look like a date.
+ * What decides whether dates that are compared as texts come in the order of time: the offset of one (`Z`, `+02:00`),
+ * DATE_ONLY or LOCAL_TIME; null: the text does not look like a date.
  */
 export function dateForm(text: unknown): string | null {
   if (typeof text !== 'string' || text.length > CHARACTERS_MAX) return null;

@@ -9,8 +9,8 @@ interface FieldOperator {
 }
 
 /**
- * The operators on a key that clients may write. A new one is a row here and one in parse-filter.ts; messages, hints and the
- * description of the API follow.
+ * The operators on a key that clients may write. A new one is a row here and one in parse-filter.ts; messages, hints
+ * and the description of the API follow.
  */
 export const FIELD_OPERATORS = {
   $eq: { names: 'eq' },
@@ -30,13 +30,17 @@ export type FieldOperatorName = keyof typeof FIELD_OPERATORS;
 const ROWS: readonly (readonly [string, FieldOperator])[] = Object.entries(FIELD_OPERATORS);
 
 /** By what they are called without `$`, here and elsewhere. */
-export const OPERATORS_BY_NAME: ReadonlyMap<string, string> = new Map(ROWS.flatMap(([operator, { names }]) => names.split(' ').map((name) => [name, operator] as const)));
+export const OPERATORS_BY_NAME: ReadonlyMap<string, string> = new Map(
+  ROWS.flatMap(([operator, { names }]) => names.split(' ').map((name) => [name, operator] as const)),
+);
 
 /** All of them, for messages. */
 export const OPERATORS_IN_WORDS = ROWS.map(([operator]) => operator).join(', ');
 
 /** Those that take `"case": "fold"` beside them. */
-export const FOLDING_OPERATORS: ReadonlySet<string> = new Set(ROWS.flatMap(([operator, { folds }]) => (folds === true ? [operator] : [])));
+export const FOLDING_OPERATORS: ReadonlySet<string> = new Set(
+  ROWS.flatMap(([operator, { folds }]) => (folds === true ? [operator] : [])),
+);
 
 /** All of them with what they mean, for the description of the API. */
 export const OPERATORS_EXPLAINED =

@@ -6,7 +6,10 @@ import type { Filter, RangeOperator, TextCondition } from './filter';
  */
 const DEPTH_MAX = 256;
 
-/** Texts of the filters in use. A filter never changes, so its text is made once, however many shards and stages ask for it. */
+/**
+ * Texts of the filters in use. A filter never changes, so its text is made once, however many shards and stages ask for
+ * it.
+ */
 const texts = new WeakMap<Filter, string>();
 
 /**
@@ -24,7 +27,10 @@ export function filterToText(filter: Filter): string {
 /** The last filter read: the shards of a node get the same one after another. */
 let last: { text: string; filter: Filter } | null = null;
 
-/** The filter that {@link filterToText} wrote; undefined when the text is not a filter. 2 MB take 2 ms as one list of texts, and 15 as small conditions. */
+/**
+ * The filter that {@link filterToText} wrote; undefined when the text is not a filter. 2 MB take 2 ms as one list of
+ * texts, and 15 as small conditions.
+ */
 export function filterFromText(text: string): Filter | undefined {
   if (last?.text === text) return last.filter;
   let json: unknown;
@@ -46,10 +52,15 @@ export function filterFromText(text: string): Filter | undefined {
 function isFilter(json: unknown, depth: number): json is Filter {
   if (typeof json !== 'object' || json === null || depth > DEPTH_MAX) return false;
   const node = json as Record<string, unknown>;
-  return typeof node.type === 'string' && Object.hasOwn(SHAPES, node.type) && SHAPES[node.type as Filter['type']](node, depth);
+  return (
+    typeof node.type === 'string' &&
+    Object.hasOwn(SHAPES, node.type) &&
+    SHAPES[node.type as Filter['type']](node, depth)
+  );
 }
 
-const areFilters: ShapeCheck = ({ filters }, depth) => Array.isArray(filters) && filters.every((part) => isFilter(part, depth + 1));
+const areFilters: ShapeCheck = ({ filters }, depth) =>
+  Array.isArray(filters) && filters.every((part) => isFilter(part, depth + 1));
 
 /** Of each condition, whether it has the members that it must have. */
 const SHAPES: Record<Filter['type'], ShapeCheck> = {
@@ -58,9 +69,11 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   not: ({ filter }, depth) => isFilter(filter, depth + 1),
   equals: ({ path, value }) => typeof path === 'string' && value !== undefined,
   in: ({ path, values }) => typeof path === 'string' && Array.isArray(values),
-  range: ({ path, operator, bound }) => typeof path === 'string' && isRangeOperator(operator) && (typeof bound === 'number' || typeof bound === 'string'),
+  range: ({ path, operator, bound }) =>
+    typeof path === 'string' && isRangeOperator(operator) && (typeof bound === 'number' || typeof bound === 'string'),
   exists: ({ path }) => typeof path === 'string',
-  text: ({ path, test, pattern, fold }) => typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
+  text: ({ path, test, pattern, fold }) =>
+    typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };
 
 type ShapeCheck = (node: Record<string, unknown>, depth: number) => boolean;

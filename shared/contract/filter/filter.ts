@@ -5,7 +5,11 @@
  * `path` is the key as the client wrote it ("a.b"). A key of exactly that name has precedence; otherwise dots lead into
  * nested objects.
  */
-export type Filter = { type: 'and'; filters: Filter[] } | { type: 'or'; filters: Filter[] } | { type: 'not'; filter: Filter } | Condition;
+export type Filter =
+  | { type: 'and'; filters: Filter[] }
+  | { type: 'or'; filters: Filter[] }
+  | { type: 'not'; filter: Filter }
+  | Condition;
 
 /** What a filter asks of one path. */
 export type Condition =

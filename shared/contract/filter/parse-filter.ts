@@ -1,6 +1,13 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import { SETTINGS } from '../../base/config/settings';
-import { type Filter, isCondition, type JsonObject, type JsonValue, type RangeOperator, type TextCondition } from './filter';
+import {
+  type Filter,
+  isCondition,
+  type JsonObject,
+  type JsonValue,
+  type RangeOperator,
+  type TextCondition,
+} from './filter';
 import { type FieldOperatorName, FOLDING_OPERATORS, isFieldOperator, OPERATORS_IN_WORDS } from './filter-operators';
 
 /** How large a client's filter may be, by the settings. */
@@ -13,7 +20,9 @@ export interface FilterBounds {
   filterValuesMax: number;
 }
 
-/** The bounds when the settings give none: more than a person writes, but too little to keep a shard busy for seconds. */
+/**
+ * The bounds when the settings give none: more than a person writes, but too little to keep a shard busy for seconds.
+ */
 export const DEFAULT_FILTER_BOUNDS: FilterBounds = {
   filterDepthMax: SETTINGS.filterDepthMax.fallback,
   filterConditionsMax: SETTINGS.filterConditionsMax.fallback,
@@ -32,10 +41,10 @@ export const FILTER_LIMITS = {
 const SHOWN_KEY_MAX = 80;
 
 /**
- * Parses a client's `filters` member; null when it restricts nothing, whatever the metadata are: absent, null, `{}`, and also
- * `{"$or": [{}, …]}` or `{"year": {"$nin": []}}`, which a program makes of conditions that are optional. The filter keeps
- * references to the values in `json`, which must not change afterwards. Errors: schema_violation that names the
- * offending key or operator; limit_exceeded that names the setting.
+ * Parses a client's `filters` member; null when it restricts nothing, whatever the metadata are: absent, null, `{}`,
+ * and also `{"$or": [{}, …]}` or `{"year": {"$nin": []}}`, which a program makes of conditions that are optional. The
+ * filter keeps references to the values in `json`, which must not change afterwards. Errors: schema_violation that
+ * names the offending key or operator; limit_exceeded that names the setting.
  */
 export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
   if (json === undefined || json === null) return null;
@@ -115,7 +124,8 @@ class FilterParser {
 
   filter(json: unknown, place: string, depth: number): Filter {
     if (!isObject(json)) throw refusal(`${place} must be an object`);
-    if (depth > this.bounds.filterDepthMax) throw tooMuch(`filters may nest at most ${this.bounds.filterDepthMax} levels deep (MAX_FILTER_DEPTH)`);
+    if (depth > this.bounds.filterDepthMax)
+      throw tooMuch(`filters may nest at most ${this.bounds.filterDepthMax} levels deep (MAX_FILTER_DEPTH)`);
     return all(Object.keys(json).map((key) => this.member(key, json[key], place, depth)));
   }
 
@@ -148,10 +158,21 @@ class FilterParser {
         const hasCase = Object.hasOwn(json, 'case') && operators.some((operator) => FOLDING_OPERATORS.has(operator));
         const plain = keys.find((key) => !key.startsWith('$') && !(hasCase && key === 'case'));
         if (plain !== undefined) {
-          throw refusal(`${place}: operator ${shown(operators[0])} and plain key ${shown(plain)} can't stand in one object`);
+          throw refusal(
+            `${place}: operator ${shown(operators[0])} and plain key ${shown(plain)} can't stand in one object`,
+          );
         }
         if (hasCase && json.case !== 'fold') throw refusal(`${place}.case must be "fold"`);
-        return all(operators.map((operator) => this.operation(operator, { path, json: json[operator], place: `${place}.${shown(operator)}`, fold: hasCase })));
+        return all(
+          operators.map((operator) =>
+            this.operation(operator, {
+              path,
+              json: json[operator],
+              place: `${place}.${shown(operator)}`,
+              fold: hasCase,
+            }),
+          ),
+        );
       }
     }
     this.count(place);
@@ -176,7 +197,9 @@ class FilterParser {
 
   private count(place: string): void {
     if (++this.conditions > this.bounds.filterConditionsMax) {
-      throw tooMuch(`${place}: filters may hold at most ${this.bounds.filterConditionsMax} conditions (MAX_FILTER_CONDITIONS)`);
+      throw tooMuch(
+        `${place}: filters may hold at most ${this.bounds.filterConditionsMax} conditions (MAX_FILTER_CONDITIONS)`,
+      );
     }
   }
 }
@@ -203,7 +226,8 @@ function checkedValue(json: unknown, place: string, depth = 0): JsonValue {
   if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;
   if (typeof json === 'number' && Number.isFinite(json)) return json;
   if (!isObject(json) && !Array.isArray(json)) throw refusal(`${place} must be a JSON value with finite numbers`);
-  if (depth >= FILTER_LIMITS.valueDepthMax) throw refusal(`${place} may nest at most ${FILTER_LIMITS.valueDepthMax} levels deep`);
+  if (depth >= FILTER_LIMITS.valueDepthMax)
+    throw refusal(`${place} may nest at most ${FILTER_LIMITS.valueDepthMax} levels deep`);
   for (const value of Object.values(json)) checkedValue(value, place, depth + 1);
   return json as JsonValue;
 }

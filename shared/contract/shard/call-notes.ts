@@ -14,8 +14,8 @@ export interface NotedStep {
 const CALLS_MAX = 8_192;
 
 /**
- * What one request notes on its way through the service: for a profile, for the log of slow requests, or for a trace. Requests
- * that nobody looks at have none.
+ * What one request notes on its way through the service: for a profile, for the log of slow requests, or for a trace.
+ * Requests that nobody looks at have none.
  */
 export class CallNotes {
   readonly steps: NotedStep[] = [];
@@ -44,7 +44,11 @@ export class CallNotes {
   /** Notes a call of a shard that begins now. */
   begin(kind: string, shard: number): ShardNote {
     const startMs = this.clock.monotonicMs();
-    const span = this.span?.child(`shard ${kind}`, { startMs, attributes: { 'db.operation.name': kind, 'quiver.shard': shard, 'quiver.query': this.query ?? undefined } }) ?? null;
+    const span =
+      this.span?.child(`shard ${kind}`, {
+        startMs,
+        attributes: { 'db.operation.name': kind, 'quiver.shard': shard, 'quiver.query': this.query ?? undefined },
+      }) ?? null;
     const note = new ShardNote({ clock: this.clock, kind, shard, query: this.query, startMs, span });
     if (this.calls.length < CALLS_MAX) this.calls.push(note);
     return note;
@@ -90,7 +94,14 @@ export class ShardNote {
   private readonly span: Span | null;
   private attempt: Span | null = null;
 
-  constructor(parts: { clock: Pick<Clock, 'monotonicMs'>; kind: string; shard: number; query: number | null; startMs: number; span: Span | null }) {
+  constructor(parts: {
+    clock: Pick<Clock, 'monotonicMs'>;
+    kind: string;
+    shard: number;
+    query: number | null;
+    startMs: number;
+    span: Span | null;
+  }) {
     this.clock = parts.clock;
     this.kind = parts.kind;
     this.shard = parts.shard;
@@ -133,7 +144,8 @@ export class ShardNote {
     const nowMs = this.clock.monotonicMs();
     this.endMs = nowMs;
     this.error = error;
-    if (this.served !== null && this.served.runMs === 0) this.served.runMs = Math.max(0, nowMs - this.startMs - this.served.waitMs);
+    if (this.served !== null && this.served.runMs === 0)
+      this.served.runMs = Math.max(0, nowMs - this.startMs - this.served.waitMs);
     if (this.span === null) return;
     this.span.set(this.attributes());
     if (error !== null) {
@@ -163,7 +175,11 @@ export function costAttributes(cost: SearchCost | null): Record<string, string |
   return {
     'quiver.rows.scored': cost.scored,
     'quiver.rows.rescored': cost.rescored,
-    ...(detail && { 'quiver.plan': detail.plan, 'quiver.rows.expanded': detail.expanded, 'quiver.rows.allowed': detail.allowed }),
+    ...(detail && {
+      'quiver.plan': detail.plan,
+      'quiver.rows.expanded': detail.expanded,
+      'quiver.rows.allowed': detail.allowed,
+    }),
   };
 }
 

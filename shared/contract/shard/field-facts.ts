@@ -23,7 +23,9 @@ export function questionToText(question: FieldQuestion): string {
 /** null for text that is none. */
 export function questionFromText(text: string): FieldQuestion | null {
   const question = parsed(text) as Partial<FieldQuestion> | null;
-  return areTexts(question?.paths) && areTexts(question?.dates) ? { paths: question!.paths!, dates: question!.dates! } : null;
+  return areTexts(question?.paths) && areTexts(question?.dates)
+    ? { paths: question!.paths!, dates: question!.dates! }
+    : null;
 }
 
 export function factsToText(facts: FieldFacts): string {
@@ -35,7 +37,11 @@ export function factsFromText(text: string): FieldFacts | null {
   const facts = parsed(text) as Partial<FieldFacts> | null;
   if (facts === null || typeof facts.items !== 'number' || !areTexts(facts.names)) return null;
   const { items, present, forms, names } = facts;
-  const isWhole = Array.isArray(present) && present.every((one) => typeof one === 'boolean') && Array.isArray(forms) && forms.every(areTexts);
+  const isWhole =
+    Array.isArray(present) &&
+    present.every((one) => typeof one === 'boolean') &&
+    Array.isArray(forms) &&
+    forms.every(areTexts);
   return isWhole ? { items, present, forms, names: names! } : null;
 }
 

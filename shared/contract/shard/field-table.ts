@@ -1,6 +1,6 @@
 /**
- * What a fast way does with each field of a request: it heeds it, or it leaves each request that has it to the usual way. A field that is
- * new has to be put into the table, or that does not compile: else the fast way would drop it.
+ * What a fast way does with each field of a request: it heeds it, or it leaves each request that has it to the usual
+ * way. A field that is new has to be put into the table, or that does not compile: else the fast way would drop it.
  */
 export type FieldTable<Request> = { readonly [Field in keyof Required<Request>]: 'heeded' | 'left' };
 
@@ -11,6 +11,7 @@ export function fieldsLeft<Request>(table: FieldTable<Request>): readonly (keyof
 
 /** Whether a request has one of the fields. */
 export function hasAnyOf<Request>(request: Request, fields: readonly (keyof Request)[]): boolean {
-  for (const field of fields) if (request[field] !== undefined && request[field] !== null && request[field] !== false) return true;
+  for (const field of fields)
+    if (request[field] !== undefined && request[field] !== null && request[field] !== false) return true;
   return false;
 }

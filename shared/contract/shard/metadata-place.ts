@@ -1,6 +1,6 @@
 /**
- * Where the ids and metadata of a collection are, which answers carry: in memory, or in files that are read through a bounded
- * cache. Answers are the same.
+ * Where the ids and metadata of a collection are, which answers carry: in memory, or in files that are read through a
+ * bounded cache. Answers are the same.
  */
 export const METADATA_PLACES = ['memory', 'disk'] as const;
 

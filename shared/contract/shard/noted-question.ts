@@ -8,7 +8,11 @@ export interface NotedAnswer<Answer> {
 }
 
 /** Asks another thread; what that measured is noted here. Rejects as `ask` does. */
-export async function askNoted<Answer>(ask: () => Promise<NotedAnswer<Answer>>, note: ShardNote, clock: Pick<Clock, 'monotonicMs'>): Promise<Answer> {
+export async function askNoted<Answer>(
+  ask: () => Promise<NotedAnswer<Answer>>,
+  note: ShardNote,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Promise<Answer> {
   // Before it is asked: it may begin while the question is still being copied.
   const sentMs = clock.monotonicMs();
   const { answer, served } = await ask();
@@ -18,7 +22,10 @@ export async function askNoted<Answer>(ask: () => Promise<NotedAnswer<Answer>>, 
 }
 
 /** The side that is asked: does the read with a note of its own. Rejects as `read` does. */
-export async function answerNoted<Answer>(read: (note: ShardNote) => Promise<Answer>, about: { kind: string; shard: number; clock: Pick<Clock, 'monotonicMs'> }): Promise<NotedAnswer<Answer>> {
+export async function answerNoted<Answer>(
+  read: (note: ShardNote) => Promise<Answer>,
+  about: { kind: string; shard: number; clock: Pick<Clock, 'monotonicMs'> },
+): Promise<NotedAnswer<Answer>> {
   const note = new ShardNote({ ...about, query: null, startMs: about.clock.monotonicMs(), span: null });
   const answer = await read(note);
   note.end(null);

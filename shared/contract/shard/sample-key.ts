@@ -1,8 +1,9 @@
 /**
- * The key by which a sample is drawn: of all items that match, those with the least keys are the sample. A key follows from the
- * seed and the external id alone, so a sample depends neither on the shards nor on the order of writes, and a larger sample
- * with the same seed holds the smaller one (bottom-k sampling: Cohen & Kaplan, "Summarizing data using bottom-k sketches",
- * 2007). Two lanes of multiplications and shifts, mixed at the end as in MurmurHash3: it spreads well, and is no secret.
+ * The key by which a sample is drawn: of all items that match, those with the least keys are the sample. A key follows
+ * from the seed and the external id alone, so a sample depends neither on the shards nor on the order of writes, and a
+ * larger sample with the same seed holds the smaller one (bottom-k sampling: Cohen & Kaplan, "Summarizing data using
+ * bottom-k sketches", 2007). Two lanes of multiplications and shifts, mixed at the end as in MurmurHash3: it spreads
+ * well, and is no secret.
  */
 
 /** One more than the greatest key: 53 bits, all integers that a number has. */

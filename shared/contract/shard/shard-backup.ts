@@ -34,14 +34,16 @@ export interface ShardSeed {
   backup: string;
   /** The collection's uid in the backup. */
   collectionUid: string;
-  /** The checksum of the backup's manifest that whoever asked for it has judged. Absent: an earlier coordinator asked. */
+  /**
+   * The checksum of the backup's manifest that whoever asked for it has judged. Absent: an earlier coordinator asked.
+   */
   sha256?: string;
   /** How many shards the new collection has. */
   shards: number;
   /**
-   * Up to which place of its log each shard of the old collection is followed, from where the backup has it. `backup` is
-   * empty where the log begins with the shard. `isSealed`: all of it must have a good seal; absent: it need not, because whoever
-   * asked takes it without, or is an earlier coordinator.
+   * Up to which place of its log each shard of the old collection is followed, from where the backup has it. `backup`
+   * is empty where the log begins with the shard. `isSealed`: all of it must have a good seal; absent: it need not,
+   * because whoever asked takes it without, or is an earlier coordinator.
    */
   log?: { upTo: number[]; isSealed?: boolean };
 }

@@ -22,13 +22,13 @@ export type { WriteOutcome } from '../writes/write-outcome';
  */
 export interface ShardClient {
   /**
-   * Makes the shard if there never was one, and has it serve. Does nothing if it serves already. Only for a collection that is
-   * being created, and for new shards of a reshard or restore. Errors: as of open.
+   * Makes the shard if there never was one, and has it serve. Does nothing if it serves already. Only for a collection
+   * that is being created, and for new shards of a reshard or restore. Errors: as of open.
    */
   make(spec: ShardSpec): Promise<void>;
   /**
-   * Has a shard serve that was made. Does nothing if it serves already. Errors: storage_damaged where its data are gone:
-   * nothing is made in their place.
+   * Has a shard serve that was made. Does nothing if it serves already. Errors: storage_damaged where its data are
+   * gone: nothing is made in their place.
    */
   open(spec: ShardSpec): Promise<void>;
   /** Removes the shard with all its data for good. Does nothing if it is gone. Running calls fail with `not_found`. */
@@ -36,19 +36,24 @@ export interface ShardClient {
 
   /**
    * Applies the operations in order, all in one atomic, durable step: when it resolves, they survive a crash and every
-   * later read sees them. Answers one outcome per operation, in order. With a condition (see {@link Conditional}), nothing of
-   * a write is done if one of its operations conflicts. Errors: unavailable for a condition while a node of an earlier
-   * version, which knows none, holds a replica.
+   * later read sees them. Answers one outcome per operation, in order. With a condition (see {@link Conditional}),
+   * nothing of a write is done if one of its operations conflicts. Errors: unavailable for a condition while a node of
+   * an earlier version, which knows none, holds a replica.
    */
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult>;
 
   /** Answers one of the reads of shard-read.ts. It sees every write that was answered before the read began. */
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>>;
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>>;
 }
 
 /**
- * In the place of an epoch: a read is meant for the node that it is sent to, though another one leads the shard. That node
- * answers as an in-sync follower or, at once, says misrouted.
+ * In the place of an epoch: a read is meant for the node that it is sent to, though another one leads the shard. That
+ * node answers as an in-sync follower or, at once, says misrouted.
  */
 export const ANY_REPLICA = 0;
 
@@ -73,7 +78,10 @@ export interface ShardSpec extends ShardId {
   metric: Metric;
   /** The language of its keyword text. Absent: none. */
   language?: Language;
-  /** How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record does. */
+  /**
+   * How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record
+   * does.
+   */
   quantization?: Quantization;
   /** Where ids and metadata are. Absent: DEFAULT_METADATA_PLACE. No stored record depends on it. */
   metadata?: MetadataPlace;
@@ -92,9 +100,15 @@ export const NO_VERSION = 0;
 /** `expected`: the item must exist, in any version. */
 export const ANY_VERSION = -1;
 
-/** An operation that is done only if the item is as its caller believes, as of the moment at which the shard applies the write. */
+/**
+ * An operation that is done only if the item is as its caller believes, as of the moment at which the shard applies the
+ * write.
+ */
 export interface Conditional {
-  /** The version that the item must have, NO_VERSION, or ANY_VERSION. Otherwise the outcome is `conflict`. Left out: whatever is there. */
+  /**
+   * The version that the item must have, NO_VERSION, or ANY_VERSION. Otherwise the outcome is `conflict`. Left out:
+   * whatever is there.
+   */
   expected?: number | undefined;
   /** A conflict of this operation keeps none of the others of the write from being done. */
   alone?: boolean | undefined;
@@ -104,7 +118,10 @@ export interface UpsertOperation extends Conditional, Expiring {
   type: 'upsert';
   externalId: string;
   vector: Float32Array;
-  /** Insertion stamp (see coordinator/service/routing/stamp-clock.ts). Used only for a new id; a stored item keeps its stamp. */
+  /**
+   * Insertion stamp (see coordinator/service/routing/stamp-clock.ts). Used only for a new id; a stored item keeps its
+   * stamp.
+   */
   stamp: number;
   /** JSON object text; undefined keeps what is stored ("{}" for a new item). */
   metadata: string | undefined;
@@ -129,7 +146,9 @@ export interface PatchOperation extends Conditional, Expiring {
 export interface MetadataPatch {
   json: string;
   replaces: boolean;
-  /** What the metadata may have afterwards: bytes as JSON, keys and array elements. With more, the outcome is `excess`. */
+  /**
+   * What the metadata may have afterwards: bytes as JSON, keys and array elements. With more, the outcome is `excess`.
+   */
   bytesMax: number;
   fieldsMax: number;
 }
@@ -153,16 +172,29 @@ export interface StageOperation {
   stage: ShardStage;
   /** Changes up to this one have been dealt with; the shard need not remember them. */
   forget: number;
-  /** Versions that the shard gives from now on are higher: those up to this one were given by the shards that it replaces. */
+  /**
+   * Versions that the shard gives from now on are higher: those up to this one were given by the shards that it
+   * replaces.
+   */
   versionFloor?: number | undefined;
 }
 
-/** Puts an item as it is in another shard, in the place of what is here; or takes it away (`item` null). Only while `filling`. */
+/**
+ * Puts an item as it is in another shard, in the place of what is here; or takes it away (`item` null). Only while
+ * `filling`.
+ */
 export interface ImportOperation {
   type: 'import';
   term: number;
   externalId: string;
-  item: { vector: Float32Array; stamp: number; metadata: string; text: string | null; version?: number | undefined; expiry?: Expiry | undefined } | null;
+  item: {
+    vector: Float32Array;
+    stamp: number;
+    metadata: string;
+    text: string | null;
+    version?: number | undefined;
+    expiry?: Expiry | undefined;
+  } | null;
 }
 
 /** Removes an item that has expired by the moment of the write (`deleted`); any other stays (`absent`). */
@@ -172,11 +204,11 @@ export interface ExpireOperation {
 }
 
 /**
- * The first operation of a write that is done once, however often it is asked for: the shard keeps what became of the others
- * under the token, in the same step, and answers that again (docs/architecture/requests.md, "Idempotency-Key"). Its own
- * outcome: `inserted`, the token is new; `updated`, it was there: operations that were done before have the outcomes of then,
- * others are done now; `withheld`, it was there with another digest; `absent`, it was there with a verdict; `outdated`, not at
- * this step. In the last three cases nothing is done.
+ * The first operation of a write that is done once, however often it is asked for: the shard keeps what became of the
+ * others under the token, in the same step, and answers that again (docs/architecture/requests.md, "Idempotency-Key").
+ * Its own outcome: `inserted`, the token is new; `updated`, it was there: operations that were done before have the
+ * outcomes of then, others are done now; `withheld`, it was there with another digest; `absent`, it was there with a
+ * verdict; `outdated`, not at this step. In the last three cases nothing is done.
  */
 export interface MarkOperation {
   type: 'mark';
@@ -190,11 +222,14 @@ export interface MarkOperation {
   bytesMax: number;
   /** Of a write in several steps: which one this is. PLAIN_STEP: there is one. */
   step: number;
-  /** With a step: how far the steps are (for coordinators). Otherwise a verdict, '' for none: nothing is to be done under the token any more. */
+  /**
+   * With a step: how far the steps are (for coordinators). Otherwise a verdict, '' for none: nothing is to be done
+   * under the token any more.
+   */
   note: string;
   /**
-   * NO_TERM. Otherwise the mark is one of another shard, put here by a reshard of that term: `note` is the record as base64,
-   * and it stands for all ids whose hash mod `keptMs` is `step`.
+   * NO_TERM. Otherwise the mark is one of another shard, put here by a reshard of that term: `note` is the record as
+   * base64, and it stands for all ids whose hash mod `keptMs` is `step`.
    */
   term: number;
 }
@@ -205,13 +240,16 @@ export const NO_TERM = 0;
 export const EACH_VERSION = -1;
 
 /**
- * What became of a write. Versions rise with each change of an item, and no item of an id ever has one that an earlier item
- * of this id had (docs/architecture/shard.md, "Versions").
+ * What became of a write. Versions rise with each change of an item, and no item of an id ever has one that an earlier
+ * item of this id had (docs/architecture/shard.md, "Versions").
  */
 export interface WriteResult {
   /** One per operation, in order. */
   outcomes: WriteOutcome[];
-  /** The item that operation i put has the version `firstVersion + i`. 0: the shard counts no versions yet. Or EACH_VERSION. */
+  /**
+   * The item that operation i put has the version `firstVersion + i`. 0: the shard counts no versions yet. Or
+   * EACH_VERSION.
+   */
   firstVersion: number;
   /** Of each `conflict`, in order: the version of the item that is there; NO_VERSION if there is none. */
   present: number[];

@@ -2,7 +2,10 @@
 const BLOCK_FACTOR_1 = 0xcc9e2d51;
 const BLOCK_FACTOR_2 = 0x1b873593;
 
-/** The shard that holds an item: hash mod shards. Fixed for the life of a collection, because its shard count never changes. */
+/**
+ * The shard that holds an item: hash mod shards. Fixed for the life of a collection, because its shard count never
+ * changes.
+ */
 export function shardOf(externalId: string, shardCount: number): number {
   return shardCount === 1 ? 0 : hashExternalId(externalId) % shardCount;
 }

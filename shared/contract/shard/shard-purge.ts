@@ -1,4 +1,7 @@
-/** How far the purge of a replica is (node/engine/shard/removal/shard-purge.ts). `none`: none was begun since the shard was opened. */
+/**
+ * How far the purge of a replica is (node/engine/shard/removal/shard-purge.ts). `none`: none was begun since the shard
+ * was opened.
+ */
 export interface ReplicaPurge {
   /** The node that holds the replica; '' where that goes without saying. */
   node: string;
@@ -8,7 +11,10 @@ export interface ReplicaPurge {
   /** Of all files of the replica, when it began and when it was done. */
   bytesBefore: number;
   bytesAfter: number;
-  /** Writes that it waits for, or failed to wait for: they are kept until they are in the backup target. Absent from an earlier version. */
+  /**
+   * Writes that it waits for, or failed to wait for: they are kept until they are in the backup target. Absent from an
+   * earlier version.
+   */
   unshipped?: number;
   /** '' unless it failed. */
   error: string;

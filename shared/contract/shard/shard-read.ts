@@ -8,13 +8,16 @@ import type { ShardStage } from './shard-stage';
 
 /**
  * The reads of a shard: for each kind, its request and its answer. A read stays a value on its whole way, so only three
- * places know the kinds: this map, how a shard answers them (node/engine/shard/reading/answer-read.ts), and how they are sent
- * (shared/wire/codecs/read-codecs.ts). docs/adding-a-read.md shows how to add one.
+ * places know the kinds: this map, how a shard answers them (node/engine/shard/reading/answer-read.ts), and how they
+ * are sent (shared/wire/codecs/read-codecs.ts). docs/adding-a-read.md shows how to add one.
  */
 export interface ShardReads {
   /** The best `k` in the order of {@link compareHits}; fewer only if fewer match. */
   search: { request: VectorSearch; answer: VectorSearchResult };
-  /** Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. `bytesMax`: as in a search. */
+  /**
+   * Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. `bytesMax`: as in a
+   * search.
+   */
   score: { request: { vector: Float32Array; externalIds: string[]; bytesMax?: number | undefined }; answer: Hit[] };
   /**
    * The best `k` by BM25 with the given statistics, in the order of search. Items without any of the terms are not
@@ -24,9 +27,9 @@ export interface ShardReads {
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
   /**
-   * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null.
-   * With `bytesMax` the answer may be of the first ids only, of one at least. With a `filter`, an item that does not pass it counts
-   * as absent.
+   * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as
+   * null. With `bytesMax` the answer may be of the first ids only, of one at least. With a `filter`, an item that does
+   * not pass it counts as absent.
    */
   fetch: {
     request: {
@@ -40,7 +43,10 @@ export interface ShardReads {
     };
     answer: (StoredItem | null)[];
   };
-  /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`; none only at the end. */
+  /**
+   * Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`;
+   * none only at the end.
+   */
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/contract/shard/sample-key.ts) among those that match. */
   sample: { request: SampleRequest; answer: SampleResult };
@@ -52,18 +58,18 @@ export interface ShardReads {
   matches: { request: { filter: Filter }; answer: number };
   status: { request: null; answer: ShardStatus };
   /**
-   * Begins to make the best index of the present rows, in the background, unless that is under way. Nothing that a search
-   * promises depends on it.
+   * Begins to make the best index of the present rows, in the background, unless that is under way. Nothing that a
+   * search promises depends on it.
    */
   optimize: { request: null; answer: IndexProgress };
   /**
-   * How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At every
-   * stage. `writesPerSecond`: the shard takes no more of clients for the next seconds.
+   * How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At
+   * every stage. `writesPerSecond`: the shard takes no more of clients for the next seconds.
    */
   transfer: { request: { after: number; limit: number; writesPerSecond?: number | undefined }; answer: ShardTransfer };
   /**
-   * What the shard remembers of writes that are done once: the mark of `token`, or with null those whose number is higher
-   * than `after`, by number, `limit` of them at most. Marks that have expired may be among them.
+   * What the shard remembers of writes that are done once: the mark of `token`, or with null those whose number is
+   * higher than `after`, by number, `limit` of them at most. Marks that have expired may be among them.
    */
   marks: { request: { token: string | null; after: number; limit: number }; answer: MarkRecord[] };
   /** How far the purge of each replica is; with `start`, one begins where none is under way. */
@@ -75,11 +81,18 @@ export interface ShardReads {
 export type ReadKind = keyof ShardReads;
 
 /**
- * The reads that followers answer, too: each means the same at every in-sync replica. `scan` continues after a stamp and an id,
- * which the log gives, and `keywordSearch` brings its statistics along. Not `status`, which describes the replica itself,
- * nor `count`, which costs a primary less than the way to it.
+ * The reads that followers answer, too: each means the same at every in-sync replica. `scan` continues after a stamp
+ * and an id, which the log gives, and `keywordSearch` brings its statistics along. Not `status`, which describes the
+ * replica itself, nor `count`, which costs a primary less than the way to it.
  */
-export const SHARED_READS: ReadonlySet<ReadKind> = new Set(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
+export const SHARED_READS: ReadonlySet<ReadKind> = new Set([
+  'search',
+  'score',
+  'keywordSearch',
+  'keywordStatistics',
+  'fetch',
+  'scan',
+]);
 
 /** The request of a kind of read; null if it has none. */
 export type RequestOf<Kind extends ReadKind> = ShardReads[Kind]['request'];
@@ -100,8 +113,8 @@ export interface VectorSearch {
   /** Whether whoever asks takes `packedHits`, too. */
   packed?: true;
   /**
-   * Once the hits have so many bytes of ids, metadata and texts, those behind have only their ids and scores (see {@link Hit}). A node of an
-   * earlier version does not heed it.
+   * Once the hits have so many bytes of ids, metadata and texts, those behind have only their ids and scores (see
+   * {@link Hit}). A node of an earlier version does not heed it.
    */
   bytesMax?: number | undefined;
 }
@@ -109,9 +122,15 @@ export interface VectorSearch {
 export interface VectorSearchResult {
   /** Best first; ties in the order of external ids. */
   hits: Hit[];
-  /** The hits as they are sent (shared/wire/codecs/hit-codec.ts): `hits` is empty then. Only where somebody asked for them in this form. */
+  /**
+   * The hits as they are sent (shared/wire/codecs/hit-codec.ts): `hits` is empty then. Only where somebody asked for
+   * them in this form.
+   */
   sentHits?: Buffer;
-  /** The hits as bytes with lengths in bytes (packedHitsOf, packedFromSent in shared/wire/codecs/hit-codec.ts): `hits` is empty then. */
+  /**
+   * The hits as bytes with lengths in bytes (packedHitsOf, packedFromSent in shared/wire/codecs/hit-codec.ts): `hits`
+   * is empty then.
+   */
   packedHits?: Buffer;
   /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
@@ -128,19 +147,25 @@ export interface SearchCost {
 }
 
 /**
- * How a shard searched: it compared everything that may be an answer by codes (`scan`) or by original vectors (`exact`), walked
- * its graph (`walk`), or looked through the cells nearest to the query (`cells`); or scanned after one of these, because too
- * little was found; `empty`: nothing may be an answer.
+ * How a shard searched: it compared everything that may be an answer by codes (`scan`) or by original vectors
+ * (`exact`), walked its graph (`walk`), or looked through the cells nearest to the query (`cells`); or scanned after
+ * one of these, because too little was found; `empty`: nothing may be an answer.
  */
 export const SEARCH_PLANS = ['empty', 'scan', 'walk', 'exact', 'walk_then_scan', 'cells', 'cells_then_scan'] as const;
 export type SearchPlan = (typeof SEARCH_PLANS)[number];
 
-/** Of a search that had to be repeated, for what changed meanwhile: the sum, and the plan of the last. Times in milliseconds. */
+/**
+ * Of a search that had to be repeated, for what changed meanwhile: the sum, and the plan of the last. Times in
+ * milliseconds.
+ */
 export interface SearchDetail {
   plan: SearchPlan;
   /** Rows of the graph that the walk kept and expanded: its effort, as ef counts it. */
   expanded: number;
-  /** Items that may be answers: those that pass the filter, or all. About, where a filter was only asked for the items that were looked at. */
+  /**
+   * Items that may be answers: those that pass the filter, or all. About, where a filter was only asked for the items
+   * that were looked at.
+   */
   allowed: number;
   /** To find those that pass the filter. */
   filterMs: number;
@@ -191,7 +216,10 @@ export const LEFT_OUT = '';
  * The order of every answer: descending score, then ascending external_id by UTF-16 code units. Negative if `a` comes
  * first.
  */
-export function compareHits(a: { externalId: string; score: number }, b: { externalId: string; score: number }): number {
+export function compareHits(
+  a: { externalId: string; score: number },
+  b: { externalId: string; score: number },
+): number {
   // Not by subtraction: two infinite dot products are equal, but their difference is NaN.
   if (a.score !== b.score) return a.score > b.score ? -1 : 1;
   if (a.externalId === b.externalId) return 0;
@@ -212,12 +240,17 @@ export interface StoredItem {
   expiry?: Expiry;
 }
 
-/** Of so many characters on, an answer takes a thread a part of a millisecond to copy or to encode: many are not to be ready at once. */
+/**
+ * Of so many characters on, an answer takes a thread a part of a millisecond to copy or to encode: many are not to be
+ * ready at once.
+ */
 const LONG_CHARACTERS = 32 * 1024;
 
 /** Whether the metadata and texts of an answer are long, be it items or hits. */
 export function isLongAnswer(answer: unknown): boolean {
-  const parts = (Array.isArray(answer) ? answer : (answer as { hits?: unknown } | null)?.hits) as ({ metadata?: string; text?: string | null } | null)[] | undefined;
+  const parts = (Array.isArray(answer) ? answer : (answer as { hits?: unknown } | null)?.hits) as
+    | ({ metadata?: string; text?: string | null } | null)[]
+    | undefined;
   if (!Array.isArray(parts)) return false;
   let characters = 0;
   for (const part of parts) {
@@ -259,8 +292,8 @@ export interface SampleResult {
   /** Items that match. */
   population: number;
   /**
-   * Every item whose key is at most the greatest here, in no order: at least `size` of them, or all that match. One that is
-   * written meanwhile may be missing, or there twice.
+   * Every item whose key is at most the greatest here, in no order: at least `size` of them, or all that match. One
+   * that is written meanwhile may be missing, or there twice.
    */
   externalIds: string[];
   /** Of each item. */

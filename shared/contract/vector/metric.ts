@@ -22,5 +22,7 @@ export function scoreOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<numbe
   if (metric === 'l2') return 1 / (1 + Math.sqrt(squareDifference));
   // Two square roots, because the product of the squares may exceed the range of doubles. Bounded, because rounding may
   // give parallel vectors a value above 1.
-  return squareA === 0 || squareB === 0 ? 0 : Math.max(-1, Math.min(1, dot / (Math.sqrt(squareA) * Math.sqrt(squareB))));
+  return squareA === 0 || squareB === 0
+    ? 0
+    : Math.max(-1, Math.min(1, dot / (Math.sqrt(squareA) * Math.sqrt(squareB))));
 }

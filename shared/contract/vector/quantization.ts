@@ -1,6 +1,6 @@
 /**
- * How the vectors of a collection are held in memory, where searches walk over them; the originals on the disk score the best
- * again. A byte per dimension, half a byte, or one bit.
+ * How the vectors of a collection are held in memory, where searches walk over them; the originals on the disk score
+ * the best again. A byte per dimension, half a byte, or one bit.
  */
 export const QUANTIZATIONS = ['int8', 'int4', 'binary'] as const;
 

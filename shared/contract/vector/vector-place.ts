@@ -1,6 +1,6 @@
 /**
- * Where the index of the vectors of a collection is: in memory, or in files of which the system keeps what it has room for. The
- * promise of recall is the same.
+ * Where the index of the vectors of a collection is: in memory, or in files of which the system keeps what it has room
+ * for. The promise of recall is the same.
  */
 export const VECTOR_PLACES = ['memory', 'disk'] as const;
 

@@ -1,10 +1,15 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import { outcomesFromBytes, outcomesToBytes, type WriteOutcome } from './write-outcome';
 
-/** What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first. */
+/**
+ * What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first.
+ */
 export const MARKS_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What a shard remembers of a write that is done once (MarkOperation). Nothing in it names an item to who has not the request, so a purge leaves it. */
+/**
+ * What a shard remembers of a write that is done once (MarkOperation). Nothing in it names an item to who has not the
+ * request, so a purge leaves it.
+ */
 export interface MarkRecord {
   token: string;
   digest: string;
@@ -75,12 +80,26 @@ export function markFromBytes(bytes: Buffer): MarkRecord {
   const restBytes = bytes.length < HEAD_BYTES ? 0 : bytes.readUInt32LE(48);
   const count = (bytes.length - HEAD_BYTES - restBytes) / ENTRY_BYTES;
   if (!Number.isInteger(count) || count < 0) throw new QuiverError('internal', 'malformed mark');
-  const rest: Rest = restBytes === 0 ? { verdict: null, progress: null, earlier: [] } : (JSON.parse(bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + restBytes)) as Rest);
+  const rest: Rest =
+    restBytes === 0
+      ? { verdict: null, progress: null, earlier: [] }
+      : (JSON.parse(bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + restBytes)) as Rest);
   const entries = Array.from({ length: count }, (_, i): MarkEntry => {
     const at = HEAD_BYTES + restBytes + i * ENTRY_BYTES;
-    return { hash: bytes.readUInt32LE(at), outcome: outcomesFromBytes(bytes.subarray(at + 4, at + 5))[0], version: bytes.readDoubleLE(at + 5) };
+    return {
+      hash: bytes.readUInt32LE(at),
+      outcome: outcomesFromBytes(bytes.subarray(at + 4, at + 5))[0],
+      version: bytes.readDoubleLE(at + 5),
+    };
   });
-  return { token: bytes.toString('hex', 0, 16), digest: bytes.toString('hex', 16, 32), expiresAtMs: bytes.readDoubleLE(32), sequence: bytes.readDoubleLE(40), ...rest, entries };
+  return {
+    token: bytes.toString('hex', 0, 16),
+    digest: bytes.toString('hex', 16, 32),
+    expiresAtMs: bytes.readDoubleLE(32),
+    sequence: bytes.readDoubleLE(40),
+    ...rest,
+    entries,
+  };
 }
 
 /** The number of a mark, from its bytes. */

@@ -14,7 +14,16 @@ import {
   TYPE_STAGE,
 } from './operation-format';
 import { OperationReader } from './operation-reader';
-import { expiryBytes, filtersToWrite, metadataRepeated, numberOf, operationBytes, writeExpiry, writeNumber, writeOperation } from './operation-writing';
+import {
+  expiryBytes,
+  filtersToWrite,
+  metadataRepeated,
+  numberOf,
+  operationBytes,
+  writeExpiry,
+  writeNumber,
+  writeOperation,
+} from './operation-writing';
 import type { WriteOperation } from '../shard/shard-client';
 import { SHARD_STAGES, type ShardStage } from '../shard/shard-stage';
 
@@ -29,7 +38,10 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[])
   const filters = filtersToWrite(operations);
   const isSame = metadataRepeated(operations);
   for (let i = 0; i < operations.length; i++) {
-    size += aligned(operationBytes(operations[i], filters[i], isSame[i])) + (numberOf(operations[i]) === undefined ? 0 : NUMBER_BYTES) + expiryBytes(operations[i]);
+    size +=
+      aligned(operationBytes(operations[i], filters[i], isSame[i])) +
+      (numberOf(operations[i]) === undefined ? 0 : NUMBER_BYTES) +
+      expiryBytes(operations[i]);
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
@@ -54,14 +66,20 @@ export function isCounted(bytes: Buffer): boolean {
   return operationsVersionOf(bytes) >= COUNTED_VERSION;
 }
 
-/** The moment of a write; 0 for one of a form without moments, or to which none was given yet: nothing has expired by then. */
+/**
+ * The moment of a write; 0 for one of a form without moments, or to which none was given yet: nothing has expired by
+ * then.
+ */
 export function momentOf(bytes: Buffer): number {
-  return operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES ? bytes.readDoubleLE(HEADER_BYTES) : 0;
+  return operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES
+    ? bytes.readDoubleLE(HEADER_BYTES)
+    : 0;
 }
 
 /** Gives a write its moment, in place, if its form has one. */
 export function stampMoment(bytes: Buffer, atMs: number): void {
-  if (operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES) bytes.writeDoubleLE(atMs, HEADER_BYTES);
+  if (operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES)
+    bytes.writeDoubleLE(atMs, HEADER_BYTES);
 }
 
 /** The stage that a write gives its shard, and nothing else: stages come alone; null: it gives none. */
@@ -93,7 +111,8 @@ export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOpe
   const headerBytes = isTimed ? TIMED_HEADER_BYTES : HEADER_BYTES;
   if (bytes.length < headerBytes || (isTimed && !(momentOf(bytes) >= 0))) throw malformed('unknown header');
   const count = bytes.readUInt32LE(4);
-  if (count > (bytes.length - headerBytes) / DELETE_BYTES) throw malformed('more operations announced than can be there');
+  if (count > (bytes.length - headerBytes) / DELETE_BYTES)
+    throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);
   const reader = new OperationReader(bytes, headerBytes, version);
   for (let i = 0; i < count; i++) {

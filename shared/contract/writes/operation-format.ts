@@ -1,8 +1,9 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 
 /**
- * The operations of one write as bytes, for the wire and for the replicated log. Written under OPERATIONS_VERSION alone; earlier
- * ones are read, because a log or a backup may hold them. Little-endian. Every operation begins at a multiple of 4 bytes, so that its vector can be read in place:
+ * The operations of one write as bytes, for the wire and for the replicated log. Written under OPERATIONS_VERSION
+ * alone; earlier ones are read, because a log or a backup may hold them. Little-endian. Every operation begins at a
+ * multiple of 4 bytes, so that its vector can be read in place:
  *
  *   header   u8 version, 3 zero bytes, u32 number of operations
  *   upsert   u8 1, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
@@ -11,10 +12,12 @@ import { QuiverError } from '../../base/errors/quiver-error';
  *   stage    u8 3, u24 flags, u32 reshard bytes, f64 term, f64 forget, u32 number of the stage, reshard, zeros,
  *            [f64 version floor]
  *   import   u8 4, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes, f64 term,
- *            dim × f32, id, metadata, text, zeros, [f64 version]; without the flag of metadata, the item is to be taken away
+ *            dim × f32, id, metadata, text, zeros, [f64 version]; without the flag of metadata, the item is to be taken
+ *            away
  *
  *   expire   u8 7, u24 flags, u32 id bytes, id, zeros
- *   patch    u8 5, u24 flags, u32 id bytes, u32 dim (0: no vector), u32 metadata bytes, u32 text bytes, u32 filter bytes,
+ *   patch    u8 5, u24 flags, u32 id bytes, u32 dim (0: no vector), u32 metadata bytes, u32 text bytes, u32 filter
+ *   bytes,
  *            u32 most bytes of the metadata, u32 most fields of them, dim × f32, id, metadata, text, filter, zeros,
  *            [f64 expected]
  *
@@ -22,18 +25,19 @@ import { QuiverError } from '../../base/errors/quiver-error';
  *            16 bytes token, 16 bytes digest, note, zeros
  *
  * A write with a mark is of version 4, which counts versions, too. Flags of a mark: 2048 the note is UTF-16.
- * Stages and imports are of version 2, and so is a write that has any. Version 3 says that the shard counts versions from
- * here on; without it, no operation has a number behind it, and there are no patches. Flags: 256 there is a number behind
- * the operation, 512 it is alone in its conflicts. Of a patch: 128 its metadata replace what is there, 1024 they are those
- * of the patch before. A write of version 5 has a longer header: behind it, f64 the moment of the write in milliseconds since
- * the Unix epoch, which whoever puts it into a log sets (0 until then); items expire by it. Only there are expires, and the
- * flags of upserts, patches and imports: 4096 behind the operation, f64 when the item expires (of an import as expiry.ts has
- * it, otherwise 0: at no time of its own), 8192 behind that, f64 after how many milliseconds one without a time of its own
- * does. 4 the id is UTF-16. Of an upsert and an
- * import: 1 metadata and 2 text are present; 8 the metadata and 16 the text are UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
- * JSON; 64 the filter is that of the delete before, because thousands of deletes may share one. A reader refuses unknown
- * versions and flags. Operations that an earlier reader does not know (a type, a flag) are written under a higher version,
- * and others stay at theirs: replicas judge what they acknowledge by the version alone.
+ * Stages and imports are of version 2, and so is a write that has any. Version 3 says that the shard counts versions
+ * from here on; without it, no operation has a number behind it, and there are no patches. Flags: 256 there is a number
+ * behind the operation, 512 it is alone in its conflicts. Of a patch: 128 its metadata replace what is there, 1024 they
+ * are those of the patch before. A write of version 5 has a longer header: behind it, f64 the moment of the write in
+ * milliseconds since the Unix epoch, which whoever puts it into a log sets (0 until then); items expire by it. Only
+ * there are expires, and the flags of upserts, patches and imports: 4096 behind the operation, f64 when the item
+ * expires (of an import as expiry.ts has it, otherwise 0: at no time of its own), 8192 behind that, f64 after how many
+ * milliseconds one without a time of its own does. 4 the id is UTF-16. Of an upsert and an
+ * import: 1 metadata and 2 text are present; 8 the metadata and 16 the text are UTF-16. Strings are UTF-16 if they are
+ * not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as JSON; 64 the filter is that of the
+ * delete before, because thousands of deletes may share one. A reader refuses unknown versions and flags. Operations
+ * that an earlier reader does not know (a type, a flag) are written under a higher version, and others stay at theirs:
+ * replicas judge what they acknowledge by the version alone.
  */
 export const OPERATIONS_VERSION = 5;
 /** The oldest that a log may hold. */

@@ -89,17 +89,21 @@ export class OperationReader {
     const type = kind & 0xff;
     const flags = kind >>> 8;
     const more = this.counted ? flags & COUNTED_FLAGS : 0;
-    const expiring = this.timed && (type === TYPE_UPSERT || type === TYPE_PATCH || type === TYPE_IMPORT) ? flags & TIMED_FLAGS : 0;
+    const expiring =
+      this.timed && (type === TYPE_UPSERT || type === TYPE_PATCH || type === TYPE_IMPORT) ? flags & TIMED_FLAGS : 0;
     const plain = flags & ~more & ~expiring;
     if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) {
       const upsert = this.item(start, UPSERT_BYTES, plain);
       // Nearly all: nothing is copied.
       return more === 0 && expiring === 0 ? upsert : { ...upsert, ...this.condition(more), ...this.expiring(expiring) };
     }
-    if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0) return { ...this.delete(start, plain), ...this.condition(more) };
-    if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
+    if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0)
+      return { ...this.delete(start, plain), ...this.condition(more) };
+    if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0)
+      return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
     if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more, expiring);
-    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more), ...this.expiring(expiring) };
+    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0)
+      return { ...this.patch(start, plain), ...this.condition(more), ...this.expiring(expiring) };
     if (this.timed && type === TYPE_EXPIRE && flags === (flags & FLAG_ID_UTF16)) return this.expire(start, flags);
     if (this.marked && type === TYPE_MARK && (flags & ~FLAG_NOTE_UTF16) === 0) return this.mark(start, flags);
     throw malformed('unknown type of operation');
@@ -117,7 +121,10 @@ export class OperationReader {
     const expiresAt = (flags & FLAG_EXPIRY) === 0 ? undefined : this.number();
     const ttlMs = (flags & FLAG_TTL) === 0 ? undefined : this.number();
     if ((expiresAt ?? 0) < 0 || (ttlMs ?? 1) < 1) throw malformed('an expiry that is none');
-    return { ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === 0 ? null : expiresAt }), ...(ttlMs === undefined ? {} : { ttlMs }) };
+    return {
+      ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === 0 ? null : expiresAt }),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+    };
   }
 
   private expire(start: number, flags: number): ExpireOperation {
@@ -149,10 +156,17 @@ export class OperationReader {
     const term = bytes.readDoubleLE(start + 8);
     const forget = bytes.readDoubleLE(start + 16);
     const stage = SHARD_STAGES[bytes.readUInt32LE(start + 24)];
-    if (!Number.isSafeInteger(term) || !Number.isSafeInteger(forget) || stage === undefined) throw malformed('a stage that is none');
+    if (!Number.isSafeInteger(term) || !Number.isSafeInteger(forget) || stage === undefined)
+      throw malformed('a stage that is none');
     this.need(start, STAGE_BYTES + reshardBytes);
     this.end(start + STAGE_BYTES + reshardBytes);
-    return { type: 'stage', term, reshard: this.string(start + STAGE_BYTES, reshardBytes, flags & FLAG_ID_UTF16), stage, forget };
+    return {
+      type: 'stage',
+      term,
+      reshard: this.string(start + STAGE_BYTES, reshardBytes, flags & FLAG_ID_UTF16),
+      stage,
+      forget,
+    };
   }
 
   private mark(start: number, flags: number): MarkOperation {
@@ -160,12 +174,25 @@ export class OperationReader {
     this.need(start, MARK_BYTES);
     const noteBytes = bytes.readUInt32LE(start + 4);
     this.need(start, MARK_BYTES + noteBytes);
-    const [nowMs, keptMs, bytesMax, step, term] = Array.from({ length: 5 }, (_, i) => bytes.readDoubleLE(start + 8 + i * 8));
-    if (![nowMs, keptMs, bytesMax, step, term].every((number) => Number.isSafeInteger(number))) throw malformed('a mark that is none');
+    const [nowMs, keptMs, bytesMax, step, term] = Array.from({ length: 5 }, (_, i) =>
+      bytes.readDoubleLE(start + 8 + i * 8),
+    );
+    if (![nowMs, keptMs, bytesMax, step, term].every((number) => Number.isSafeInteger(number)))
+      throw malformed('a mark that is none');
     const token = bytes.toString('hex', start + 48, start + 64);
     const digest = bytes.toString('hex', start + 64, start + 80);
     this.end(start + MARK_BYTES + noteBytes);
-    return { type: 'mark', token, digest, nowMs, keptMs, bytesMax, step, term, note: this.string(start + MARK_BYTES, noteBytes, (flags & FLAG_NOTE_UTF16) === 0 ? 0 : FLAG_ID_UTF16) };
+    return {
+      type: 'mark',
+      token,
+      digest,
+      nowMs,
+      keptMs,
+      bytesMax,
+      step,
+      term,
+      note: this.string(start + MARK_BYTES, noteBytes, (flags & FLAG_NOTE_UTF16) === 0 ? 0 : FLAG_ID_UTF16),
+    };
   }
 
   private import(start: number, flags: number, more: number, expiring: number): ImportOperation {
@@ -178,7 +205,12 @@ export class OperationReader {
     const version = more === 0 ? {} : { version: this.version() };
     if ((expiring & FLAG_TTL) !== 0) throw malformed('an expiry that is none');
     const expiry = expiring === 0 ? {} : { expiry: this.number() };
-    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version, ...expiry } };
+    return {
+      type: 'import',
+      term,
+      externalId,
+      item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version, ...expiry },
+    };
   }
 
   private delete(start: number, flags: number): DeleteOperation {
@@ -200,13 +232,22 @@ export class OperationReader {
   private patch(start: number, flags: number): PatchOperation {
     const { bytes } = this;
     this.need(start, PATCH_BYTES);
-    const [idBytes, dim, metadataBytes, textBytes, filterBytes, bytesMax, fieldsMax] = Array.from({ length: 7 }, (_, i) => bytes.readUInt32LE(start + 4 + i * 4));
+    const [idBytes, dim, metadataBytes, textBytes, filterBytes, bytesMax, fieldsMax] = Array.from(
+      { length: 7 },
+      (_, i) => bytes.readUInt32LE(start + 4 + i * 4),
+    );
     const hasMetadata = (flags & FLAG_METADATA) !== 0;
     const hasText = (flags & FLAG_TEXT) !== 0;
     const hasFilter = (flags & FLAG_FILTER) !== 0;
     const isFiltered = hasFilter || (flags & FLAG_SAME_FILTER) !== 0;
     const isSame = (flags & FLAG_SAME_METADATA) !== 0;
-    if ((!hasMetadata && metadataBytes > 0) || (!hasText && textBytes > 0) || (!hasFilter && filterBytes > 0) || (hasMetadata && isSame)) throw malformed('a string that is not announced');
+    if (
+      (!hasMetadata && metadataBytes > 0) ||
+      (!hasText && textBytes > 0) ||
+      (!hasFilter && filterBytes > 0) ||
+      (hasMetadata && isSame)
+    )
+      throw malformed('a string that is not announced');
     const idAt = start + PATCH_BYTES + dim * 4;
     const metadataAt = idAt + idBytes;
     const textAt = metadataAt + metadataBytes;
@@ -214,7 +255,13 @@ export class OperationReader {
     this.need(start, filterAt + filterBytes - start);
     if (hasFilter) this.filter = filterFromText(this.string(filterAt, filterBytes, 0));
     if (isFiltered && this.filter === undefined) throw malformed('a filter that is none, or is not there');
-    if (hasMetadata) this.metadata = { json: this.string(metadataAt, metadataBytes, flags & FLAG_METADATA_UTF16), replaces: (flags & FLAG_REPLACES) !== 0, bytesMax, fieldsMax };
+    if (hasMetadata)
+      this.metadata = {
+        json: this.string(metadataAt, metadataBytes, flags & FLAG_METADATA_UTF16),
+        replaces: (flags & FLAG_REPLACES) !== 0,
+        bytesMax,
+        fieldsMax,
+      };
     if (isSame && this.metadata === undefined) throw malformed('metadata that are not there');
     this.end(filterAt + filterBytes);
     const patch: PatchOperation = {
@@ -239,7 +286,8 @@ export class OperationReader {
     if (!Number.isFinite(stamp)) throw malformed('a stamp that is no number');
     const hasMetadata = (flags & FLAG_METADATA) !== 0;
     const hasText = (flags & FLAG_TEXT) !== 0;
-    if ((!hasMetadata && metadataBytes > 0) || (!hasText && textBytes > 0)) throw malformed('a string that is not announced');
+    if ((!hasMetadata && metadataBytes > 0) || (!hasText && textBytes > 0))
+      throw malformed('a string that is not announced');
     const length = headBytes + vectorBytes + idBytes + metadataBytes + textBytes;
     this.need(start, length);
     const idAt = start + headBytes + vectorBytes;
@@ -259,7 +307,9 @@ export class OperationReader {
   private vector(at: number, length: number): Float32Array {
     const { buffer, byteOffset } = this.bytes;
     const start = byteOffset + at;
-    return start % 4 === 0 ? new Float32Array(buffer, start, length / 4) : new Float32Array(buffer.slice(start, start + length));
+    return start % 4 === 0
+      ? new Float32Array(buffer, start, length / 4)
+      : new Float32Array(buffer.slice(start, start + length));
   }
 
   private string(at: number, length: number, isUtf16: number): string {
@@ -269,7 +319,8 @@ export class OperationReader {
     }
     const text = this.bytes.toString('utf8', at, at + length);
     // Bytes that are not UTF-8 decode to U+FFFD, but that character may also be in the text itself.
-    if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(at, at + length))) throw malformed('a string that is no UTF-8');
+    if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(at, at + length)))
+      throw malformed('a string that is no UTF-8');
     return text;
   }
 

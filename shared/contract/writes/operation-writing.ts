@@ -32,10 +32,23 @@ import {
   TYPE_UPSERT,
   UPSERT_BYTES,
 } from './operation-format';
-import type { DeleteOperation, ExpireOperation, ImportOperation, MarkOperation, MetadataPatch, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from '../shard/shard-client';
+import type {
+  DeleteOperation,
+  ExpireOperation,
+  ImportOperation,
+  MarkOperation,
+  MetadataPatch,
+  PatchOperation,
+  StageOperation,
+  UpsertOperation,
+  WriteOperation,
+} from '../shard/shard-client';
 import { SHARD_STAGES } from '../shard/shard-stage';
 
-/** The filter of a delete or a patch: its JSON, the word `same` (which is not JSON) for the filter of the one before, or none. */
+/**
+ * The filter of a delete or a patch: its JSON, the word `same` (which is not JSON) for the filter of the one before, or
+ * none.
+ */
 export type FilterToWrite = string | undefined;
 
 export function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] {
@@ -64,17 +77,27 @@ export function operationBytes(operation: WriteOperation, filter: FilterToWrite,
   if (operation.type === 'mark') return MARK_BYTES + stringBytes(operation.note);
   if (operation.type === 'import') {
     const { externalId, item } = operation;
-    return IMPORT_BYTES + stringBytes(externalId) + (item === null ? 0 : item.vector.byteLength + stringBytes(item.metadata) + stringBytes(item.text ?? undefined));
+    return (
+      IMPORT_BYTES +
+      stringBytes(externalId) +
+      (item === null ? 0 : item.vector.byteLength + stringBytes(item.metadata) + stringBytes(item.text ?? undefined))
+    );
   }
   const idBytes = stringBytes(operation.externalId);
   if (operation.type === 'expire') return EXPIRE_BYTES + idBytes;
   if (operation.type === 'patch') {
     const { vector, metadata, text } = operation;
     return (
-      PATCH_BYTES + (vector?.byteLength ?? 0) + idBytes + (isSame ? 0 : stringBytes(metadata?.json)) + stringBytes(text) + (filter === undefined || filter === 'same' ? 0 : Buffer.byteLength(filter))
+      PATCH_BYTES +
+      (vector?.byteLength ?? 0) +
+      idBytes +
+      (isSame ? 0 : stringBytes(metadata?.json)) +
+      stringBytes(text) +
+      (filter === undefined || filter === 'same' ? 0 : Buffer.byteLength(filter))
     );
   }
-  if (operation.type === 'delete') return DELETE_BYTES + idBytes + (filter === undefined || filter === 'same' ? 0 : 4 + Buffer.byteLength(filter));
+  if (operation.type === 'delete')
+    return DELETE_BYTES + idBytes + (filter === undefined || filter === 'same' ? 0 : 4 + Buffer.byteLength(filter));
   const { vector, metadata, text } = operation;
   return UPSERT_BYTES + vector.byteLength + idBytes + stringBytes(metadata) + stringBytes(text);
 }
@@ -86,7 +109,10 @@ export function numberOf(operation: WriteOperation): number | undefined {
   return operation.type === 'import' ? operation.item?.version : operation.expected;
 }
 
-/** Puts the number of the operation at `start` to its end, and the flags that belong to it into its head. Answers the end. */
+/**
+ * Puts the number of the operation at `start` to its end, and the flags that belong to it into its head. Answers the
+ * end.
+ */
 export function writeNumber(bytes: Buffer, start: number, end: number, operation: WriteOperation): number {
   const number = numberOf(operation);
   const isAlone = 'alone' in operation && operation.alone === true;
@@ -132,7 +158,13 @@ function stringFlags(text: string | undefined, present: number, utf16: number): 
   return encodingOf(text) === 'utf8' ? present : present | utf16;
 }
 
-export function writeOperation(bytes: Buffer, at: number, operation: WriteOperation, filter: FilterToWrite, isSame: boolean): number {
+export function writeOperation(
+  bytes: Buffer,
+  at: number,
+  operation: WriteOperation,
+  filter: FilterToWrite,
+  isSame: boolean,
+): number {
   switch (operation.type) {
     case 'upsert':
       return writeUpsert(bytes, at, operation);
@@ -151,11 +183,16 @@ export function writeOperation(bytes: Buffer, at: number, operation: WriteOperat
   }
 }
 
-function writeMark(bytes: Buffer, at: number, { token, digest, nowMs, keptMs, bytesMax, step, term, note }: MarkOperation): number {
+function writeMark(
+  bytes: Buffer,
+  at: number,
+  { token, digest, nowMs, keptMs, bytesMax, step, term, note }: MarkOperation,
+): number {
   const noteBytes = writeString(bytes, at + MARK_BYTES, note);
   bytes.writeUInt32LE(TYPE_MARK | (stringFlags(note, 0, FLAG_NOTE_UTF16) << 8), at);
   bytes.writeUInt32LE(noteBytes, at + 4);
-  for (const [i, number] of [nowMs, keptMs, bytesMax, step, term].entries()) bytes.writeDoubleLE(number, at + 8 + i * 8);
+  for (const [i, number] of [nowMs, keptMs, bytesMax, step, term].entries())
+    bytes.writeDoubleLE(number, at + 8 + i * 8);
   bytes.write(token, at + 48, 16, 'hex');
   bytes.write(digest, at + 64, 16, 'hex');
   return at + MARK_BYTES + noteBytes;
@@ -187,7 +224,10 @@ function writeImport(bytes: Buffer, at: number, { externalId, item, term }: Impo
   const idBytes = writeString(bytes, idAt, externalId);
   const metadataBytes = writeString(bytes, idAt + idBytes, metadata);
   const textBytes = writeString(bytes, idAt + idBytes + metadataBytes, text);
-  const flags = stringFlags(externalId, 0, FLAG_ID_UTF16) | stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) | stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  const flags =
+    stringFlags(externalId, 0, FLAG_ID_UTF16) |
+    stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) |
+    stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
   bytes.writeUInt32LE(TYPE_IMPORT | (flags << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
   bytes.writeDoubleLE(item?.stamp ?? 0, at + 8);
@@ -206,7 +246,10 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
   const idBytes = writeString(bytes, idAt, operation.externalId);
   const metadataBytes = writeString(bytes, idAt + idBytes, metadata);
   const textBytes = writeString(bytes, idAt + idBytes + metadataBytes, text);
-  const flags = stringFlags(operation.externalId, 0, FLAG_ID_UTF16) | stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) | stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  const flags =
+    stringFlags(operation.externalId, 0, FLAG_ID_UTF16) |
+    stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) |
+    stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
   bytes.writeUInt32LE(TYPE_UPSERT | (flags << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
   bytes.writeDoubleLE(operation.stamp, at + 8);
@@ -216,7 +259,13 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
   return idAt + idBytes + metadataBytes + textBytes;
 }
 
-function writePatch(bytes: Buffer, at: number, operation: PatchOperation, filter: FilterToWrite, isSame: boolean): number {
+function writePatch(
+  bytes: Buffer,
+  at: number,
+  operation: PatchOperation,
+  filter: FilterToWrite,
+  isSame: boolean,
+): number {
   const { externalId, metadata, text, vector = new Float32Array(0) } = operation;
   bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at + PATCH_BYTES);
   const hasFilter = filter !== undefined && filter !== 'same';
@@ -227,10 +276,26 @@ function writePatch(bytes: Buffer, at: number, operation: PatchOperation, filter
   const textAt = idAt + idBytes + metadataBytes;
   const textBytes = writeString(bytes, textAt, text);
   const filterBytes = hasFilter ? bytes.write(filter, textAt + textBytes, 'utf8') : 0;
-  let flags = stringFlags(externalId, 0, FLAG_ID_UTF16) | stringFlags(json, FLAG_METADATA, FLAG_METADATA_UTF16) | stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
-  flags |= (hasFilter ? FLAG_FILTER : 0) | (filter === 'same' ? FLAG_SAME_FILTER : 0) | (isSame ? FLAG_SAME_METADATA : 0) | (!isSame && metadata?.replaces === true ? FLAG_REPLACES : 0);
+  let flags =
+    stringFlags(externalId, 0, FLAG_ID_UTF16) |
+    stringFlags(json, FLAG_METADATA, FLAG_METADATA_UTF16) |
+    stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  flags |=
+    (hasFilter ? FLAG_FILTER : 0) |
+    (filter === 'same' ? FLAG_SAME_FILTER : 0) |
+    (isSame ? FLAG_SAME_METADATA : 0) |
+    (!isSame && metadata?.replaces === true ? FLAG_REPLACES : 0);
   bytes.writeUInt32LE((TYPE_PATCH | (flags << 8)) >>> 0, at);
-  for (const [i, number] of [idBytes, vector.length, metadataBytes, textBytes, filterBytes, metadata?.bytesMax ?? 0, metadata?.fieldsMax ?? 0].entries()) bytes.writeUInt32LE(number, at + 4 + i * 4);
+  for (const [i, number] of [
+    idBytes,
+    vector.length,
+    metadataBytes,
+    textBytes,
+    filterBytes,
+    metadata?.bytesMax ?? 0,
+    metadata?.fieldsMax ?? 0,
+  ].entries())
+    bytes.writeUInt32LE(number, at + 4 + i * 4);
   return textAt + textBytes + filterBytes;
 }
 
@@ -238,7 +303,10 @@ function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation, filt
   const hasFilter = filter !== undefined && filter !== 'same';
   const idAt = at + DELETE_BYTES + (hasFilter ? 4 : 0);
   const idBytes = writeString(bytes, idAt, operation.externalId);
-  const flags = stringFlags(operation.externalId, 0, FLAG_ID_UTF16) | (hasFilter ? FLAG_FILTER : 0) | (filter === 'same' ? FLAG_SAME_FILTER : 0);
+  const flags =
+    stringFlags(operation.externalId, 0, FLAG_ID_UTF16) |
+    (hasFilter ? FLAG_FILTER : 0) |
+    (filter === 'same' ? FLAG_SAME_FILTER : 0);
   bytes.writeUInt32LE(TYPE_DELETE | (flags << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
   if (!hasFilter) return idAt + idBytes;

@@ -5,11 +5,11 @@ import type { Hit } from '../../contract/shard/shard-read';
 import { encodingOf } from '../../base/text/text-encoding';
 
 /**
- * Hits as bytes, which takes a third of the time of protobuf messages. Little-endian; lengths count UTF-16 code units, so
- * that all strings together are one piece of text, encoded and decoded in one step:
+ * Hits as bytes, which takes a third of the time of protobuf messages. Little-endian; lengths count UTF-16 code units,
+ * so that all strings together are one piece of text, encoded and decoded in one step:
  *
- *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is not well-formed Unicode; 2 UTF-8, and
- *   lengths count bytes: never sent)
+ *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is not well-formed Unicode; 2
+ *   UTF-8, and lengths count bytes: never sent)
  *   each: f64 score, u32 length of id, u32 length of metadata, u32 length of text (NO_TEXT: none)
  *   id, metadata, text of the first hit, then of the second, …
  */
@@ -22,7 +22,8 @@ const slab = new Slab();
 
 export function hitsToBytes(hits: readonly Hit[]): Buffer {
   let strings = '';
-  for (const hit of hits) strings += hit.text === undefined ? hit.externalId + hit.metadata : hit.externalId + hit.metadata + hit.text;
+  for (const hit of hits)
+    strings += hit.text === undefined ? hit.externalId + hit.metadata : hit.externalId + hit.metadata + hit.text;
   const encoding = encodingOf(strings);
   const stringsAt = HEADER_BYTES + hits.length * HIT_BYTES;
   const bytes = Buffer.allocUnsafe(stringsAt + Buffer.byteLength(strings, encoding));
@@ -42,7 +43,10 @@ export function hitsToBytes(hits: readonly Hit[]): Buffer {
 
 /** What hits are made of that lie in memory in the form in which they are sent, but for being apart. */
 export interface TextsBySlot {
-  /** Bytes of the id of a live slot and of its metadata, which follow it, all UTF-8; -1: it is not live, or they are not in memory in this form. */
+  /**
+   * Bytes of the id of a live slot and of its metadata, which follow it, all UTF-8; -1: it is not live, or they are not
+   * in memory in this form.
+   */
   textBytesOf(slot: number): number;
   /** Those of the id alone. */
   idBytesOf(slot: number): number;
@@ -57,9 +61,9 @@ export interface ScoredSlots {
 }
 
 /**
- * What {@link hitsToBytes} makes of the best `k` of these slots, without making a string of any. null: it is to be done in that way,
- * because a slot has no text in memory, two have the same score, whose order is that of their ids, or a text is not ASCII, whose
- * bytes are its code units, or there are more than `bytesMax`.
+ * What {@link hitsToBytes} makes of the best `k` of these slots, without making a string of any. null: it is to be done
+ * in that way, because a slot has no text in memory, two have the same score, whose order is that of their ids, or a
+ * text is not ASCII, whose bytes are its code units, or there are more than `bytesMax`.
  */
 export function sentHitsOf(items: TextsBySlot, found: ScoredSlots, k: number, bytesMax?: number): Buffer | null {
   const bytes = bytesOf(items, found, k, ENCODING.utf8, bytesMax);
@@ -71,7 +75,13 @@ export function packedHitsOf(items: TextsBySlot, found: ScoredSlots, k: number, 
   return bytesOf(items, found, k, ENCODING.bytes, bytesMax);
 }
 
-function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: number, encoding: number, bytesMax = Infinity): Buffer | null {
+function bytesOf(
+  items: TextsBySlot,
+  { slots, scores, count }: ScoredSlots,
+  k: number,
+  encoding: number,
+  bytesMax = Infinity,
+): Buffer | null {
   const hits = Math.min(count, k);
   let textBytes = 0;
   for (let i = 0; i < hits; i++) {
@@ -110,7 +120,10 @@ export function packedCount(hits: Buffer): number {
   return hits.readUInt32LE(0);
 }
 
-/** What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII, or some have no metadata, or they are malformed. */
+/**
+ * What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII,
+ * or some have no metadata, or they are malformed.
+ */
 export function packedFromSent(bytes: Buffer): Buffer | null {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);
   let end = HEADER_BYTES + count * HIT_BYTES;
@@ -127,8 +140,8 @@ export function packedFromSent(bytes: Buffer): Buffer | null {
 }
 
 /**
- * The best `k` of several lists of packed hits, each of them in the order of answers. null: two lists have the same score, whose
- * order is that of ids.
+ * The best `k` of several lists of packed hits, each of them in the order of answers. null: two lists have the same
+ * score, whose order is that of ids.
  */
 export function mergedPackedHits(lists: readonly Buffer[], k: number): Buffer | null {
   const heads = lists.map(() => 0);
@@ -198,7 +211,11 @@ export function hitsFromBytes(bytes: Buffer): Hit[] {
     const metadataAt = from + bytes.readUInt32LE(at + 8);
     const textAt = metadataAt + bytes.readUInt32LE(at + 12);
     const textLength = bytes.readUInt32LE(at + 16);
-    const hit: Hit = { externalId: strings.slice(from, metadataAt), score: bytes.readDoubleLE(at), metadata: strings.slice(metadataAt, textAt) };
+    const hit: Hit = {
+      externalId: strings.slice(from, metadataAt),
+      score: bytes.readDoubleLE(at),
+      metadata: strings.slice(metadataAt, textAt),
+    };
     from = textAt;
     if (textLength !== NO_TEXT) {
       from += textLength;

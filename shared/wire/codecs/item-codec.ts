@@ -3,10 +3,11 @@ import type { StoredItem } from '../../contract/shard/shard-read';
 import { encodingOf } from '../../base/text/text-encoding';
 
 /**
- * Items, some of which may be absent, as bytes: as in shared/wire/codecs/hit-codec.ts, with the vectors between heads and strings.
+ * Items, some of which may be absent, as bytes: as in shared/wire/codecs/hit-codec.ts, with the vectors between heads
+ * and strings.
  *
- *   u32 number of items, u32 number of floats in all, u32 encoding of the strings (0 UTF-8, 1 UTF-16), and 2 more if there
- *   are versions, 4 more if some items expire
+ *   u32 number of items, u32 number of floats in all, u32 encoding of the strings (0 UTF-8, 1 UTF-16), and 2 more if
+ *   there are versions, 4 more if some items expire
  *   each: f64 stamp, u32 length of id (NONE: no item), u32 length of metadata, u32 length of text (NONE: null),
  *         u32 dim (NONE: no vector), [f64 version (0: none)], [f64 expiry (expiry.ts)]
  *   the vectors, f32
@@ -43,7 +44,10 @@ export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
   bytes.fill(0, 0, vectorsAt);
   bytes.writeUInt32LE(items.length, 0);
   bytes.writeUInt32LE(floats, 4);
-  bytes.writeUInt32LE((encoding === 'utf8' ? 0 : IS_UTF16) | (hasVersions ? HAS_VERSIONS : 0) | (hasExpiries ? HAS_EXPIRIES : 0), 8);
+  bytes.writeUInt32LE(
+    (encoding === 'utf8' ? 0 : IS_UTF16) | (hasVersions ? HAS_VERSIONS : 0) | (hasExpiries ? HAS_EXPIRIES : 0),
+    8,
+  );
   let at = HEADER_BYTES;
   let vectorAt = vectorsAt;
   for (const item of items) {

@@ -20,6 +20,10 @@ export function resultFromBytes(outcomes: Uint8Array, versions: Uint8Array): Wri
   const [firstVersion = 0, ...present] = new Float64Array(Uint8Array.from(versions).buffer);
   const result = { outcomes: outcomesFromBytes(outcomes), firstVersion, present };
   const isEach = firstVersion === EACH_VERSION;
-  if (present.length !== (isEach ? result.outcomes.length : result.outcomes.filter((outcome) => outcome === 'conflict').length)) throw new QuiverError('internal', 'malformed versions');
+  if (
+    present.length !==
+    (isEach ? result.outcomes.length : result.outcomes.filter((outcome) => outcome === 'conflict').length)
+  )
+    throw new QuiverError('internal', 'malformed versions');
   return result;
 }

@@ -5,7 +5,17 @@ import { factsFromText, factsToText, questionFromText, questionToText } from '..
 import { marksFromBytes, marksToBytes } from '../../contract/writes/mark-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';
-import { type AnswerOf, type Hit, type IndexProgress, type ReadKind, type RequestOf, SEARCH_PLANS, type SearchCost, type SearchEffort, type StoredItem } from '../../contract/shard/shard-read';
+import {
+  type AnswerOf,
+  type Hit,
+  type IndexProgress,
+  type ReadKind,
+  type RequestOf,
+  SEARCH_PLANS,
+  type SearchCost,
+  type SearchEffort,
+  type StoredItem,
+} from '../../contract/shard/shard-read';
 import type {
   Answer,
   Answer__Output,
@@ -32,7 +42,9 @@ export interface ReadCodec<Kind extends ReadKind> {
   requestBytes(request: RequestOf<Kind>): number;
   /** Makes one of the results of Answer. */
   answerToProto(answer: AnswerOf<Kind>): SizedAnswer;
-  /** undefined when the message holds a result of another kind. `packed`: of a search, whether its hits may stay bytes. */
+  /**
+   * undefined when the message holds a result of another kind. `packed`: of a search, whether its hits may stay bytes.
+   */
   answerFromProto(proto: Answer__Output, packed?: boolean): AnswerOf<Kind> | undefined;
 }
 
@@ -81,8 +93,13 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     }),
     requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
     answerToProto: ({ hits, sentHits, vectorCount, cost }) => {
-      const answer = sentHits === undefined ? hitsToProto(hits, vectorCount) : { message: { hits: sentHits, vectorCount }, bytes: sentHits.length };
-      return cost === undefined ? answer : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
+      const answer =
+        sentHits === undefined
+          ? hitsToProto(hits, vectorCount)
+          : { message: { hits: sentHits, vectorCount }, bytes: sentHits.length };
+      return cost === undefined
+        ? answer
+        : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
     },
     answerFromProto: ({ hits, vectorCount, cost }, packed = false) => {
       if (!hits) return undefined;
@@ -92,17 +109,37 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     },
   },
   score: {
-    requestToProto: ({ vector, externalIds, bytesMax }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds), ...(bytesMax !== undefined && { bytesMax }) }),
-    requestFromProto: ({ vector, externalIds, bytesMax }) => ({ vector: vectorFromProto(vector), externalIds: stringsFromBytes(externalIds), ...(bytesMax !== undefined && { bytesMax }) }),
+    requestToProto: ({ vector, externalIds, bytesMax }) => ({
+      vector: vectorToProto(vector),
+      externalIds: stringsToBytes(externalIds),
+      ...(bytesMax !== undefined && { bytesMax }),
+    }),
+    requestFromProto: ({ vector, externalIds, bytesMax }) => ({
+      vector: vectorFromProto(vector),
+      externalIds: stringsFromBytes(externalIds),
+      ...(bytesMax !== undefined && { bytesMax }),
+    }),
     requestBytes: ({ vector, externalIds }) => vector.byteLength + stringsBytes(externalIds),
     answerToProto: (hits) => hitsToProto(hits, 0),
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter, bytesMax }) => ({ terms: stringsToBytes(terms), statistics, k, filter: filterToProto(filter), ...(bytesMax !== undefined && { bytesMax }) }),
+    requestToProto: ({ terms, statistics, k, filter, bytesMax }) => ({
+      terms: stringsToBytes(terms),
+      statistics,
+      k,
+      filter: filterToProto(filter),
+      ...(bytesMax !== undefined && { bytesMax }),
+    }),
     requestFromProto: ({ terms, statistics, k, filter, bytesMax }) => {
       if (statistics === null) throw malformed('keyword search');
-      return { terms: stringsFromBytes(terms), statistics, k, filter: filterFromProto(filter), ...(bytesMax !== undefined && { bytesMax }) };
+      return {
+        terms: stringsFromBytes(terms),
+        statistics,
+        k,
+        filter: filterFromProto(filter),
+        ...(bytesMax !== undefined && { bytesMax }),
+      };
     },
     requestBytes: ({ terms, filter }) => stringsBytes(terms) + terms.length * VARINT_BYTES + filterBytes(filter),
     answerToProto: (hits) => hitsToProto(hits, 0),
@@ -112,7 +149,10 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestToProto: ({ terms }) => ({ terms: stringsToBytes(terms) }),
     requestFromProto: ({ terms }) => ({ terms: stringsFromBytes(terms) }),
     requestBytes: ({ terms }) => stringsBytes(terms),
-    answerToProto: (keywordStatistics) => ({ message: { keywordStatistics }, bytes: keywordStatistics.documentFrequencies.length * VARINT_BYTES }),
+    answerToProto: (keywordStatistics) => ({
+      message: { keywordStatistics },
+      bytes: keywordStatistics.documentFrequencies.length * VARINT_BYTES,
+    }),
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
@@ -150,7 +190,17 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions, expiries, bytesMax }) => {
+    requestFromProto: ({
+      afterExternalId,
+      afterStamp,
+      limit,
+      filter,
+      vectors,
+      withoutTexts,
+      versions,
+      expiries,
+      bytesMax,
+    }) => {
       if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
@@ -205,13 +255,21 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestFromProto: () => null,
     requestBytes: () => 0,
     answerToProto: ({ segments, index, ...totals }) => {
-      const status = { ...totals, index: index === null ? undefined : progressToProto(index), segments: segments.map(({ kind, ...counts }) => ({ sealed: kind === 'sealed', ...counts })) };
+      const status = {
+        ...totals,
+        index: index === null ? undefined : progressToProto(index),
+        segments: segments.map(({ kind, ...counts }) => ({ sealed: kind === 'sealed', ...counts })),
+      };
       return { message: { status }, bytes: segments.length * SEGMENT_BYTES + PROGRESS_BYTES };
     },
     answerFromProto: ({ status }) => {
       if (!status) return undefined;
       const { segments, index, ...totals } = status;
-      return { ...totals, index: progressFromProto(index), segments: segments.map(({ sealed, ...counts }) => ({ kind: sealed ? 'sealed' : 'growing', ...counts })) };
+      return {
+        ...totals,
+        index: progressFromProto(index),
+        segments: segments.map(({ sealed, ...counts }) => ({ kind: sealed ? 'sealed' : 'growing', ...counts })),
+      };
     },
   },
   optimize: {
@@ -222,11 +280,25 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ index }) => (index ? (progressFromProto(index) ?? undefined) : undefined),
   },
   transfer: {
-    requestToProto: ({ after, limit, writesPerSecond }) => ({ after, limit, ...(writesPerSecond !== undefined && { writesPerSecond }) }),
-    requestFromProto: ({ after, limit, writesPerSecond }) => ({ after, limit, ...(writesPerSecond !== undefined && { writesPerSecond }) }),
+    requestToProto: ({ after, limit, writesPerSecond }) => ({
+      after,
+      limit,
+      ...(writesPerSecond !== undefined && { writesPerSecond }),
+    }),
+    requestFromProto: ({ after, limit, writesPerSecond }) => ({
+      after,
+      limit,
+      ...(writesPerSecond !== undefined && { writesPerSecond }),
+    }),
     requestBytes: () => 0,
     answerToProto: ({ externalIds, index, ...rest }) => ({
-      message: { transfer: { ...rest, externalIds: stringsToBytes(externalIds), index: index === null ? undefined : progressToProto(index) } },
+      message: {
+        transfer: {
+          ...rest,
+          externalIds: stringsToBytes(externalIds),
+          index: index === null ? undefined : progressToProto(index),
+        },
+      },
       bytes: stringsBytes(externalIds) + PROGRESS_BYTES * 2,
     }),
     answerFromProto: ({ transfer }) => {
@@ -286,7 +358,9 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestFromProto: ({ id, target, base }) => ({ backup: id, target, base }),
     requestBytes: ({ target, base }) => 256 + target.length * 3 + (base?.key.length ?? 0),
     answerToProto: ({ manifest, error, position, ...state }) => ({
-      message: { backup: { ...state, manifest: manifest ?? undefined, error: error ?? '', position: position ?? undefined } },
+      message: {
+        backup: { ...state, manifest: manifest ?? undefined, error: error ?? '', position: position ?? undefined },
+      },
       bytes: 1024 + state.needs.length * 64 + (error?.length ?? 0) * 3,
     }),
     answerFromProto: ({ backup }) => {
@@ -309,10 +383,18 @@ function costToProto({ scored, rescored, detail }: SearchCost): ProtoSearchCost 
 
 function costFromProto({ scored, rescored, detail }: SearchCost__Output): SearchCost {
   const plan = detail === null ? undefined : SEARCH_PLANS[detail.plan];
-  return detail === null || plan === undefined ? { scored, rescored } : { scored, rescored, detail: { ...detail, plan } };
+  return detail === null || plan === undefined
+    ? { scored, rescored }
+    : { scored, rescored, detail: { ...detail, plan } };
 }
 
-const STATES: ReadonlySet<string> = new Set<IndexProgress['state']>(['ready', 'indexing', 'refining', 'compacting', 'measuring']);
+const STATES: ReadonlySet<string> = new Set<IndexProgress['state']>([
+  'ready',
+  'indexing',
+  'refining',
+  'compacting',
+  'measuring',
+]);
 
 function progressToProto({ secondsLeft, ...progress }: IndexProgress): ProtoIndexProgress {
   return { ...progress, secondsLeft: secondsLeft ?? undefined };
@@ -322,7 +404,14 @@ function progressToProto({ secondsLeft, ...progress }: IndexProgress): ProtoInde
 function progressFromProto(proto: IndexProgress__Output | null): IndexProgress | null {
   if (proto === null || !STATES.has(proto.state)) return null;
   const { state, rows, indexedRows, refinedRows, secondsLeft, optimizing } = proto;
-  return { state: state as IndexProgress['state'], rows, indexedRows, refinedRows, secondsLeft: secondsLeft ?? null, optimizing };
+  return {
+    state: state as IndexProgress['state'],
+    rows,
+    indexedRows,
+    refinedRows,
+    secondsLeft: secondsLeft ?? null,
+    optimizing,
+  };
 }
 
 /** `vectorCount`: vectors of the shard; 0 for reads that don't report it. */

@@ -16,7 +16,11 @@ const ANSWER_BYTES = 128;
 const LONG_FILTER_LENGTH = 64 * 1024;
 
 /** Adds the read to `head`, which names the shard and the deadline. */
-export function readRequestToProto<Kind extends ReadKind>(head: ReadRequest, kind: Kind, request: RequestOf<Kind>): ReadRequest {
+export function readRequestToProto<Kind extends ReadKind>(
+  head: ReadRequest,
+  kind: Kind,
+  request: RequestOf<Kind>,
+): ReadRequest {
   head[kind] = READ_CODECS[kind].requestToProto(request);
   return head;
 }
@@ -45,8 +49,16 @@ export function readRequestFromProto<Kind extends ReadKind>(kind: Kind, proto: R
   return READ_CODECS[kind].requestFromProto(request);
 }
 
-/** The messages that carry an answer: one, unless its list is longer than a frame. `served`: what it took, of a call that was noted. */
-export function readAnswerToProto<Kind extends ReadKind>(id: number, kind: Kind, answer: AnswerOf<Kind>, served: ServedTimes | null = null): SizedAnswer[] {
+/**
+ * The messages that carry an answer: one, unless its list is longer than a frame. `served`: what it took, of a call
+ * that was noted.
+ */
+export function readAnswerToProto<Kind extends ReadKind>(
+  id: number,
+  kind: Kind,
+  answer: AnswerOf<Kind>,
+  served: ServedTimes | null = null,
+): SizedAnswer[] {
   const whole = READ_CODECS[kind].answerToProto(answer);
   const { message } = whole;
   message.id = id;
@@ -74,7 +86,9 @@ export class ReadAnswer<Kind extends ReadKind> {
     private readonly packed = false,
   ) {}
 
-  /** Adds the next message; undefined while more follow. Errors: what the other side reported; internal when malformed. */
+  /**
+   * Adds the next message; undefined while more follow. Errors: what the other side reported; internal when malformed.
+   */
   add(message: Answer__Output): AnswerOf<Kind> | undefined {
     const { parts } = this;
     const part = message.hits ?? message.items;
@@ -85,7 +99,11 @@ export class ReadAnswer<Kind extends ReadKind> {
     }
     if (message.failure) throw failureFromProto(message.failure);
     const answer = READ_CODECS[this.kind].answerFromProto(message, this.packed);
-    if (answer === undefined) throw new QuiverError('internal', `a node answered ${this.kind} with ${message.result ?? 'nothing that is known here'}`);
+    if (answer === undefined)
+      throw new QuiverError(
+        'internal',
+        `a node answered ${this.kind} with ${message.result ?? 'nothing that is known here'}`,
+      );
     return answer;
   }
 }

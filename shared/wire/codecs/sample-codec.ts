@@ -16,7 +16,11 @@ export interface DrawnItems {
 export function drawnToBytes({ externalIds, keys }: DrawnItems): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES);
   header.writeUInt32LE(keys.length);
-  return Buffer.concat([header, Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength), stringsToBytes(externalIds)]);
+  return Buffer.concat([
+    header,
+    Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength),
+    stringsToBytes(externalIds),
+  ]);
 }
 
 /** The items that `bytes` hold. Errors: internal when they are malformed. */
@@ -24,7 +28,9 @@ export function drawnFromBytes(bytes: Buffer): DrawnItems {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);
   const idsAt = HEADER_BYTES + count * KEY_BYTES;
   if (count < 0 || idsAt > bytes.length) throw malformed();
-  const keys = new Float64Array(bytes.buffer.slice(bytes.byteOffset + HEADER_BYTES, bytes.byteOffset + idsAt) as ArrayBuffer);
+  const keys = new Float64Array(
+    bytes.buffer.slice(bytes.byteOffset + HEADER_BYTES, bytes.byteOffset + idsAt) as ArrayBuffer,
+  );
   const externalIds = stringsFromBytes(bytes.subarray(idsAt));
   if (externalIds.length !== count) throw malformed();
   return { externalIds, keys };

@@ -2,11 +2,14 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 /**
- * Of a stranger's connection, what is read at once: some thirty of the shortest requests fit in, each of which takes Node tens of
- * microseconds. A member's hello is as long.
+ * Of a stranger's connection, what is read at once: some thirty of the shortest requests fit in, each of which takes
+ * Node tens of microseconds. A member's hello is as long.
  */
 const PIECE_BYTES = 512;
-/** Connections of strangers that are read from in one turn of the event loop, so that it takes no more than a few milliseconds. */
+/**
+ * Connections of strangers that are read from in one turn of the event loop, so that it takes no more than a few
+ * milliseconds.
+ */
 const PIECES_A_TURN = 4;
 
 const NOTHING = Buffer.alloc(0);
@@ -43,9 +46,10 @@ class Turns {
 const turns = new Turns();
 
 /**
- * The bytes of a connection on their way to Node's HTTP/2. From the socket, Node would read 64 KiB at once and up to 32 times in a turn of
- * the event loop: thousands of streams, before anything could be refused. So as long as its other end has not proven to be a member
- * (`isProven`), a connection is read in small pieces, in turns with all such connections of the thread; then as it comes.
+ * The bytes of a connection on their way to Node's HTTP/2. From the socket, Node would read 64 KiB at once and up to 32
+ * times in a turn of the event loop: thousands of streams, before anything could be refused. So as long as its other
+ * end has not proven to be a member (`isProven`), a connection is read in small pieces, in turns with all such
+ * connections of the thread; then as it comes.
  */
 export class StrangeBytes extends Duplex {
   private isStrange = true;

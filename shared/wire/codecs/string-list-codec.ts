@@ -2,8 +2,8 @@ import { QuiverError } from '../../base/errors/quiver-error';
 import { encodingOf } from '../../base/text/text-encoding';
 
 /**
- * Strings as bytes. Many strings cost little more than one, and lone surrogates are kept, which protobuf strings must not
- * contain. Little-endian; lengths count UTF-16 code units:
+ * Strings as bytes. Many strings cost little more than one, and lone surrogates are kept, which protobuf strings must
+ * not contain. Little-endian; lengths count UTF-16 code units:
  *
  *   u32 number of strings, u32 encoding (0 UTF-8, 1 UTF-16), u32 length of each, all strings as one
  */

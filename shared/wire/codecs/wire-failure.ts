@@ -1,7 +1,9 @@
 import { ERROR_KINDS, type ErrorKind, QuiverError, isQuiverError } from '../../base/errors/quiver-error';
 import type { Failure } from '../generated/quiver/v1/shard';
 
-/** An error as it is sent. Of an error that is not a QuiverError nothing is sent, because its message may hold anything. */
+/**
+ * An error as it is sent. Of an error that is not a QuiverError nothing is sent, because its message may hold anything.
+ */
 export function failureToProto(error: unknown): Required<Failure> {
   const known = isQuiverError(error) ? error : new QuiverError('internal', 'internal error');
   return { kind: known.kind, message: known.message, code: known.code };

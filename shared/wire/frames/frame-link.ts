@@ -15,7 +15,16 @@ import { peerOf } from '../handshake/unproven-connections';
  *   message   both             once admitted: one message
  *   ping      both             nothing; answered by a pong
  */
-export const FRAME_TYPES = { hello: 0, greeting: 1, stream: 2, admitted: 3, refused: 4, message: 5, ping: 6, pong: 7 } as const;
+export const FRAME_TYPES = {
+  hello: 0,
+  greeting: 1,
+  stream: 2,
+  admitted: 3,
+  refused: 4,
+  message: 5,
+  ping: 6,
+  pong: 7,
+} as const;
 export type FrameType = (typeof FRAME_TYPES)[keyof typeof FRAME_TYPES];
 
 export const FRAME_HEAD_BYTES = 5;
@@ -23,15 +32,15 @@ export const FRAME_HEAD_BYTES = 5;
 const HANDSHAKE_BYTES_MAX = 16 * 1024;
 
 /**
- * A connection on which nothing is heard is asked for a sign of life after one to two looks, and cut after three: within 3 s,
- * and not before the other side had two looks to answer in. Looks are counted, not time, so a pause of this process is none of
- * the other side's.
+ * A connection on which nothing is heard is asked for a sign of life after one to two looks, and cut after three:
+ * within 3 s, and not before the other side had two looks to answer in. Looks are counted, not time, so a pause of this
+ * process is none of the other side's.
  */
 const LOOK_MS = 700;
 const SILENT_LOOKS_MAX = 3;
 /**
- * On a connection that is quiet by intent, whoever owes no answer may say nothing for so many looks before it is asked: longer
- * than the pauses of what is said there (TIMINGS.dormantHeartbeatMs), or signs of life would be most of it.
+ * On a connection that is quiet by intent, whoever owes no answer may say nothing for so many looks before it is asked:
+ * longer than the pauses of what is said there (TIMINGS.dormantHeartbeatMs), or signs of life would be most of it.
  */
 const QUIET_LOOKS = 8;
 
@@ -61,8 +70,8 @@ export class FrameReader {
   constructor(private readonly frame: (type: number, bytes: Buffer) => void) {}
 
   /**
-   * Answers what follows the frame at which it was ended; nothing where it was not. Throws at a frame that is too long, and what `frame`
-   * throws. Nothing may be taken after that.
+   * Answers what follows the frame at which it was ended; nothing where it was not. Throws at a frame that is too long,
+   * and what `frame` throws. Nothing may be taken after that.
    */
   take(chunk: Buffer): Buffer {
     let bytes = chunk;
@@ -104,7 +113,10 @@ export class FrameReader {
   }
 }
 
-/** All connections of a process are looked at together: timers of their own would wake a node with a hundred of them all the time. */
+/**
+ * All connections of a process are looked at together: timers of their own would wake a node with a hundred of them all
+ * the time.
+ */
 class Looks {
   private readonly links = new Set<() => void>();
   private timer: NodeJS.Timeout | null = null;
@@ -139,7 +151,9 @@ export class FrameLink {
   private isOver = false;
   private error: Error | null = null;
 
-  /** `frame` may throw: the connection is cut then. `ended` is called once, not within the constructor; nothing follows. */
+  /**
+   * `frame` may throw: the connection is cut then. `ended` is called once, not within the constructor; nothing follows.
+   */
   constructor(
     private readonly socket: Socket,
     private readonly parts: {
@@ -236,7 +250,13 @@ export class FrameLink {
   }
 
   private maySayNothing(): boolean {
-    return this.parts.quiet !== undefined && this.isAdmitted && !this.isOwed && this.silentLooks === 0 && this.quietLooks < QUIET_LOOKS;
+    return (
+      this.parts.quiet !== undefined &&
+      this.isAdmitted &&
+      !this.isOwed &&
+      this.silentLooks === 0 &&
+      this.quietLooks < QUIET_LOOKS
+    );
   }
 
   private end(reason: string): void {

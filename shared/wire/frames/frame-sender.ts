@@ -16,8 +16,8 @@ const FRAMES_UNDER_WAY = 4;
 
 /**
  * Sends entries in order over one stream; the entries of one turn of the event loop share a frame. Entries that can't
- * be sent yet wait in memory: callers must watch `queuedBytes` and bound it. Entries that were pushed ahead keep an order
- * of their own, and go before all others.
+ * be sent yet wait in memory: callers must watch `queuedBytes` and bound it. Entries that were pushed ahead keep an
+ * order of their own, and go before all others.
  */
 export class FrameSender<Frame> {
   private queue: FrameEntry<Frame>[] = [];
@@ -125,7 +125,9 @@ export class FrameSender<Frame> {
     });
   }
 
-  /** A stall can be detected only while the connection is full. A timer for each frame would cost more than it gains. */
+  /**
+   * A stall can be detected only while the connection is full. A timer for each frame would cost more than it gains.
+   */
   private watchForStall(): void {
     const isFull = !this.isClosed && this.framesUnderWay >= FRAMES_UNDER_WAY;
     if (isFull && this.stallTimer === null) this.stallTimer = setTimeout(this.parts.stalled, this.parts.stallMs);
@@ -143,13 +145,14 @@ export class FrameSender<Frame> {
 }
 
 /**
- * How many entries of `queue` go into a frame that holds `bytes` already, and what it holds then. The first goes in if the
- * message bears it, so that a long one does not wait for ever.
+ * How many entries of `queue` go into a frame that holds `bytes` already, and what it holds then. The first goes in if
+ * the message bears it, so that a long one does not wait for ever.
  */
 function fitting(queue: readonly FrameEntry<never>[], bytes: number, most: number): { count: number; bytes: number } {
   let count = 0;
   let sum = bytes;
-  while (count < queue.length && sum + queue[count].bytes <= (count === 0 ? Math.max(most, ENTRY_BYTES_MAX) : most)) sum += queue[count++].bytes;
+  while (count < queue.length && sum + queue[count].bytes <= (count === 0 ? Math.max(most, ENTRY_BYTES_MAX) : most))
+    sum += queue[count++].bytes;
   // One alone always goes in.
   if (count === 0 && bytes === 0 && queue.length > 0) return { count: 1, bytes: queue[0].bytes };
   return { count, bytes: sum };

@@ -18,7 +18,10 @@ export interface FramesMethod<In, Out> {
   serve: (call: ServedCall<In, Out>) => void;
 }
 
-/** Serves one method on connections that carry frames (frame-link.ts), to members that prove themselves as at any other gate. */
+/**
+ * Serves one method on connections that carry frames (frame-link.ts), to members that prove themselves as at any other
+ * gate.
+ */
 export class FramesAcceptor<In, Out> {
   private readonly door: Server | null;
   private readonly sockets = new Set<Socket>();
@@ -35,7 +38,8 @@ export class FramesAcceptor<In, Out> {
     door.on('secureConnection', (socket) => this.begin(socket));
     // Node only tells that it takes too long, and leaves the connection open.
     door.on('tlsClientError', (_error, socket) => socket.destroy());
-    if (tls.renewed !== undefined) this.endRenewals = tls.renewed.follow((certificates) => door.setSecureContext(contextOf(certificates)));
+    if (tls.renewed !== undefined)
+      this.endRenewals = tls.renewed.follow((certificates) => door.setSecureContext(contextOf(certificates)));
     this.door = door;
   }
 
@@ -66,7 +70,9 @@ export class FramesAcceptor<In, Out> {
         // The second one is an objection.
         if (call === null && type === FRAME_TYPES.hello && hellos < 2) {
           hellos += 1;
-          const refusal = gate.hello(metadataFromBytes(bytes), link.peer, (answer) => link.send(FRAME_TYPES.greeting, metadataToBytes(answer)));
+          const refusal = gate.hello(metadataFromBytes(bytes), link.peer, (answer) =>
+            link.send(FRAME_TYPES.greeting, metadataToBytes(answer)),
+          );
           if (refusal !== null) refuse(refusal);
         } else if (call === null && hellos > 0 && type === FRAME_TYPES.stream) {
           const refusal = gate.stream(metadataFromBytes(bytes), method.path, link.peer);

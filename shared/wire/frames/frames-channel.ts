@@ -16,8 +16,8 @@ import type { ClusterTls } from '../handshake/transport-security';
 const CONNECTED_WITHIN_MS = 5_000;
 
 /**
- * Connections to a member that carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream. By the greeting, a
- * thread that answers reads takes them, or the member itself.
+ * Connections to a member that carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream. By the
+ * greeting, a thread that answers reads takes them, or the member itself.
  * Who may be at the other end is found as on any other connection: TLS, and the members' proofs.
  */
 export class FramesChannel {
@@ -29,7 +29,17 @@ export class FramesChannel {
   private readonly closings = new Set<() => void>();
 
   /** `path`: of this machine, where the member may be reached too; only without TLS. */
-  constructor({ address, path, credentials, greeting = READS_GREETING }: { address: string; path?: string | null; credentials: ClusterCredentials; greeting?: Buffer }) {
+  constructor({
+    address,
+    path,
+    credentials,
+    greeting = READS_GREETING,
+  }: {
+    address: string;
+    path?: string | null;
+    credentials: ClusterCredentials;
+    greeting?: Buffer;
+  }) {
     this.address = address;
     this.greeting = greeting;
     this.tls = credentials.tls;
@@ -103,10 +113,20 @@ export class FramesChannel {
     const { ca, cert, key } = this.tls.renewed?.current ?? this.tls;
     const name = this.tls.serverName ?? host;
     return new Promise((done, fail) => {
-      const secured = connectTls({ socket, host: name, servername: isIP(name) === 0 ? name : '', ca, cert: cert ?? undefined, key: key ?? undefined }, () => {
-        secured.off('error', fail);
-        done(secured);
-      });
+      const secured = connectTls(
+        {
+          socket,
+          host: name,
+          servername: isIP(name) === 0 ? name : '',
+          ca,
+          cert: cert ?? undefined,
+          key: key ?? undefined,
+        },
+        () => {
+          secured.off('error', fail);
+          done(secured);
+        },
+      );
       secured.once('error', fail);
     });
   }
@@ -202,7 +222,9 @@ class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
     if (type === FRAME_TYPES.refused && !this.isReady) {
       const { code, details, metadata } = refusalFromBytes(bytes);
       const failure =
-        this.session === null ? this.handshake.failureOf({ code, message: details, metadata }) : { isRefused: code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED, reason: details };
+        this.session === null
+          ? this.handshake.failureOf({ code, message: details, metadata })
+          : { isRefused: code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED, reason: details };
       return this.end(failure.isRefused, failure.reason);
     }
     throw new Error(`a frame of type ${type}, which has no place here`);
@@ -216,7 +238,15 @@ interface SentRefusal {
   metadata: Metadata;
 }
 
-export function refusalToBytes({ code, details, metadata = new Metadata() }: { code: status; details: string; metadata?: Metadata | undefined }): Buffer {
+export function refusalToBytes({
+  code,
+  details,
+  metadata = new Metadata(),
+}: {
+  code: status;
+  details: string;
+  metadata?: Metadata | undefined;
+}): Buffer {
   return Buffer.from(JSON.stringify({ code, details, metadata: metadata.toHttp2Headers() }));
 }
 

@@ -1,22 +1,34 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import { fieldsLeft, hasAnyOf } from '../../contract/shard/field-table';
-import type { Answer, Answer__Output, AnswerFrame, AnswerFrame__Output, ReadFrame, ReadFrame__Output, ReadRequest, ReadRequest__Output, Search } from '../generated/quiver/v1/reads';
+import type {
+  Answer,
+  Answer__Output,
+  AnswerFrame,
+  AnswerFrame__Output,
+  ReadFrame,
+  ReadFrame__Output,
+  ReadRequest,
+  ReadRequest__Output,
+  Search,
+} from '../generated/quiver/v1/reads';
 import { readsDefinition } from '../streams/protocol';
 import type { StreamMethod } from '../streams/rpc-stream';
 
 /**
- * The messages of a stream of reads on a connection that carries frames. Plain searches and their hits, which are nearly all
- * of them, have a form of their own, which takes a fraction of the time of protobuf; the rest is as in reads.proto.
+ * The messages of a stream of reads on a connection that carries frames. Plain searches and their hits, which are
+ * nearly all of them, have a form of their own, which takes a fraction of the time of protobuf; the rest is as in
+ * reads.proto.
  *
  *   message   parts, each: u32 number of bytes after the head, u8 form
  *   form 0    a ReadFrame or an AnswerFrame
- *   form 1    a search     u32 id, u32 ms left, f64 epoch, u32 shard, u32 k, u32 ef, u8 flags, u8 bytes of uid, u32 bytes of filter;
+ *   form 1    a search     u32 id, u32 ms left, f64 epoch, u32 shard, u32 k, u32 ef, u8 flags, u8 bytes of uid, u32
+ *   bytes of filter;
  *                          uid, filter, vector
  *   form 1    its answer   u32 id, f64 vectors of the shard; hits (hit-codec.ts)
  *
- * Little-endian. Flags: 1 exact, 2 texts, 4 counted; the higher five bits are n where hits behind 2^n KiB have no metadata and texts, 0: all
- * have them. An earlier version does not look at these. A form that is not known ends the stream: others are only sent to whom says
- * that it knows them.
+ * Little-endian. Flags: 1 exact, 2 texts, 4 counted; the higher five bits are n where hits behind 2^n KiB have no
+ * metadata and texts, 0: all have them. An earlier version does not look at these. A form that is not known ends the
+ * stream: others are only sent to whom says that it knows them.
  */
 const FORM = { proto: 0, plain: 1 } as const;
 const PART_HEAD_BYTES = 5;
@@ -43,9 +55,21 @@ const SEARCH_LEFT = fieldsLeft<Search>({
   _bytesMax: 'heeded',
 });
 /** The same of a request beside what it asks. */
-const REQUEST_LEFT = fieldsLeft<Omit<ReadRequest, 'call' | NonNullable<ReadRequest['call']>>>({ id: 'heeded', shard: 'heeded', epoch: 'heeded', remainingMs: 'heeded', noted: 'left' });
+const REQUEST_LEFT = fieldsLeft<Omit<ReadRequest, 'call' | NonNullable<ReadRequest['call']>>>({
+  id: 'heeded',
+  shard: 'heeded',
+  epoch: 'heeded',
+  remainingMs: 'heeded',
+  noted: 'left',
+});
 /** The same of an answer beside its result. */
-const ANSWER_LEFT = fieldsLeft<Omit<Answer, 'result' | NonNullable<Answer['result']>>>({ id: 'heeded', more: 'heeded', vectorCount: 'heeded', cost: 'left', served: 'left' });
+const ANSWER_LEFT = fieldsLeft<Omit<Answer, 'result' | NonNullable<Answer['result']>>>({
+  id: 'heeded',
+  more: 'heeded',
+  vectorCount: 'heeded',
+  cost: 'left',
+  served: 'left',
+});
 
 /** Names the stream in proofs. */
 const PATH = '/quiver.v1.Reads/Frames';
@@ -59,7 +83,8 @@ export function readFrameToBytes(frame: ReadFrame): Buffer {
     if (plain === null) (others ??= []).push(request);
     else parts.push(plain);
   }
-  if (others !== null || cancelledIds.length > 0) parts.push(protoPart(readsDefinition.Exchange.requestSerialize({ requests: others ?? [], cancelledIds })));
+  if (others !== null || cancelledIds.length > 0)
+    parts.push(protoPart(readsDefinition.Exchange.requestSerialize({ requests: others ?? [], cancelledIds })));
   return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
@@ -107,10 +132,18 @@ export function answerFrameFromBytes(bytes: Buffer): AnswerFrame__Output {
 }
 
 /** For the side that asks. */
-export const readFramesMethod: StreamMethod<ReadFrame, AnswerFrame__Output> = { path: PATH, requestSerialize: readFrameToBytes, responseDeserialize: answerFrameFromBytes };
+export const readFramesMethod: StreamMethod<ReadFrame, AnswerFrame__Output> = {
+  path: PATH,
+  requestSerialize: readFrameToBytes,
+  responseDeserialize: answerFrameFromBytes,
+};
 
 /** For the side that answers. */
-export const servedReadFrames = { path: PATH, requestDeserialize: readFrameFromBytes, responseSerialize: answerFrameToBytes };
+export const servedReadFrames = {
+  path: PATH,
+  requestDeserialize: readFrameFromBytes,
+  responseSerialize: answerFrameToBytes,
+};
 
 /** The part of a search as it is on nearly all of them; null for any other request. */
 function plainSearch(request: ReadRequest): Buffer | null {
@@ -129,7 +162,11 @@ function plainSearch(request: ReadRequest): Buffer | null {
   at = bytes.writeUInt32LE(shard.shard ?? 0, at);
   at = bytes.writeUInt32LE(search.k ?? 0, at);
   at = bytes.writeUInt32LE(search.ef ?? 0, at);
-  bytes[at++] = (search.exact === true ? FLAGS.exact : 0) | (search.texts === true ? FLAGS.texts : 0) | (search.counted === true ? FLAGS.counted : 0) | (exponentOf(search.bytesMax) << BYTES_SHIFT);
+  bytes[at++] =
+    (search.exact === true ? FLAGS.exact : 0) |
+    (search.texts === true ? FLAGS.texts : 0) |
+    (search.counted === true ? FLAGS.counted : 0) |
+    (exponentOf(search.bytesMax) << BYTES_SHIFT);
   bytes[at++] = uidBytes;
   at = bytes.writeUInt32LE(filterBytes, at);
   at += bytes.write(uid, at);
@@ -185,7 +222,15 @@ function plainHits(answer: Answer): Buffer | null {
 
 function hitsFrom(part: Buffer): Answer__Output {
   if (part.length < HITS_BYTES) throw malformed();
-  return { id: part.readUInt32LE(0), more: false, vectorCount: part.readDoubleLE(4), cost: null, served: null, result: 'hits', hits: part.subarray(HITS_BYTES) } as unknown as Answer__Output;
+  return {
+    id: part.readUInt32LE(0),
+    more: false,
+    vectorCount: part.readDoubleLE(4),
+    cost: null,
+    served: null,
+    result: 'hits',
+    hits: part.subarray(HITS_BYTES),
+  } as unknown as Answer__Output;
 }
 
 function partOf(form: number, length: number): Buffer {

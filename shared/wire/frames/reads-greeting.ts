@@ -1,14 +1,20 @@
 import type { Socket } from 'node:net';
 
 /**
- * What a connection begins with that is meant for a thread that answers reads, before TLS and frames (frame-link.ts), and what the
- * thread answers. Whoever accepts connections sees it before anything is encrypted, and can give the connection away as it is. It
- * is no secret and admits nobody: all that follows is as on any other connection.
+ * What a connection begins with that is meant for a thread that answers reads, before TLS and frames (frame-link.ts),
+ * and what the thread answers. Whoever accepts connections sees it before anything is encrypted, and can give the
+ * connection away as it is. It is no secret and admits nobody: all that follows is as on any other connection.
  */
 export const READS_GREETING = Buffer.from('QUIVER READS 2\r\n');
-/** For a connection that carries frames to the member itself, and not to a thread: the replication stream of another node. */
+/**
+ * For a connection that carries frames to the member itself, and not to a thread: the replication stream of another
+ * node.
+ */
 export const NODES_GREETING = Buffer.from('QUIVER NODES 1\r\n');
-/** For a connection on which a member proves itself (proof-acceptor.ts), and which then carries HTTP/2 to the member itself. */
+/**
+ * For a connection on which a member proves itself (proof-acceptor.ts), and which then carries HTTP/2 to the member
+ * itself.
+ */
 export const PROOF_GREETING = Buffer.from('QUIVER PROOF 1\r\n');
 export const READS_WELCOME = Buffer.from('QUIVER READS OK\r\n');
 

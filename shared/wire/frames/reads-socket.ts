@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { MemberVersion } from '../../base/process/member-version';
 
 /**
- * A node's threads that answer reads are also reached by a path of its machine, which costs less than TCP to the same machine.
- * The node says the name in its handshake, as a name among its features. The folder is fixed: so nobody is sent to a path of
- * somebody else's choice, and paths stay shorter than the 104 bytes that some systems allow. On another machine, or in
- * another container, the path is not there, and TCP is used.
+ * A node's threads that answer reads are also reached by a path of its machine, which costs less than TCP to the same
+ * machine. The node says the name in its handshake, as a name among its features. The folder is fixed: so nobody is
+ * sent to a path of somebody else's choice, and paths stay shorter than the 104 bytes that some systems allow. On
+ * another machine, or in another container, the path is not there, and TCP is used.
  */
 const FOLDER = '/tmp';
 const FEATURE = /^read-socket-([0-9a-f]{32})$/;
@@ -37,11 +37,16 @@ export function socketPathOf({ features }: MemberVersion): string | null {
   return null;
 }
 
-/** Removes what killed processes left in the folder: sockets at which nobody listens. They harm nobody. Never fails, and ends by itself. */
+/**
+ * Removes what killed processes left in the folder: sockets at which nobody listens. They harm nobody. Never fails, and
+ * ends by itself.
+ */
 export function removeStaleSockets(folder = FOLDER): void {
   let paths: string[];
   try {
-    paths = readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isSocket() && FILE.test(entry.name) ? [join(folder, entry.name)] : []));
+    paths = readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isSocket() && FILE.test(entry.name) ? [join(folder, entry.name)] : [],
+    );
   } catch {
     return;
   }

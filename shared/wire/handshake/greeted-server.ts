@@ -2,7 +2,10 @@ import { chmodSync, existsSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../frames/reads-greeting';
 
-/** `reads`: frames follow, for a thread that answers reads. `nodes`: frames of another node, for no thread. `proof`: the proof of a member, and then HTTP/2, for no thread either. */
+/**
+ * `reads`: frames follow, for a thread that answers reads. `nodes`: frames of another node, for no thread. `proof`: the
+ * proof of a member, and then HTTP/2, for no thread either.
+ */
 export type GreetedForm = 'reads' | 'nodes' | 'proof';
 
 /** Who takes connections that begin with the greeting of a form, which has been read. */
@@ -15,15 +18,21 @@ const GREETINGS: readonly { bytes: Buffer; form: GreetedForm; isFollowed?: true 
 ];
 
 /**
- * A listening socket that looks at how each connection begins: one that begins with a greeting goes to who takes it, any other
- * one is `plain`, with all of its bytes still to be read. If nobody takes any, all are plain at once. `arrived` is called before anything
- * is read, and bounds how long and how many say nothing.
+ * A listening socket that looks at how each connection begins: one that begins with a greeting goes to who takes it,
+ * any other one is `plain`, with all of its bytes still to be read. If nobody takes any, all are plain at once.
+ * `arrived` is called before anything is read, and bounds how long and how many say nothing.
  */
 export class GreetedServer {
   private readonly server: Server;
   private readonly greetings: typeof GREETINGS;
 
-  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: GreetedTakers; plain: (socket: Socket) => void }) {
+  constructor(
+    private readonly parts: {
+      arrived: (socket: Socket) => void;
+      greeted: GreetedTakers;
+      plain: (socket: Socket) => void;
+    },
+  ) {
     this.greetings = GREETINGS.filter(({ form }) => parts.greeted[form] !== undefined);
     this.server = createServer((socket) => this.take(socket));
   }
@@ -44,8 +53,8 @@ export class GreetedServer {
   }
 
   /**
-   * Listens at a path of this machine, in the place of host:port. Only who runs as this user may connect. Errors: those of
-   * listening; the path is taken, or longer than the system allows.
+   * Listens at a path of this machine, in the place of host:port. Only who runs as this user may connect. Errors: those
+   * of listening; the path is taken, or longer than the system allows.
    */
   listenLocal(path: string): Promise<void> {
     return new Promise((done, fail) => {
@@ -73,13 +82,16 @@ export class GreetedServer {
     const cut = (): void => void socket.destroy();
     const see = (chunk: Buffer): void => {
       seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-      const greeting = this.greetings.find(({ bytes }) => bytes.subarray(0, seen.length).equals(seen.subarray(0, bytes.length)));
+      const greeting = this.greetings.find(({ bytes }) =>
+        bytes.subarray(0, seen.length).equals(seen.subarray(0, bytes.length)),
+      );
       if (greeting !== undefined && seen.length < greeting.bytes.length) return;
       socket.off('data', see);
       socket.off('error', cut);
       socket.pause();
       // Who greets waits for the welcome: nothing follows before that, but for a hello.
-      const isGreeting = greeting !== undefined && (greeting.isFollowed === true || seen.length === greeting.bytes.length);
+      const isGreeting =
+        greeting !== undefined && (greeting.isFollowed === true || seen.length === greeting.bytes.length);
       const rest = isGreeting ? seen.subarray(greeting.bytes.length) : seen;
       if (rest.length > 0) socket.unshift(rest);
       if (isGreeting) greeted[greeting.form]!(socket);

@@ -13,7 +13,10 @@ import { loadService } from '../streams/protocol';
  */
 export const HANDSHAKE_VERSION = '1';
 
-/** A connection is proven before HTTP/2 (proof-acceptor.ts), never by a stream: there is no method of this name, and who calls it is a stranger. */
+/**
+ * A connection is proven before HTTP/2 (proof-acceptor.ts), never by a stream: there is no method of this name, and who
+ * calls it is a stranger.
+ */
 export const CONNECTION_PATH = '/quiver.v1.Members/Connection';
 
 export const membersDefinition = loadService<MembersDefinition>('quiver/v1/members.proto', 'quiver.v1.Members');
@@ -33,7 +36,9 @@ export const FIELDS = {
 } as const;
 
 /** Metadata with these fields. A list gives a field several values. */
-export function metadataOf(fields: Partial<Record<keyof typeof FIELDS, string | Buffer | readonly Buffer[]>>): Metadata {
+export function metadataOf(
+  fields: Partial<Record<keyof typeof FIELDS, string | Buffer | readonly Buffer[]>>,
+): Metadata {
   const metadata = new Metadata();
   for (const [field, value] of Object.entries(fields)) {
     for (const each of Array.isArray(value) ? value : [value]) metadata.add(FIELDS[field as keyof typeof FIELDS], each);
@@ -81,7 +86,8 @@ export function metadataFromBytes(bytes: Buffer): Metadata {
 export function metadataFromJson(fields: unknown): Metadata {
   const metadata = new Metadata();
   for (const [name, values] of Object.entries(fields as object)) {
-    for (const value of Array.isArray(values) ? values : [values]) metadata.add(name, name.endsWith('-bin') ? Buffer.from(String(value), 'base64') : String(value));
+    for (const value of Array.isArray(values) ? values : [values])
+      metadata.add(name, name.endsWith('-bin') ? Buffer.from(String(value), 'base64') : String(value));
   }
   return metadata;
 }

@@ -1,8 +1,20 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../../base/logs/logger';
-import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../../base/process/member-version';
-import { type Greeting, isConnectionProof, isStreamProof, type MemberProof, NONCE_BYTES } from '../../base/secret/member-proof';
+import {
+  incompatibilityOf,
+  type MemberVersion,
+  OWN_VERSION,
+  versionFromText,
+  versionToText,
+} from '../../base/process/member-version';
+import {
+  type Greeting,
+  isConnectionProof,
+  isStreamProof,
+  type MemberProof,
+  NONCE_BYTES,
+} from '../../base/secret/member-proof';
 import { bytesOf, CONNECTION_PATH, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
 import { StreamNumbers } from '../streams/stream-numbers';
 
@@ -37,7 +49,8 @@ export interface Refusal {
   metadata?: Metadata;
   /**
    * `isOurs`: two members differ in their secret or address, which operators must correct. Otherwise the caller may be
-   * any stranger who reaches the port. `about`: what is logged once for a while, where the caller has a say in the message.
+   * any stranger who reaches the port. `about`: what is logged once for a while, where the caller has a say in the
+   * message.
    */
   warning?: { message: string; isOurs: boolean; about?: string };
 }
@@ -69,8 +82,18 @@ export class MemberGate {
   private readonly sessions = new Map<string, Session>();
   private readonly warnedAtMs = new Map<string, number>();
 
-  /** `address`: the host:port by which other members know this one. `admitted`: told of whom a stream was admitted from. */
-  constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; version?: MemberVersion; nowMs?: () => number; admitted?: (peer: string) => void }) {
+  /**
+   * `address`: the host:port by which other members know this one. `admitted`: told of whom a stream was admitted from.
+   */
+  constructor(parts: {
+    proof: MemberProof;
+    name: string;
+    address: () => string;
+    log: Logger;
+    version?: MemberVersion;
+    nowMs?: () => number;
+    admitted?: (peer: string) => void;
+  }) {
     this.proof = parts.proof;
     this.name = parts.name;
     this.address = parts.address;
@@ -93,8 +116,8 @@ export class MemberGate {
   }
 
   /**
-   * Judges the proof by which `peer` answers, on the same connection, the answer to its hello that had this nonce. null: whatever follows
-   * comes from a member. Nothing is kept: nobody is given the nonce again.
+   * Judges the proof by which `peer` answers, on the same connection, the answer to its hello that had this nonce.
+   * null: whatever follows comes from a member. Nothing is kept: nobody is given the nonce again.
    */
   connection(metadata: Metadata, serverNonce: Buffer, peer: string): Refusal | null {
     const refusal = this.warned(this.know(metadata, serverNonce), metadata, peer);
@@ -103,23 +126,36 @@ export class MemberGate {
   }
 
   private warned(refusal: Refusal | null, metadata: Metadata, peer: string): Refusal | null {
-    if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer, member: textOf(metadata, 'name').slice(0, 64) });
+    if (refusal?.warning !== undefined)
+      this.warn(refusal.warning, { peer, member: textOf(metadata, 'name').slice(0, 64) });
     return refusal;
   }
 
   private greet(metadata: Metadata, answer: (metadata: Metadata) => void): Refusal | null {
     if (textOf(metadata, 'objection') !== '') {
-      return { code: status.OK, details: '', warning: { message: 'a member does not take the proof of this one: CLUSTER_SECRET is not the same for both', isOurs: true } };
+      return {
+        code: status.OK,
+        details: '',
+        warning: {
+          message: 'a member does not take the proof of this one: CLUSTER_SECRET is not the same for both',
+          isOurs: true,
+        },
+      };
     }
-    if (textOf(metadata, 'version') !== HANDSHAKE_VERSION) return { code: status.FAILED_PRECONDITION, details: 'a handshake of another version' };
+    if (textOf(metadata, 'version') !== HANDSHAKE_VERSION)
+      return { code: status.FAILED_PRECONDITION, details: 'a handshake of another version' };
     const address = textOf(metadata, 'address');
     const clientNonce = bytesOf(metadata, 'nonce')[0];
-    if (clientNonce?.length !== NONCE_BYTES) return { code: status.INVALID_ARGUMENT, details: 'a handshake without a nonce' };
+    if (clientNonce?.length !== NONCE_BYTES)
+      return { code: status.INVALID_ARGUMENT, details: 'a handshake without a nonce' };
     if (address !== this.address()) {
       return {
         code: status.FAILED_PRECONDITION,
         details: 'this member has another address',
-        warning: { message: "a handshake was refused: it was meant for another address than this member's", isOurs: true },
+        warning: {
+          message: "a handshake was refused: it was meant for another address than this member's",
+          isOurs: true,
+        },
       };
     }
     const client = textOf(metadata, 'name');
@@ -133,7 +169,14 @@ export class MemberGate {
       };
     const greeting = { client, server: this.name, address, clientNonce };
     const serverNonce = this.nonceFor(greeting);
-    answer(metadataOf({ name: this.name, nonce: serverNonce, proof: this.proof.ofServer({ ...greeting, serverNonce }), program: versionToText(this.version) }));
+    answer(
+      metadataOf({
+        name: this.name,
+        nonce: serverNonce,
+        proof: this.proof.ofServer({ ...greeting, serverNonce }),
+        program: versionToText(this.version),
+      }),
+    );
     return null;
   }
 
@@ -146,7 +189,9 @@ export class MemberGate {
     const stream = { number: Number(textOf(metadata, 'number')), path };
     const id = greeting.serverNonce.toString('latin1');
     const known = this.sessions.get(id);
-    const key = (known === undefined ? this.proof.sessionsOf(greeting) : [known.key]).find((each) => isStreamProof(proof, each, stream));
+    const key = (known === undefined ? this.proof.sessionsOf(greeting) : [known.key]).find((each) =>
+      isStreamProof(proof, each, stream),
+    );
     if (key === undefined) return STRANGER;
     const session = known ?? this.keep(id, { key, numbers: new StreamNumbers(), endsMs });
     return session.numbers.take(stream.number) ? null : OVER;
@@ -166,7 +211,13 @@ export class MemberGate {
     const [clientNonce] = bytesOf(metadata, 'nonce');
     const [proof] = bytesOf(metadata, 'proof');
     if (serverNonce === undefined || clientNonce === undefined || proof === undefined) return STRANGER;
-    const greeting: Greeting = { client: textOf(metadata, 'name'), server: this.name, address: this.address(), clientNonce, serverNonce };
+    const greeting: Greeting = {
+      client: textOf(metadata, 'name'),
+      server: this.name,
+      address: this.address(),
+      clientNonce,
+      serverNonce,
+    };
     const endsMs = this.endOf(greeting);
     if (endsMs === null || endsMs < this.nowMs()) return OVER;
     return { greeting, endsMs, proof };
@@ -191,7 +242,9 @@ export class MemberGate {
     const { serverNonce } = greeting;
     if (serverNonce.length !== NONCE_BYTES + TIME_BYTES + MARK_BYTES) return null;
     const front = serverNonce.subarray(0, NONCE_BYTES + TIME_BYTES);
-    return timingSafeEqual(serverNonce.subarray(front.length), this.markOf(front, greeting)) ? front.readDoubleBE(NONCE_BYTES) : null;
+    return timingSafeEqual(serverNonce.subarray(front.length), this.markOf(front, greeting))
+      ? front.readDoubleBE(NONCE_BYTES)
+      : null;
   }
 
   private markOf(front: Buffer, { client, address, clientNonce }: Omit<Greeting, 'serverNonce'>): Buffer {
@@ -199,7 +252,10 @@ export class MemberGate {
     return createHmac('sha256', this.markKey).update(front).update(text).digest().subarray(0, MARK_BYTES);
   }
 
-  private warn({ message, isOurs, about = message }: NonNullable<Refusal['warning']>, fields: { peer: string; member: string }): void {
+  private warn(
+    { message, isOurs, about = message }: NonNullable<Refusal['warning']>,
+    fields: { peer: string; member: string },
+  ): void {
     const lastMs = this.warnedAtMs.get(about);
     if (lastMs !== undefined && this.nowMs() - lastMs < WARN_AGAIN_MS) return;
     this.warnedAtMs.set(about, this.nowMs());

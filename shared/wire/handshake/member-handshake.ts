@@ -1,8 +1,20 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../../base/logs/logger';
-import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../../base/process/member-version';
-import { connectionProof, type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../../base/secret/member-proof';
+import {
+  incompatibilityOf,
+  type MemberVersion,
+  OWN_VERSION,
+  versionFromText,
+  versionToText,
+} from '../../base/process/member-version';
+import {
+  connectionProof,
+  type Greeting,
+  type MemberProof,
+  NONCE_BYTES,
+  streamProof,
+} from '../../base/secret/member-proof';
 import { bytesOf, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
 
 /** That a member does not prove itself is logged at most this often, because it is tried again all the time. */
@@ -40,7 +52,10 @@ export interface HandshakeError {
   metadata: Metadata;
 }
 
-/** The client's side of handshakes with one address: what it sends, and what follows from what it hears. How that is sent is another's. */
+/**
+ * The client's side of handshakes with one address: what it sends, and what follows from what it hears. How that is
+ * sent is another's.
+ */
 export class MemberHandshake {
   private readonly address: string;
   private readonly name: string;
@@ -60,7 +75,16 @@ export class MemberHandshake {
 
   hello(): { clientNonce: Buffer; metadata: Metadata } {
     const clientNonce = randomBytes(NONCE_BYTES);
-    return { clientNonce, metadata: metadataOf({ version: HANDSHAKE_VERSION, name: this.name, address: this.address, nonce: clientNonce, program: versionToText(this.version) }) };
+    return {
+      clientNonce,
+      metadata: metadataOf({
+        version: HANDSHAKE_VERSION,
+        name: this.name,
+        address: this.address,
+        nonce: clientNonce,
+        program: versionToText(this.version),
+      }),
+    };
   }
 
   objection(): Metadata {
@@ -70,14 +94,27 @@ export class MemberHandshake {
   /** What the answer to a hello with this nonce makes. */
   outcomeOf(answer: Metadata, clientNonce: Buffer): OpenSession | HandshakeFailure | Unproven {
     const [serverNonce] = bytesOf(answer, 'nonce');
-    const greeting: Greeting = { client: this.name, server: textOf(answer, 'name'), address: this.address, clientNonce, serverNonce: serverNonce ?? Buffer.alloc(0) };
+    const greeting: Greeting = {
+      client: this.name,
+      server: textOf(answer, 'name'),
+      address: this.address,
+      clientNonce,
+      serverNonce: serverNonce ?? Buffer.alloc(0),
+    };
     const key = serverNonce === undefined ? null : this.proof.sessionWith(greeting, bytesOf(answer, 'proof'));
     const tooFar = key === null ? null : this.incompatibilityWith(answer);
     if (tooFar !== null) return tooFar;
     const version = versionFromText(textOf(answer, 'program'));
     if (key !== null) return { greeting, key, version, madeAtMs: performance.now(), streams: 0, isTaken: false };
-    this.logOften({ address: this.address, member: greeting.server }, 'the member does not prove that it knows the cluster secret: its CLUSTER_SECRET is another one, or it is no member');
-    return { isRefused: true, isUnproven: true, reason: 'the other side did not prove that it knows the cluster secret' };
+    this.logOften(
+      { address: this.address, member: greeting.server },
+      'the member does not prove that it knows the cluster secret: its CLUSTER_SECRET is another one, or it is no member',
+    );
+    return {
+      isRefused: true,
+      isUnproven: true,
+      reason: 'the other side did not prove that it knows the cluster secret',
+    };
   }
 
   /** Metadata for the next stream of a session. */
@@ -85,13 +122,26 @@ export class MemberHandshake {
     session.streams += 1;
     const { clientNonce, serverNonce } = session.greeting;
     const number = session.streams;
-    return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, number: String(number), proof: streamProof(session.key, { number, path }) });
+    return metadataOf({
+      version: HANDSHAKE_VERSION,
+      name: this.name,
+      nonce: clientNonce,
+      serverNonce,
+      number: String(number),
+      proof: streamProof(session.key, { number, path }),
+    });
   }
 
   /** Metadata that proves this side for the connection on which the greeting of the session came. */
   metadataForConnection(session: OpenSession): Metadata {
     const { clientNonce, serverNonce } = session.greeting;
-    return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, proof: connectionProof(session.key) });
+    return metadataOf({
+      version: HANDSHAKE_VERSION,
+      name: this.name,
+      nonce: clientNonce,
+      serverNonce,
+      proof: connectionProof(session.key),
+    });
   }
 
   failureOf(error: HandshakeError): HandshakeFailure {
@@ -101,7 +151,11 @@ export class MemberHandshake {
       return tooFar ?? { isRefused: false, reason: error.message };
     }
     const isOfAnotherVersion = error.code === status.UNIMPLEMENTED || error.code === status.UNAUTHENTICATED;
-    if (isOfAnotherVersion) this.logOften({ address: this.address, reason: error.message }, 'the member knows no handshake: it is of an earlier version, or no member');
+    if (isOfAnotherVersion)
+      this.logOften(
+        { address: this.address, reason: error.message },
+        'the member knows no handshake: it is of an earlier version, or no member',
+      );
     return { isRefused: isOfAnotherVersion || error.code === status.PERMISSION_DENIED, reason: error.message };
   }
 

@@ -11,7 +11,10 @@ const RENEW_AFTER_MS = 1_800_000;
 
 const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is closed' };
 
-/** The connection of one channel and its handshakes. Nothing is sent to a member before it has proven that it knows the cluster's secret. */
+/**
+ * The connection of one channel and its handshakes. Nothing is sent to a member before it has proven that it knows the
+ * cluster's secret.
+ */
 export class MemberSession {
   private readonly handshake: MemberHandshake;
   private readonly connect: () => Client;
@@ -25,8 +28,9 @@ export class MemberSession {
   private isUsed = false;
 
   /**
-   * `connect` answers what connects to the address of `handshake`. `isBetterAnew`: whether it is to do so again, in the place of a connection
-   * without streams over which a member has just proven itself. It bounds how often. Absent: never.
+   * `connect` answers what connects to the address of `handshake`. `isBetterAnew`: whether it is to do so again, in the
+   * place of a connection without streams over which a member has just proven itself. It bounds how often. Absent:
+   * never.
    */
   constructor(parts: { handshake: MemberHandshake; connect: () => Client; isBetterAnew?: () => boolean }) {
     this.handshake = parts.handshake;
@@ -75,7 +79,10 @@ export class MemberSession {
     return this.handshake.metadataFor(session, path);
   }
 
-  /** Cancels the handshake under way and starts no other. Closes the connection: all streams must have ended or been cancelled. */
+  /**
+   * Cancels the handshake under way and starts no other. Closes the connection: all streams must have ended or been
+   * cancelled.
+   */
   close(): void {
     this.isClosed = true;
     const { call } = this;
@@ -111,7 +118,9 @@ export class MemberSession {
     // A closed client would throw.
     if (this.isClosed) return Promise.resolve(CLOSED);
     return new Promise((done) => {
-      const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline: Date.now() + HANDSHAKE_TIMEOUT_MS });
+      const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, {
+        deadline: Date.now() + HANDSHAKE_TIMEOUT_MS,
+      });
       this.call = call;
       const settle = (outcome: { metadata: Metadata } | HandshakeFailure): void => {
         if (this.call === call) this.call = null;

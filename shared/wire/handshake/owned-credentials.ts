@@ -1,15 +1,18 @@
 import { ChannelCredentials } from '@grpc/grpc-js';
 import type { Socket } from 'node:net';
 
-/** What HTTP/2 has for its last frames on the connection of a closed channel, all of whose streams have ended or been cancelled. */
+/**
+ * What HTTP/2 has for its last frames on the connection of a closed channel, all of whose streams have ended or been
+ * cancelled.
+ */
 const ENDED_WITHIN_MS = 5_000;
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * The credentials `inner`, whose connections end with their channel. When a channel is closed, grpc-js forgets a connection on which a
- * greeting, TLS or the first frames of HTTP/2 are under way, and makes one more where it waited to try again. Nobody would own these, and
- * a peer that says nothing could hold each of them without end.
+ * The credentials `inner`, whose connections end with their channel. When a channel is closed, grpc-js forgets a
+ * connection on which a greeting, TLS or the first frames of HTTP/2 are under way, and makes one more where it waited
+ * to try again. Nobody would own these, and a peer that says nothing could hold each of them without end.
  */
 export class OwnedCredentials extends ChannelCredentials {
   /** `withinMs`: how long a connection that was given to HTTP/2 may take to end after the channel. */

@@ -6,14 +6,16 @@ import { READS_WELCOME } from '../frames/reads-greeting';
 import { peerOf } from './unproven-connections';
 
 /**
- * Takes connections that begin with PROOF_GREETING, and has the other end prove to be a member before anything else reads from them:
+ * Takes connections that begin with PROOF_GREETING, and has the other end prove to be a member before anything else
+ * reads from them:
  *
  *   client → server  the greeting; a frame `hello`
  *   server → client  the welcome; a frame `greeting`, by which the server has proven itself
  *   client → server  a frame `stream` with the proof of the connection; what it is for follows (HTTP/2)
  *
- * Frames and their fields are those of frame-link.ts, and the same gate judges them. The proof counts on this connection alone. Whoever
- * sends anything else is cut: a member says the same over HTTP/2 then, and is told there why it is refused.
+ * Frames and their fields are those of frame-link.ts, and the same gate judges them. The proof counts on this
+ * connection alone. Whoever sends anything else is cut: a member says the same over HTTP/2 then, and is told there why
+ * it is refused.
  */
 export class ProofAcceptor {
   /** `proven` gets a connection of a member, with all that follows the proof still to be read. */

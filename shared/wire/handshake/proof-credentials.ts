@@ -16,9 +16,9 @@ const ANEW_IN_MS = 60_000;
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * Credentials of a channel without TLS to a member. Both ends prove themselves before HTTP/2 begins (proof-acceptor.ts), so that the
- * member may leave the connection to Node's HTTP/2 at once. Where that fails, HTTP/2 begins at once, and the handshake over it says what
- * there is to say.
+ * Credentials of a channel without TLS to a member. Both ends prove themselves before HTTP/2 begins
+ * (proof-acceptor.ts), so that the member may leave the connection to Node's HTTP/2 at once. Where that fails, HTTP/2
+ * begins at once, and the handshake over it says what there is to say.
  */
 export class ProofCredentials extends ChannelCredentials {
   /** Whether the last connection began with a proof. */
@@ -26,13 +26,15 @@ export class ProofCredentials extends ChannelCredentials {
   private readonly anewAtMs: number[] = [];
   private readonly inner = ChannelCredentials.createInsecure();
 
-  constructor(private readonly parts: { handshake: MemberHandshake; withinMs?: number | undefined; nowMs?: () => number }) {
+  constructor(
+    private readonly parts: { handshake: MemberHandshake; withinMs?: number | undefined; nowMs?: () => number },
+  ) {
     super();
   }
 
   /**
-   * Whether the connection of a member that has proven itself is to be made anew, with the proof first: something went wrong on the way to
-   * this one. Where that is so again and again, it stays as it is, for a while.
+   * Whether the connection of a member that has proven itself is to be made anew, with the proof first: something went
+   * wrong on the way to this one. Where that is so again and again, it stays as it is, for a while.
    */
   isBetterAnew(): boolean {
     if (this.isProven) return false;
@@ -85,7 +87,10 @@ export class ProofCredentials extends ChannelCredentials {
   }
 }
 
-/** Resolves when the other end has proven itself, and is sent the proof of this one. Rejects when it says anything else, or ends. */
+/**
+ * Resolves when the other end has proven itself, and is sent the proof of this one. Rejects when it says anything else,
+ * or ends.
+ */
 async function prove(socket: Socket, handshake: MemberHandshake): Promise<void> {
   const { clientNonce, metadata } = handshake.hello();
   await greet(socket, Buffer.concat([PROOF_GREETING, frameOf(FRAME_TYPES.hello, metadataToBytes(metadata))]));
@@ -102,7 +107,8 @@ function sessionFrom(socket: Socket, outcomeOf: (bytes: Buffer) => OpenSession):
   return new Promise((done, fail) => {
     let session: OpenSession | null = null;
     const reader = new FrameReader((type, bytes) => {
-      if (session !== null || type !== FRAME_TYPES.greeting) throw new Error(`a frame of type ${type}, which has no place here`);
+      if (session !== null || type !== FRAME_TYPES.greeting)
+        throw new Error(`a frame of type ${type}, which has no place here`);
       session = outcomeOf(bytes);
       reader.end();
     });

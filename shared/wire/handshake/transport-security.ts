@@ -31,7 +31,9 @@ export function serverNameOptions(tls: ClusterTls | null): ChannelOptions {
 export function channelCredentials(tls: ClusterTls | null): ChannelCredentials {
   if (tls === null) return ChannelCredentials.createInsecure();
   const { renewed } = tls;
-  return renewed === undefined ? ChannelCredentials.createSsl(tls.ca, tls.key, tls.cert) : experimental.createCertificateProviderChannelCredentials(renewed, renewed);
+  return renewed === undefined
+    ? ChannelCredentials.createSsl(tls.ca, tls.key, tls.cert)
+    : experimental.createCertificateProviderChannelCredentials(renewed, renewed);
 }
 
 export function serverCredentials(tls: ClusterTls | null): ServerCredentials {

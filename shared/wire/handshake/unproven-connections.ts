@@ -28,9 +28,9 @@ export interface UnprovenBounds {
 }
 
 /**
- * Connections over which nobody has proven to be a member yet. Anybody can make them, and each costs a handle. So each has a
- * little time for all that comes first (its first bytes, TLS, the handshake), and of too many the oldest is cut. Of too many from one address, the oldest of
- * these is: whoever has few addresses pushes nobody else out.
+ * Connections over which nobody has proven to be a member yet. Anybody can make them, and each costs a handle. So each
+ * has a little time for all that comes first (its first bytes, TLS, the handshake), and of too many the oldest is cut.
+ * Of too many from one address, the oldest of these is: whoever has few addresses pushes nobody else out.
  */
 export class UnprovenConnections {
   private readonly bounds: Required<UnprovenBounds>;
@@ -39,7 +39,11 @@ export class UnprovenConnections {
   /** By address, the peers of these, the oldest first. */
   private readonly byAddress = new Map<string, Set<string>>();
 
-  constructor({ withinMs = PROVEN_WITHIN_MS, most = UNPROVEN_MAX, mostOfAddress = UNPROVEN_OF_ADDRESS_MAX }: UnprovenBounds = {}) {
+  constructor({
+    withinMs = PROVEN_WITHIN_MS,
+    most = UNPROVEN_MAX,
+    mostOfAddress = UNPROVEN_OF_ADDRESS_MAX,
+  }: UnprovenBounds = {}) {
     this.bounds = { withinMs, most, mostOfAddress };
   }
 

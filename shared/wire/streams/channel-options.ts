@@ -10,8 +10,9 @@ const KEEPALIVE_TIMEOUT_MS = 1_500;
 /** Where whoever calls has times of his own, and a connection is there all the time and seldom used. */
 export const PATIENT_KEEPALIVE_MS = 10_000;
 /**
- * How often the accepting side asks, which nobody waits for: who called reads elsewhere by what he sees himself. It frees
- * what is held for a machine that is gone. Each question costs both ends as much as a beat does, on each connection.
+ * How often the accepting side asks, which nobody waits for: who called reads elsewhere by what he sees himself. It
+ * frees what is held for a machine that is gone. Each question costs both ends as much as a beat does, on each
+ * connection.
  */
 const SERVER_KEEPALIVE_TIME_MS = 10_000;
 

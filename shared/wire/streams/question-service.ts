@@ -1,4 +1,9 @@
-import { Metadata, type ServerDuplexStream, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  Metadata,
+  type ServerDuplexStream,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import type { RpcService } from './rpc-server';
 
 /** A service with one method, Exchange: it answers each message of a stream with a message of the same id. */
@@ -9,10 +14,14 @@ export class QuestionService<Question extends { id: number }, Answer extends { i
   private readonly streams = new Map<ServerDuplexStream<Question, Answer>, AbortController>();
 
   /**
-   * `ended` is aborted when nobody can hear the answer any more. If `answer` rejects, `onError` is called and the question
-   * gets no answer.
+   * `ended` is aborted when nobody can hear the answer any more. If `answer` rejects, `onError` is called and the
+   * question gets no answer.
    */
-  constructor(options: { definition: ServiceDefinition; answer: (question: Question, ended: AbortSignal) => Promise<Omit<Answer, 'id'>>; onError: (error: unknown) => void }) {
+  constructor(options: {
+    definition: ServiceDefinition;
+    answer: (question: Question, ended: AbortSignal) => Promise<Omit<Answer, 'id'>>;
+    onError: (error: unknown) => void;
+  }) {
     this.definition = options.definition;
     this.handlers = {
       Exchange: (call: ServerDuplexStream<Question, Answer>) => {

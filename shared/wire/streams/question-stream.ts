@@ -5,8 +5,9 @@ import { NumberTable } from '../../base/tables/number-table';
 /** A member that could not be reached is not tried again before this, so that questions to it fail at once. */
 const RETRY_MS = 250;
 /**
- * A connection that is not ready after this is given up, however short the time of a question is. It is a little less than a
- * handshake may take, so that the channel of one that was never answered is replaced, too: it may try to connect for minutes.
+ * A connection that is not ready after this is given up, however short the time of a question is. It is a little less
+ * than a handshake may take, so that the channel of one that was never answered is replaced, too: it may try to connect
+ * for minutes.
  */
 const UNREADY_MS = 4_500;
 
@@ -29,8 +30,8 @@ interface Connection<Question> {
 
 /**
  * Questions to another member over one long-lived stream; answers come in any order. The answer is null if the member
- * can't be reached in time; while a connection takes longer to be made than a question waited, at once. For small messages
- * that may be lost.
+ * can't be reached in time; while a connection takes longer to be made than a question waited, at once. For small
+ * messages that may be lost.
  */
 export class QuestionStream<Question extends Numbered, Answer extends Numbered> {
   private readonly address: string;

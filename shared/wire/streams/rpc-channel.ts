@@ -51,14 +51,25 @@ export class RpcChannel {
   private readonly proof: ProofCredentials | null;
 
   /**
-   * `keepaliveMs`: how often the other end is asked for a sign of life; default: so often that its loss is seen within 3 s.
+   * `keepaliveMs`: how often the other end is asked for a sign of life; default: so often that its loss is seen within
+   * 3 s.
    */
   constructor(parts: { address: string; credentials: ClusterCredentials; keepaliveMs?: number | undefined }) {
     const { address, credentials, keepaliveMs } = parts;
-    const handshake = new MemberHandshake({ address, name: credentials.name ?? '', proof: new MemberProof(credentials), version: credentials.version, log: credentials.log ?? silentLogger });
+    const handshake = new MemberHandshake({
+      address,
+      name: credentials.name ?? '',
+      proof: new MemberProof(credentials),
+      version: credentials.version,
+      log: credentials.log ?? silentLogger,
+    });
     this.proof = credentials.tls === null ? new ProofCredentials({ handshake }) : null;
     const own = this.proof ?? channelCredentials(credentials.tls);
-    const options = { ...channelOptions, ...serverNameOptions(credentials.tls), ...(keepaliveMs !== undefined && { 'grpc.keepalive_time_ms': keepaliveMs }) };
+    const options = {
+      ...channelOptions,
+      ...serverNameOptions(credentials.tls),
+      ...(keepaliveMs !== undefined && { 'grpc.keepalive_time_ms': keepaliveMs }),
+    };
     this.session = new MemberSession({
       handshake,
       connect: () => new Client(address, new OwnedCredentials(own), options),
@@ -66,7 +77,10 @@ export class RpcChannel {
     });
   }
 
-  /** Opens a stream of a method. `ready` is called when the other side has accepted it, `frame` with each of its frames; none of them within this call. */
+  /**
+   * Opens a stream of a method. `ready` is called when the other side has accepted it, `frame` with each of its frames;
+   * none of them within this call.
+   */
   open<Out, In>(method: StreamMethod<Out, In>, listener: StreamListener<In>): RpcStream<Out> {
     const session = this.session.current;
     if (session !== null) return this.start(method, listener, session);
@@ -78,7 +92,11 @@ export class RpcChannel {
     return waiting;
   }
 
-  private start<Out, In>(method: StreamMethod<Out, In>, listener: StreamListener<In>, session: OpenSession): RpcStream<Out> {
+  private start<Out, In>(
+    method: StreamMethod<Out, In>,
+    listener: StreamListener<In>,
+    session: OpenSession,
+  ): RpcStream<Out> {
     const call: ClientDuplexStream<Out, In> = this.session.connection.makeBidiStreamRequest<Out, In>(
       method.path,
       method.requestSerialize,

@@ -1,7 +1,8 @@
 import { type ClusterCredentials, RpcChannel } from './rpc-channel';
 
 /**
- * One channel per address, kept for the life of this object: one that could not connect tries again, later each time, whoever asks.
+ * One channel per address, kept for the life of this object: one that could not connect tries again, later each time,
+ * whoever asks.
  */
 export class RpcChannels {
   private readonly credentials: ClusterCredentials;

@@ -25,7 +25,10 @@ export interface RpcService {
 
 type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
 
-/** The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a certificate. */
+/**
+ * The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a
+ * certificate.
+ */
 export class RpcServer {
   private readonly server: Server;
   private readonly gate: MemberGate;
@@ -45,10 +48,16 @@ export class RpcServer {
   private closing: Promise<void> | null = null;
 
   /**
-   * `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on.
-   * `unproven`: bounds of connections; see UnprovenConnections.
+   * `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens
+   * on. `unproven`: bounds of connections; see UnprovenConnections.
    */
-  constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string; unproven?: UnprovenBounds }) {
+  constructor(
+    parts: ClusterCredentials & {
+      services: RpcService[];
+      addressOf?: (port: number) => string;
+      unproven?: UnprovenBounds;
+    },
+  ) {
     this.unproven = new UnprovenConnections(parts.unproven);
     this.gate = new MemberGate({
       proof: new MemberProof(parts),
@@ -66,16 +75,23 @@ export class RpcServer {
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
   }
 
-  /** Serves at host:port; port 0 takes a free one. Resolves to the port. Errors: invalid_parameter when the port or address can't be used. */
+  /**
+   * Serves at host:port; port 0 takes a free one. Resolves to the port. Errors: invalid_parameter when the port or
+   * address can't be used.
+   */
   listen(address: string): Promise<number> {
     return this.listenBeside(address, null);
   }
 
   /**
-   * As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread, if there is
-   * one. `framed`: what is served to other nodes on connections that carry frames.
+   * As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread, if
+   * there is one. `framed`: what is served to other nodes on connections that carry frames.
    */
-  async listenBeside<In, Out>(address: string, take: ((socket: Socket) => void) | null, framed: FramesMethod<In, Out> | null = null): Promise<number> {
+  async listenBeside<In, Out>(
+    address: string,
+    take: ((socket: Socket) => void) | null,
+    framed: FramesMethod<In, Out> | null = null,
+  ): Promise<number> {
     const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
     const greeted: GreetedTakers = {
       ...(take !== null && { reads: take }),
@@ -83,7 +99,11 @@ export class RpcServer {
       // By TLS, certificates have been shown before HTTP/2 begins.
       ...(this.tls === null && { proof: this.proving(injector) }),
     };
-    this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted, plain: this.strange(injector) });
+    this.greeted = new GreetedServer({
+      arrived: (socket) => this.unproven.add(socket),
+      greeted,
+      plain: this.strange(injector),
+    });
     const port = await this.greeted.listen(address).catch((cause: Error) => {
       throw portRefused(`port ${address}`, 'RPC_PORT', cause);
     });
@@ -92,12 +112,16 @@ export class RpcServer {
   }
 
   /**
-   * Connections to a path of this machine that begin with a greeting for threads are given to `take`, others are cut. Resolves
-   * when it listens. Errors: those of listening.
+   * Connections to a path of this machine that begin with a greeting for threads are given to `take`, others are cut.
+   * Resolves when it listens. Errors: those of listening.
    */
   async greetLocally(path: string, take: (socket: Socket) => void): Promise<void> {
     const cut = (socket: Socket): void => void socket.destroy();
-    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: { reads: take }, plain: cut });
+    const local = new GreetedServer({
+      arrived: (socket) => this.unproven.add(socket),
+      greeted: { reads: take },
+      plain: cut,
+    });
     await local.listenLocal(path);
     this.local = local;
   }
@@ -137,7 +161,10 @@ export class RpcServer {
   }
 
   private proving(injector: ConnectionInjector): (socket: Socket) => void {
-    const acceptor = new ProofAcceptor({ gate: this.gate, proven: (socket) => this.strangers.arrivingProven(socket, () => injector.injectConnection(socket)) });
+    const acceptor = new ProofAcceptor({
+      gate: this.gate,
+      proven: (socket) => this.strangers.arrivingProven(socket, () => injector.injectConnection(socket)),
+    });
     return (socket) => acceptor.take(socket);
   }
 

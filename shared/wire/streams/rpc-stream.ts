@@ -1,7 +1,9 @@
 /** What a caller needs to know about a method (as in the generated definitions). */
 export interface StreamMethod<Out, In> {
   path: string;
-  /** Messages come seldom, by intent, and each that is sent is answered: on a connection of its own, silence means less. */
+  /**
+   * Messages come seldom, by intent, and each that is sent is answered: on a connection of its own, silence means less.
+   */
   isQuiet?: boolean;
   requestSerialize: (frame: Out) => Buffer;
   responseDeserialize: (bytes: Buffer) => In;

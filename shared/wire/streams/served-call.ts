@@ -1,6 +1,9 @@
 import type { Metadata } from '@grpc/grpc-js';
 
-/** A stream as seen by the side that serves it: gRPC's, as far as it is used, or one of frames on a connection of its own. */
+/**
+ * A stream as seen by the side that serves it: gRPC's, as far as it is used, or one of frames on a connection of its
+ * own.
+ */
 export interface ServedCall<In, Out> {
   on(event: 'data', listener: (frame: In) => void): unknown;
   on(event: 'end' | 'cancelled' | 'close' | 'error', listener: () => void): unknown;

@@ -1,5 +1,12 @@
 import { type Metadata, type Server, status } from '@grpc/grpc-js';
-import { constants, type Http2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type Http2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Logger } from '../../base/logs/logger';
 import { endLater } from '../../base/process/later-end';
@@ -25,14 +32,15 @@ const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' };
 const STRANGE_STREAMS_MAX = 32;
 
 /**
- * Stands before all of the gRPC library: a stream gets there once its caller has proven to be a member, and a connection with the
- * first such stream. Hello and refusals are answered here. (A connection
- * over which a member has proven itself before HTTP/2 gets there at once.) So what strangers send is read by Node and this alone, and whatever
- * goes wrong with a stream ends that stream. To be called before the server takes connections. Throws when the library has
- * other listeners than are known: then nobody would be refused. The gate is told of connections that do not come to the server as sockets.
+ * Stands before all of the gRPC library: a stream gets there once its caller has proven to be a member, and a
+ * connection with the first such stream. Hello and refusals are answered here. (A connection
+ * over which a member has proven itself before HTTP/2 gets there at once.) So what strangers send is read by Node and
+ * this alone, and whatever goes wrong with a stream ends that stream. To be called before the server takes connections.
+ * Throws when the library has other listeners than are known: then nobody would be refused. The gate is told of
+ * connections that do not come to the server as sockets.
  *
- * Node tells of a stream while its library reads, and what ends one then may corrupt the heap of the process. So streams are judged in a
- * later turn, and the connection of a stranger ends in a later one (endLater).
+ * Node tells of a stream while its library reads, and what ends one then may corrupt the heap of the process. So
+ * streams are judged in a later turn, and the connection of a stranger ends in a later one (endLater).
  */
 export function gateStreams(server: Server, parts: { gate: MemberGate; log: Pick<Logger, 'warn'> }): StreamGate {
   const gate = new StreamGate(parts);
@@ -64,7 +72,9 @@ export class StreamGate {
 
   constructor({ gate, log }: { gate: MemberGate; log: Pick<Logger, 'warn'> }) {
     this.gate = gate;
-    this.guard = new ListenerGuard((error, untold) => log.warn({ error, untold }, 'a stream of another process was broken off by an error'));
+    this.guard = new ListenerGuard((error, untold) =>
+      log.warn({ error, untold }, 'a stream of another process was broken off by an error'),
+    );
   }
 
   /** `inject` gives the server the bytes of `socket`, by a stream that is none. */
@@ -125,7 +135,12 @@ export class StreamGate {
     );
   }
 
-  private judge(session: Http2Session | undefined, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: () => void): void {
+  private judge(
+    session: Http2Session | undefined,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    serve: () => void,
+  ): void {
     // The stream or the connection may have ended by now, also by what came in the same piece.
     if (stream.destroyed || stream.closed || session === undefined || session.destroyed) {
       stream.destroy();
@@ -175,7 +190,10 @@ export class StreamGate {
 
 /** Sends the status alone. What else comes on this stream is dropped. */
 function refuse(stream: ServerHttp2Stream, { code, details, metadata }: Refusal): void {
-  stream.respond({ ...HEAD, 'grpc-status': code, 'grpc-message': encodeURI(details), ...metadata?.toHttp2Headers() }, { endStream: true });
+  stream.respond(
+    { ...HEAD, 'grpc-status': code, 'grpc-message': encodeURI(details), ...metadata?.toHttp2Headers() },
+    { endStream: true },
+  );
   stream.resume();
 }
 

@@ -8,7 +8,8 @@ export class StreamNumbers {
 
   /** Whether the number is new; from then on it is not. Numbers far below the highest count as used. */
   take(number: number): boolean {
-    if (!Number.isSafeInteger(number) || number < 1 || number <= this.highest - WINDOW || this.seen.has(number)) return false;
+    if (!Number.isSafeInteger(number) || number < 1 || number <= this.highest - WINDOW || this.seen.has(number))
+      return false;
     this.seen.add(number);
     this.highest = Math.max(this.highest, number);
     for (const old of this.seen) if (old <= this.highest - WINDOW) this.seen.delete(old);

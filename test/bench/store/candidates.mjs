@@ -26,9 +26,15 @@ export function candidatesFrom(names) {
   return names.map((word) => {
     const [name, checkout] = word.split('=');
     if (checkout !== undefined || name === 'quiver') {
-      return { name, adapter: 'quiver', replays: FORMER, options: { dist: checkout === undefined ? OWN_DIST : resolve(checkout, 'dist') } };
+      return {
+        name,
+        adapter: 'quiver',
+        replays: FORMER,
+        options: { dist: checkout === undefined ? OWN_DIST : resolve(checkout, 'dist') },
+      };
     }
-    if (!(name in PEERS)) throw new Error(`no store ${name}: there are ${Object.keys(PEERS).join(', ')}, quiver and NAME=CHECKOUT`);
+    if (!(name in PEERS))
+      throw new Error(`no store ${name}: there are ${Object.keys(PEERS).join(', ')}, quiver and NAME=CHECKOUT`);
     return { name, options: {}, ...PEERS[name] };
   });
 }

@@ -31,7 +31,10 @@ export function rowOf(key) {
 }
 
 /** The value of a row: 2,000 to 3,300 bytes, or `length`. It shares memory, so making it costs nothing. */
-export function valueOf(row, length = VALUE_BYTES_MIN + ((Math.imul(row, SPREAD) >>> 0) % (VALUE_BYTES_MAX - VALUE_BYTES_MIN + 1))) {
+export function valueOf(
+  row,
+  length = VALUE_BYTES_MIN + ((Math.imul(row, SPREAD) >>> 0) % (VALUE_BYTES_MAX - VALUE_BYTES_MIN + 1)),
+) {
   const start = (Math.imul(row + 1, SPREAD) >>> 0) % (POOL_BYTES - VALUE_BYTES_MAX);
   return bytes().subarray(start, start + length);
 }

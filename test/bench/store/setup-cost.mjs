@@ -2,9 +2,18 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { runNpm } from '../../../scripts/setup.mjs';
 
-const PACKAGES = { rocksdb: 'rocksdb', nxtedition: '@nxtedition/rocksdb', 'rocksdb-native': 'rocksdb-native', 'classic-level': 'classic-level', lmdb: 'lmdb' };
+const PACKAGES = {
+  rocksdb: 'rocksdb',
+  nxtedition: '@nxtedition/rocksdb',
+  'rocksdb-native': 'rocksdb-native',
+  'classic-level': 'classic-level',
+  lmdb: 'lmdb',
+};
 
-/** What each peer's package costs where nothing is cached: bytes fetched and installed, seconds, and the platforms it has binaries for. */
+/**
+ * What each peer's package costs where nothing is cached: bytes fetched and installed, seconds, and the platforms it
+ * has binaries for.
+ */
 export function measureSetup({ candidates, folder, log }) {
   const versions = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).dependencies;
   return candidates
@@ -14,10 +23,27 @@ export function measureSetup({ candidates, folder, log }) {
       mkdirSync(own, { recursive: true });
       writeFileSync(join(own, 'package.json'), '{"private":true}');
       const startedAt = performance.now();
-      runNpm(['install', '--ignore-scripts', '--no-audit', '--no-fund', '--cache', join(own, 'cache'), `${PACKAGES[name]}@${versions[PACKAGES[name]]}`], own);
+      runNpm(
+        [
+          'install',
+          '--ignore-scripts',
+          '--no-audit',
+          '--no-fund',
+          '--cache',
+          join(own, 'cache'),
+          `${PACKAGES[name]}@${versions[PACKAGES[name]]}`,
+        ],
+        own,
+      );
       const seconds = (performance.now() - startedAt) / 1000;
       const modules = join(own, 'node_modules');
-      const result = { name, seconds, fetchedBytes: bytesUnder(join(own, 'cache', '_cacache', 'content-v2')), installedBytes: bytesUnder(modules), platforms: platformsOf(modules, PACKAGES[name]) };
+      const result = {
+        name,
+        seconds,
+        fetchedBytes: bytesUnder(join(own, 'cache', '_cacache', 'content-v2')),
+        installedBytes: bytesUnder(modules),
+        platforms: platformsOf(modules, PACKAGES[name]),
+      };
       rmSync(own, { recursive: true, force: true });
       log(`${name}: ${seconds.toFixed(1)} s`);
       return result;
@@ -41,5 +67,7 @@ function platformsOf(modules, name) {
     .map((file) => /prebuilds[\\/]([^\\/]+)[\\/].*\.node$/.exec(file)?.[1])
     .filter((platform) => platform !== undefined);
   const { optionalDependencies = {} } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
-  return [...new Set([...prebuilt, ...Object.keys(optionalDependencies).map((word) => word.replace(/^@[^/]+\/[^-]+-/, ''))])].sort();
+  return [
+    ...new Set([...prebuilt, ...Object.keys(optionalDependencies).map((word) => word.replace(/^@[^/]+\/[^-]+-/, ''))]),
+  ].sort();
 }

@@ -32,8 +32,8 @@ export async function prepare({ open, folder, rows }) {
 
 /**
  * What `work`, which answers how many operations it did, came to: operations a second, the share of the time that
- * JavaScript's thread was held, and the processor time of one operation over all threads of the process, which other load
- * on the machine changes little.
+ * JavaScript's thread was held, and the processor time of one operation over all threads of the process, which other
+ * load on the machine changes little.
  */
 async function timed(work) {
   const loop = performance.eventLoopUtilization();
@@ -42,7 +42,11 @@ async function timed(work) {
   const count = await work(startedAt);
   const seconds = (performance.now() - startedAt) / 1000;
   const { user, system } = process.cpuUsage(processor);
-  return { perSecond: count / seconds, loopBusy: performance.eventLoopUtilization(loop).utilization, processorUs: (user + system) / count };
+  return {
+    perSecond: count / seconds,
+    loopBusy: performance.eventLoopUtilization(loop).utilization,
+    processorUs: (user + system) / count,
+  };
 }
 
 /** Synced batches: each of `writers` writes its next one when its last is durable. */
@@ -62,7 +66,9 @@ export function writes({ writers, batch, bytes, ms }) {
   });
 }
 
-/** Calls of `keys` random keys each, by `callers` at once. The first call's values are compared with what was written. */
+/**
+ * Calls of `keys` random keys each, by `callers` at once. The first call's values are compared with what was written.
+ */
 export async function reads({ keys, callers, ms }) {
   const random = seededRandom(++seed);
   const pick = () => Array.from({ length: keys }, () => Math.floor(random() * rowCount));

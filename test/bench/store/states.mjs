@@ -59,7 +59,10 @@ export async function replay({ open, folder }) {
   return { ms };
 }
 
-/** What is left of `rows` records, by iterating and by gets: how many are right or wrong, and what was said, if anything was. */
+/**
+ * What is left of `rows` records, by iterating and by gets: how many are right or wrong, and what was said, if anything
+ * was.
+ */
 export async function inspect({ open, folder, rows }) {
   let store;
   try {
@@ -90,17 +93,24 @@ async function looked(rows, read) {
   return seen;
 }
 
-/** A second thread of the same process reaches for the open database: by the folder, or by a handle where there is one. */
+/**
+ * A second thread of the same process reaches for the open database: by the folder, or by a handle where there is one.
+ */
 export async function threads({ open, adapter, folder }) {
   const store = await open(folder);
   await store.write(recordsFrom(0, FEW));
   const attempt = (location) =>
     new Promise((done) => {
-      const worker = new Worker(new URL('store-thread.mjs', import.meta.url), { workerData: { adapter, options: process.argv[3], location } });
+      const worker = new Worker(new URL('store-thread.mjs', import.meta.url), {
+        workerData: { adapter, options: process.argv[3], location },
+      });
       worker.once('message', done);
       worker.once('error', (error) => done({ error: error.message }));
     });
-  const result = { folder: await attempt(folder), handle: store.handle === undefined ? null : await attempt(store.handle()) };
+  const result = {
+    folder: await attempt(folder),
+    handle: store.handle === undefined ? null : await attempt(store.handle()),
+  };
   await store.close();
   return result;
 }

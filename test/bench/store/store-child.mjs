@@ -12,7 +12,9 @@ async function run({ command, words }) {
   try {
     process.send({ result: await COMMANDS[command]({ open: opened, adapter, ...words }) });
   } catch (error) {
-    process.send({ error: error.cause === undefined ? error.message : `${error.message} (${error.cause.message ?? error.cause})` });
+    process.send({
+      error: error.cause === undefined ? error.message : `${error.message} (${error.cause.message ?? error.cause})`,
+    });
   }
 }
 

@@ -6,20 +6,33 @@ import { processorSeconds } from '../process-facts.mjs';
 const CHILD = fileURLToPath(new URL('store-child.mjs', import.meta.url));
 /** A candidate that hangs must not hold the others up; the longest command, a load, takes some ten seconds. */
 const COMMAND_MS_MAX = 180_000;
-/** Compactions go on after a measure; they may not fall into the turn of another candidate, nor keep it waiting for ever. */
+/**
+ * Compactions go on after a measure; they may not fall into the turn of another candidate, nor keep it waiting for
+ * ever.
+ */
 const REST_MS = 200;
 const REST_SHARE = 0.05;
 const RESTS_MAX = 50;
 
-/** A candidate's process, asked one command after the other. Errors of a command leave it running; `died` says why it can't be asked. */
+/**
+ * A candidate's process, asked one command after the other. Errors of a command leave it running; `died` says why it
+ * can't be asked.
+ */
 export class StoreProcess {
   died = null;
   #waiting = null;
   #complaints = '';
 
   constructor({ adapter, options }, { node = process.execPath } = {}) {
-    this.child = fork(CHILD, [adapter, JSON.stringify(options)], { execPath: node, execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'], serialization: 'advanced' });
-    this.child.stderr.setEncoding('utf8').on('data', (text) => (this.#complaints = (this.#complaints + text).slice(-4000)));
+    this.child = fork(CHILD, [adapter, JSON.stringify(options)], {
+      execPath: node,
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      serialization: 'advanced',
+    });
+    this.child.stderr
+      .setEncoding('utf8')
+      .on('data', (text) => (this.#complaints = (this.#complaints + text).slice(-4000)));
     this.child.on('message', (answer) => this.#settle(answer));
     this.child.on('close', (code, signal) => {
       const lines = this.#complaints.trim().split('\n');
@@ -60,7 +73,10 @@ export class StoreProcess {
 
   #answer() {
     return new Promise((done, fail) => {
-      const timer = setTimeout(() => this.#settle({ error: `no answer for ${COMMAND_MS_MAX / 1000} s` }), COMMAND_MS_MAX);
+      const timer = setTimeout(
+        () => this.#settle({ error: `no answer for ${COMMAND_MS_MAX / 1000} s` }),
+        COMMAND_MS_MAX,
+      );
       this.#waiting = ({ result, error }) => {
         clearTimeout(timer);
         if (error === undefined) done(result);

@@ -11,7 +11,9 @@ export function spreadOf(figures) {
   return { middle, least: sorted[0], most: sorted.at(-1) };
 }
 
-/** Speeds as tables: the median, then the ratio to the first store that works, in the same round, and how far that went. */
+/**
+ * Speeds as tables: the median, then the ratio to the first store that works, in the same round, and how far that went.
+ */
 export function formatSpeeds(speeds) {
   const baseline = speeds.find(({ failed }) => failed === null);
   const cell = (run, measure, pick) => {
@@ -20,7 +22,9 @@ export function formatSpeeds(speeds) {
     const shown = grouped(spreadOf(own).middle);
     const others = baseline?.figures[measure];
     if (others === undefined || run === baseline) return shown;
-    const { middle, least, most } = spreadOf(own.slice(0, others.length).map((figure, round) => figure / pick(others[round])));
+    const { middle, least, most } = spreadOf(
+      own.slice(0, others.length).map((figure, round) => figure / pick(others[round])),
+    );
     return `${shown} (${short(middle)} ×, ${short(least)}–${short(most)})`;
   };
   const busy = (run, measure) => {
@@ -44,7 +48,8 @@ export function formatSpeeds(speeds) {
 
 export function formatStates(states, databases) {
   const of = (value, show) => (value === undefined ? '' : value === null ? 'no' : (value.failed ?? show(value)));
-  const middleOf = (values, pick, show) => (Array.isArray(values) ? (values.length === 0 ? 'none' : show(spreadOf(values.map(pick)))) : of(values, show));
+  const middleOf = (values, pick, show) =>
+    Array.isArray(values) ? (values.length === 0 ? 'none' : show(spreadOf(values.map(pick)))) : of(values, show);
   const rows = [
     [
       `${databases} databases: memory`,
@@ -95,7 +100,10 @@ export function formatStates(states, databases) {
     ['the log cut', (run) => of(run.logTail, fate)],
     ['a bit of a table flipped', (run) => of(run.tableBit, fate)],
     ['another thread, by folder', (run) => of(run.threads, ({ folder }) => (folder.reads ? 'reads' : folder.error))],
-    ['another thread, by handle', (run) => of(run.threads, ({ handle }) => of(handle, ({ reads, error }) => (reads ? 'reads' : error)))],
+    [
+      'another thread, by handle',
+      (run) => of(run.threads, ({ handle }) => of(handle, ({ reads, error }) => (reads ? 'reads' : error))),
+    ],
     ['checkpoint of 53 MB', (run) => of(run.checkpoint, ({ ms }) => `${ms.toFixed(1)} ms`)],
   ];
   return table(

@@ -36,7 +36,9 @@ export async function tryStates({ candidates, folder, databases, rounds, log }) 
   const logs = new Map();
   for (let round = 0; round < rounds; round++) {
     await each('many', async (candidate, own, result) => {
-      result.many.push(await withStoreProcess(candidate, (store) => store.ask('manyDatabases', { folder: own, count: databases })));
+      result.many.push(
+        await withStoreProcess(candidate, (store) => store.ask('manyDatabases', { folder: own, count: databases })),
+      );
     });
     await each('opened', async (candidate, own, result) => {
       if (candidate.replays === null) return;
@@ -45,8 +47,11 @@ export async function tryStates({ candidates, folder, databases, rounds, log }) 
       cpSync(logs.get(candidate.replays), copy, { recursive: true });
       result.opened.push((await withStoreProcess(candidate, (store) => store.ask('replay', { folder: copy }))).ms);
       if (round > 0) return;
-      const { open, iterated } = await withStoreProcess(candidate, (store) => store.ask('inspect', { folder: copy, rows: LOG_ROWS }));
-      if (open !== null || iterated.right !== LOG_ROWS) throw new Error(open ?? `${iterated.right} of ${LOG_ROWS} records after the log was replayed`);
+      const { open, iterated } = await withStoreProcess(candidate, (store) =>
+        store.ask('inspect', { folder: copy, rows: LOG_ROWS }),
+      );
+      if (open !== null || iterated.right !== LOG_ROWS)
+        throw new Error(open ?? `${iterated.right} of ${LOG_ROWS} records after the log was replayed`);
     });
     await each('openedOwn', async (candidate, own, result) => {
       if (candidate.replays === null) return;
@@ -58,7 +63,11 @@ export async function tryStates({ candidates, folder, databases, rounds, log }) 
     result.logBit = await afterDamage(candidate, own, { fill: 'fillLog', file: LOG_FILE, harm: flipBit });
   });
   await each('logTail', async (candidate, own, result) => {
-    result.logTail = await afterDamage(candidate, own, { fill: 'fillLog', file: LOG_FILE, harm: (bytes) => bytes.subarray(0, bytes.length - 1000) });
+    result.logTail = await afterDamage(candidate, own, {
+      fill: 'fillLog',
+      file: LOG_FILE,
+      harm: (bytes) => bytes.subarray(0, bytes.length - 1000),
+    });
   });
   await each('tableBit', async (candidate, own, result) => {
     result.tableBit = await afterDamage(candidate, own, { fill: 'fillTable', file: TABLE_FILE, harm: flipBit });
@@ -67,7 +76,9 @@ export async function tryStates({ candidates, folder, databases, rounds, log }) 
     result.threads = await withStoreProcess(candidate, (store) => store.ask('threads', { folder: join(own, 'open') }));
   });
   await each('checkpoint', async (candidate, own, result) => {
-    result.checkpoint = await withStoreProcess(candidate, (store) => store.ask('checkpoint', { folder: own, rows: CHECKPOINT_ROWS }));
+    result.checkpoint = await withStoreProcess(candidate, (store) =>
+      store.ask('checkpoint', { folder: own, rows: CHECKPOINT_ROWS }),
+    );
   });
   return results;
 }
@@ -80,7 +91,9 @@ export async function tryNodes({ candidates, folder, nodes, log }) {
     for (const [i, node] of nodes.entries()) {
       const own = join(folder, `${candidate.name}-node-${i}`);
       mkdirSync(own, { recursive: true });
-      outcomes[node] = await withStoreProcess(candidate, (store) => store.ask('works', { folder: join(own, 'open') }), { node }).then(
+      outcomes[node] = await withStoreProcess(candidate, (store) => store.ask('works', { folder: join(own, 'open') }), {
+        node,
+      }).then(
         () => 'works',
         (error) => error.message,
       );

@@ -18,11 +18,17 @@ export const SPEEDS = [
 ];
 
 /**
- * Times every candidate in turns: each round asks all of them for one measure before the next, starting with another one
- * each time. Answers, per candidate, lists of figures by the measure's name, or why it was left out.
+ * Times every candidate in turns: each round asks all of them for one measure before the next, starting with another
+ * one each time. Answers, per candidate, lists of figures by the measure's name, or why it was left out.
  */
 export async function measureSpeeds({ candidates, folder, rows, rounds, ms, log }) {
-  const runs = candidates.map((candidate) => ({ candidate, store: new StoreProcess(candidate), folder: join(folder, candidate.name), figures: {}, failed: null }));
+  const runs = candidates.map((candidate) => ({
+    candidate,
+    store: new StoreProcess(candidate),
+    folder: join(folder, candidate.name),
+    figures: {},
+    failed: null,
+  }));
   const attempt = async (run, work) => {
     if (run.failed !== null) return;
     try {

@@ -25,7 +25,9 @@ export function makeTask({ topics, seed }) {
     const grades = new Map();
     for (let i = 0; i < DOCUMENTS_PER_TOPIC; i++) {
       const isAbout = i % 2 === 0;
-      const words = Array.from({ length: WORDS_PER_DOCUMENT }, () => (random() < (isAbout ? 0.5 : 0.15) ? oneOf(own) : oneOf(common)));
+      const words = Array.from({ length: WORDS_PER_DOCUMENT }, () =>
+        random() < (isAbout ? 0.5 : 0.15) ? oneOf(own) : oneOf(common),
+      );
       const id = `document-${topic}-${i}`;
       documents.push({ id, title: isAbout ? oneOf(own) : oneOf(common), text: `${words.join(' ')}.` });
       grades.set(id, isAbout ? 2 : 1);

@@ -4,8 +4,8 @@
  */
 
 /**
- * Normalised discounted cumulative gain of the first `depth` places (trec_eval's ndcg_cut): the sum of grade / log2(rank + 1),
- * ranks from 1, over that of the best possible list. 0 where nothing is relevant.
+ * Normalised discounted cumulative gain of the first `depth` places (trec_eval's ndcg_cut): the sum of grade /
+ * log2(rank + 1), ranks from 1, over that of the best possible list. 0 where nothing is relevant.
  */
 export function ndcgAt(depth, ranking, judged) {
   const gained = ranking.slice(0, depth).map((id) => Math.max(0, judged.get(id) ?? 0));
@@ -17,7 +17,9 @@ export function ndcgAt(depth, ranking, judged) {
   return best === 0 ? 0 : discounted(gained) / best;
 }
 
-/** The share of all relevant ids that are in the first `depth` places (trec_eval's recall). 0 where nothing is relevant. */
+/**
+ * The share of all relevant ids that are in the first `depth` places (trec_eval's recall). 0 where nothing is relevant.
+ */
 export function recallAt(depth, ranking, judged) {
   const relevant = [...judged].filter(([, grade]) => grade > 0).map(([id]) => id);
   if (relevant.length === 0) return 0;

@@ -57,10 +57,18 @@ export async function textBench(words) {
   const task = readBeirFolder(values.data, values.split);
   if (values.queries !== undefined) task.queries = task.queries.slice(0, Number(values.queries));
   const model = existsSync(values.model) ? resolve(values.model) : values.model;
-  const target = await openQuiver({ url: values.url, apiKey: values['api-key'], environment: { ...embeddingSettings(), EMBEDDING_MODEL: model } });
+  const target = await openQuiver({
+    url: values.url,
+    apiKey: values['api-key'],
+    environment: { ...embeddingSettings(), EMBEDDING_MODEL: model },
+  });
   try {
     await target.server?.start();
-    const collection = { dim: values.dim === undefined ? dimOf(model) : Number(values.dim), metric: 'cosine', language: values.language };
+    const collection = {
+      dim: values.dim === undefined ? dimOf(model) : Number(values.dim),
+      metric: 'cosine',
+      language: values.language,
+    };
     const loading = await load(target, collection, task.documents);
     const modes = [];
     for (const [name, weight] of [
@@ -69,9 +77,20 @@ export async function textBench(words) {
       ['hybrid', alpha],
     ])
       modes.push({ name, ...(await evaluate(target, task, weight)) });
-    const facts = { data: basename(resolve(values.data)), documents: task.documents.length, queries: task.queries.length, model: loading.model, language: values.language ?? null, alpha };
+    const facts = {
+      data: basename(resolve(values.data)),
+      documents: task.documents.length,
+      queries: task.queries.length,
+      model: loading.model,
+      language: values.language ?? null,
+      alpha,
+    };
     process.stdout.write(`\n${report(facts, loading, modes)}`);
-    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), ...facts, loading, modes }, null, 2)}\n`);
+    if (values.json !== undefined)
+      writeFileSync(
+        values.json,
+        `${JSON.stringify({ at: new Date().toISOString(), ...facts, loading, modes }, null, 2)}\n`,
+      );
   } finally {
     await target.server?.destroy();
   }
@@ -90,7 +109,8 @@ function dimOf(model) {
 /** Stores the documents by their text alone, so that every word of them counts once. */
 async function load(target, { dim, metric, language }, documents) {
   const created = await target.createCollection({ dim, metric, ...(language === undefined ? {} : { language }) });
-  if (language !== undefined && created.language !== language) throw new Error(`the service did not take the language ${language}`);
+  if (language !== undefined && created.language !== language)
+    throw new Error(`the service did not take the language ${language}`);
   const startedAt = performance.now();
   for (let at = 0; at < documents.length; at += ITEMS_PER_WRITE) {
     const items = documents.slice(at, at + ITEMS_PER_WRITE).map(({ id, text }) => ({ external_id: id, text }));
@@ -101,9 +121,18 @@ async function load(target, { dim, metric, language }, documents) {
   return { model, seconds, documentsPerSecond: documents.length / seconds };
 }
 
-/** Asks every query with this weight of the vectors. Times are per query: of the whole call, and of its parts by the service's word. */
+/**
+ * Asks every query with this weight of the vectors. Times are per query: of the whole call, and of its parts by the
+ * service's word.
+ */
 async function evaluate(target, { queries, judgements }, alpha) {
-  const ask = (text) => dataOf(target, `${target.collectionPath}/hybrid_search`, { query_text: text, alpha, k: RECALL_DEPTH + 1, include_timing: true });
+  const ask = (text) =>
+    dataOf(target, `${target.collectionPath}/hybrid_search`, {
+      query_text: text,
+      alpha,
+      k: RECALL_DEPTH + 1,
+      include_timing: true,
+    });
   for (const { text } of queries.slice(0, WARM_UP_QUERIES)) await ask(text);
   const found = [];
   for (const { id, text } of queries) {
@@ -113,7 +142,14 @@ async function evaluate(target, { queries, judgements }, alpha) {
     // A query that is itself a document of the corpus does not find itself (as in BEIR).
     const ranking = results.map(({ external_id }) => external_id).filter((documentId) => documentId !== id);
     const judged = judgements.get(id);
-    found.push({ id, ms, searchMs: timing.search_ms, embeddingMs: timing.embedding_ms, ndcg: ndcgAt(GAIN_DEPTH, ranking, judged), recall: recallAt(RECALL_DEPTH, ranking, judged) });
+    found.push({
+      id,
+      ms,
+      searchMs: timing.search_ms,
+      embeddingMs: timing.embedding_ms,
+      ndcg: ndcgAt(GAIN_DEPTH, ranking, judged),
+      recall: recallAt(RECALL_DEPTH, ranking, judged),
+    });
   }
   const all = (member) => found.map((entry) => entry[member]);
   return {

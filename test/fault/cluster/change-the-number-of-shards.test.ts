@@ -1,5 +1,14 @@
-import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/service/collections/reshard-record';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  RESHARDS_PREFIX,
+  reshardFromEntry,
+  type ReshardRecord,
+  type ReshardState,
+} from '../../../coordinator/service/collections/reshard-record';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  ASSIGNMENTS_PREFIX,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import type { MemberProcess } from '../../support/processes/member-process';
@@ -13,14 +22,23 @@ type Victim = 'the controller' | 'an old primary' | 'a new primary';
 /** `RESHARD_KILLS=all` tries each of them at each state. */
 const KILLS: [ReshardState, Victim][] =
   process.env.RESHARD_KILLS === 'all'
-    ? (['filling', 'sealing', 'opening'] as const).flatMap((state) => (['the controller', 'an old primary', 'a new primary'] as const).map((victim): [ReshardState, Victim] => [state, victim]))
+    ? (['filling', 'sealing', 'opening'] as const).flatMap((state) =>
+        (['the controller', 'an old primary', 'a new primary'] as const).map((victim): [ReshardState, Victim] => [
+          state,
+          victim,
+        ]),
+      )
     : [
         ['filling', 'an old primary'],
         ['sealing', 'a new primary'],
         ['opening', 'the controller'],
       ];
 
-const on = sharedCluster({ nodes: 3, coordinators: 2, environment: { REQUEST_TIMEOUT_MS: '8000', READ_REPLICAS: 'in-sync' } });
+const on = sharedCluster({
+  nodes: 3,
+  coordinators: 2,
+  environment: { REQUEST_TIMEOUT_MS: '8000', READ_REPLICAS: 'in-sync' },
+});
 
 async function shardsOf(cluster: ClusterProcesses): Promise<number> {
   return (await cluster.data<{ shards: number }>('GET', PATH)).shards;
@@ -29,7 +47,11 @@ async function shardsOf(cluster: ClusterProcesses): Promise<number> {
 /** Items that are there besides those of the clients, so that the copy takes a while. */
 async function ballast(cluster: ClusterProcesses): Promise<void> {
   for (let from = 0; from < BALLAST; from += 500) {
-    const items = Array.from({ length: 500 }, (_, i) => ({ external_id: `ballast-${from + i}`, vector: [1, 2, 3, from + i], metadata: { n: from + i } }));
+    const items = Array.from({ length: 500 }, (_, i) => ({
+      external_id: `ballast-${from + i}`,
+      vector: [1, 2, 3, from + i],
+      metadata: { n: from + i },
+    }));
     await cluster.data('POST', `${PATH}/bulk_upsert`, { items });
   }
 }
@@ -40,7 +62,11 @@ async function reshard(cluster: ClusterProcesses, shards: number): Promise<void>
 }
 
 /** Calls `then` once, as soon as a reshard is in this state. Answers what ends that. */
-function once(cluster: ClusterProcesses, wanted: ReshardState, then: (reshard: ReshardRecord) => void): () => Promise<void> {
+function once(
+  cluster: ClusterProcesses,
+  wanted: ReshardState,
+  then: (reshard: ReshardRecord) => void,
+): () => Promise<void> {
   const store = cluster.openStore();
   let isOver = false;
   const stopped = store.list(RESHARDS_PREFIX).then(({ revision }) =>
@@ -58,14 +84,20 @@ function once(cluster: ClusterProcesses, wanted: ReshardState, then: (reshard: R
   };
 }
 
-async function victimOf(cluster: ClusterProcesses, victim: Victim, { from, to }: ReshardRecord): Promise<MemberProcess | undefined> {
+async function victimOf(
+  cluster: ClusterProcesses,
+  victim: Victim,
+  { from, to }: ReshardRecord,
+): Promise<MemberProcess | undefined> {
   const store = cluster.openStore();
   try {
     if (victim === 'the controller') {
       const { controller } = await cluster.view();
       return cluster.coordinators.find(({ id }) => id === controller);
     }
-    const entry = await store.get(assignmentPath({ collectionUid: victim === 'an old primary' ? from.uid : to.uid, shard: 0 }));
+    const entry = await store.get(
+      assignmentPath({ collectionUid: victim === 'an old primary' ? from.uid : to.uid, shard: 0 }),
+    );
     const node = entry === null ? undefined : assignmentFromEntry(entry).primary?.node;
     return cluster.nodes.find(({ id }) => id === node) ?? cluster.nodes[0];
   } finally {
@@ -85,57 +117,81 @@ async function strayShards(cluster: ClusterProcesses): Promise<number> {
 }
 
 test('a collection grows from one shard to eight and shrinks to three without a failed request', async () => {
-  const { history } = await underLoad('reshard', { on, replicas: 2, shards: 1, mayFail: () => false }, async ({ cluster, writes }) => {
-    await ballast(cluster);
-    await reshard(cluster, 8);
-    await writes(50);
-    await reshard(cluster, 3);
-    await writes(50);
-  });
-  console.log(`the longest call took ${Math.max(...history.map(({ invokedMs, returnedMs }) => returnedMs - invokedMs)).toFixed(0)} ms`);
+  const { history } = await underLoad(
+    'reshard',
+    { on, replicas: 2, shards: 1, mayFail: () => false },
+    async ({ cluster, writes }) => {
+      await ballast(cluster);
+      await reshard(cluster, 8);
+      await writes(50);
+      await reshard(cluster, 3);
+      await writes(50);
+    },
+  );
+  console.log(
+    `the longest call took ${Math.max(...history.map(({ invokedMs, returnedMs }) => returnedMs - invokedMs)).toFixed(0)} ms`,
+  );
 });
 
 test('a reshard that is given up leaves the collection as it was', async () => {
-  await underLoad('cancel-a-reshard', { on, replicas: 2, shards: 2, mayFail: () => false }, async ({ cluster, writes }) => {
-    await ballast(cluster);
-    for (const state of ['filling', 'sealing'] as const) {
-      const cancelled: Promise<unknown>[] = [];
-      const stop = once(cluster, state, () => cancelled.push(cluster.call('DELETE', `${PATH}/reshard`)));
-      await cluster.data('POST', `${PATH}/reshard`, { shards: 5 });
-      await eventually(`it is ${state}, and given up`, () => cancelled.length > 0);
-      await Promise.all(cancelled);
-      await eventually('no reshard is left', async () => (await cluster.data('GET', '/v1/cluster')).reshards.every(({ state: now }: { state: string }) => now === 'retiring'));
-      await stop();
-      await writes(20);
-      // Given up while it seals, it may have been too late for that.
-      if (state === 'filling') expect(await shardsOf(cluster)).toBe(2);
-    }
-  });
+  await underLoad(
+    'cancel-a-reshard',
+    { on, replicas: 2, shards: 2, mayFail: () => false },
+    async ({ cluster, writes }) => {
+      await ballast(cluster);
+      for (const state of ['filling', 'sealing'] as const) {
+        const cancelled: Promise<unknown>[] = [];
+        const stop = once(cluster, state, () => cancelled.push(cluster.call('DELETE', `${PATH}/reshard`)));
+        await cluster.data('POST', `${PATH}/reshard`, { shards: 5 });
+        await eventually(`it is ${state}, and given up`, () => cancelled.length > 0);
+        await Promise.all(cancelled);
+        await eventually('no reshard is left', async () =>
+          (await cluster.data('GET', '/v1/cluster')).reshards.every(
+            ({ state: now }: { state: string }) => now === 'retiring',
+          ),
+        );
+        await stop();
+        await writes(20);
+        // Given up while it seals, it may have been too late for that.
+        if (state === 'filling') expect(await shardsOf(cluster)).toBe(2);
+      }
+    },
+  );
 });
 
 test.each(KILLS)('kill -9 while a reshard is %s, of %s: it goes on, and nothing is lost', async (state, victim) => {
-  await underLoad(`reshard-${state}-${victim.replaceAll(' ', '-')}`, { on, replicas: 2, shards: 2 }, async ({ cluster, writes }) => {
-    await ballast(cluster);
-    const killed: Promise<MemberProcess | undefined>[] = [];
-    const stop = once(cluster, state, (found) => {
-      killed.push(
-        victimOf(cluster, victim, found).then(async (process) => {
-          await process?.kill();
-          return process;
-        }),
+  await underLoad(
+    `reshard-${state}-${victim.replaceAll(' ', '-')}`,
+    { on, replicas: 2, shards: 2 },
+    async ({ cluster, writes }) => {
+      await ballast(cluster);
+      const killed: Promise<MemberProcess | undefined>[] = [];
+      const stop = once(cluster, state, (found) => {
+        killed.push(
+          victimOf(cluster, victim, found).then(async (process) => {
+            await process?.kill();
+            return process;
+          }),
+        );
+      });
+      await cluster.data('POST', `${PATH}/reshard`, { shards: 4 });
+      await eventually('somebody was killed', () => killed.length > 0, 60_000);
+      const [gone] = await Promise.all(killed);
+      await stop();
+      const witness = cluster.coordinators.findIndex(({ isRunning }) => isRunning);
+      await eventually(
+        'it has 4 shards',
+        async () => (await cluster.data('GET', PATH, undefined, witness).catch(() => null))?.shards === 4,
+        120_000,
       );
-    });
-    await cluster.data('POST', `${PATH}/reshard`, { shards: 4 });
-    await eventually('somebody was killed', () => killed.length > 0, 60_000);
-    const [gone] = await Promise.all(killed);
-    await stop();
-    const witness = cluster.coordinators.findIndex(({ isRunning }) => isRunning);
-    await eventually('it has 4 shards', async () => (await cluster.data('GET', PATH, undefined, witness).catch(() => null))?.shards === 4, 120_000);
-    await writes(20);
-    if (gone !== undefined && !gone.isRunning) await gone.start();
-  });
+      await writes(20);
+      if (gone !== undefined && !gone.isRunning) await gone.start();
+    },
+  );
 });
 
 test('nothing is left of the shards that were replaced', async () => {
-  await on.runs((cluster) => eventually('no shard is in the map that no collection has', async () => (await strayShards(cluster)) === 0, 90_000));
+  await on.runs((cluster) =>
+    eventually('no shard is in the map that no collection has', async () => (await strayShards(cluster)) === 0, 90_000),
+  );
 });

@@ -9,15 +9,27 @@ const onSmallDisk = disk === null ? test.skip : test;
 
 afterAll(() => disk?.unmount());
 
-onSmallDisk('a node whose disk is full gives its shards to others, and takes part again when there is room', async () => {
-  const { folder } = disk as SmallDisk;
-  const environmentOf = async (id: string): Promise<Record<string, string>> => (id === 'node-0' ? { DATA_DIR: join(folder, 'data') } : {});
-  await underLoad('fill-a-disk', { replicas: 2, environmentOf }, async ({ cluster, writes }) => {
-    const shards = async () => (await cluster.view()).shards;
-    (disk as SmallDisk).fill();
-    await eventually('others lead every shard', async () => (await shards()).every(({ primary }) => primary !== null && primary !== 'node-0'), 60_000);
-    await writes(25);
-    (disk as SmallDisk).free();
-    await eventually('it is in sync with the others', async () => (await shards()).some(({ in_sync: inSync }) => inSync.includes('node-0')), 60_000);
-  });
-});
+onSmallDisk(
+  'a node whose disk is full gives its shards to others, and takes part again when there is room',
+  async () => {
+    const { folder } = disk as SmallDisk;
+    const environmentOf = async (id: string): Promise<Record<string, string>> =>
+      id === 'node-0' ? { DATA_DIR: join(folder, 'data') } : {};
+    await underLoad('fill-a-disk', { replicas: 2, environmentOf }, async ({ cluster, writes }) => {
+      const shards = async () => (await cluster.view()).shards;
+      (disk as SmallDisk).fill();
+      await eventually(
+        'others lead every shard',
+        async () => (await shards()).every(({ primary }) => primary !== null && primary !== 'node-0'),
+        60_000,
+      );
+      await writes(25);
+      (disk as SmallDisk).free();
+      await eventually(
+        'it is in sync with the others',
+        async () => (await shards()).some(({ in_sync: inSync }) => inSync.includes('node-0')),
+        60_000,
+      );
+    });
+  },
+);

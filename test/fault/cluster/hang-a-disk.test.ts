@@ -27,7 +27,11 @@ onDisks('a follower whose disk hangs leaves the in-sync set, and is back in it a
     const follower = inSync.find((id) => id !== primary)!;
     const disk = cluster.diskOf(follower);
     disk.hang();
-    await eventually('the follower is not in sync', async () => !(await cluster.shardOf(COLLECTION)).in_sync.includes(follower), 60_000);
+    await eventually(
+      'the follower is not in sync',
+      async () => !(await cluster.shardOf(COLLECTION)).in_sync.includes(follower),
+      60_000,
+    );
     await writes(25);
     expect((await cluster.shardOf(COLLECTION)).primary).toBe(primary);
     disk.restore();

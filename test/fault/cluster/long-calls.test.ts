@@ -22,7 +22,9 @@ interface ShardView {
   primary: string;
 }
 
-/** Asks every node for /livez again and again; answers the longest that one took, in milliseconds, when told to stop. */
+/**
+ * Asks every node for /livez again and again; answers the longest that one took, in milliseconds, when told to stop.
+ */
 function watchNodes(cluster: ClusterProcesses): () => Promise<number> {
   let isOver = false;
   let longestMs = 0;
@@ -78,8 +80,16 @@ test('texts and metadata that take long to analyse lose no lead of a replicated 
     }));
 
     const stop = watchNodes(cluster);
-    await cluster.data('POST', `/v1/collections/${COLLECTION}/upsert`, { external_id: 'poisoned', vector, text: poisoned });
-    await cluster.data('POST', `/v1/collections/${COLLECTION}/upsert`, { external_id: 'longest', vector, text: longest });
+    await cluster.data('POST', `/v1/collections/${COLLECTION}/upsert`, {
+      external_id: 'poisoned',
+      vector,
+      text: poisoned,
+    });
+    await cluster.data('POST', `/v1/collections/${COLLECTION}/upsert`, {
+      external_id: 'longest',
+      vector,
+      text: longest,
+    });
     await cluster.data('POST', `/v1/collections/${COLLECTION}/bulk_upsert`, { items });
     // The followers apply it after the answer.
     await cluster.settled();
@@ -87,7 +97,11 @@ test('texts and metadata that take long to analyse lose no lead of a replicated 
 
     expect(await leads()).toEqual(before);
     expect(longestMs).toBeLessThan(LATE_MS);
-    const search = await cluster.data('POST', `/v1/collections/${COLLECTION}/search`, { vector, k: 2, filters: { values: 999_001 } });
+    const search = await cluster.data('POST', `/v1/collections/${COLLECTION}/search`, {
+      vector,
+      k: 2,
+      filters: { values: 999_001 },
+    });
     expect(search.results.map((hit: { external_id: string }) => hit.external_id)).toEqual(['item-999']);
     const { vector_count: count } = await cluster.data('GET', `/v1/collections/${COLLECTION}`);
     expect(count).toBe(1002);
@@ -102,7 +116,11 @@ test('kill -9 of a primary in the middle of a delete by filter', async () => {
     await cluster.data('POST', '/v1/collections', { name: 'deleted', dim: 4, shards: 3, replicas: 2 });
     await cluster.settled();
     for (let at = 0; at < ITEMS; at += 1000) {
-      const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `v${at + i}`, vector: [1, at, i, 0], metadata: { third: (at + i) % 3 } }));
+      const items = Array.from({ length: 1000 }, (_, i) => ({
+        external_id: `v${at + i}`,
+        vector: [1, at, i, 0],
+        metadata: { third: (at + i) % 3 },
+      }));
       await cluster.data('POST', '/v1/collections/deleted/bulk_upsert', { items });
     }
     const primary = await cluster.primaryOf('deleted', 1);
@@ -128,7 +146,11 @@ test('kill -9 of a primary in the middle of a delete by filter', async () => {
     expect(counted).toBeLessThanOrEqual(MATCHES);
     expect((await send()).data).toEqual({ deleted_count: 0 });
     const { vectors } = await cluster.data('GET', '/v1/collections/deleted/export?limit=100000');
-    expect(vectors.map(({ metadata }: { metadata: { third: number } }) => metadata.third).filter((third: number) => third === 1)).toEqual([]);
+    expect(
+      vectors
+        .map(({ metadata }: { metadata: { third: number } }) => metadata.third)
+        .filter((third: number) => third === 1),
+    ).toEqual([]);
     expect(vectors).toHaveLength(ITEMS - MATCHES);
     if (!primary.isRunning) await primary.start();
     await cluster.settled();

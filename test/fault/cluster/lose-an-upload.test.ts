@@ -16,9 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.destroy());
 
-const countOf = async (collection: string): Promise<number> => (await cluster.data('GET', `/v1/collections/${collection}`, undefined, WITNESS)).vector_count;
+const countOf = async (collection: string): Promise<number> =>
+  (await cluster.data('GET', `/v1/collections/${collection}`, undefined, WITNESS)).vector_count;
 /** Found by the lease's end and the next round of housekeeping; the rest is room for a busy machine. */
-const takenBack = (collection: string) => eventually('the upload is taken back', async () => (await countOf(collection)) === 0, 90_000);
+const takenBack = (collection: string) =>
+  eventually('the upload is taken back', async () => (await countOf(collection)) === 0, 90_000);
 
 /** An upload through a coordinator to a collection of its own. */
 async function halfWay(coordinator: number): Promise<{ upload: UploadInProgress; collection: string }> {

@@ -46,7 +46,8 @@ test('a controller that is frozen past its session does not go on controlling wh
     await eventually('the one that slept follows', async () => (await controllerBy(frozen).catch(() => null)) === next);
     await writes(25);
     // It serves what was made without it, and what is made through it is placed by the one that controls.
-    const put = () => cluster.call('POST', '/v1/collections/meanwhile/upsert', { external_id: 'a', vector: [1, 2] }, frozen);
+    const put = () =>
+      cluster.call('POST', '/v1/collections/meanwhile/upsert', { external_id: 'a', vector: [1, 2] }, frozen);
     await eventually('it has heard of the collection', async () => (await put()).status === 'success');
     await cluster.makeCollection('after', frozen);
     expect(await controllerBy(witness)).toBe(next);
@@ -75,7 +76,11 @@ test('kill -9 of a coordinator and of a primary: writes whose answers were lost,
       const client = new ApiClient({ baseUrl: cluster.baseUrl(coordinator), adminKey: API_KEY });
       const items = Array.from({ length: 4 }, (_, n) => ({ external_id: `${round}-${i}-${n}`, vector: [n, 1] }));
       const answer = await client
-        .post(`/v1/collections/${name}/bulk_upsert`, { items, include_timing: false }, { headers: { 'idempotency-key': `${round}-${i}` }, signal: AbortSignal.timeout(60_000) })
+        .post(
+          `/v1/collections/${name}/bulk_upsert`,
+          { items, include_timing: false },
+          { headers: { 'idempotency-key': `${round}-${i}` }, signal: AbortSignal.timeout(60_000) },
+        )
         .catch(() => null);
       return answer === null || answer.json?.error?.code === 500 ? null : answer.text;
     };
@@ -89,7 +94,11 @@ test('kill -9 of a coordinator and of a primary: writes whose answers were lost,
       const before = await Promise.all(first);
       const after: string[] = [];
       for (const [i, known] of before.entries()) {
-        await eventually(`request ${i} is answered`, async () => (after[i] = (await send(2, round, i)) ?? '') !== '', 60_000);
+        await eventually(
+          `request ${i} is answered`,
+          async () => (after[i] = (await send(2, round, i)) ?? '') !== '',
+          60_000,
+        );
         if (known !== null) expect(after[i]).toBe(known);
       }
       const versions = new Map<string, number>();
@@ -100,7 +109,12 @@ test('kill -9 of a coordinator and of a primary: writes whose answers were lost,
           versions.set(external_id, version);
         }
       }
-      const { vectors } = await cluster.data<{ vectors: { external_id: string; version: number }[] }>('POST', `/v1/collections/${name}/vectors/fetch`, { ids: [...versions.keys()] }, 2);
+      const { vectors } = await cluster.data<{ vectors: { external_id: string; version: number }[] }>(
+        'POST',
+        `/v1/collections/${name}/vectors/fetch`,
+        { ids: [...versions.keys()] },
+        2,
+      );
       expect(new Map(vectors.map(({ external_id, version }) => [external_id, version]))).toEqual(versions);
       await Promise.all([coordinator.start(), primary?.start()]);
       await cluster.settled();

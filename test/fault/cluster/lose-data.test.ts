@@ -5,8 +5,8 @@ import { sharedCluster } from './shared-cluster';
 import { COLLECTION, underLoad } from './under-load';
 
 /**
- * More entries than a log keeps (4096, and 1024 more before it is trimmed), so that an empty replica can't be brought back
- * by the log alone. They are small: as many bytes as a log keeps take longer.
+ * More entries than a log keeps (4096, and 1024 more before it is trimmed), so that an empty replica can't be brought
+ * back by the log alone. They are small: as many bytes as a log keeps take longer.
  */
 const WRITES = 7_000;
 /** So many share each sync of the disk. */
@@ -41,7 +41,10 @@ function ledgerFolder(dataDirs: string[]): string {
   return [...uids][0];
 }
 
-/** The files of every checkpoint below a node's data folder, but for what was put aside: what can be made again from the records. */
+/**
+ * The files of every checkpoint below a node's data folder, but for what was put aside: what can be made again from the
+ * records.
+ */
 function checkpointFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -105,7 +108,14 @@ test('a node whose disk is replaced comes back empty, gets copies, and counts as
     const [node] = cluster.nodes;
     await cluster.killSpared(node);
     // Only then can it be told from the one with the old disk by who is in sync.
-    await eventually('the others do without it', async () => (await cluster.view()).shards.every(({ primary, in_sync: inSync }) => primary !== null && !inSync.includes(node.id)), 60_000);
+    await eventually(
+      'the others do without it',
+      async () =>
+        (await cluster.view()).shards.every(
+          ({ primary, in_sync: inSync }) => primary !== null && !inSync.includes(node.id),
+        ),
+      60_000,
+    );
     await writes(25);
     node.wipe();
     await node.start();
@@ -125,7 +135,11 @@ test('a replica that the log can not bring back gets a copy of the records, unde
         const number = next++;
         const item = { external_id: `filler-${number}`, vector: [number, 1, 2, 3], metadata: { value: -number } };
         // On a busy machine a call may be told that it may be retried.
-        await eventually('a write is stored', async () => (await cluster.call('POST', `/v1/collections/${COLLECTION}/upsert`, item)).status === 'success', 90_000);
+        await eventually(
+          'a write is stored',
+          async () => (await cluster.call('POST', `/v1/collections/${COLLECTION}/upsert`, item)).status === 'success',
+          90_000,
+        );
       }
     };
     await Promise.all(Array.from({ length: WRITERS }, write));
@@ -134,7 +148,11 @@ test('a replica that the log can not bring back gets a copy of the records, unde
     const follower = cluster.nodes.find(({ id }) => id !== leader && inSync.includes(id))!;
     await cluster.killSpared(follower);
     follower.wipe();
-    const copies = (): number => cluster.nodes.reduce((sum, node) => sum + (node === follower ? 0 : node.output.split('copied a shard').length - 1), 0);
+    const copies = (): number =>
+      cluster.nodes.reduce(
+        (sum, node) => sum + (node === follower ? 0 : node.output.split('copied a shard').length - 1),
+        0,
+      );
     const copiesBefore = copies();
     await follower.start();
     await eventually('a copy was made', () => copies() > copiesBefore, 90_000);

@@ -30,9 +30,18 @@ async function showsAll(cluster: ClusterProcesses, coordinator: number): Promise
   const shown = { name: COLLECTION, vector_count: expect.any(Number), unavailable_shards: [] };
   expect((await cluster.data('GET', '/v1/collections', undefined, coordinator)).collections).toMatchObject([shown]);
   expect(await cluster.data('GET', `/v1/collections/${COLLECTION}`, undefined, coordinator)).toMatchObject(shown);
-  expect(await cluster.data('GET', `/v1/collections/${COLLECTION}/stats`, undefined, coordinator)).toMatchObject({ name: COLLECTION });
-  expect(await cluster.data('GET', '/v1/health', undefined, coordinator)).toMatchObject({ status: 'ok', total_collections: 1, unavailable: [] });
-  expect(await cluster.data('GET', '/v1/cluster', undefined, coordinator)).toMatchObject({ mode: 'cluster', reshards: [] });
+  expect(await cluster.data('GET', `/v1/collections/${COLLECTION}/stats`, undefined, coordinator)).toMatchObject({
+    name: COLLECTION,
+  });
+  expect(await cluster.data('GET', '/v1/health', undefined, coordinator)).toMatchObject({
+    status: 'ok',
+    total_collections: 1,
+    unavailable: [],
+  });
+  expect(await cluster.data('GET', '/v1/cluster', undefined, coordinator)).toMatchObject({
+    mode: 'cluster',
+    reshards: [],
+  });
   const metrics = await (await fetch(`${cluster.baseUrl(coordinator)}/metrics`)).text();
   expect(metrics).toMatch(/^vectordb_collections_total 1$/m);
   expect(metrics).toMatch(/^quiver_shards\{state="ok"\} 3$/m);
@@ -57,7 +66,10 @@ test('an etcd that is put back to a backup under load costs nothing, and the sha
       'the map is ahead of what it was',
       async () => {
         const now = (await cluster.view()).shards as unknown as Shard[];
-        return now.every(({ later_epoch: later }) => later === null) && before.every(({ epoch }, i) => now[i].epoch > epoch || epoch === 1);
+        return (
+          now.every(({ later_epoch: later }) => later === null) &&
+          before.every(({ epoch }, i) => now[i].epoch > epoch || epoch === 1)
+        );
       },
       60_000,
     );

@@ -6,8 +6,8 @@ import { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 
 /**
- * What is gone of the only replica of a shard when its node starts: calls that need it are told, everything else is served, and
- * once the data are back, so are their answers. Nothing is ever answered as if there were no items.
+ * What is gone of the only replica of a shard when its node starts: calls that need it are told, everything else is
+ * served, and once the data are back, so are their answers. Nothing is ever answered as if there were no items.
  */
 
 const SHARDS = 2;
@@ -53,8 +53,17 @@ test.each<[string, (how: { data: string; earlier: string }) => void]>([
   ['its folder', ({ data }) => rmSync(data, { recursive: true })],
   ['everything in its folder', ({ data }) => emptied(data)],
   ['everything in its records', ({ data }) => emptied(join(data, 'records'))],
-  ['CURRENT and the mark of its records', ({ data }) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name)))],
-  ['its log', ({ data }) => readdirSync(join(data, 'records')).forEach((name) => name.endsWith('.log') && rmSync(join(data, 'records', name)))],
+  [
+    'CURRENT and the mark of its records',
+    ({ data }) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name))),
+  ],
+  [
+    'its log',
+    ({ data }) =>
+      readdirSync(join(data, 'records')).forEach(
+        (name) => name.endsWith('.log') && rmSync(join(data, 'records', name)),
+      ),
+  ],
   [
     'its data, with those of another shard in their place',
     ({ data }) => {
@@ -77,9 +86,25 @@ test.each<[string, (how: { data: string; earlier: string }) => void]>([
   cpSync(shard, whole, { recursive: true });
   lose({ data: shard, earlier: join(folder, 'earlier') });
   node.spawn();
-  await eventually('the other collection is served', async () => (await cluster.call('POST', '/v1/collections/others/search', { vector: [1, 1], k: 20 })).data?.results?.length === 20, 60_000);
-  const told = expect.objectContaining({ code: 500, message: expect.stringMatching(/^shard 1 of 2 of collection "things": .*backup/) });
-  await eventually('it is told', async () => (await cluster.call('GET', `/v1/collections/things/vectors/${inLost}`)).error?.message.startsWith('shard 1 of 2') === true, 60_000);
+  await eventually(
+    'the other collection is served',
+    async () =>
+      (await cluster.call('POST', '/v1/collections/others/search', { vector: [1, 1], k: 20 })).data?.results?.length ===
+      20,
+    60_000,
+  );
+  const told = expect.objectContaining({
+    code: 500,
+    message: expect.stringMatching(/^shard 1 of 2 of collection "things": .*backup/),
+  });
+  await eventually(
+    'it is told',
+    async () =>
+      (await cluster.call('GET', `/v1/collections/things/vectors/${inLost}`)).error?.message.startsWith(
+        'shard 1 of 2',
+      ) === true,
+    60_000,
+  );
   for (const [method, path, body] of [
     ['GET', `/v1/collections/things/vectors/${inLost}`],
     ['POST', '/v1/collections/things/search', { vector: [1, 1], k: 20 }],

@@ -6,9 +6,18 @@ import { tombstonePath } from '../../../shared/cluster-store/entries/tombstones'
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 
-/** Nodes hold the only replicas of some shards: while one is dead, all that it does not hold goes on, and the rest is named. */
+/**
+ * Nodes hold the only replicas of some shards: while one is dead, all that it does not hold goes on, and the rest is
+ * named.
+ */
 
-const on = sharedCluster({ nodes: 2, coordinators: 2, replicas: 1, shards: 1, environment: { REQUEST_TIMEOUT_MS: '20000' } });
+const on = sharedCluster({
+  nodes: 2,
+  coordinators: 2,
+  replicas: 1,
+  shards: 1,
+  environment: { REQUEST_TIMEOUT_MS: '20000' },
+});
 /** More on each node than are looked at at once. */
 const COLLECTIONS = 36;
 
@@ -25,34 +34,57 @@ test('lists, health and metrics name what is away and count all else, and collec
     const away = shards.filter(({ primary }) => primary === dead.id).map(({ collection }) => collection);
     expect(away.length).toBeGreaterThan(16);
     await dead.kill();
-    await eventually('it is seen', async () => (await cluster.view()).nodes.some(({ id, state }) => id === dead.id && state === 'down'));
+    await eventually('it is seen', async () =>
+      (await cluster.view()).nodes.some(({ id, state }) => id === dead.id && state === 'down'),
+    );
 
     const expected = names.map((name) => [name, away.includes(name) ? -1 : 1, away.includes(name) ? 1 : 0]);
-    const shown = ({ name, vector_count: count, unavailable_shards: missing }: any): unknown[] => [name, count, missing.length];
+    const shown = ({ name, vector_count: count, unavailable_shards: missing }: any): unknown[] => [
+      name,
+      count,
+      missing.length,
+    ];
     for (const i of cluster.coordinators.keys()) {
       const { collections } = await cluster.data('GET', '/v1/collections', undefined, i);
       expect(collections.map(shown)).toEqual(expected);
       const health = await cluster.data('GET', '/v1/health', undefined, i);
-      expect(health).toMatchObject({ status: 'degraded', total_collections: COLLECTIONS, total_vectors: COLLECTIONS - away.length });
+      expect(health).toMatchObject({
+        status: 'degraded',
+        total_collections: COLLECTIONS,
+        total_vectors: COLLECTIONS - away.length,
+      });
       expect(health.unavailable.map(({ collection }: { collection: string }) => collection)).toEqual([...away].sort());
       const metrics = await (await fetch(`${cluster.baseUrl(i)}/metrics`)).text();
-      const up = [...metrics.matchAll(/^quiver_shard_up\{collection="([^"]+)",shard="0"\} (\d)$/gm)].map(([, name, value]) => [name, Number(value)]);
+      const up = [...metrics.matchAll(/^quiver_shard_up\{collection="([^"]+)",shard="0"\} (\d)$/gm)].map(
+        ([, name, value]) => [name, Number(value)],
+      );
       expect(up).toEqual(names.map((name) => [name, away.includes(name) ? 0 : 1]));
     }
-    expect(await cluster.data('GET', `/v1/collections/${away[0]}`)).toMatchObject({ vector_count: -1, unavailable_shards: [{ shard: 0 }] });
+    expect(await cluster.data('GET', `/v1/collections/${away[0]}`)).toMatchObject({
+      vector_count: -1,
+      unavailable_shards: [{ shard: 0 }],
+    });
 
     await cluster.data('POST', '/v1/collections', { name: 'new', dim: 2 });
     await cluster.data('POST', '/v1/collections/new/upsert', { external_id: 'a', vector: [1, 2] });
     const here = names.find((name) => !away.includes(name))!;
     await cluster.data('POST', `/v1/collections/${here}/reshard`, { shards: 2 });
-    await eventually('it has two shards', async () => (await cluster.data('GET', `/v1/collections/${here}`)).shards === 2, 60_000);
+    await eventually(
+      'it has two shards',
+      async () => (await cluster.data('GET', `/v1/collections/${here}`)).shards === 2,
+      60_000,
+    );
     for (const name of [away[0], here, 'new']) await cluster.data('DELETE', `/v1/collections/${name}`);
     expect((await cluster.data('GET', '/v1/collections')).collections).toHaveLength(COLLECTIONS - 2);
 
     await dead.start();
     await cluster.settled();
     expect(kept.isRunning).toBe(true);
-    expect(await cluster.data('GET', '/v1/health')).toMatchObject({ status: 'ok', total_vectors: COLLECTIONS - 2, unavailable: [] });
+    expect(await cluster.data('GET', '/v1/health')).toMatchObject({
+      status: 'ok',
+      total_vectors: COLLECTIONS - 2,
+      unavailable: [],
+    });
   });
 });
 

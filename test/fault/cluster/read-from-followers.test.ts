@@ -4,7 +4,10 @@ import { eventually } from '../../support/eventually';
 import type { MemberProcess } from '../../support/processes/member-process';
 import { COLLECTION, underLoad } from './under-load';
 
-/** So many searches at once make a shard's primary busy, so that its follower is asked, too, and clients' reads with them. */
+/**
+ * So many searches at once make a shard's primary busy, so that its follower is asked, too, and clients' reads with
+ * them.
+ */
 const SEARCHES = 12;
 /** Between the answers to them and the next: busy for half of the time is enough for what reads may meet. */
 const REST_MS = 20;
@@ -15,31 +18,38 @@ const ENOUGH_WITHIN_MS = 90_000;
 const PAUSE_MS = 3_000;
 
 test('both replicas of a busy shard answer reads, and none that was frozen or took over shows what is outdated', async () => {
-  await underLoad('read-from-followers', { nodes: 2, replicas: 2, shards: 1, environment: { HTTP_THREADS: '1' } }, async ({ cluster, writes, lasts }) => {
-    const searches = new Searches(cluster);
-    try {
-      await bothAnswer(cluster);
+  await underLoad(
+    'read-from-followers',
+    { nodes: 2, replicas: 2, shards: 1, environment: { HTTP_THREADS: '1' } },
+    async ({ cluster, writes, lasts }) => {
+      const searches = new Searches(cluster);
+      try {
+        await bothAnswer(cluster);
 
-      const primary = await cluster.primaryOf(COLLECTION);
-      const follower = cluster.nodes.find((node) => node !== primary)!;
-      follower.pause();
-      await lasts(PAUSE_MS);
-      // Acknowledged without it, so that it would show what is outdated.
-      await writes(25);
-      follower.resume();
-      await writes(25);
-      await eventually('the follower is in sync', async () => (await cluster.shardOf(COLLECTION)).in_sync.length === 2);
-      await bothAnswer(cluster);
+        const primary = await cluster.primaryOf(COLLECTION);
+        const follower = cluster.nodes.find((node) => node !== primary)!;
+        follower.pause();
+        await lasts(PAUSE_MS);
+        // Acknowledged without it, so that it would show what is outdated.
+        await writes(25);
+        follower.resume();
+        await writes(25);
+        await eventually(
+          'the follower is in sync',
+          async () => (await cluster.shardOf(COLLECTION)).in_sync.length === 2,
+        );
+        await bothAnswer(cluster);
 
-      await cluster.replaced(primary, COLLECTION, 0, { begin: () => primary.kill(), end: () => primary.start() });
-      await writes(25);
-      await primary.start();
-      await cluster.settled();
-      await bothAnswer(cluster);
-    } finally {
-      await searches.stop();
-    }
-  });
+        await cluster.replaced(primary, COLLECTION, 0, { begin: () => primary.kill(), end: () => primary.start() });
+        await writes(25);
+        await primary.start();
+        await cluster.settled();
+        await bothAnswer(cluster);
+      } finally {
+        await searches.stop();
+      }
+    },
+  );
 });
 
 /** Clients that search at the same time, again and again, and whom errors don't stop. */
@@ -73,18 +83,29 @@ async function bothAnswer(cluster: ClusterProcesses): Promise<void> {
   const primary = await cluster.primaryOf(COLLECTION);
   const follower = cluster.nodes.find((node) => node !== primary)!;
   const [asFollower, ofPrimary] = [await followerReads(follower), await searchesOf(primary)];
-  await eventually('the follower answers searches', async () => (await followerReads(follower)).answered > asFollower.answered + ENOUGH_READS, ENOUGH_WITHIN_MS);
-  await eventually('so does the primary', async () => (await searchesOf(primary)) > ofPrimary + ENOUGH_READS, ENOUGH_WITHIN_MS);
+  await eventually(
+    'the follower answers searches',
+    async () => (await followerReads(follower)).answered > asFollower.answered + ENOUGH_READS,
+    ENOUGH_WITHIN_MS,
+  );
+  await eventually(
+    'so does the primary',
+    async () => (await searchesOf(primary)) > ofPrimary + ENOUGH_READS,
+    ENOUGH_WITHIN_MS,
+  );
 }
 
 async function followerReads(node: MemberProcess): Promise<Record<FollowerRead, number>> {
   const text = await metricsOf(node);
-  const count = (outcome: FollowerRead): number => Number(new RegExp(`^quiver_follower_reads_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1]);
+  const count = (outcome: FollowerRead): number =>
+    Number(new RegExp(`^quiver_follower_reads_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1]);
   return Object.fromEntries(FOLLOWER_READS.map((outcome) => [outcome, count(outcome)])) as Record<FollowerRead, number>;
 }
 
 async function searchesOf(node: MemberProcess): Promise<number> {
-  return Number(/^quiver_node_operation_duration_seconds_count\{operation="search"\} (\d+)$/m.exec(await metricsOf(node))?.[1]);
+  return Number(
+    /^quiver_node_operation_duration_seconds_count\{operation="search"\} (\d+)$/m.exec(await metricsOf(node))?.[1],
+  );
 }
 
 async function metricsOf({ opsPort }: MemberProcess): Promise<string> {

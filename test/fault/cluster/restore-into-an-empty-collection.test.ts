@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { collectionFromEntry, collectionPath } from '../../../coordinator/service/collections/collection-record';
-import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/service/collections/reshard-record';
+import {
+  RESHARDS_PREFIX,
+  reshardFromEntry,
+  type ReshardRecord,
+  type ReshardState,
+} from '../../../coordinator/service/collections/reshard-record';
 import { assignmentFromEntry, assignmentPath } from '../../../shared/cluster-store/entries/shard-assignment';
 import { type AdminCall, restored, takeBackup } from '../../support/targets/backup-calls';
 import type { ClusterProcesses } from '../../support/processes/cluster-processes';
@@ -12,7 +17,11 @@ import { sharedCluster } from './shared-cluster';
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-restoring-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const on = sharedCluster({ nodes: 3, coordinators: 2, environment: { REQUEST_TIMEOUT_MS: '8000', BACKUP_TARGET: `file:${folder}` } });
+const on = sharedCluster({
+  nodes: 3,
+  coordinators: 2,
+  environment: { REQUEST_TIMEOUT_MS: '8000', BACKUP_TARGET: `file:${folder}` },
+});
 
 const SAVED = Array.from({ length: 1000 }, (_, i) => `saved-${i}`);
 
@@ -20,7 +29,10 @@ type Victim = 'the controller' | 'an old primary' | 'a new primary';
 const KILLS: [ReshardState, Victim][] =
   process.env.RESTORE_KILLS === 'all'
     ? (['seeding', 'filling', 'sealing', 'opening'] as const).flatMap((state) =>
-        (['the controller', 'an old primary', 'a new primary'] as const).map((victim): [ReshardState, Victim] => [state, victim]),
+        (['the controller', 'an old primary', 'a new primary'] as const).map((victim): [ReshardState, Victim] => [
+          state,
+          victim,
+        ]),
       )
     : [
         ['seeding', 'the controller'],
@@ -30,7 +42,11 @@ const KILLS: [ReshardState, Victim][] =
       ];
 
 /** Calls `then` once, as soon as the reshard of a restore is in this state. Answers what ends that. */
-async function once(cluster: ClusterProcesses, wanted: ReshardState, then: (reshard: ReshardRecord) => void): Promise<() => Promise<void>> {
+async function once(
+  cluster: ClusterProcesses,
+  wanted: ReshardState,
+  then: (reshard: ReshardRecord) => void,
+): Promise<() => Promise<void>> {
   const store = cluster.openStore();
   let isOver = false;
   const { revision } = await store.list(RESHARDS_PREFIX);
@@ -47,14 +63,20 @@ async function once(cluster: ClusterProcesses, wanted: ReshardState, then: (resh
   };
 }
 
-async function victimOf(cluster: ClusterProcesses, victim: Victim, { from, to }: ReshardRecord): Promise<MemberProcess> {
+async function victimOf(
+  cluster: ClusterProcesses,
+  victim: Victim,
+  { from, to }: ReshardRecord,
+): Promise<MemberProcess> {
   if (victim === 'the controller') {
     const { controller } = await cluster.view();
     return cluster.coordinators.find(({ id }) => id === controller)!;
   }
   const store = cluster.openStore();
   try {
-    const entry = await store.get(assignmentPath({ collectionUid: victim === 'an old primary' ? from.uid : to.uid, shard: 0 }));
+    const entry = await store.get(
+      assignmentPath({ collectionUid: victim === 'an old primary' ? from.uid : to.uid, shard: 0 }),
+    );
     const node = entry === null ? undefined : assignmentFromEntry(entry).primary?.node;
     return cluster.nodes.find(({ id }) => id === node) ?? cluster.nodes[0];
   } finally {
@@ -69,14 +91,20 @@ test('a backup of one item is small, also when its nodes were started again', as
   await on.runs(async (cluster) => {
     const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
     await call('POST', '/v1/collections', { name: 'one', dim: 768, shards: 1, replicas: 2 });
-    await call('POST', '/v1/collections/one/upsert', { external_id: 'only', vector: Array.from({ length: 768 }, (_, i) => Math.sin(i)) });
+    await call('POST', '/v1/collections/one/upsert', {
+      external_id: 'only',
+      vector: Array.from({ length: 768 }, (_, i) => Math.sin(i)),
+    });
     expect((await takeBackup(call, { collections: ['one'] })).copied_bytes).toBeLessThan(SMALL_BYTES);
     for (const node of cluster.nodes) {
       await node.end('SIGTERM');
       await node.start();
     }
     await cluster.settled();
-    await call('POST', '/v1/collections/one/upsert', { external_id: 'only', vector: Array.from({ length: 768 }, (_, i) => Math.cos(i)) });
+    await call('POST', '/v1/collections/one/upsert', {
+      external_id: 'only',
+      vector: Array.from({ length: 768 }, (_, i) => Math.cos(i)),
+    });
     const { id, copied_bytes: copied } = await takeBackup(call, { collections: ['one'] });
     expect(copied).toBeLessThan(SMALL_BYTES);
     expect((await restored(call, { backup: id, rename: { one: 'two' } })).state).toBe('done');
@@ -88,7 +116,9 @@ test('a backup of one item is small, also when its nodes were started again', as
 async function saved(cluster: ClusterProcesses): Promise<{ call: AdminCall; backup: string }> {
   const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
   await call('POST', '/v1/collections', { name: 'saved', dim: 4, shards: 2, replicas: 2 });
-  await call('POST', '/v1/collections/saved/bulk_upsert', { items: SAVED.map((id, n) => ({ external_id: id, vector: [1, 2, 3, n], metadata: { n } })) });
+  await call('POST', '/v1/collections/saved/bulk_upsert', {
+    items: SAVED.map((id, n) => ({ external_id: id, vector: [1, 2, 3, n], metadata: { n } })),
+  });
   const { id } = await takeBackup(call, { collections: ['saved'] });
   return { call, backup: id };
 }
@@ -100,7 +130,9 @@ async function ended(cluster: ClusterProcesses, id: string): Promise<any> {
     'the restore is over',
     async () => {
       for (const coordinator of [0, 1]) {
-        const { data } = await cluster.call('GET', `/v1/admin/restores/${id}`, undefined, coordinator).catch(() => ({ data: null }));
+        const { data } = await cluster
+          .call('GET', `/v1/admin/restores/${id}`, undefined, coordinator)
+          .catch(() => ({ data: null }));
         if (data !== null) last = data;
       }
       return last !== null && last.state !== 'running' && last.state !== 'cancelling';
@@ -130,8 +162,15 @@ test.each(KILLS)('a restore into an empty collection that is %s goes on when %s 
     expect(await ended(cluster, id)).toMatchObject({ state: 'done', error: null });
     await member.start();
     await cluster.settled();
-    expect(await call('GET', '/v1/collections/hollow')).toMatchObject({ vector_count: SAVED.length, shards: 4, replicas: 2, description: 'mine' });
-    expect((await call('GET', '/v1/collections/hollow/export?limit=10000')).vectors.map((one: any) => one.external_id)).toEqual(SAVED);
+    expect(await call('GET', '/v1/collections/hollow')).toMatchObject({
+      vector_count: SAVED.length,
+      shards: 4,
+      replicas: 2,
+      description: 'mine',
+    });
+    expect(
+      (await call('GET', '/v1/collections/hollow/export?limit=10000')).vectors.map((one: any) => one.external_id),
+    ).toEqual(SAVED);
     await eventually('nothing is left of the empty shards', async () => (await cluster.strays()).length === 0, 60_000);
     expect(await cluster.differences()).toEqual([]);
   });
@@ -163,44 +202,66 @@ test('a write that comes first is kept through the death of the controller, and 
       const restore = await ended(cluster, id);
       await member.start();
       await cluster.settled();
-      const found = (await call('GET', '/v1/collections/hollow/export?limit=10000')).vectors.map((one: any) => one.external_id);
+      const found = (await call('GET', '/v1/collections/hollow/export?limit=10000')).vectors.map(
+        (one: any) => one.external_id,
+      );
       // The write may have waited for the seal: then it came after the restore.
       if (restore.state === 'done') expect(found).toEqual([...SAVED, 'mine']);
       else {
-        expect({ found, error: restore.error, uid: await uidOf() }).toEqual({ found: ['mine'], error: expect.stringContaining('not empty any more'), uid: before });
+        expect({ found, error: restore.error, uid: await uidOf() }).toEqual({
+          found: ['mine'],
+          error: expect.stringContaining('not empty any more'),
+          uid: before,
+        });
       }
-      await eventually('nothing is left of what was given up', async () => (await cluster.strays()).length === 0, 60_000);
+      await eventually(
+        'nothing is left of what was given up',
+        async () => (await cluster.strays()).length === 0,
+        60_000,
+      );
     } finally {
       await store.close();
     }
   });
 });
 
-test.each(['seeding', 'sealing'] as const)('a restore that is given up while it is %s leaves the collection as it was, or it was too late for that', async (state) => {
-  await on.runs(async (cluster) => {
-    const { call, backup } = await saved(cluster);
-    await call('POST', '/v1/collections', { name: 'hollow', dim: 4, shards: 2, replicas: 2 });
-    const before = await call('GET', '/v1/collections/hollow');
-    const cancelled: Promise<{ state: string; collections: { shards_ready: number }[] }>[] = [];
-    let id = '';
-    const stop = await once(cluster, state, ({ restored }) => {
-      id = restored!.restore;
-      cancelled.push(call('DELETE', `/v1/admin/restores/${id}`));
+test.each(['seeding', 'sealing'] as const)(
+  'a restore that is given up while it is %s leaves the collection as it was, or it was too late for that',
+  async (state) => {
+    await on.runs(async (cluster) => {
+      const { call, backup } = await saved(cluster);
+      await call('POST', '/v1/collections', { name: 'hollow', dim: 4, shards: 2, replicas: 2 });
+      const before = await call('GET', '/v1/collections/hollow');
+      const cancelled: Promise<{ state: string; collections: { shards_ready: number }[] }>[] = [];
+      let id = '';
+      const stop = await once(cluster, state, ({ restored }) => {
+        id = restored!.restore;
+        cancelled.push(call('DELETE', `/v1/admin/restores/${id}`));
+      });
+      await call('POST', '/v1/admin/restore', { backup, rename: { saved: 'hollow' }, shards: 3 });
+      await eventually('it is given up', () => cancelled.length > 0, 60_000);
+      const [answer] = await Promise.all(cancelled);
+      await stop();
+      await eventually(
+        'the restore is over',
+        async () =>
+          !['running', 'cancelling'].includes((await cluster.call('GET', `/v1/admin/restores/${id}`)).data?.state),
+        60_000,
+      );
+      await cluster.settled();
+      await eventually(
+        'nothing is left of what was given up',
+        async () => (await cluster.strays()).length === 0,
+        60_000,
+      );
+      const after = await call('GET', '/v1/collections/hollow');
+      // One that is too late is done, though nobody sees it any more.
+      if (after.shards === 3) expect(after.vector_count).toBe(SAVED.length);
+      else expect(after).toEqual(before);
+      // As long as the shards are being filled, it never is.
+      if (answer.state === 'cancelling' && answer.collections[0].shards_ready < 3) expect(after).toEqual(before);
+      await call('POST', '/v1/collections/hollow/upsert', { external_id: 'mine', vector: [1, 2, 3, 4] });
+      expect((await call('GET', '/v1/collections/hollow')).vector_count).toBe(after.vector_count + 1);
     });
-    await call('POST', '/v1/admin/restore', { backup, rename: { saved: 'hollow' }, shards: 3 });
-    await eventually('it is given up', () => cancelled.length > 0, 60_000);
-    const [answer] = await Promise.all(cancelled);
-    await stop();
-    await eventually('the restore is over', async () => !['running', 'cancelling'].includes((await cluster.call('GET', `/v1/admin/restores/${id}`)).data?.state), 60_000);
-    await cluster.settled();
-    await eventually('nothing is left of what was given up', async () => (await cluster.strays()).length === 0, 60_000);
-    const after = await call('GET', '/v1/collections/hollow');
-    // One that is too late is done, though nobody sees it any more.
-    if (after.shards === 3) expect(after.vector_count).toBe(SAVED.length);
-    else expect(after).toEqual(before);
-    // As long as the shards are being filled, it never is.
-    if (answer.state === 'cancelling' && answer.collections[0].shards_ready < 3) expect(after).toEqual(before);
-    await call('POST', '/v1/collections/hollow/upsert', { external_id: 'mine', vector: [1, 2, 3, 4] });
-    expect((await call('GET', '/v1/collections/hollow')).vector_count).toBe(after.vector_count + 1);
-  });
-});
+  },
+);

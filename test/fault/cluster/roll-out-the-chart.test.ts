@@ -6,10 +6,10 @@ import { rollDeployment, rollStatefulSet } from '../../support/machines/roll-out
 import { underLoad } from './under-load';
 
 /**
- * An upgrade as Kubernetes does it with what the chart renders for someone who gives no value: both controllers at once,
- * in the order, with the hooks, signals, grace periods, probes and settings of the manifests.
- * One wait is shortened: `minReadySeconds` of the nodes ends as soon as every shard has its replicas in sync, because that
- * is what it is there for; that it is long enough is part of what must hold.
+ * An upgrade as Kubernetes does it with what the chart renders for someone who gives no value: both controllers at
+ * once, in the order, with the hooks, signals, grace periods, probes and settings of the manifests.
+ * One wait is shortened: `minReadySeconds` of the nodes ends as soon as every shard has its replicas in sync, because
+ * that is what it is there for; that it is long enough is part of what must hold.
  */
 const objects = golden('minimal');
 const workload = (kind: string, name: string): Manifest => {
@@ -36,7 +36,11 @@ test("the chart's rolling update under load loses nothing, fails no request and 
     try {
       const ends = await Promise.all([
         rollStatefulSet(nodes, nodePods, (minReadyMs) => cluster.settled(minReadyMs)),
-        rollDeployment(coordinators, coordinatorPods, async () => new Pod(await cluster.addCoordinator(), lives.coordinator)),
+        rollDeployment(
+          coordinators,
+          coordinatorPods,
+          async () => new Pod(await cluster.addCoordinator(), lives.coordinator),
+        ),
       ]);
       expect(ends).toEqual([
         ['node-2', 'node-1', 'node-0'].map((id) => ({ id, exitCode: 0, wasKilled: false })),

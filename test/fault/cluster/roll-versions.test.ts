@@ -6,14 +6,20 @@ import { comparisonsOf } from '../../support/shards/replica-comparisons';
 import { underLoad } from './under-load';
 
 /**
- * A cluster goes from one release to the next, member by member, under load, and part of the way back. The two are the release in
- * the folder QUIVER_EARLIER_PROGRAM and this one; or this one, and the same program with the claim to be the next: it says another
- * protocol version and one more feature.
+ * A cluster goes from one release to the next, member by member, under load, and part of the way back. The two are the
+ * release in the folder QUIVER_EARLIER_PROGRAM and this one; or this one, and the same program with the claim to be the
+ * next: it says another protocol version and one more feature.
  */
 const [FROM, TO]: [Release, Release] = EARLIER_PROGRAM === undefined ? ['own', 'next'] : ['earlier', 'own'];
 
 test('releases are rolled under load: no write is lost and no call fails; one that is too far away does not join', async () => {
-  const options = { nodes: 3, replicas: 3, release: FROM, environment: { COMPARE_REPLICAS_SECONDS: '1' }, mayFail: () => false };
+  const options = {
+    nodes: 3,
+    replicas: 3,
+    release: FROM,
+    environment: { COMPARE_REPLICAS_SECONDS: '1' },
+    mayFail: () => false,
+  };
   await underLoad('roll-versions', options, async ({ cluster, writes, sendTo }) => {
     const stop = async (member: MemberProcess): Promise<void> => {
       await cluster.settled();
@@ -43,7 +49,9 @@ test('releases are rolled under load: no write is lost and no call fails; one th
       last.release = release;
       last.spawn();
       expect(await last.ended()).not.toBe(0);
-      expect(last.output).toMatch(/member [a-z0-9-]+ speaks protocol \d+ .* and this one protocol \d+.*, which is too far apart: /);
+      expect(last.output).toMatch(
+        /member [a-z0-9-]+ speaks protocol \d+ .* and this one protocol \d+.*, which is too far apart: /,
+      );
       expect(last.output).toContain(told);
     }
     await start(last, FROM);
@@ -69,7 +77,9 @@ async function protocolsOf(cluster: ClusterProcesses): Promise<Record<string, nu
   const store = cluster.openStore();
   try {
     const { entries } = await store.list(NODES_PREFIX);
-    return Object.fromEntries(entries.map(({ value }) => JSON.parse(value) as NodeMember).map(({ id, protocol }) => [id, protocol]));
+    return Object.fromEntries(
+      entries.map(({ value }) => JSON.parse(value) as NodeMember).map(({ id, protocol }) => [id, protocol]),
+    );
   } finally {
     await store.close();
   }

@@ -1,9 +1,9 @@
 import { type ClusterOptions, ClusterProcesses } from '../../support/processes/cluster-processes';
 
 /**
- * A cluster of real processes on which the stories of a file happen in turn, because to start one takes as many seconds of
- * the processor as most stories. A story gets it in order and empty. One that fails, or leaves it otherwise, has spent it,
- * and the next gets a new one: no failure hangs on what was before.
+ * A cluster of real processes on which the stories of a file happen in turn, because to start one takes as many seconds
+ * of the processor as most stories. A story gets it in order and empty. One that fails, or leaves it otherwise, has
+ * spent it, and the next gets a new one: no failure hangs on what was before.
  */
 export class SharedCluster {
   private cluster: ClusterProcesses | null = null;

@@ -9,7 +9,10 @@ import { SharedCluster } from './shared-cluster';
 export const COLLECTION = 'ledger';
 /** Writes that are acknowledged before and after what happens, at least: each of the ids four times. */
 const CALM_WRITES = 50;
-/** What a call is told that found no primary in time: as promised while one is replaced, which takes longer on a busy machine. */
+/**
+ * What a call is told that found no primary in time: as promised while one is replaced, which takes longer on a busy
+ * machine.
+ */
 export const isRetriable = (message: string): boolean => message.includes('unavailable; the call may be retried');
 /** A minute without an answer is no failover any more, on any machine. */
 const WRITES_WITHIN_MS = 90_000;
@@ -17,7 +20,10 @@ const WRITES_WITHIN_MS = 90_000;
 export interface LoadOptions extends ClusterOptions {
   /** Which errors the clients may be told; else any, because the story breaks what they call. */
   mayFail?: (message: string) => boolean;
-  /** Where it happens. Of the options of a cluster, only `shards` and `replicas` are then the story's. Default: a cluster of its own. */
+  /**
+   * Where it happens. Of the options of a cluster, only `shards` and `replicas` are then the story's. Default: a
+   * cluster of its own.
+   */
   on?: SharedCluster;
 }
 
@@ -28,21 +34,29 @@ export interface Scene {
   writes(count: number): Promise<void>;
   /** Lets a fault last under load, for longer than something of the protocol: nothing shows when that is over. */
   lasts(milliseconds: number): Promise<void>;
-  /** Says which of the running coordinators clients send to from now on, as a load balancer does; at first all of them. */
+  /**
+   * Says which of the running coordinators clients send to from now on, as a load balancer does; at first all of them.
+   */
   sendTo(isChosen: (coordinator: MemberProcess) => boolean): void;
 }
 
 /**
  * Runs a workload against a cluster of real processes while `story` happens to it, waits until every shard is in order
- * again, and checks what the clients saw: nothing acknowledged is lost or undone, no read is stale, both coordinators count
- * and export the same, and the replicas of a shard hold the same. Answers the workload for what else the story wants to know of it.
- * The error of a failure tells what happened when, and what the cluster says of itself at that time.
+ * again, and checks what the clients saw: nothing acknowledged is lost or undone, no read is stale, both coordinators
+ * count and export the same, and the replicas of a shard hold the same. Answers the workload for what else the story
+ * wants to know of it. The error of a failure tells what happened when, and what the cluster says of itself at that
+ * time.
  */
-export async function underLoad(name: string, { mayFail = () => true, on, ...options }: LoadOptions, story: (scene: Scene) => Promise<void>): Promise<RegisterWorkload> {
+export async function underLoad(
+  name: string,
+  { mayFail = () => true, on, ...options }: LoadOptions,
+  story: (scene: Scene) => Promise<void>,
+): Promise<RegisterWorkload> {
   const seed = runSeed(name);
   const beganMs = performance.now();
   const phases: string[] = [];
-  const phase = (what: string): void => void phases.push(`${what} at ${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
+  const phase = (what: string): void =>
+    void phases.push(`${what} at ${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
   const shared = on ?? new SharedCluster(options);
   const cluster = await shared.take();
   phase('cluster up');
@@ -50,12 +64,20 @@ export async function underLoad(name: string, { mayFail = () => true, on, ...opt
   /** Whether the next story gets this cluster. */
   let isShared = false;
   try {
-    await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 4, shards: options.shards, replicas: options.replicas });
+    await cluster.data('POST', '/v1/collections', {
+      name: COLLECTION,
+      dim: 4,
+      shards: options.shards,
+      replicas: options.replicas,
+    });
     await cluster.settled();
     const lasts = (milliseconds: number): Promise<void> => new Promise((wake) => setTimeout(wake, milliseconds));
     let isChosen: (coordinator: MemberProcess) => boolean = () => true;
     const clients = new RegisterWorkload({
-      urls: () => cluster.coordinators.flatMap((coordinator, i) => (coordinator.isRunning && isChosen(coordinator) ? [cluster.baseUrl(i)] : [])),
+      urls: () =>
+        cluster.coordinators.flatMap((coordinator, i) =>
+          coordinator.isRunning && isChosen(coordinator) ? [cluster.baseUrl(i)] : [],
+        ),
       collection: COLLECTION,
       seed,
     });
@@ -90,13 +112,18 @@ export async function underLoad(name: string, { mayFail = () => true, on, ...opt
     phase('failed');
     const evidence = await cluster.evidence();
     await workload?.stop();
-    throw new Error(`${(error as Error).message}\nseed ${seed}: ${phases.join(', ')}\nerrors: ${workload?.errorsSince(beganMs) ?? 'no client began'}\n${evidence}`, { cause: error });
+    throw new Error(
+      `${(error as Error).message}\nseed ${seed}: ${phases.join(', ')}\nerrors: ${workload?.errorsSince(beganMs) ?? 'no client began'}\n${evidence}`,
+      { cause: error },
+    );
   } finally {
     if (!isShared) await shared.destroy();
   }
 }
 
-/** Resolves when the coordinators count and export the same: a write whose client gave it up may take effect until then. */
+/**
+ * Resolves when the coordinators count and export the same: a write whose client gave it up may take effect until then.
+ */
 async function sameOf(cluster: ClusterProcesses, coordinators: number[]): Promise<void> {
   let seen: { count: number; items: string[] }[] = [];
   const look = async (i: number): Promise<(typeof seen)[number]> => {

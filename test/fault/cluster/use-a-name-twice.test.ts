@@ -25,7 +25,12 @@ afterAll(async () => {
 /** Another process under the name of `member`, with ports and a data folder of its own. */
 async function double(member: MemberProcess): Promise<MemberProcess> {
   const [port, rpc, ops] = await freePorts(3);
-  return member.double({ port: member.role === 'node' ? rpc : port, rpcPort: rpc, opsPort: ops, dataDir: join(folder, member.id) });
+  return member.double({
+    port: member.role === 'node' ? rpc : port,
+    rpcPort: rpc,
+    opsPort: ops,
+    dataDir: join(folder, member.id),
+  });
 }
 
 const entriesOfNodes = async (): Promise<string[]> => {
@@ -42,7 +47,8 @@ test('a second node or coordinator of the same name is refused with one line', a
   const doubles = await Promise.all([cluster.nodes[0], cluster.coordinators[0]].map(double));
   for (const one of doubles) one.spawn();
   expect(await Promise.all(doubles.map((one) => one.ended()))).toEqual([1, 1]);
-  for (const { id, output } of doubles) expect(output.trimEnd()).toMatch(new RegExp(`^NODE_ID ${id} is in use by another process, at [^\\n]*$`));
+  for (const { id, output } of doubles)
+    expect(output.trimEnd()).toMatch(new RegExp(`^NODE_ID ${id} is in use by another process, at [^\\n]*$`));
   expect(await entriesOfNodes()).toEqual(before);
   expect((await cluster.view()).nodes.map(({ id, state }) => [id, state])).toEqual([['node-0', 'up']]);
 });
@@ -51,8 +57,13 @@ test('a node that was killed comes back at once, though its old session lives', 
   const [node] = cluster.nodes;
   const [before] = await entriesOfNodes();
   // A busy machine may take longer to start a process than a session lasts: it is kept alive, as by the process itself.
-  const { kvs } = await cluster.etcd.command('kv/range', { key: Buffer.from(`${NODES_PREFIX}${node.id}`).toString('base64') });
-  const keepAlive = setInterval(() => void cluster.etcd.command('lease/keepalive', { ID: kvs[0].lease }).catch(() => undefined), 500);
+  const { kvs } = await cluster.etcd.command('kv/range', {
+    key: Buffer.from(`${NODES_PREFIX}${node.id}`).toString('base64'),
+  });
+  const keepAlive = setInterval(
+    () => void cluster.etcd.command('lease/keepalive', { ID: kvs[0].lease }).catch(() => undefined),
+    500,
+  );
   const seen: (string | undefined)[] = [];
   try {
     await node.kill();
@@ -71,7 +82,8 @@ test('a node that was killed comes back at once, though its old session lives', 
 
 test('a node that was killed and lost its data comes back once its old session has ended', async () => {
   const [node] = cluster.nodes;
-  const storeOf = (entry: string | undefined): unknown => entry !== undefined && (JSON.parse(entry.slice(entry.indexOf('{'))) as { store: string }).store;
+  const storeOf = (entry: string | undefined): unknown =>
+    entry !== undefined && (JSON.parse(entry.slice(entry.indexOf('{'))) as { store: string }).store;
   const before = storeOf((await entriesOfNodes())[0]);
   await node.kill();
   node.wipe();

@@ -6,7 +6,10 @@ import type { Violation } from './violation';
  * Every number of vectors that was answered lies between the ids that were there all the while and the ids that may
  * have been there at some time meanwhile. The collection holds nothing but the history's ids.
  */
-export function checkCounts(operations: readonly Operation[], timelines: ReadonlyMap<string, KeyTimeline>): Violation[] {
+export function checkCounts(
+  operations: readonly Operation[],
+  timelines: ReadonlyMap<string, KeyTimeline>,
+): Violation[] {
   const violations: Violation[] = [];
   for (const operation of operations) {
     const { outcome, result, inv, ret } = operation;

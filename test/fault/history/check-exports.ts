@@ -7,10 +7,14 @@ import type { Violation } from './violation';
 
 /**
  * Exports and scrolls: every item may have been live, none that was there all the while is missing or comes twice (one
- * that is deleted and inserted again meanwhile moves to the end, where a reader finds it once more), and the order is that of insertion: what was inserted by the end of one write comes before what was first written
- * after it, and items inserted by one batch come in the order of the batch.
+ * that is deleted and inserted again meanwhile moves to the end, where a reader finds it once more), and the order is
+ * that of insertion: what was inserted by the end of one write comes before what was first written after it, and items
+ * inserted by one batch come in the order of the batch.
  */
-export function checkExports(operations: readonly Operation[], timelines: ReadonlyMap<string, KeyTimeline>): Violation[] {
+export function checkExports(
+  operations: readonly Operation[],
+  timelines: ReadonlyMap<string, KeyTimeline>,
+): Violation[] {
   const violations: Violation[] = [];
   for (const operation of operations) {
     if (operation.outcome !== 'ok' || (operation.kind !== 'export' && operation.kind !== 'scroll')) continue;
@@ -22,23 +26,39 @@ export function checkExports(operations: readonly Operation[], timelines: Readon
   return violations;
 }
 
-function impossibleItems(operation: Operation, items: SeenItem[], timelines: ReadonlyMap<string, KeyTimeline>): Violation[] {
+function impossibleItems(
+  operation: Operation,
+  items: SeenItem[],
+  timelines: ReadonlyMap<string, KeyTimeline>,
+): Violation[] {
   const found: Violation[] = [];
   const { args, kind } = operation;
   const ids = new Set<string>();
   for (const item of items) {
     if (ids.has(item.id) && timelines.get(item.id)?.presentThroughout(operation.inv, operation.ret))
-      found.push({ rule: `${kind}: twice`, sentence: `${describeOperation(operation)} showed ${item.id} twice`, operations: [operation] });
+      found.push({
+        rule: `${kind}: twice`,
+        sentence: `${describeOperation(operation)} showed ${item.id} twice`,
+        operations: [operation],
+      });
     ids.add(item.id);
     const violation = impossibleItem(kind, item, timelines.get(item.id), operation);
     if (violation !== null) found.push(violation);
     if (args.group !== undefined && item.value !== null && groupOf(item.value) !== args.group) {
-      found.push({ rule: `${kind}: filter`, sentence: `${describeOperation(operation)} of group ${args.group} showed ${item.id}=${item.value} of another`, operations: [operation] });
+      found.push({
+        rule: `${kind}: filter`,
+        sentence: `${describeOperation(operation)} of group ${args.group} showed ${item.id}=${item.value} of another`,
+        operations: [operation],
+      });
     }
   }
   const { limit } = args;
   if (limit !== undefined && items.length > limit) {
-    found.push({ rule: `${kind}: too many`, sentence: `${describeOperation(operation)} showed ${items.length} items, ${limit} at most were asked for`, operations: [operation] });
+    found.push({
+      rule: `${kind}: too many`,
+      sentence: `${describeOperation(operation)} showed ${items.length} items, ${limit} at most were asked for`,
+      operations: [operation],
+    });
   }
   return found;
 }
@@ -62,13 +82,21 @@ function missing(operation: Operation, items: SeenItem[], timelines: ReadonlyMap
     } else {
       const value = timeline.valueThroughout(inv, ret);
       if (value === null || groupOf(value) !== args.group) continue;
-      found.push({ rule: `${kind}: missing`, sentence: `${describeOperation(operation)} of group ${args.group} did not show ${id}=${value}`, operations: [operation] });
+      found.push({
+        rule: `${kind}: missing`,
+        sentence: `${describeOperation(operation)} of group ${args.group} did not show ${id}=${value}`,
+        operations: [operation],
+      });
     }
   }
   return found;
 }
 
-function outOfOrder(operation: Operation, items: SeenItem[], timelines: ReadonlyMap<string, KeyTimeline>): Violation | null {
+function outOfOrder(
+  operation: Operation,
+  items: SeenItem[],
+  timelines: ReadonlyMap<string, KeyTimeline>,
+): Violation | null {
   let latest: { item: SeenItem; earliest: number } | null = null;
   /** By batch: the place in it of the last item seen that it inserted. */
   const places = new Map<Operation, { item: SeenItem; origin: KeyOperation }>();
@@ -84,7 +112,12 @@ function outOfOrder(operation: Operation, items: SeenItem[], timelines: Readonly
     if (origin === null) continue;
     const before = places.get(origin.source);
     if (before !== undefined && before.origin.position > origin.position) {
-      return disorder(operation, before.item, item, `against the order of the batch ${describeOperation(origin.source)} that inserted both`);
+      return disorder(
+        operation,
+        before.item,
+        item,
+        `against the order of the batch ${describeOperation(origin.source)} that inserted both`,
+      );
     }
     places.set(origin.source, { item, origin });
   }

@@ -20,7 +20,10 @@ export interface CheckOptions extends OutcomeRule {
 }
 
 /** Holds a history of one collection, empty at its begin and written by nobody else, against every promise. */
-export function checkHistory(operations: readonly Operation[], { metric, outcomes, shards }: CheckOptions): Violation[] {
+export function checkHistory(
+  operations: readonly Operation[],
+  { metric, outcomes, shards }: CheckOptions,
+): Violation[] {
   const timelines = timelinesOf(keyOperations(operations, { outcomes }), operations);
   return [
     ...checkReads(timelines),

@@ -21,14 +21,34 @@ export function checkReads(timelines: ReadonlyMap<string, KeyTimeline>): Violati
 }
 
 /** What is wrong with an item that `reader` showed; null when it may have been live while the reader looked. */
-export function impossibleItem(rule: string, item: SeenItem, timeline: KeyTimeline | undefined, reader: Operation): Violation | null {
+export function impossibleItem(
+  rule: string,
+  item: SeenItem,
+  timeline: KeyTimeline | undefined,
+  reader: Operation,
+): Violation | null {
   const { id, value } = item;
   const shown = `${describeOperation(reader, id)} showed ${id}=${value}`;
   const life = value === null ? undefined : timeline?.lives.get(value);
-  if (value === null || life === undefined) return { rule: `${rule}: phantom`, sentence: `${shown}, which no write that can have succeeded wrote`, operations: [reader] };
-  if (item.torn) return { rule: `${rule}: torn item`, sentence: `${shown} with a vector or a text that is not of that value`, operations: [life.write.source, reader] };
+  if (value === null || life === undefined)
+    return {
+      rule: `${rule}: phantom`,
+      sentence: `${shown}, which no write that can have succeeded wrote`,
+      operations: [reader],
+    };
+  if (item.torn)
+    return {
+      rule: `${rule}: torn item`,
+      sentence: `${shown} with a vector or a text that is not of that value`,
+      operations: [life.write.source, reader],
+    };
   const write = describeOperation(life.write.source, id);
-  if (life.write.inv >= reader.ret) return { rule: `${rule}: phantom`, sentence: `${shown} before ${write} was called`, operations: [reader, life.write.source] };
+  if (life.write.inv >= reader.ret)
+    return {
+      rule: `${rule}: phantom`,
+      sentence: `${shown} before ${write} was called`,
+      operations: [reader, life.write.source],
+    };
   if (reader.inv < life.goneBy || life.goneEvidence === null) return null;
   const gone = life.goneEvidence;
   const isBack = gone.value === null;
@@ -39,11 +59,18 @@ export function impossibleItem(rule: string, item: SeenItem, timeline: KeyTimeli
   };
 }
 
-/** While nothing is wrong with the service, every read is answered, whatever is written beside it. `operations`: of that time. */
+/**
+ * While nothing is wrong with the service, every read is answered, whatever is written beside it. `operations`: of that
+ * time.
+ */
 export function checkAnswered(operations: readonly Operation[]): Violation[] {
   return operations
     .filter(({ kind, outcome }) => !mayChange(kind) && outcome !== 'ok')
-    .map((read) => ({ rule: 'read: failed', sentence: `${describeOperation(read)} failed in peace: ${read.code ?? 'no code'}, ${read.message}`, operations: [read] }));
+    .map((read) => ({
+      rule: 'read: failed',
+      sentence: `${describeOperation(read)} failed in peace: ${read.code ?? 'no code'}, ${read.message}`,
+      operations: [read],
+    }));
 }
 
 function verbOf(gone: KeyOperation): string {

@@ -23,7 +23,11 @@ export function checkRegisters(timelines: ReadonlyMap<string, KeyTimeline>): Vio
     const failed = firstImpossible(stepsOf(timeline));
     if (failed === null) continue;
     if (failed === 'undecided') {
-      violations.push({ rule: 'register: undecided', sentence: `the ${timeline.operations.length} operations on ${id} overlap too much to be checked`, operations: [] });
+      violations.push({
+        rule: 'register: undecided',
+        sentence: `the ${timeline.operations.length} operations on ${id} overlap too much to be checked`,
+        operations: [],
+      });
       continue;
     }
     const around = failed.pending.map((operation) => describeOperation(operation.source, id));
@@ -65,7 +69,11 @@ interface Register {
   operation: KeyOperation;
 }
 
-type Step = { at: number; type: 'call'; register: Register } | { at: number; type: 'end'; register: Register } | { at: number; type: 'openDelete' } | { at: number; type: 'openUpsert' };
+type Step =
+  | { at: number; type: 'call'; register: Register }
+  | { at: number; type: 'end'; register: Register }
+  | { at: number; type: 'openDelete' }
+  | { at: number; type: 'openUpsert' };
 
 interface Impossible {
   operation: KeyOperation;
@@ -81,7 +89,8 @@ function stepsOf(timeline: KeyTimeline): Step[] {
   const steps: Step[] = [];
   timeline.operations.forEach((operation, number) => {
     const { type, value, inv, saw, met } = operation;
-    const end = type === 'upsert' && value !== null ? (timeline.lives.get(value)?.effectBy ?? operation.ret) : operation.ret;
+    const end =
+      type === 'upsert' && value !== null ? (timeline.lives.get(value)?.effectBy ?? operation.ret) : operation.ret;
     if (end === Infinity) {
       steps.push({ at: inv, type: type === 'delete' ? 'openDelete' : 'openUpsert' });
       return;
@@ -150,8 +159,10 @@ function withDone(from: Configuration[], target: Register, underWay: UnderWay): 
       if (type === 'read' || done.has(number) || !mayMeet(saw, state) || (met !== undefined && met !== state)) continue;
       visit({ ...configuration, state: written, done: new Set(done).add(number) });
     }
-    if (state !== null && usedDeletes < underWay.openDeletes) visit({ ...configuration, state: null, usedDeletes: usedDeletes + 1 });
-    if (state !== UNSEEN && usedUpserts < underWay.openUpserts) visit({ ...configuration, state: UNSEEN, usedUpserts: usedUpserts + 1 });
+    if (state !== null && usedDeletes < underWay.openDeletes)
+      visit({ ...configuration, state: null, usedDeletes: usedDeletes + 1 });
+    if (state !== UNSEEN && usedUpserts < underWay.openUpserts)
+      visit({ ...configuration, state: UNSEEN, usedUpserts: usedUpserts + 1 });
   }
   return results.all();
 }
@@ -160,7 +171,10 @@ function withDone(from: Configuration[], target: Register, underWay: UnderWay): 
 function withReads(configuration: Configuration, pending: ReadonlyMap<number, Register>): Configuration {
   let done: Set<number> | null = null;
   for (const { number, type, state, saw } of pending.values()) {
-    const isIdle = type === 'read' ? state === configuration.state : type === 'delete' && saw === 'absent' && configuration.state === null;
+    const isIdle =
+      type === 'read'
+        ? state === configuration.state
+        : type === 'delete' && saw === 'absent' && configuration.state === null;
     if (isIdle && !configuration.done.has(number)) (done ??= new Set(configuration.done)).add(number);
   }
   return done === null ? configuration : { ...configuration, done };

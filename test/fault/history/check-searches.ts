@@ -13,7 +13,11 @@ const SCORE_TOLERANCE = 1e-5;
  * once, finite scores, highest first and equal ones by id. A search's score is the one of the version shown; an exact
  * search misses nothing that was live all the while and better than its last hit.
  */
-export function checkSearches(operations: readonly Operation[], timelines: ReadonlyMap<string, KeyTimeline>, metric: Metric): Violation[] {
+export function checkSearches(
+  operations: readonly Operation[],
+  timelines: ReadonlyMap<string, KeyTimeline>,
+  metric: Metric,
+): Violation[] {
   const violations: Violation[] = [];
   for (const operation of operations) {
     const { kind, outcome, result } = operation;
@@ -24,8 +28,14 @@ export function checkSearches(operations: readonly Operation[], timelines: Reado
       if (impossible !== null) violations.push(impossible);
     }
     const faults = [...formFaults(operation, hits), ...(kind === 'search' ? scoreFaults(operation, hits, metric) : [])];
-    if (operation.args.exact === true && kind === 'search') faults.push(...missingFaults(operation, hits, timelines, metric));
-    for (const [fault, sentence] of faults) violations.push({ rule: `${kind}: ${fault}`, sentence: `${describeOperation(operation)} ${sentence}`, operations: [operation] });
+    if (operation.args.exact === true && kind === 'search')
+      faults.push(...missingFaults(operation, hits, timelines, metric));
+    for (const [fault, sentence] of faults)
+      violations.push({
+        rule: `${kind}: ${fault}`,
+        sentence: `${describeOperation(operation)} ${sentence}`,
+        operations: [operation],
+      });
   }
   return violations;
 }
@@ -34,7 +44,8 @@ type Fault = [fault: string, sentence: string];
 
 function formFaults({ args }: Operation, hits: SeenHit[]): Fault[] {
   const faults: Fault[] = [];
-  if (args.k !== undefined && hits.length > args.k) faults.push(['too many', `answered ${hits.length} hits for k=${args.k}`]);
+  if (args.k !== undefined && hits.length > args.k)
+    faults.push(['too many', `answered ${hits.length} hits for k=${args.k}`]);
   const ids = new Set<string>();
   hits.forEach((hit, i) => {
     if (ids.has(hit.id)) faults.push(['twice', `answered ${hit.id} twice`]);
@@ -59,13 +70,21 @@ function scoreFaults({ args }: Operation, hits: SeenHit[], metric: Metric): Faul
     if (value === null) continue;
     const expected = scoreOf(metric, query, vectorOf(value));
     if (Math.abs(expected - score) > SCORE_TOLERANCE * Math.max(1, Math.abs(expected))) {
-      faults.push(['wrong score', `answered ${id}=${value} with the score ${score}, which is ${expected} for that version`]);
+      faults.push([
+        'wrong score',
+        `answered ${id}=${value} with the score ${score}, which is ${expected} for that version`,
+      ]);
     }
   }
   return faults;
 }
 
-function missingFaults({ args, inv, ret }: Operation, hits: SeenHit[], timelines: ReadonlyMap<string, KeyTimeline>, metric: Metric): Fault[] {
+function missingFaults(
+  { args, inv, ret }: Operation,
+  hits: SeenHit[],
+  timelines: ReadonlyMap<string, KeyTimeline>,
+  metric: Metric,
+): Fault[] {
   const { query, k, group } = args;
   if (query === undefined || k === undefined) return [];
   const vector = vectorOf(query);

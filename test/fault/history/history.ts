@@ -33,7 +33,14 @@ export class History {
   }
 
   /** Records the call of an operation; to be called before the request leaves. Answers what records its end. */
-  begin({ client, kind, ids = [], args = {}, coordinator, final = false }: OperationStart): (end: OperationEnd) => Operation {
+  begin({
+    client,
+    kind,
+    ids = [],
+    args = {},
+    coordinator,
+    final = false,
+  }: OperationStart): (end: OperationEnd) => Operation {
     const inv = this.nowNanos();
     const operation: Operation = {
       index: this.operations.length,
@@ -51,7 +58,8 @@ export class History {
       final,
     };
     this.operations.push(operation);
-    return ({ outcome, code = null, message = null, result = {} }) => Object.assign(operation, { ret: this.nowNanos(), outcome, code, message, result });
+    return ({ outcome, code = null, message = null, result = {} }) =>
+      Object.assign(operation, { ret: this.nowNanos(), outcome, code, message, result });
   }
 
   /** Writes one JSON line per operation. */
@@ -62,7 +70,8 @@ export class History {
   /** Reads what {@link save} wrote. */
   static load(file: string): History {
     const history = new History();
-    for (const line of readFileSync(file, 'utf8').split('\n')) if (line !== '') history.operations.push(JSON.parse(line) as Operation);
+    for (const line of readFileSync(file, 'utf8').split('\n'))
+      if (line !== '') history.operations.push(JSON.parse(line) as Operation);
     return history;
   }
 }

@@ -32,7 +32,10 @@ export interface OutcomeRule {
 }
 
 /** The operations on each id, in the order of their calls. Whole-collection reads are not among them. */
-export function keyOperations(operations: readonly Operation[], { outcomes }: OutcomeRule): Map<string, KeyOperation[]> {
+export function keyOperations(
+  operations: readonly Operation[],
+  { outcomes }: OutcomeRule,
+): Map<string, KeyOperation[]> {
   const byId = new Map<string, KeyOperation[]>();
   for (const source of operations) {
     assert(new Set(source.ids).size === source.ids.length, `operation #${source.index} names an id twice`);
@@ -49,7 +52,12 @@ export function keyOperations(operations: readonly Operation[], { outcomes }: Ou
   return byId;
 }
 
-function keyOperation(source: Operation, id: string, position: number, outcomes: OutcomeRule['outcomes']): KeyOperation {
+function keyOperation(
+  source: Operation,
+  id: string,
+  position: number,
+  outcomes: OutcomeRule['outcomes'],
+): KeyOperation {
   const { kind, args, result, inv } = source;
   const isCertain = source.outcome === 'ok';
   const ret = isCertain ? source.ret : Infinity;
@@ -57,7 +65,14 @@ function keyOperation(source: Operation, id: string, position: number, outcomes:
   if (kind === 'upsert' || kind === 'bulk_upsert') {
     const status = isCertain && outcomes === 'exact' ? result.statuses?.[position] : undefined;
     const { expects } = args;
-    if (expects !== undefined) return { ...base, type: 'upsert', value: args.values?.[position] ?? null, saw: expects === null ? 'absent' : 'present', met: expects };
+    if (expects !== undefined)
+      return {
+        ...base,
+        type: 'upsert',
+        value: args.values?.[position] ?? null,
+        saw: expects === null ? 'absent' : 'present',
+        met: expects,
+      };
     const saw = status === undefined ? null : status === 'inserted' ? 'absent' : 'present';
     return { ...base, type: 'upsert', value: args.values?.[position] ?? null, saw };
   }

@@ -46,7 +46,12 @@ export class KeyTimeline {
     this.operations = operations;
     for (const write of operations) {
       if (write.type !== 'upsert' || write.value === null) continue;
-      this.lives.set(write.value, { write, effectBy: Math.min(write.ret, sightings.get(write.value) ?? Infinity), goneBy: Infinity, goneEvidence: null });
+      this.lives.set(write.value, {
+        write,
+        effectBy: Math.min(write.ret, sightings.get(write.value) ?? Infinity),
+        goneBy: Infinity,
+        goneEvidence: null,
+      });
     }
     for (const read of operations) {
       const life = read.type === 'read' && read.value !== null ? this.lives.get(read.value) : undefined;
@@ -95,7 +100,8 @@ export class KeyTimeline {
   private insertionBy({ write }: ValueLife, effectBy: number): Insertion {
     if (write.saw === 'absent') return { earliest: write.inv, latest: effectBy, origin: write };
     let absentSince = -Infinity;
-    for (const operation of this.operations) if (showsAbsence(operation) && operation.ret < write.inv) absentSince = Math.max(absentSince, operation.inv);
+    for (const operation of this.operations)
+      if (showsAbsence(operation) && operation.ret < write.inv) absentSince = Math.max(absentSince, operation.inv);
     let earliest = write.inv;
     let origin: KeyOperation | null = write;
     for (const { write: other, effectBy: otherBy } of this.lives.values()) {
@@ -122,7 +128,8 @@ export class KeyTimeline {
     let present = Infinity;
     let same = Infinity;
     for (const other of this.operations) {
-      if (other === operation || other.type === 'read' || this.effectBy(other) < operation.inv || !mayChange(other)) continue;
+      if (other === operation || other.type === 'read' || this.effectBy(other) < operation.inv || !mayChange(other))
+        continue;
       if (other.type === 'delete') present = Math.min(present, other.inv);
       if (other.value !== operation.value) same = Math.min(same, other.inv);
     }
@@ -131,7 +138,9 @@ export class KeyTimeline {
   }
 
   private effectBy(operation: KeyOperation): number {
-    return operation.type === 'upsert' && operation.value !== null ? (this.lives.get(operation.value)?.effectBy ?? operation.ret) : operation.ret;
+    return operation.type === 'upsert' && operation.value !== null
+      ? (this.lives.get(operation.value)?.effectBy ?? operation.ret)
+      : operation.ret;
   }
 }
 
@@ -145,7 +154,10 @@ function showsAbsence(operation: KeyOperation): boolean {
 }
 
 /** The timelines of all ids of a history, with what its whole-collection reads showed. */
-export function timelinesOf(byId: ReadonlyMap<string, readonly KeyOperation[]>, operations: readonly Operation[]): Map<string, KeyTimeline> {
+export function timelinesOf(
+  byId: ReadonlyMap<string, readonly KeyOperation[]>,
+  operations: readonly Operation[],
+): Map<string, KeyTimeline> {
   const sightings = new Map<string, Map<string, number>>();
   for (const { outcome, result, ret } of operations) {
     if (outcome !== 'ok') continue;

@@ -1,5 +1,18 @@
 /** What a client of the service did: the verbs of the workload, each one request of the API. */
-export type OperationKind = 'upsert' | 'bulk_upsert' | 'delete' | 'delete_batch' | 'get' | 'fetch' | 'search' | 'hybrid' | 'count' | 'export' | 'scroll' | 'reshard' | 'cancel_reshard';
+export type OperationKind =
+  | 'upsert'
+  | 'bulk_upsert'
+  | 'delete'
+  | 'delete_batch'
+  | 'get'
+  | 'fetch'
+  | 'search'
+  | 'hybrid'
+  | 'count'
+  | 'export'
+  | 'scroll'
+  | 'reshard'
+  | 'cancel_reshard';
 
 /**
  * ok: answered with success. fail: refused in a way that says nothing was applied. unknown: no answer, or one that does

@@ -36,7 +36,13 @@ export interface SimulationOptions {
  * random moment between call and answer (each id and each shard at its own), or are cut off from their answer and take
  * effect then, much later or never. Without a lie the history keeps every promise.
  */
-export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, ids: idCount = 10, lie }: SimulationOptions): History {
+export function simulateHistory({
+  seed,
+  clients = 5,
+  operationsPerClient = 60,
+  ids: idCount = 10,
+  lie,
+}: SimulationOptions): History {
   const random = seededRandom(seed);
   const queue = new EventQueue();
   const history = new History({ nowNanos: () => queue.now });
@@ -49,11 +55,19 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
 
   const someIds = (most: number): string[] => {
     const rest = [...allIds];
-    return Array.from({ length: Math.min(1 + Math.floor(random() * most), idCount) }, () => rest.splice(Math.floor(random() * rest.length), 1)[0]);
+    return Array.from(
+      { length: Math.min(1 + Math.floor(random() * most), idCount) },
+      () => rest.splice(Math.floor(random() * rest.length), 1)[0],
+    );
   };
 
   /** Runs a write; `done` once it is answered or given up. */
-  const write = (client: string, kind: OperationKind, ids: string[], done: (outcome: OperationEnd['outcome']) => void): void => {
+  const write = (
+    client: string,
+    kind: OperationKind,
+    ids: string[],
+    done: (outcome: OperationEnd['outcome']) => void,
+  ): void => {
     const isUpsert = kind === 'upsert' || kind === 'bulk_upsert';
     const args: OperationArguments = isUpsert ? { values: ids.map(() => `v${(values += 1)}`) } : {};
     const end = history.begin({ client, kind, ids, args, coordinator: pick(COORDINATORS) });
@@ -66,16 +80,19 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
       if (!isUpsert) {
         if (!isUnknown && isLying('an acknowledged delete is not applied')) deleted.push(id);
         else if (store.delete(id)) deleted.push(id);
-        if (!isUnknown && isLying('a deleted item comes back')) queue.schedule(queue.now + 20 * TICK, () => store.undo(id));
+        if (!isUnknown && isLying('a deleted item comes back'))
+          queue.schedule(queue.now + 20 * TICK, () => store.undo(id));
         return;
       }
       const value = (args.values as string[])[i];
-      if (!isUnknown && isLying('an acknowledged upsert is not applied')) statuses[i] = store.read(id) === null ? 'inserted' : 'updated';
+      if (!isUnknown && isLying('an acknowledged upsert is not applied'))
+        statuses[i] = store.read(id) === null ? 'inserted' : 'updated';
       else statuses[i] = store.upsert(id, value, stamp);
       if (isLying(isUnknown ? 'an unanswered upsert is applied a second time' : 'an upsert is applied a second time')) {
         queue.schedule(queue.now + Math.floor(random() * 60 * TICK), () => store.upsert(id, value, stamp));
       }
-      if (!isUnknown && isLying('a crash takes back what was acknowledged')) queue.schedule(queue.now + 20 * TICK, () => store.undo(id));
+      if (!isUnknown && isLying('a crash takes back what was acknowledged'))
+        queue.schedule(queue.now + 20 * TICK, () => store.undo(id));
     };
     queue.schedule(soon(), () => {
       const first = store.reserve(ids.length);
@@ -114,7 +131,14 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
 
   /** Runs a read: `look` at one moment for each part, `finish` makes the answer. */
   const read = <Part>(
-    start: { client: string; kind: OperationKind; ids?: string[]; args?: OperationArguments; coordinator: string; final?: boolean },
+    start: {
+      client: string;
+      kind: OperationKind;
+      ids?: string[];
+      args?: OperationArguments;
+      coordinator: string;
+      final?: boolean;
+    },
     looks: (() => Part)[],
     finish: (parts: Part[]) => OperationEnd['result'],
     done: (outcome: OperationEnd['outcome']) => void,
@@ -135,7 +159,11 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
     );
   };
 
-  const fetch = (start: Parameters<typeof read>[0], ids: string[], done: (outcome: OperationEnd['outcome']) => void): void =>
+  const fetch = (
+    start: Parameters<typeof read>[0],
+    ids: string[],
+    done: (outcome: OperationEnd['outcome']) => void,
+  ): void =>
     read(
       { ...start, ids },
       ids.map((id) => () => store.read(id)),
@@ -144,9 +172,17 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
     );
 
   const exportAll = (start: Parameters<typeof read>[0], done: (outcome: OperationEnd['outcome']) => void): void =>
-    read(start, [() => store.scan(0), () => store.scan(1)], (shards) => ({ items: exported(shards.flat(), start) }), done);
+    read(
+      start,
+      [() => store.scan(0), () => store.scan(1)],
+      (shards) => ({ items: exported(shards.flat(), start) }),
+      done,
+    );
 
-  const exported = (found: { item: SeenItem; stamp: number }[], start: { coordinator: string; final?: boolean }): SeenItem[] => {
+  const exported = (
+    found: { item: SeenItem; stamp: number }[],
+    start: { coordinator: string; final?: boolean },
+  ): SeenItem[] => {
     const items = found.sort((a, b) => a.stamp - b.stamp).map(({ item }) => item);
     if (isLying('an export leaves an item out')) items.splice(Math.floor(random() * items.length), 1);
     if (items.length > 0 && isLying('an export shows an item twice')) items.push(items[0]);
@@ -161,7 +197,11 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
   const count = (start: Parameters<typeof read>[0], done: (outcome: OperationEnd['outcome']) => void): void =>
     read(start, [() => store.count(0), () => store.count(1)], ([a, b]) => ({ count: a + b }), done);
 
-  const search = (start: Parameters<typeof read>[0], args: OperationArguments & { query: string; k: number }, done: (outcome: OperationEnd['outcome']) => void): void =>
+  const search = (
+    start: Parameters<typeof read>[0],
+    args: OperationArguments & { query: string; k: number },
+    done: (outcome: OperationEnd['outcome']) => void,
+  ): void =>
     read(
       { ...start, args },
       [0, 1].map((shard) => () => store.search(shard, args.query, args.group)),
@@ -179,7 +219,8 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
 
   const step = (client: string, left: number): void => {
     if (left === 0) return;
-    const next = (outcome: OperationEnd['outcome']): void => queue.schedule(soon(), () => step(outcome === 'unknown' ? `${client}'` : client, left - 1));
+    const next = (outcome: OperationEnd['outcome']): void =>
+      queue.schedule(soon(), () => step(outcome === 'unknown' ? `${client}'` : client, left - 1));
     const start = { client, coordinator: pick(COORDINATORS) };
     const kind = random();
     if (kind < 0.2) write(client, 'upsert', someIds(1), next);
@@ -190,7 +231,17 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
     else if (kind < 0.78) fetch({ ...start, kind: 'fetch' }, someIds(6), next);
     else if (kind < 0.85) count({ ...start, kind: 'count' }, next);
     else if (kind < 0.92) exportAll({ ...start, kind: 'export' }, next);
-    else search({ ...start, kind: 'search' }, { query: `q${left}`, k: 1 + Math.floor(random() * 5), exact: true, ...(random() < 0.4 ? { group: Math.floor(random() * GROUPS) } : {}) }, next);
+    else
+      search(
+        { ...start, kind: 'search' },
+        {
+          query: `q${left}`,
+          k: 1 + Math.floor(random() * 5),
+          exact: true,
+          ...(random() < 0.4 ? { group: Math.floor(random() * GROUPS) } : {}),
+        },
+        next,
+      );
   };
 
   for (let client = 0; client < clients; client += 1) step(`c${client}`, operationsPerClient);

@@ -93,16 +93,23 @@ export class SimulatedStore {
 
   read(id: string): SeenItem | null {
     if (this.isLying('a read shows a value that nobody wrote')) return { id, value: 'never-written' };
-    const entry = this.isLying('a read is of the state before the last write') ? this.before.get(id) : this.entries.get(id);
+    const entry = this.isLying('a read is of the state before the last write')
+      ? this.before.get(id)
+      : this.entries.get(id);
     if (entry === undefined) return null;
-    return { id, value: entry.value, ...(this.isLying('an item has the vector of another value') ? { torn: true as const } : {}) };
+    return {
+      id,
+      value: entry.value,
+      ...(this.isLying('an item has the vector of another value') ? { torn: true as const } : {}),
+    };
   }
 
   /** The items of one of two shards, in no order. */
   scan(shard: number): { item: SeenItem; stamp: number }[] {
     const found = [...this.entries].map(([id, { value, stamp }]) => ({ item: { id, value }, stamp }));
     if (this.isLying('an export shows deleted items')) {
-      for (const [id, { value, stamp }] of this.before) if (!this.entries.has(id)) found.push({ item: { id, value }, stamp });
+      for (const [id, { value, stamp }] of this.before)
+        if (!this.entries.has(id)) found.push({ item: { id, value }, stamp });
     }
     return found.filter(({ item }) => shardOf(item.id) === shard);
   }

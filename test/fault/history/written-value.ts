@@ -1,8 +1,8 @@
 import { seededRandom } from '../../support/values/random';
 
 /**
- * What a value looks like when it is stored. A value is a short text that is written once in a history; vector, metadata
- * and text follow from it, so whatever is read names its writer, and a mixture of two writes is seen.
+ * What a value looks like when it is stored. A value is a short text that is written once in a history; vector,
+ * metadata and text follow from it, so whatever is read names its writer, and a mixture of two writes is seen.
  */
 
 /** Enough for scores that differ between any two values, few enough to be quick. */
@@ -24,7 +24,11 @@ export function groupOf(value: string): number {
 
 export function metadataOf(value: string): { v: string; group: number; words: string } {
   const hash = hashOf(value);
-  return { v: value, group: groupOf(value), words: `${WORDS[(hash >>> 8) % WORDS.length]} ${WORDS[(hash >>> 16) % WORDS.length]}` };
+  return {
+    v: value,
+    group: groupOf(value),
+    words: `${WORDS[(hash >>> 8) % WORDS.length]} ${WORDS[(hash >>> 16) % WORDS.length]}`,
+  };
 }
 
 /** Texts are read from elsewhere than all the rest of an item. */

@@ -26,8 +26,8 @@ export interface Seen {
 }
 
 /**
- * What was acknowledged of a collection, in memory, and what every read must answer by it. A write whose answer did not come, or
- * was an error that leaves it open, may be there or not.
+ * What was acknowledged of a collection, in memory, and what every read must answer by it. A write whose answer did not
+ * come, or was an error that leaves it open, may be there or not.
  */
 export class CollectionModel {
   private readonly items = new Map<string, Item>();
@@ -57,7 +57,12 @@ export class CollectionModel {
   }
 
   async make(call: Call, options: object = {}): Promise<void> {
-    const { error } = await call('POST', '/v1/collections', { name: this.name, dim: DIM, distance_metric: 'l2', ...options });
+    const { error } = await call('POST', '/v1/collections', {
+      name: this.name,
+      dim: DIM,
+      distance_metric: 'l2',
+      ...options,
+    });
     if (error !== null) throw new Error(`${this.name} is not made: ${error.message}`);
   }
 
@@ -81,7 +86,13 @@ export class CollectionModel {
   async read(call: Call): Promise<Seen> {
     const seen: Seen = { refused: [], wrong: [] };
     const path = `/v1/collections/${this.name}`;
-    const ask = async (what: string, method: string, at: string, body: unknown, check: (data: any) => string | null): Promise<void> => {
+    const ask = async (
+      what: string,
+      method: string,
+      at: string,
+      body: unknown,
+      check: (data: any) => string | null,
+    ): Promise<void> => {
       const answer = await call(method, path + at, body);
       if (answer.status === 'error') {
         const { code, message } = answer.error ?? { code: 0, message: '' };
@@ -102,27 +113,43 @@ export class CollectionModel {
     });
     if (now.size === 0) return seen;
     const one = [...now.keys()][Math.floor(this.random() * now.size)];
-    await ask('get', 'GET', `/vectors/${one}`, undefined, (data) => (now.has(one) ? difference(now.get(one) as Item, data) : null));
+    await ask('get', 'GET', `/vectors/${one}`, undefined, (data) =>
+      now.has(one) ? difference(now.get(one) as Item, data) : null,
+    );
     const vector = vectorOf(this.random);
     const nearest = (items: Iterable<Item>): string =>
       [...items]
-        .map((item) => ({ id: item.external_id, distance: item.vector.reduce((sum, x, i) => sum + (x - vector[i]) ** 2, 0) }))
+        .map((item) => ({
+          id: item.external_id,
+          distance: item.vector.reduce((sum, x, i) => sum + (x - vector[i]) ** 2, 0),
+        }))
         .sort((a, b) => a.distance - b.distance)
         .slice(0, NEAREST)
         .map(({ id }) => id)
         .join();
     const hits = (data: any): string => data.results.map(({ external_id: id }: Item) => id).join();
-    const same = (expected: string, found: string): string | null => (expected === found ? null : `${found || 'nothing'} for ${expected || 'nothing'}`);
-    await ask('exact search', 'POST', '/search', { vector, k: NEAREST, exact: true }, (data) => same(nearest(now.values()), hits(data)));
+    const same = (expected: string, found: string): string | null =>
+      expected === found ? null : `${found || 'nothing'} for ${expected || 'nothing'}`;
+    await ask('exact search', 'POST', '/search', { vector, k: NEAREST, exact: true }, (data) =>
+      same(nearest(now.values()), hits(data)),
+    );
     await ask('search', 'POST', '/search', { vector, k: NEAREST }, (data) => same(nearest(now.values()), hits(data)));
     const group = `g${Math.floor(this.random() * GROUPS)}`;
     const ofGroup = [...now.values()].filter(({ metadata }) => metadata.group === group);
-    await ask('filtered search', 'POST', '/search', { vector, k: NEAREST, filters: { group } }, (data) => same(nearest(ofGroup), hits(data)));
+    await ask('filtered search', 'POST', '/search', { vector, k: NEAREST, filters: { group } }, (data) =>
+      same(nearest(ofGroup), hits(data)),
+    );
     const { text } = now.get(one) as Item;
-    await ask('hybrid search', 'POST', '/hybrid_search', { vector, query_text: text.split(' ')[0], k: now.size, alpha: 0 }, (data) => {
-      const found = data.results.find(({ external_id: id }: Item) => id === one);
-      return found === undefined ? `the one item with ${text} is missing` : null;
-    });
+    await ask(
+      'hybrid search',
+      'POST',
+      '/hybrid_search',
+      { vector, query_text: text.split(' ')[0], k: now.size, alpha: 0 },
+      (data) => {
+        const found = data.results.find(({ external_id: id }: Item) => id === one);
+        return found === undefined ? `the one item with ${text} is missing` : null;
+      },
+    );
     await ask('count', 'GET', '', undefined, (data) => {
       if (data.vector_count === -1) {
         const reasons: string[] = data.unavailable_shards.map(({ reason }: { reason: string }) => reason);
@@ -136,12 +163,20 @@ export class CollectionModel {
 
   private made(id: string): Item {
     const n = Math.floor(this.random() * 1e9);
-    return { external_id: id, vector: vectorOf(this.random), metadata: { n, group: `g${n % GROUPS}` }, text: `only${n.toString(36)} of all` };
+    return {
+      external_id: id,
+      vector: vectorOf(this.random),
+      metadata: { n, group: `g${n % GROUPS}` },
+      text: `only${n.toString(36)} of all`,
+    };
   }
 
   private async put(call: Call, items: Item[]): Promise<string | null> {
     const answer = await call('POST', `/v1/collections/${this.name}/bulk_upsert`, { items });
-    if (answer.status === 'success' && answer.data.results.every(({ status }: { status: string }) => WRITTEN.includes(status))) {
+    if (
+      answer.status === 'success' &&
+      answer.data.results.every(({ status }: { status: string }) => WRITTEN.includes(status))
+    ) {
       for (const item of items) {
         this.items.set(item.external_id, item);
         this.open.delete(item.external_id);
@@ -158,10 +193,13 @@ export class CollectionModel {
   private differenceTo(found: ReadonlyMap<string, Item>): string | null {
     for (const [id, item] of found) {
       if (!this.items.has(id) && !this.open.has(id)) return `${id} was never written`;
-      if (this.possible(id).every((one) => one === null || difference(one, item) !== null)) return `${id} is not what was written: ${JSON.stringify(item)}`;
+      if (this.possible(id).every((one) => one === null || difference(one, item) !== null))
+        return `${id} is not what was written: ${JSON.stringify(item)}`;
     }
     const missing = [...this.items.keys()].filter((id) => !found.has(id) && !this.possible(id).includes(null));
-    return missing.length > 0 ? `${missing.length} of ${this.items.size} items are missing: ${missing.slice(0, 5).join()}` : null;
+    return missing.length > 0
+      ? `${missing.length} of ${this.items.size} items are missing: ${missing.slice(0, 5).join()}`
+      : null;
   }
 
   private possible(id: string): readonly (Item | null)[] {
@@ -171,7 +209,8 @@ export class CollectionModel {
   private settle(found: ReadonlyMap<string, Item>): Map<string, Item> {
     for (const [id, possible] of this.open) {
       const there = found.get(id);
-      const right = there === undefined ? undefined : possible.find((one) => one !== null && difference(one, there) === null);
+      const right =
+        there === undefined ? undefined : possible.find((one) => one !== null && difference(one, there) === null);
       if (right) this.items.set(id, right);
       else this.items.delete(id);
     }

@@ -2,7 +2,15 @@ import { closeSync, ftruncateSync, openSync, readdirSync, readSync, rmSync, stat
 import { join } from 'node:path';
 
 /** What is done to a file behind the service's back, and to where of it. */
-export const FORMS = ['missing', 'cut to nothing', 'cut to half', 'cut by a byte', 'bit at the head', 'bit in the middle', 'bit at the end'] as const;
+export const FORMS = [
+  'missing',
+  'cut to nothing',
+  'cut to half',
+  'cut by a byte',
+  'bit at the head',
+  'bit in the middle',
+  'bit at the end',
+] as const;
 export type Form = (typeof FORMS)[number];
 
 /** The faults of the matrix that are done to what is on the disk, and their forms. */
@@ -26,8 +34,8 @@ export function filesLike(folder: string, like: RegExp): string[] {
 }
 
 /**
- * Damages a file in place, so that who has it open has the damage, too. Zeros at its end are room that is kept and not content:
- * half and middle are those of the content. Answers false where the file has too little content for this form.
+ * Damages a file in place, so that who has it open has the damage, too. Zeros at its end are room that is kept and not
+ * content: half and middle are those of the content. Answers false where the file has too little content for this form.
  */
 export function damage(path: string, form: Form): boolean {
   if (form === 'missing') {

@@ -15,7 +15,10 @@ const TOLD = /secret/;
 const WHILE_RUNNING: readonly Form[] = ['missing', 'cut to half', 'bit in the middle'];
 const MOMENTS_RUNNING = ['search', 'load', 'backup', 'reshard'] as const;
 
-/** One file of the folder of an embedded process, apart from its shards, is damaged: while it does not run, and while it does. */
+/**
+ * One file of the folder of an embedded process, apart from its shards, is damaged: while it does not run, and while it
+ * does.
+ */
 export class DamagedFolder {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
   private readonly model: CollectionModel;
@@ -57,7 +60,8 @@ export class DamagedFolder {
   async cellsOf(row: KindRow): Promise<Cell[]> {
     const cells: Cell[] = [];
     for (const form of this.forms) cells.push(...(await this.damagedWhileStopped(row, form)));
-    for (const form of this.forms.filter((one) => WHILE_RUNNING.includes(one))) cells.push(...(await this.damagedWhileRunning(row, form)));
+    for (const form of this.forms.filter((one) => WHILE_RUNNING.includes(one)))
+      cells.push(...(await this.damagedWhileRunning(row, form)));
     return cells;
   }
 
@@ -65,7 +69,9 @@ export class DamagedFolder {
     const service = serviceIn(soundCopy(this.folder, this.count++));
     try {
       if (!damageIn(service.dataDir, row, form)) return [];
-      return [cellOf(row, form, 'start', row.start[damageOf(form)], await this.started(service, this.model.copy(this.seed)))];
+      return [
+        cellOf(row, form, 'start', row.start[damageOf(form)], await this.started(service, this.model.copy(this.seed))),
+      ];
     } finally {
       await this.remove(service);
     }
@@ -82,7 +88,9 @@ export class DamagedFolder {
       for (const moment of MOMENTS_RUNNING) {
         const told = await during(call, moment, model, this.seed);
         const seen = outcomeOf(await model.read(call), model.name, () => false);
-        cells.push(cellOf(row, form, moment, row.running[damageOf(form)], seen === 'served' && told !== null ? told : seen));
+        cells.push(
+          cellOf(row, form, moment, row.running[damageOf(form)], seen === 'served' && told !== null ? told : seen),
+        );
       }
       cells.push(cellOf(row, form, 'stop', ['served'], (await stopInTime(service, STOP_DEADLINE_MS)) ?? 'served'));
       const expected = [...new Set<Outcome>([...row.start[damageOf(form)], 'served'])];
@@ -101,7 +109,9 @@ export class DamagedFolder {
     );
     if (failure !== null) {
       const said = failure.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
-      return said.length === 1 && ONE_LINE.test(said[0]) ? 'ends' : `no start, and no line that says what to do: ${failure}`;
+      return said.length === 1 && ONE_LINE.test(said[0])
+        ? 'ends'
+        : `no start, and no line that says what to do: ${failure}`;
     }
     const call = callOf(service);
     const refusal = await model.change(call, 5);

@@ -18,7 +18,10 @@ const SETTLED_DEADLINE_MS = 90_000;
 /** Within which a process that refuses its folder has ended. */
 const LOOK_MS = 200;
 
-/** A node of a small cluster of which one file is damaged while it does not run; the shard has another replica, which is well. */
+/**
+ * A node of a small cluster of which one file is damaged while it does not run; the shard has another replica, which is
+ * well.
+ */
 export class DamagedNodes {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
   private cluster!: ClusterProcesses;
@@ -51,7 +54,15 @@ export class DamagedNodes {
     const cells: Cell[] = [];
     for (const form of forms) {
       const seen = await this.damaged(row, form).catch((error: Error) => `broken off: ${error.message.slice(0, 1500)}`);
-      cells.push({ place: 'node', kind: row.kind, fault: damageOf(form), form, moment: 'start', expected: row.right[damageOf(form)], seen });
+      cells.push({
+        place: 'node',
+        kind: row.kind,
+        fault: damageOf(form),
+        form,
+        moment: 'start',
+        expected: row.right[damageOf(form)],
+        seen,
+      });
     }
     return cells;
   }
@@ -90,14 +101,20 @@ export class DamagedNodes {
     return outcome === 'ends' ? 'ends' : copied ? 'copied' : seen;
   }
 
-  /** What its start comes to: 'ends', with a line that says what to do, or that it serves. Throws where it ends without one. */
+  /**
+   * What its start comes to: 'ends', with a line that says what to do, or that it serves. Throws where it ends without
+   * one.
+   */
   private async started(node: MemberProcess): Promise<'ends' | 'served'> {
     node.spawn();
     for (;;) {
       if (!node.isRunning) {
         await node.ended();
         const said = node.output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
-        if (!said.some((line) => ONE_LINE.test(line))) throw new Error(`no start, and no line that says what to do: ${said.join(' / ') || node.output.slice(-1500)}`);
+        if (!said.some((line) => ONE_LINE.test(line)))
+          throw new Error(
+            `no start, and no line that says what to do: ${said.join(' / ') || node.output.slice(-1500)}`,
+          );
         return 'ends';
       }
       const isReady = await node.readiness().then(

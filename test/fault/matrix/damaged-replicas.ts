@@ -26,8 +26,9 @@ interface Part {
 }
 
 /**
- * Files of replicas of a node that are damaged while it does not run: a collection of one shard and two replicas for each kind of
- * file and form of damage. All are damaged at once, so that each cell also shows that damage takes nothing else along.
+ * Files of replicas of a node that are damaged while it does not run: a collection of one shard and two replicas for
+ * each kind of file and form of damage. All are damaged at once, so that each cell also shows that damage takes nothing
+ * else along.
  */
 export class DamagedReplicas {
   private cluster!: ClusterProcesses;
@@ -68,9 +69,13 @@ export class DamagedReplicas {
     const cells: Cell[] = [];
     await inTurns(parts, async (part) => {
       const { row, form, model, uid } = part;
-      const lines = (node.output.match(/.+/g) ?? []).filter((line) => line.includes(uid) || line.includes(`"${model.name}"`));
+      const lines = (node.output.match(/.+/g) ?? []).filter(
+        (line) => line.includes(uid) || line.includes(`"${model.name}"`),
+      );
       const seen = outcomeOf(await this.read(part), model.name, () => lines.some((line) => MADE_ANEW.test(line)));
-      const isCopied = existsSync(`${join(node.dataDir, 'node/shards', uid, '0')}.retired`) || lines.some((line) => line.includes('copied a shard'));
+      const isCopied =
+        existsSync(`${join(node.dataDir, 'node/shards', uid, '0')}.retired`) ||
+        lines.some((line) => line.includes('copied a shard'));
       const isRight = refusals.get(part) === null && (seen === 'served' || seen === 'rebuilt');
       const outcome = isRight ? (isCopied ? 'copied' : seen) : seen;
       const refusal = refusals.get(part);
@@ -84,7 +89,9 @@ export class DamagedReplicas {
         seen: refusal === null ? outcome : `no write afterwards: ${refusal}`,
       });
     });
-    return cells.sort((a, b) => rows.findIndex(({ kind }) => kind === a.kind) - rows.findIndex(({ kind }) => kind === b.kind));
+    return cells.sort(
+      (a, b) => rows.findIndex(({ kind }) => kind === a.kind) - rows.findIndex(({ kind }) => kind === b.kind),
+    );
   }
 
   private async parts(rows: readonly NodeFileRow[], dataDir: string): Promise<Part[]> {
@@ -100,7 +107,8 @@ export class DamagedReplicas {
     const uids = await this.uids();
     for (const part of made) part.uid = uids.get(part.model.name) ?? '';
     const held = readdirSync(join(dataDir, 'node/shards'));
-    for (const { model, uid } of made) if (!held.includes(uid)) throw new Error(`the node holds nothing of ${model.name}`);
+    for (const { model, uid } of made)
+      if (!held.includes(uid)) throw new Error(`the node holds nothing of ${model.name}`);
     return made;
   }
 

@@ -26,9 +26,9 @@ interface Part {
 }
 
 /**
- * Shards of the embedded form of which one file is damaged: a collection of one shard for each form of damage and moment, in one
- * service, beside one that nothing happens to. All are damaged at once, so that each cell also shows that damage takes nothing
- * else along.
+ * Shards of the embedded form of which one file is damaged: a collection of one shard for each form of damage and
+ * moment, in one service, beside one that nothing happens to. All are damaged at once, so that each cell also shows
+ * that damage takes nothing else along.
  */
 export class DamagedShards {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
@@ -43,7 +43,12 @@ export class DamagedShards {
   ) {}
 
   /** Makes the folder that every kind is tried on. `options`: of the collections. */
-  static async make(order: { seed: number; options: object; forms?: readonly Form[]; runningForms?: readonly Form[] }): Promise<DamagedShards> {
+  static async make(order: {
+    seed: number;
+    options: object;
+    forms?: readonly Form[];
+    runningForms?: readonly Form[];
+  }): Promise<DamagedShards> {
     const { seed, options, forms = FORMS, runningForms = WHILE_RUNNING } = order;
     const made = new DamagedShards(seed, forms, runningForms);
     await made.prepare(options);
@@ -68,7 +73,12 @@ export class DamagedShards {
       await this.witness.make(call, { shards: 1, ...options });
       await this.witness.load(call, ITEMS);
       this.parts = MOMENTS.flatMap((moment, m) =>
-        (moment === 'start' ? this.forms : this.runningForms).map((form, f) => ({ form, moment, model: new CollectionModel(`c-${m}-${f}`, this.seed + m * 100 + f), uid: '' })),
+        (moment === 'start' ? this.forms : this.runningForms).map((form, f) => ({
+          form,
+          moment,
+          model: new CollectionModel(`c-${m}-${f}`, this.seed + m * 100 + f),
+          uid: '',
+        })),
       );
       await inTurns(this.parts, async ({ model }) => {
         await model.make(call, { shards: 1, ...options });
@@ -77,7 +87,8 @@ export class DamagedShards {
       // Each shard has a lineage from its first backup on.
       const { data } = await call('POST', '/v1/admin/backups', {});
       await over(() => call('GET', `/v1/admin/backups/${data.id}`));
-      // The checkpoint of the stop has indexes. By the start, what is in the log becomes a table, and some are in a log again.
+      // The checkpoint of the stop has indexes. By the start, what is in the log becomes a table, and some are in a log
+      // again.
       await service.stop();
       await service.start();
       await inTurns(this.parts, async ({ model }) => void (await model.change(call, 5)));
@@ -96,7 +107,9 @@ export class DamagedShards {
 
   private async damagedWhileStopped(row: KindRow): Promise<Cell[]> {
     const dataDir = soundCopy(this.folder, this.count++);
-    const parts = this.parts.filter(({ moment }) => moment === 'start').map((part) => ({ ...part, model: part.model.copy(this.seed) }));
+    const parts = this.parts
+      .filter(({ moment }) => moment === 'start')
+      .map((part) => ({ ...part, model: part.model.copy(this.seed) }));
     const hit = parts.filter((part) => this.damageIn(dataDir, row, part));
     const service = serviceIn(dataDir);
     const cells: Cell[] = [];
@@ -119,7 +132,9 @@ export class DamagedShards {
 
   private async damagedWhileRunning(row: KindRow): Promise<Cell[]> {
     const dataDir = soundCopy(this.folder, this.count++);
-    const parts = this.parts.filter(({ moment }) => moment !== 'start').map((part) => ({ ...part, model: part.model.copy(this.seed) }));
+    const parts = this.parts
+      .filter(({ moment }) => moment !== 'start')
+      .map((part) => ({ ...part, model: part.model.copy(this.seed) }));
     const service = serviceIn(dataDir);
     const cells: Cell[] = [];
     try {
@@ -130,7 +145,15 @@ export class DamagedShards {
         if (part.moment === 'stop') return;
         const told = await during(call, part.moment, part.model, this.seed);
         const seen = await this.outcomeOf(service, part);
-        cells.push(cellOf(row, part, part.moment, row.running, (seen === 'served' || seen === 'rebuilt') && told !== null ? told : seen));
+        cells.push(
+          cellOf(
+            row,
+            part,
+            part.moment,
+            row.running,
+            (seen === 'served' || seen === 'rebuilt') && told !== null ? told : seen,
+          ),
+        );
       });
       cells.push(...(await this.ends(service, row, 'running')));
       const failure = await service.start().then(
@@ -140,7 +163,10 @@ export class DamagedShards {
       await inTurns(hit, async (part) => {
         const seen = failure === null ? await this.outcomeOf(service, part) : `no start: ${failure}`;
         const after = { expected: [...new Set<Outcome>([...row.start[damageOf(part.form)], 'served', 'rebuilt'])] };
-        cells.push({ ...cellOf(row, part, part.moment === 'stop' ? 'stop' : `start after ${part.moment}`, row.start, seen), ...after });
+        cells.push({
+          ...cellOf(row, part, part.moment === 'stop' ? 'stop' : `start after ${part.moment}`, row.start, seen),
+          ...after,
+        });
       });
       if (failure === null) cells.push(...(await this.ends(service, row, 'start after running')));
     } finally {
@@ -152,7 +178,8 @@ export class DamagedShards {
 
   /** What the calls about a part come to. */
   private async outcomeOf(service: EmbeddedProcess, { model, uid }: Part): Promise<string> {
-    const isTold = (line: string): boolean => (line.includes(uid) || line.includes(`"${model.name}"`)) && MADE_ANEW.test(line);
+    const isTold = (line: string): boolean =>
+      (line.includes(uid) || line.includes(`"${model.name}"`)) && MADE_ANEW.test(line);
     return outcomeOf(await model.read(callOf(service)), model.name, () => service.output.split('\n').some(isTold));
   }
 
@@ -160,9 +187,17 @@ export class DamagedShards {
   private async ends(service: EmbeddedProcess, row: KindRow, moment: string): Promise<Cell[]> {
     const others = await this.witness.copy(this.seed).read(callOf(service));
     const wrong = [...others.wrong, ...others.refused];
-    if (service.hasEnded) wrong.push(`the process ended: ${service.endedBy ?? 'by itself'}: ${service.output.slice(-LAST_WORDS)}`);
+    if (service.hasEnded)
+      wrong.push(`the process ended: ${service.endedBy ?? 'by itself'}: ${service.output.slice(-LAST_WORDS)}`);
     const stopped = await stopInTime(service, STOP_DEADLINE_MS);
-    const cell = { place: 'embedded', kind: row.kind, fault: 'all of them', form: 'all', moment, expected: ['served'] as Outcome[] };
+    const cell = {
+      place: 'embedded',
+      kind: row.kind,
+      fault: 'all of them',
+      form: 'all',
+      moment,
+      expected: ['served'] as Outcome[],
+    };
     return [
       { ...cell, form: 'what is beside', seen: wrong.length === 0 ? 'served' : wrong.join('; ') },
       { ...cell, form: 'the stop', seen: stopped ?? 'served' },

@@ -16,8 +16,8 @@ const ITEMS = 40;
 const FORMS_HERE: readonly Form[] = ['missing', 'cut to half', 'bit in the middle'];
 
 /**
- * Objects of a backup that are damaged in the target, one of each backup, and put back afterwards: what a list, a verification, a restore and the next
- * backup come to. Nothing of that is anything to the collection itself.
+ * Objects of a backup that are damaged in the target, one of each backup, and put back afterwards: what a list, a
+ * verification, a restore and the next backup come to. Nothing of that is anything to the collection itself.
  */
 export class DamagedTarget {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
@@ -70,8 +70,18 @@ export class DamagedTarget {
     const cells: Cell[] = [];
     for (const form of FORMS_HERE) {
       for (const moment of TARGET_MOMENTS) {
-        const seen = await this.damaged(row, form, moment).catch((error: Error) => `broken off: ${error.message.slice(0, 1500)}`);
-        cells.push({ place: 'target', kind: row.kind, fault: damageOf(form), form, moment, expected: row.right[damageOf(form)][moment], seen });
+        const seen = await this.damaged(row, form, moment).catch(
+          (error: Error) => `broken off: ${error.message.slice(0, 1500)}`,
+        );
+        cells.push({
+          place: 'target',
+          kind: row.kind,
+          fault: damageOf(form),
+          form,
+          moment,
+          expected: row.right[damageOf(form)][moment],
+          seen,
+        });
       }
     }
     return cells;
@@ -122,7 +132,11 @@ export class DamagedTarget {
       const { data, error } = await call('GET', '/v1/admin/backups');
       if (error !== null) return `no list: ${error.message}`;
       const found = data.backups.find(({ id }: { id: string }) => id === backup);
-      return found?.state === 'done' ? 'served' : found === undefined || (found.state === 'unreadable' && found.error !== null) ? 'told' : JSON.stringify(found);
+      return found?.state === 'done'
+        ? 'served'
+        : found === undefined || (found.state === 'unreadable' && found.error !== null)
+          ? 'told'
+          : JSON.stringify(found);
     }
     if (moment === 'verify') {
       const damaged = await this.verified();
@@ -136,13 +150,17 @@ export class DamagedTarget {
     return this.restored(await this.taken());
   }
 
-  /** What the verification of the backup finds, or why there is none, by name. Throws where it does not end, or has another answer. */
+  /**
+   * What the verification of the backup finds, or why there is none, by name. Throws where it does not end, or has
+   * another answer.
+   */
   private async verified(): Promise<string[]> {
     const { call, backup } = this;
     const path = `/v1/admin/backups/${backup}`;
     const begun = await call('POST', `${path}/verify`);
     if (begun.error !== null) {
-      if (!begun.error.message.includes(backup)) throw new Error(`no verification, without a name: ${begun.error.message}`);
+      if (!begun.error.message.includes(backup))
+        throw new Error(`no verification, without a name: ${begun.error.message}`);
       return [begun.error.message];
     }
     const ended = await over(async () => {
@@ -162,23 +180,31 @@ export class DamagedTarget {
     return begun.data.id;
   }
 
-  /** `served`: everything is there, as it is in the collection now. `told`: it is refused or fails, says why, and leaves nothing. */
+  /**
+   * `served`: everything is there, as it is in the collection now. `told`: it is refused or fails, says why, and leaves
+   * nothing.
+   */
   private async restored(backup: string): Promise<string> {
     const { call, model } = this;
     const name = `${model.name}-${this.count++}`;
     const begun = await call('POST', '/v1/admin/restore', { backup, rename: { [model.name]: name } });
-    if (begun.error !== null) return begun.error.message.includes(backup) ? 'told' : `refused without a name: ${begun.error.message}`;
+    if (begun.error !== null)
+      return begun.error.message.includes(backup) ? 'told' : `refused without a name: ${begun.error.message}`;
     const ended = await over(() => call('GET', `/v1/admin/restores/${begun.data.id}`));
     const isThere = (await call('GET', `/v1/collections/${name}`)).error === null;
     if (ended?.state === 'failed') {
       if (isThere) return 'the restore failed and left the collection';
-      return /damaged|missing|there is no|can not be (read|used)/.test(ended.error) ? 'told' : `failed without a reason: ${ended.error}`;
+      return /damaged|missing|there is no|can not be (read|used)/.test(ended.error)
+        ? 'told'
+        : `failed without a reason: ${ended.error}`;
     }
     if (ended?.state !== 'done') return `the restore does not end: ${JSON.stringify(ended)}`;
     try {
       const taken = backup === this.backup ? this.first : model;
       const { wrong, refused } = await taken.copy(this.seed, name).read(call);
-      return wrong.length + refused.length === 0 ? 'served' : `the restored collection is wrong: ${[...wrong, ...refused].join('; ')}`;
+      return wrong.length + refused.length === 0
+        ? 'served'
+        : `the restored collection is wrong: ${[...wrong, ...refused].join('; ')}`;
     } finally {
       await call('DELETE', `/v1/collections/${name}`);
     }

@@ -37,9 +37,10 @@ interface Fault {
 }
 
 /**
- * A small cluster of real processes (etcd, three nodes, two coordinators) of which one thing fails, or takes longer, for a while.
- * Each cell has a collection of its own, of one shard and two replicas; the node in question leads it. A fault lasts while loads,
- * searches, a backup and a reshard are under way at once, then while a process stops, and while it starts.
+ * A small cluster of real processes (etcd, three nodes, two coordinators) of which one thing fails, or takes longer,
+ * for a while. Each cell has a collection of its own, of one shard and two replicas; the node in question leads it. A
+ * fault lasts while loads, searches, a backup and a reshard are under way at once, then while a process stops, and
+ * while it starts.
  */
 export class FailingCluster {
   private readonly files = new Map<string, FailingFiles>();
@@ -55,7 +56,15 @@ export class FailingCluster {
   ) {}
 
   /** `state`: that in which etcd is to be tried; null: none. */
-  static async make({ seed, faults = MANNERS, state }: { seed: number; faults?: readonly FileManner[] | undefined; state: EtcdRow['state'] | null }): Promise<FailingCluster> {
+  static async make({
+    seed,
+    faults = MANNERS,
+    state,
+  }: {
+    seed: number;
+    faults?: readonly FileManner[] | undefined;
+    state: EtcdRow['state'] | null;
+  }): Promise<FailingCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
     const library = buildFailingFiles(folder);
     const etcdDisk = state === 'full disk' ? SmallDisk.mount(ETCD_DISK_MIB) : null;
@@ -90,15 +99,30 @@ export class FailingCluster {
   async *cellsOf(row: MemberRow | EtcdRow): AsyncIterable<Cell> {
     if ('state' in row) {
       if (row.state === 'full disk' && this.etcdDisk === null) return;
-      yield* this.cellsOfFault({ place: 'etcd', kind: row.kind, fault: row.state }, row.right, () => this.etcdIn(row.state));
+      yield* this.cellsOfFault({ place: 'etcd', kind: row.kind, fault: row.state }, row.right, () =>
+        this.etcdIn(row.state),
+      );
       return;
     }
-    for (const fault of this.faults) yield* this.cellsOfFault({ place: row.place, kind: row.kind, fault }, row.right[fault], (member) => this.failing(row, fault, member));
+    for (const fault of this.faults)
+      yield* this.cellsOfFault({ place: row.place, kind: row.kind, fault }, row.right[fault], (member) =>
+        this.failing(row, fault, member),
+      );
   }
 
   /** Those of one fault: all moments that a process goes on from at once, and then its stop and its start. */
-  private async *cellsOfFault(facts: Pick<Cell, 'place' | 'kind' | 'fault'>, right: MemberRow['right'][FileManner], faultOf: (member: MemberProcess) => Fault): AsyncIterable<Cell> {
-    const cellOf = (moment: Moment, seen: string): Cell => ({ ...facts, form: 'while it lasts', moment, expected: right[moment], seen });
+  private async *cellsOfFault(
+    facts: Pick<Cell, 'place' | 'kind' | 'fault'>,
+    right: MemberRow['right'][FileManner],
+    faultOf: (member: MemberProcess) => Fault,
+  ): AsyncIterable<Cell> {
+    const cellOf = (moment: Moment, seen: string): Cell => ({
+      ...facts,
+      form: 'while it lasts',
+      moment,
+      expected: right[moment],
+      seen,
+    });
     const brokenOff = (error: Error): string => `broken off: ${error.message.slice(0, 1500)}`;
     const turns: (readonly Moment[])[] = [AT_ONCE];
     // Nobody starts or stops a target, and etcd's own are states of their own.
@@ -111,7 +135,10 @@ export class FailingCluster {
         const fault = faultOf(member);
         const [moment] = moments;
         try {
-          seen = moment === 'stop' || moment === 'start' ? [await this.whole(moment, models[0], member, fault)] : await this.meanwhile(moments, models, fault);
+          seen =
+            moment === 'stop' || moment === 'start'
+              ? [await this.whole(moment, models[0], member, fault)]
+              : await this.meanwhile(moments, models, fault);
         } finally {
           await fault.end();
           if (!member.isRunning) await member.start();
@@ -129,7 +156,10 @@ export class FailingCluster {
     const { cluster } = this;
     const call = this.callOf();
     await cluster.settled(RECOVERY_DEADLINE_MS);
-    const models = Array.from({ length: cluster.nodes.length * (count - 1) + 1 }, () => new CollectionModel(`c-${this.count++}`, this.seed + this.count));
+    const models = Array.from(
+      { length: cluster.nodes.length * (count - 1) + 1 },
+      () => new CollectionModel(`c-${this.count++}`, this.seed + this.count),
+    );
     const leaders = new Map<MemberProcess, CollectionModel[]>();
     for (const model of models) {
       await model.make(call, { shards: 1, replicas: 2 });
@@ -152,7 +182,11 @@ export class FailingCluster {
   }
 
   /** What moments come to that are tried at once, each on a collection of its own. */
-  private async meanwhile(moments: readonly Moment[], models: readonly CollectionModel[], fault: Fault): Promise<string[]> {
+  private async meanwhile(
+    moments: readonly Moment[],
+    models: readonly CollectionModel[],
+    fault: Fault,
+  ): Promise<string[]> {
     const call = this.callOf();
     await fault.begin();
     const first = await Promise.all(
@@ -180,7 +214,12 @@ export class FailingCluster {
   }
 
   /** What a stop or a start of a process comes to. */
-  private async whole(moment: 'stop' | 'start', model: CollectionModel, member: MemberProcess, fault: Fault): Promise<string> {
+  private async whole(
+    moment: 'stop' | 'start',
+    model: CollectionModel,
+    member: MemberProcess,
+    fault: Fault,
+  ): Promise<string> {
     const call = this.callOf();
     let outcome: Outcome = 'served';
     if (moment === 'stop') {
@@ -223,7 +262,11 @@ export class FailingCluster {
   /** Null when everything is answered and right within the time that it may take; else what is not so. */
   private async isRight(call: Call, model: CollectionModel): Promise<string | null> {
     let last = '';
-    for (const deadline = performance.now() + RECOVERY_DEADLINE_MS; performance.now() < deadline; await pause(LOOK_MS)) {
+    for (
+      const deadline = performance.now() + RECOVERY_DEADLINE_MS;
+      performance.now() < deadline;
+      await pause(LOOK_MS)
+    ) {
       const refusal = await model.change(call, 3);
       const { wrong, refused } = await model.read(call);
       const untrue = wrong.filter((one) => !/: (0 no answer|503|504|429)/.test(one));

@@ -20,8 +20,8 @@ const SLOW_MS = 20;
 const MANNERS: readonly FileManner[] = ['full', 'error', 'slow'];
 
 /**
- * An embedded process whose calls about some files fail, or take longer, for a while: at each moment those of one collection,
- * beside one that nothing happens to. Nothing is done to what is on the disk.
+ * An embedded process whose calls about some files fail, or take longer, for a while: at each moment those of one
+ * collection, beside one that nothing happens to. Nothing is done to what is on the disk.
  */
 export class FailingMachine {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
@@ -39,7 +39,13 @@ export class FailingMachine {
     this.witness = new CollectionModel('witness', seed);
   }
 
-  static async make({ seed, faults = MANNERS }: { seed: number; faults?: readonly FileManner[] | undefined }): Promise<FailingMachine> {
+  static async make({
+    seed,
+    faults = MANNERS,
+  }: {
+    seed: number;
+    faults?: readonly FileManner[] | undefined;
+  }): Promise<FailingMachine> {
     const made = new FailingMachine(seed, faults);
     const service = serviceIn(join(made.folder, 'sound'));
     await service.start();
@@ -83,18 +89,49 @@ export class FailingMachine {
       for (const moment of MACHINE_MOMENTS) {
         const model = (this.models.get(moment) as CollectionModel).copy(this.seed);
         const uid = this.uids.get(model.name) as string;
-        const begin = (): void => files.begin(fault, row.files.replace('<data>', dataDir).replace('<uid>', uid), { milliseconds: SLOW_MS });
-        const seen = await this.at(moment, { service, model, begin, end: () => files.restore(), beside: isWhole ? null : witness });
-        cells.push({ place: 'embedded', kind: row.kind, fault, form: 'while it lasts', moment, expected: row.right[fault][moment], seen });
+        const begin = (): void =>
+          files.begin(fault, row.files.replace('<data>', dataDir).replace('<uid>', uid), { milliseconds: SLOW_MS });
+        const seen = await this.at(moment, {
+          service,
+          model,
+          begin,
+          end: () => files.restore(),
+          beside: isWhole ? null : witness,
+        });
+        cells.push({
+          place: 'embedded',
+          kind: row.kind,
+          fault,
+          form: 'while it lasts',
+          moment,
+          expected: row.right[fault][moment],
+          seen,
+        });
       }
       // Of all that was acknowledged, whatever failed meanwhile.
       await service.kill();
       await service.start();
       const { wrong, refused } = await witness.read(callOf(service));
       const seen = wrong.length + refused.length === 0 ? 'served' : [...wrong, ...refused].join('; ');
-      cells.push({ place: 'embedded', kind: row.kind, fault, form: 'afterwards', moment: 'start after a kill', expected: ['served'], seen });
+      cells.push({
+        place: 'embedded',
+        kind: row.kind,
+        fault,
+        form: 'afterwards',
+        moment: 'start after a kill',
+        expected: ['served'],
+        seen,
+      });
     } catch (error) {
-      cells.push({ place: 'embedded', kind: row.kind, fault, form: 'afterwards', moment: 'all', expected: ['served'], seen: `broken off: ${(error as Error).message.slice(0, 2000)}` });
+      cells.push({
+        place: 'embedded',
+        kind: row.kind,
+        fault,
+        form: 'afterwards',
+        moment: 'all',
+        expected: ['served'],
+        seen: `broken off: ${(error as Error).message.slice(0, 2000)}`,
+      });
     } finally {
       files.restore();
       await service.kill();
@@ -105,7 +142,16 @@ export class FailingMachine {
   }
 
   /** What a moment comes to, from the beginning of the fault until everything has gone on without it. */
-  private async at(moment: Moment, parts: { service: EmbeddedProcess; model: CollectionModel; begin: () => void; end: () => void; beside: CollectionModel | null }): Promise<string> {
+  private async at(
+    moment: Moment,
+    parts: {
+      service: EmbeddedProcess;
+      model: CollectionModel;
+      begin: () => void;
+      end: () => void;
+      beside: CollectionModel | null;
+    },
+  ): Promise<string> {
     const { service, model, begin, end, beside } = parts;
     let outcome: Outcome = 'served';
     if (moment === 'stop') {
@@ -115,7 +161,8 @@ export class FailingMachine {
       const stopped = await stopInTime(service, STOP_DEADLINE_MS);
       end();
       if (stopped !== null) {
-        if (!stopped.startsWith('ended with ') || !isTold(service.output)) return `${stopped}: ${service.output.slice(-1000)}`;
+        if (!stopped.startsWith('ended with ') || !isTold(service.output))
+          return `${stopped}: ${service.output.slice(-1000)}`;
         outcome = 'ends';
       }
       await service.start();
@@ -155,7 +202,12 @@ export class FailingMachine {
     end();
     if (service.hasEnded) return `the process ended: ${service.output.slice(-2000)}`;
     if (wrong !== null) return wrong;
-    if (told !== null && told !== 'told' && !/disk|director|target|input\/output|no space|damaged|retried|stor/i.test(told)) return told;
+    if (
+      told !== null &&
+      told !== 'told' &&
+      !/disk|director|target|input\/output|no space|damaged|retried|stor/i.test(told)
+    )
+      return told;
     const late = await this.isRight(call, model);
     if (late !== null) return late;
     // What was given up while the fault lasted can be asked for again.
@@ -170,10 +222,17 @@ export class FailingMachine {
     return refusal === null && refused.length === 0 ? 'served' : 'waits';
   }
 
-  /** Null when everything is answered and right, and writes are taken, within the time that it may take; else what is not so. */
+  /**
+   * Null when everything is answered and right, and writes are taken, within the time that it may take; else what is
+   * not so.
+   */
   private async isRight(call: Call, model: CollectionModel): Promise<string | null> {
     let last = '';
-    for (const deadline = performance.now() + RECOVERY_DEADLINE_MS; performance.now() < deadline; await pause(LOOK_MS)) {
+    for (
+      const deadline = performance.now() + RECOVERY_DEADLINE_MS;
+      performance.now() < deadline;
+      await pause(LOOK_MS)
+    ) {
       const refusal = await model.change(call, 5);
       const { wrong, refused } = await model.read(call);
       if (wrong.length > 0) return `wrong after the fault: ${wrong.join('; ')}`;
@@ -193,5 +252,7 @@ export class FailingMachine {
 
 /** Whether something that a process says at its end tells a person why. */
 function isTold(output: string): boolean {
-  return output.split('\n').some((line) => ONE_LINE.test(line) || /no space left|input\/output|disk|cannot be/i.test(line));
+  return output
+    .split('\n')
+    .some((line) => ONE_LINE.test(line) || /no space left|input\/output|disk|cannot be/i.test(line));
 }

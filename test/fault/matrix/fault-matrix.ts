@@ -1,13 +1,27 @@
 import type { FileManner } from '../../support/shards/failing-files';
 import { type Cell, isRight } from './cell';
-import { ETCD_STATES, type EtcdRow, MEMBER_FILES, type MemberRow, NODE_FILES, NODE_OWN_FILES } from './cluster-expectations';
+import {
+  ETCD_STATES,
+  type EtcdRow,
+  MEMBER_FILES,
+  type MemberRow,
+  NODE_FILES,
+  NODE_OWN_FILES,
+} from './cluster-expectations';
 import { DamagedShards } from './damaged-shards';
 import { DamagedFolder } from './damaged-folder';
 import { FORMS, type Form } from './damage';
 import { DamagedNodes } from './damaged-nodes';
 import { DamagedReplicas } from './damaged-replicas';
 import { DamagedTarget } from './damaged-target';
-import { BESIDE_SHARD_FILES, DISK_SHARD_FILES, EMBEDDED_FILES, KNOWN_NOT_HELD, type NotHeld, SHARD_FILES } from './expectations';
+import {
+  BESIDE_SHARD_FILES,
+  DISK_SHARD_FILES,
+  EMBEDDED_FILES,
+  KNOWN_NOT_HELD,
+  type NotHeld,
+  SHARD_FILES,
+} from './expectations';
 import { FailingCluster } from './failing-cluster';
 import { FailingMachine } from './failing-machine';
 import { MACHINE_FILES } from './machine-expectations';
@@ -47,7 +61,11 @@ interface Stand<Row> {
 /** Kinds that are tried on one stand. What breaks it off is a cell of its own, and nothing to the other groups. */
 type Group = (only: NonNullable<MatrixRun['only']>, onCell: MatrixRun['onCell']) => Promise<void>;
 
-function groupOf<Row extends { kind: string }>(place: string | ((row: Row) => string), rows: readonly Row[], make: () => Promise<Stand<Row>>): Group {
+function groupOf<Row extends { kind: string }>(
+  place: string | ((row: Row) => string),
+  rows: readonly Row[],
+  make: () => Promise<Stand<Row>>,
+): Group {
   const nameOf = (row: Row): string => (typeof place === 'string' ? place : place(row));
   return async (only, onCell) => {
     const chosen = rows.filter((row) => only(row.kind, nameOf(row)));
@@ -59,7 +77,15 @@ function groupOf<Row extends { kind: string }>(place: string | ((row: Row) => st
       for (row of chosen) for await (const cell of await stand.cellsOf(row)) onCell(cell);
     } catch (error) {
       const seen = `broken off: ${(error as Error).message.slice(0, BROKEN_LENGTH)}`;
-      onCell({ place: nameOf(row), kind: row.kind, fault: 'all of them', form: 'all', moment: 'all', expected: ['served'], seen });
+      onCell({
+        place: nameOf(row),
+        kind: row.kind,
+        fault: 'all of them',
+        form: 'all',
+        moment: 'all',
+        expected: ['served'],
+        seen,
+      });
     } finally {
       await stand?.destroy();
     }
@@ -67,7 +93,11 @@ function groupOf<Row extends { kind: string }>(place: string | ((row: Row) => st
 }
 
 /** The same of kinds that are tried at once. */
-function groupAtOnce<Row extends { kind: string }>(place: string, rows: readonly Row[], make: () => Promise<Stand<readonly Row[]>>): Group {
+function groupAtOnce<Row extends { kind: string }>(
+  place: string,
+  rows: readonly Row[],
+  make: () => Promise<Stand<readonly Row[]>>,
+): Group {
   return async (only, onCell) => {
     const chosen = rows.filter(({ kind }) => only(kind, place));
     if (chosen.length === 0) return;
@@ -81,7 +111,14 @@ function groupAtOnce<Row extends { kind: string }>(place: string, rows: readonly
 }
 
 /** Tries every cell of the matrix, and compares what is seen with what is right. */
-export async function runMatrix({ seed, only = () => true, forms = FORMS, runningForms, faults, onCell }: MatrixRun): Promise<MatrixReport> {
+export async function runMatrix({
+  seed,
+  only = () => true,
+  forms = FORMS,
+  runningForms,
+  faults,
+  onCell,
+}: MatrixRun): Promise<MatrixReport> {
   const report: MatrixReport = { cells: 0, mismatches: [], known: [] };
   const note = (cell: Cell): void => {
     report.cells += 1;
@@ -92,14 +129,24 @@ export async function runMatrix({ seed, only = () => true, forms = FORMS, runnin
   };
   // Those that take longest come first.
   const groups = [
-    ...[...MEMBER_FILES, ...ETCD_STATES].map((row) => groupOf<MemberRow | EtcdRow>(placeOf, [row], () => FailingCluster.make({ seed, faults, state: 'state' in row ? row.state : null }))),
+    ...[...MEMBER_FILES, ...ETCD_STATES].map((row) =>
+      groupOf<MemberRow | EtcdRow>(placeOf, [row], () =>
+        FailingCluster.make({ seed, faults, state: 'state' in row ? row.state : null }),
+      ),
+    ),
     groupOf('node', NODE_OWN_FILES, () => DamagedNodes.make({ seed })),
     groupAtOnce('node', NODE_FILES, () => DamagedReplicas.make({ seed })),
     ...MACHINE_FILES.map((row) => groupOf('embedded', [row], () => FailingMachine.make({ seed, faults }))),
-    groupOf('embedded', [...SHARD_FILES, ...BESIDE_SHARD_FILES], () => DamagedShards.make({ seed, options: {}, forms, runningForms })),
-    groupOf('embedded', DISK_SHARD_FILES, () => DamagedShards.make({ seed, options: { vectors: 'disk', metadata: 'disk' }, forms, runningForms })),
+    groupOf('embedded', [...SHARD_FILES, ...BESIDE_SHARD_FILES], () =>
+      DamagedShards.make({ seed, options: {}, forms, runningForms }),
+    ),
+    groupOf('embedded', DISK_SHARD_FILES, () =>
+      DamagedShards.make({ seed, options: { vectors: 'disk', metadata: 'disk' }, forms, runningForms }),
+    ),
     groupOf('embedded', EMBEDDED_FILES, () => DamagedFolder.make({ seed, forms })),
-    ...(['cluster', 'embedded'] as const).map((form) => groupOf('target', targetFilesOf(form), () => DamagedTarget.make({ seed, form }))),
+    ...(['cluster', 'embedded'] as const).map((form) =>
+      groupOf('target', targetFilesOf(form), () => DamagedTarget.make({ seed, form })),
+    ),
   ];
   let next = 0;
   const worker = async (): Promise<void> => {
@@ -114,5 +161,7 @@ function placeOf(row: MemberRow | EtcdRow): string {
 }
 
 function knownNotHeld(cell: Cell): NotHeld | undefined {
-  return KNOWN_NOT_HELD.find(({ kind, moment, seen }) => kind === cell.kind && moment.test(cell.moment) && seen.test(cell.seen));
+  return KNOWN_NOT_HELD.find(
+    ({ kind, moment, seen }) => kind === cell.kind && moment.test(cell.moment) && seen.test(cell.seen),
+  );
 }

@@ -4,16 +4,29 @@ import type { Moment, Outcome } from './expectations';
 /** What is right where calls about a kind of file fail, or take longer, for as long as a moment takes. */
 export interface MachineRow {
   kind: string;
-  /** An extended regular expression of POSIX. `<data>`: the data folder; `<uid>`: the collection that the moment is about. */
+  /**
+   * An extended regular expression of POSIX. `<data>`: the data folder; `<uid>`: the collection that the moment is
+   * about.
+   */
   files: string;
   right: Record<FileManner, Record<Moment, readonly Outcome[]>>;
 }
 
 /** The moments of faults of calls, in their order: the process goes on from one to the next. */
-export const MACHINE_MOMENTS = ['load', 'search', 'backup', 'reshard', 'stop', 'start'] as const satisfies readonly Moment[];
+export const MACHINE_MOMENTS = [
+  'load',
+  'search',
+  'backup',
+  'reshard',
+  'stop',
+  'start',
+] as const satisfies readonly Moment[];
 
 /** What is right at each moment but those that are named. */
-export const right = (others: readonly Outcome[], named: Partial<Record<Moment, readonly Outcome[]>> = {}): Record<Moment, readonly Outcome[]> => ({
+export const right = (
+  others: readonly Outcome[],
+  named: Partial<Record<Moment, readonly Outcome[]>> = {},
+): Record<Moment, readonly Outcome[]> => ({
   start: others,
   load: others,
   search: others,
@@ -35,23 +48,39 @@ export const MACHINE_FILES: readonly MachineRow[] = [
   {
     kind: 'records of a shard',
     files: '^<data>/node/shards/<uid>/[0-9]+/records/',
-    right: { full: right(WAITS, { search: SERVED, stop: LATE_STOP }), error: right(WAITS, { stop: LATE_STOP }), slow: slowly },
+    right: {
+      full: right(WAITS, { search: SERVED, stop: LATE_STOP }),
+      error: right(WAITS, { stop: LATE_STOP }),
+      slow: slowly,
+    },
   },
   {
     kind: 'vectors of a shard',
     files: '^<data>/node/shards/<uid>/[0-9]+/vectors/',
-    right: { full: right(WAITS, { search: SERVED, stop: LATE_STOP }), error: right(WAITS, { search: SERVED, stop: LATE_STOP }), slow: slowly },
+    right: {
+      full: right(WAITS, { search: SERVED, stop: LATE_STOP }),
+      error: right(WAITS, { search: SERVED, stop: LATE_STOP }),
+      slow: slowly,
+    },
   },
   {
     // Without one, the next start is slower.
     kind: 'checkpoint of a shard',
     files: '^<data>/node/shards/<uid>/[0-9]+/(checkpoint-|MANIFEST)',
-    right: { full: right(SERVED, { stop: LATE_STOP }), error: right(SERVED, { stop: LATE_STOP, start: ['served', 'rebuilt'] }), slow: slowly },
+    right: {
+      full: right(SERVED, { stop: LATE_STOP }),
+      error: right(SERVED, { stop: LATE_STOP, start: ['served', 'rebuilt'] }),
+      slow: slowly,
+    },
   },
   {
     kind: 'collections and keys',
     files: '^<data>/cluster/',
-    right: { full: right(WAITS, { stop: LATE_STOP, start: ['waits', 'ends', 'served'] }), error: right(WAITS, { stop: LATE_STOP, start: ['waits', 'ends', 'served'] }), slow: slowly },
+    right: {
+      full: right(WAITS, { stop: LATE_STOP, start: ['waits', 'ends', 'served'] }),
+      error: right(WAITS, { stop: LATE_STOP, start: ['waits', 'ends', 'served'] }),
+      slow: slowly,
+    },
   },
   {
     // What can't be noted stops nothing.
@@ -62,7 +91,11 @@ export const MACHINE_FILES: readonly MachineRow[] = [
   {
     kind: 'the data folder',
     files: '^<data>/',
-    right: { full: right(WAITS, { search: SERVED, stop: LATE_STOP, start: ['waits', 'ends', 'served'] }), error: right(WAITS, { stop: LATE_STOP, start: ['waits', 'ends'] }), slow: slowly },
+    right: {
+      full: right(WAITS, { search: SERVED, stop: LATE_STOP, start: ['waits', 'ends', 'served'] }),
+      error: right(WAITS, { stop: LATE_STOP, start: ['waits', 'ends'] }),
+      slow: slowly,
+    },
   },
   {
     kind: 'backup target',

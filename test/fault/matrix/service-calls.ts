@@ -15,7 +15,8 @@ const IN_TURN = 'which are copied first';
 const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
 
 /** Beside lines of the log, the one that says why there is no start, and what to do. */
-export const ONE_LINE = /(gone|damaged|later|not|cannot|can not).*(quiver repair|put (it |the file )?back|restore|docs\/|from)/;
+export const ONE_LINE =
+  /(gone|damaged|later|not|cannot|can not).*(quiver repair|put (it |the file )?back|restore|docs\/|from)/;
 
 /** A service of a data folder, whose backups lie beside it. */
 export function serviceIn(dataDir: string, environment: Record<string, string> = {}): EmbeddedProcess {
@@ -57,10 +58,14 @@ export function outcomeOf({ wrong, refused }: Seen, name: string, isTold: () => 
   return isTold() ? 'rebuilt' : 'served';
 }
 
-/** Does what a moment is about to a collection. Answers null, or what it came to where that is not as it should be or was told. */
+/**
+ * Does what a moment is about to a collection. Answers null, or what it came to where that is not as it should be or
+ * was told.
+ */
 export async function during(call: Call, moment: Moment, model: CollectionModel, seed: number): Promise<string | null> {
   const path = `/v1/collections/${model.name}`;
-  const named = (message: string | null | undefined): string => (message?.includes(model.name) ? 'told' : `failed without a name: ${message}`);
+  const named = (message: string | null | undefined): string =>
+    message?.includes(model.name) ? 'told' : `failed without a name: ${message}`;
   if (moment === 'load') {
     const refusal = await model.change(call, 5);
     return refusal === null ? null : named(refusal);
@@ -74,7 +79,8 @@ export async function during(call: Call, moment: Moment, model: CollectionModel,
       await call('DELETE', `/v1/admin/backups/${begun.data.id}`);
       return named(`a backup waits for ${backup.waits_for}`);
     }
-    if (backup.state !== 'done' || !backup.collections.some(({ name }: { name: string }) => name === model.name)) return named(backup.error ?? JSON.stringify(backup));
+    if (backup.state !== 'done' || !backup.collections.some(({ name }: { name: string }) => name === model.name))
+      return named(backup.error ?? JSON.stringify(backup));
     // What is in it is what was acknowledged.
     const name = `${model.name}-restored`;
     const restore = await call('POST', '/v1/admin/restore', { backup: backup.id, rename: { [model.name]: name } });
@@ -101,7 +107,12 @@ export async function during(call: Call, moment: Moment, model: CollectionModel,
 }
 
 /** Does what failed while a fault lasted, which may still be given up. Null when it is done; else what keeps it. */
-export async function doneAgain(call: Call, moment: Moment, model: CollectionModel, seed: number): Promise<string | null> {
+export async function doneAgain(
+  call: Call,
+  moment: Moment,
+  model: CollectionModel,
+  seed: number,
+): Promise<string | null> {
   let last: string | null = null;
   for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(10 * LOOK_MS)) {
     const noted: Call = async (method, path, body) => {
@@ -120,7 +131,11 @@ export async function doneAgain(call: Call, moment: Moment, model: CollectionMod
 export async function over(ask: () => Promise<Envelope>): Promise<any> {
   for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
     const { data } = await ask();
-    if (data !== null && ((data.state !== 'running' && data.state !== 'cancelling') || (data.waits_for ?? null) !== null)) return data;
+    if (
+      data !== null &&
+      ((data.state !== 'running' && data.state !== 'cancelling') || (data.waits_for ?? null) !== null)
+    )
+      return data;
   }
   return null;
 }
@@ -133,10 +148,14 @@ async function resharded(call: Call, name: string): Promise<string | null> {
     const reshard = data?.reshards?.find(({ collection }: { collection: string }) => collection === name);
     last = reshard ?? last;
     // The new shards have taken over, and the old ones go later.
-    if (reshard === undefined || reshard.state === 'retiring') return (await call('GET', `/v1/collections/${name}`)).data?.shards === 2 ? null : `the reshard of ${name} is gone`;
+    if (reshard === undefined || reshard.state === 'retiring')
+      return (await call('GET', `/v1/collections/${name}`)).data?.shards === 2
+        ? null
+        : `the reshard of ${name} is gone`;
     if (reshard.state === 'failed') return `reshard of ${name} failed: ${reshard.error}`;
     // One is copied after the other; what keeps the first ends it, or is that one's.
-    if (reshard.waits_for !== null && !reshard.waits_for.endsWith(IN_TURN)) return `a reshard waits for ${reshard.waits_for}`;
+    if (reshard.waits_for !== null && !reshard.waits_for.endsWith(IN_TURN))
+      return `a reshard waits for ${reshard.waits_for}`;
   }
   return `the reshard is not over after ${OVER_DEADLINE_MS / 1000} s, and nothing says why: ${JSON.stringify(last)}`;
 }
@@ -151,7 +170,10 @@ export async function inTurns<Part>(parts: readonly Part[], work: (part: Part) =
 }
 
 /** Asks a process to stop; null if it did in order, else what was wrong. */
-export async function stopInTime(service: { stop(): Promise<number | null>; kill(): Promise<void> }, deadlineMs: number): Promise<string | null> {
+export async function stopInTime(
+  service: { stop(): Promise<number | null>; kill(): Promise<void> },
+  deadlineMs: number,
+): Promise<string | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((done) => (timer = setTimeout(() => done('late'), deadlineMs)));
   const code = await Promise.race([service.stop(), late]);

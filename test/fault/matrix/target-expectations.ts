@@ -19,9 +19,19 @@ export interface TargetRow {
 
 const SERVED = ['served'] as const;
 const TOLD = ['told'] as const;
-const all = (right: Record<TargetMoment, readonly Outcome[]>): TargetRow['right'] => ({ missing: right, truncated: right, flipped: right });
+const all = (right: Record<TargetMoment, readonly Outcome[]>): TargetRow['right'] => ({
+  missing: right,
+  truncated: right,
+  flipped: right,
+});
 /** Of what a restore needs. Once it is known, the next backup does without it. */
-const NEEDED = all({ list: SERVED, verify: TOLD, restore: TOLD, backup: ['served', 'told'], 'backup after a verification': SERVED });
+const NEEDED = all({
+  list: SERVED,
+  verify: TOLD,
+  restore: TOLD,
+  backup: ['served', 'told'],
+  'backup after a verification': SERVED,
+});
 
 export const TARGET_FILES: readonly TargetRow[] = [
   // Nothing can be done with it, and the next one does without it.
@@ -30,7 +40,11 @@ export const TARGET_FILES: readonly TargetRow[] = [
     object: (id) => `backups/${id}.json`,
     right: all({ list: TOLD, verify: TOLD, restore: TOLD, backup: SERVED, 'backup after a verification': SERVED }),
   },
-  { kind: 'manifest of a shard', object: (_, { key }) => key, right: all({ list: SERVED, verify: TOLD, restore: TOLD, backup: SERVED, 'backup after a verification': SERVED }) },
+  {
+    kind: 'manifest of a shard',
+    object: (_, { key }) => key,
+    right: all({ list: SERVED, verify: TOLD, restore: TOLD, backup: SERVED, 'backup after a verification': SERVED }),
+  },
   { kind: 'segment of records', object: (_, { segments }) => segments[0]?.key, right: NEEDED },
   { kind: 'list of the records that are there', object: (_, { live }) => live[0]?.key, right: NEEDED },
   { kind: 'part of the journal', object: (_, { journal }) => journal[0]?.key, right: { ...NEEDED } },
@@ -41,7 +55,17 @@ export const TARGET_FILES: readonly TargetRow[] = [
     right: all({ list: SERVED, verify: TOLD, restore: SERVED, backup: SERVED, 'backup after a verification': SERVED }),
   },
   // Without it nobody has looked, as far as is known.
-  { kind: 'result of a verification', object: (id) => `checks/${id}.json`, right: all({ list: SERVED, verify: SERVED, restore: SERVED, backup: SERVED, 'backup after a verification': SERVED }) },
+  {
+    kind: 'result of a verification',
+    object: (id) => `checks/${id}.json`,
+    right: all({
+      list: SERVED,
+      verify: SERVED,
+      restore: SERVED,
+      backup: SERVED,
+      'backup after a verification': SERVED,
+    }),
+  },
 ];
 
 /** The same of the target of a service, as kinds of their own. */

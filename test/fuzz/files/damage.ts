@@ -1,8 +1,22 @@
-import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join, relative } from 'node:path';
 import { below, pick } from '../fuzz-target';
 
-/** What happens to one file while its process is down. Places are shares of its length, so that a case fits files of any length. */
+/**
+ * What happens to one file while its process is down. Places are shares of its length, so that a case fits files of any
+ * length.
+ */
 export type Damage =
   | { kind: 'flip'; at: number; bit: number }
   | { kind: 'overwrite'; at: number; bytes: string }
@@ -13,7 +27,10 @@ export type Damage =
   | { kind: 'replace'; by: number };
 
 export function anyDamage(random: () => number): Damage {
-  const bytes = (): string => Buffer.from(Array.from({ length: 1 + below(random, 64) }, () => (random() < 0.3 ? 0xff : below(random, 256)))).toString('base64');
+  const bytes = (): string =>
+    Buffer.from(
+      Array.from({ length: 1 + below(random, 64) }, () => (random() < 0.3 ? 0xff : below(random, 256))),
+    ).toString('base64');
   return pick<() => Damage>(random, [
     () => ({ kind: 'flip', at: random(), bit: below(random, 8) }),
     () => ({ kind: 'flip', at: random() ** 4, bit: below(random, 8) }),

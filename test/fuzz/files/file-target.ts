@@ -15,7 +15,8 @@ export interface FileCase {
 }
 
 /** Damaged places that say so are not served; all else about them is a crash. */
-const CRASH = /AddressSanitizer|runtime error:|uncaught|unhandled|FATAL ERROR|"level":60(?!,"time":"[^"]*","error":\{"type":"QuiverError","kind":"storage_damaged")/;
+const CRASH =
+  /AddressSanitizer|runtime error:|uncaught|unhandled|FATAL ERROR|"level":60(?!,"time":"[^"]*","error":\{"type":"QuiverError","kind":"storage_damaged")/;
 const RESIDENT_MAX_MIB = 1_536;
 /** So many items that there is a graph, files of it in the checkpoint, and a log. */
 const ITEMS = 3_000;
@@ -56,7 +57,11 @@ export class FileTarget implements FuzzTarget<FileCase> {
       await whole.stop();
       // A second life, ended hard: a checkpoint, and a log behind it.
       await whole.start();
-      await whole.data('POST', '/v1/collections/crowd/upsert', { external_id: 'late', vector: Array.from({ length: DIM }, () => 1), metadata: { n: -1 } });
+      await whole.data('POST', '/v1/collections/crowd/upsert', {
+        external_id: 'late',
+        vector: Array.from({ length: DIM }, () => 1),
+        metadata: { n: -1 },
+      });
       await whole.kill();
     } finally {
       await whole.kill();
@@ -66,7 +71,10 @@ export class FileTarget implements FuzzTarget<FileCase> {
 
   generate(random: () => number): FileCase {
     const folder = random() < 0.85 ? 'data' : 'model';
-    const damages = Array.from({ length: pick(random, [1, 1, 1, 2]) }, () => ({ file: pick(random, this.files[folder]), what: anyDamage(random) }));
+    const damages = Array.from({ length: pick(random, [1, 1, 1, 2]) }, () => ({
+      file: pick(random, this.files[folder]),
+      what: anyDamage(random),
+    }));
     return { folder, damages };
   }
 
@@ -76,7 +84,8 @@ export class FileTarget implements FuzzTarget<FileCase> {
     cpSync(join(folder, 'whole'), join(folder, 'damaged'), { recursive: true });
     for (const { file, what } of given.damages) {
       // Of two, one may have taken the other's file away.
-      if (filesUnder(join(folder, 'damaged', given.folder)).includes(file)) damage(join(folder, 'damaged', given.folder), file, what);
+      if (filesUnder(join(folder, 'damaged', given.folder)).includes(file))
+        damage(join(folder, 'damaged', given.folder), file, what);
     }
     const damaged = this.processOn('damaged');
     try {
@@ -85,7 +94,9 @@ export class FileTarget implements FuzzTarget<FileCase> {
         (error: Error) => error.message,
       );
       if (refusal !== null)
-        return CRASH.test(refusal) || /was not ready in time/.test(refusal) || damaged.endedBy !== null ? [`crash: at its start (${damaged.endedBy ?? 'no signal'}): ${refusal.slice(0, 800)}`] : [];
+        return CRASH.test(refusal) || /was not ready in time/.test(refusal) || damaged.endedBy !== null
+          ? [`crash: at its start (${damaged.endedBy ?? 'no signal'}): ${refusal.slice(0, 800)}`]
+          : [];
       return await this.faultsOf(damaged);
     } finally {
       await damaged.kill();
@@ -109,7 +120,12 @@ export class FileTarget implements FuzzTarget<FileCase> {
     const folder = this.folder as string;
     return new EmbeddedProcess({
       dataDir: join(folder, name, 'data'),
-      environment: { EMBEDDING_MODEL: join(folder, name, 'model'), EMBEDDING_THREADS: '1', EMBEDDING_OFFLINE: 'true', ...this.environment },
+      environment: {
+        EMBEDDING_MODEL: join(folder, name, 'model'),
+        EMBEDDING_THREADS: '1',
+        EMBEDDING_OFFLINE: 'true',
+        ...this.environment,
+      },
     });
   }
 
@@ -118,21 +134,31 @@ export class FileTarget implements FuzzTarget<FileCase> {
     const faults: string[] = [];
     try {
       faults.push(...(await Canary.look(call)).wrong);
-      const crowd = await call('POST', '/v1/collections/crowd/search', { vector: Array.from({ length: DIM }, () => 1), k: 1, exact: true });
-      if (crowd.status === 'success' && (crowd.data.total_count !== ITEMS + 1 || crowd.data.results[0].external_id !== 'late'))
+      const crowd = await call('POST', '/v1/collections/crowd/search', {
+        vector: Array.from({ length: DIM }, () => 1),
+        k: 1,
+        exact: true,
+      });
+      if (
+        crowd.status === 'success' &&
+        (crowd.data.total_count !== ITEMS + 1 || crowd.data.results[0].external_id !== 'late')
+      )
         faults.push(`loss: crowd answered ${JSON.stringify(crowd.data).slice(0, 300)}`);
       // An export that meets a damaged record after its first pages is broken off: it never seems whole.
       const pages = await call('GET', `/v1/collections/crowd/export?limit=${ITEMS + 10}`).catch((error: Error) => {
         if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
         return { status: 'error' };
       });
-      if (pages.status === 'success' && pages.data.count !== ITEMS + 1) faults.push(`loss: crowd exported ${pages.data.count} items of ${ITEMS + 1}`);
+      if (pages.status === 'success' && pages.data.count !== ITEMS + 1)
+        faults.push(`loss: crowd exported ${pages.data.count} items of ${ITEMS + 1}`);
       const worded = await call('POST', '/v1/collections/worded/search', { text: 'the cat and the dog', k: 1 });
-      if (worded.status === 'success' && worded.data.results[0]?.external_id !== 'cat') faults.push(`loss: worded answered ${JSON.stringify(worded.data).slice(0, 300)}`);
+      if (worded.status === 'success' && worded.data.results[0]?.external_id !== 'cat')
+        faults.push(`loss: worded answered ${JSON.stringify(worded.data).slice(0, 300)}`);
     } catch (error) {
       faults.push(`crash: ${(error as Error).message}: ${damaged.output.slice(-600)}`);
     }
-    if (damaged.endedBy !== null || CRASH.test(damaged.output)) return [...faults, `crash: ${damaged.endedBy ?? ''} ${damaged.output.slice(-600)}`];
+    if (damaged.endedBy !== null || CRASH.test(damaged.output))
+      return [...faults, `crash: ${damaged.endedBy ?? ''} ${damaged.output.slice(-600)}`];
     faults.push(...(await faultsOfProbe('embedded', damaged.opsPort)));
     const resident = residentMiB(damaged.pid);
     if (resident !== null && resident > RESIDENT_MAX_MIB) faults.push(`memory: ${resident} MiB`);

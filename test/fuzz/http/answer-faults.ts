@@ -19,9 +19,13 @@ export function faultsOfAnswer({ status, headers, body }: RawAnswer): string[] {
   }
   // The OpenAPI document and the greeting are no envelopes; they have neither of its names.
   if (envelope?.status === undefined && envelope?.error === undefined) return [];
-  if (envelope.status === 'success') return envelope.error === null && envelope.data !== null && envelope.data !== undefined ? [] : [`envelope: ${text.slice(0, 200)}`];
+  if (envelope.status === 'success')
+    return envelope.error === null && envelope.data !== null && envelope.data !== undefined
+      ? []
+      : [`envelope: ${text.slice(0, 200)}`];
   const { code, message } = envelope.error ?? {};
-  if (envelope.status !== 'error' || envelope.data !== null || typeof message !== 'string') return [`envelope: ${text.slice(0, 200)}`];
+  if (envelope.status !== 'error' || envelope.data !== null || typeof message !== 'string')
+    return [`envelope: ${text.slice(0, 200)}`];
   if (!ENVELOPE_CODES.has(code)) return [`code: ${code} for what a client sent: ${message.slice(0, 200)}`];
   return REVEALING.test(message) ? [`leak: a message tells of the inside: ${message.slice(0, 200)}`] : [];
 }

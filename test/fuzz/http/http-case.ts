@@ -24,16 +24,29 @@ export async function runHttpCase(port: number, given: HttpCase, secrets: readon
   const text = received.toString('latin1');
   // A path is told to whoever sent it.
   const sent = Buffer.concat(given.pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('latin1');
-  const wrong = secrets.filter((secret) => text.includes(secret) && !sent.includes(`/${secret}`)).map(() => 'leak: an answer holds a secret');
+  const wrong = secrets
+    .filter((secret) => text.includes(secret) && !sent.includes(`/${secret}`))
+    .map(() => 'leak: an answer holds a secret');
   const answers = parseAnswers(received);
   if (!isClosed)
-    return [...wrong, `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`];
-  if (answers === null) return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
+    return [
+      ...wrong,
+      `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`,
+    ];
+  if (answers === null)
+    return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
   wrong.push(...answers.flatMap(faultsOfAnswer));
   // Who sends on behind a refused request may meet a closed connection, and a reset takes away what was not read yet.
   const isCut = error !== null && (given.requests ?? 0) > 1 && answers.length < (given.requests ?? 0);
-  if (given.requests !== null && answers.length !== given.requests && !isCut && !(saysClose(answers) && answers.length < given.requests)) {
-    wrong.push(`missing: ${given.requests} requests had ${answers.length} answers on a connection that was kept${error === null ? '' : `, and that ended by ${error}`}`);
+  if (
+    given.requests !== null &&
+    answers.length !== given.requests &&
+    !isCut &&
+    !(saysClose(answers) && answers.length < given.requests)
+  ) {
+    wrong.push(
+      `missing: ${given.requests} requests had ${answers.length} answers on a connection that was kept${error === null ? '' : `, and that ended by ${error}`}`,
+    );
   }
   return wrong;
 }
@@ -42,7 +55,10 @@ function saysClose(answers: readonly RawAnswer[]): boolean {
   return answers.at(-1)?.headers.get('connection') === 'close';
 }
 
-function exchange(port: number, { pieces, aborts, requests }: HttpCase): Promise<{ received: Buffer; isClosed: boolean; error: string | null }> {
+function exchange(
+  port: number,
+  { pieces, aborts, requests }: HttpCase,
+): Promise<{ received: Buffer; isClosed: boolean; error: string | null }> {
   return new Promise((done) => {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
     let received: Buffer = Buffer.alloc(0);

@@ -47,9 +47,14 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
 
   async check(): Promise<string[]> {
     const server = this.running;
-    const faults = [...faultsOfProcess({ name: 'embedded', pid: server.pid, output: server.output }), ...(await faultsOfProbe('embedded', server.opsPort))];
+    const faults = [
+      ...faultsOfProcess({ name: 'embedded', pid: server.pid, output: server.output }),
+      ...(await faultsOfProbe('embedded', server.opsPort)),
+    ];
     if (faults.some((fault) => fault.startsWith('death'))) return faults;
-    const { wrong, refused } = await Canary.look((method, path, body) => server.call(method, path, body)).catch((error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }));
+    const { wrong, refused } = await Canary.look((method, path, body) => server.call(method, path, body)).catch(
+      (error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }),
+    );
     faults.push(...wrong, ...refused.map((what) => `canary: refused, ${what}`));
     if (faults.length === 0) await furnishFuzzed((method, path, body) => server.data(method, path, body));
     return faults;
@@ -61,7 +66,10 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
     const joined = given.pieces.length > 1 ? [{ ...given, pieces: [whole.toString('base64')] }] : [];
     // A request that is answered no more would look like a finding once its length is wrong.
     if (given.requests !== null && given.requests > 1) return joined;
-    return [...joined, ...smallerBytes(whole).map((bytes) => ({ ...given, requests: null, pieces: [bytes.toString('base64')] }))];
+    return [
+      ...joined,
+      ...smallerBytes(whole).map((bytes) => ({ ...given, requests: null, pieces: [bytes.toString('base64')] })),
+    ];
   }
 
   async stop(): Promise<void> {

@@ -7,7 +7,10 @@ export interface RawAnswer {
 
 const HEAD = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n/;
 
-/** The answers in what a connection carried; null where the bytes are none, or the last is not whole. Interim ones (1xx) are left out. */
+/**
+ * The answers in what a connection carried; null where the bytes are none, or the last is not whole. Interim ones (1xx)
+ * are left out.
+ */
 export function parseAnswers(bytes: Buffer): RawAnswer[] | null {
   const answers: RawAnswer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -19,7 +22,9 @@ export function parseAnswers(bytes: Buffer): RawAnswer[] | null {
       head
         .split('\r\n')
         .slice(1, -1)
-        .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()] as const),
+        .map(
+          (line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()] as const,
+        ),
     );
     const bodyAt = headEnd + 4;
     const body = status < 200 ? { bytes: Buffer.alloc(0), end: bodyAt } : bodyOf(bytes, bodyAt, headers);

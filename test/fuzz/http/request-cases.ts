@@ -50,12 +50,29 @@ const QUERIES = [
   '?__proto__=1',
   `?${'a=1&'.repeat(200)}`,
 ];
-const TYPES = ['application/json', 'application/json', 'application/json', 'text/plain', 'application/json; charset=utf-16', 'multipart/form-data', ''];
+const TYPES = [
+  'application/json',
+  'application/json',
+  'application/json',
+  'text/plain',
+  'application/json; charset=utf-16',
+  'multipart/form-data',
+  '',
+];
 const ENCODINGS = ['gzip', 'deflate', 'br', 'identity', 'gzip, gzip', 'x'];
 
-/** Requests to every endpoint, one to three on a connection: the structure of a valid body changed, or its bytes, or both. */
+/**
+ * Requests to every endpoint, one to three on a connection: the structure of a valid body changed, or its bytes, or
+ * both.
+ */
 export class RequestCases {
-  constructor(private readonly parts: { endpoints: KnownEndpoint[]; key: string; corpus: readonly { template: string; body: unknown }[] }) {}
+  constructor(
+    private readonly parts: {
+      endpoints: KnownEndpoint[];
+      key: string;
+      corpus: readonly { template: string; body: unknown }[];
+    },
+  ) {}
 
   generate(random: () => number): HttpCase {
     const requests = Array.from({ length: pick(random, [1, 1, 1, 2, 3]) }, () => framed(random, this.request(random)));
@@ -68,7 +85,9 @@ export class RequestCases {
       random,
       this.parts.endpoints.filter(({ isForm }) => !isForm),
     );
-    const path = endpoint.template.replace(/\{(\w+)\}/g, (_, name: string) => pick(random, PARAMETERS[name] ?? ['x', '%00', '']));
+    const path = endpoint.template.replace(/\{(\w+)\}/g, (_, name: string) =>
+      pick(random, PARAMETERS[name] ?? ['x', '%00', '']),
+    );
     const headers: Record<string, string> = { 'x-api-key': this.parts.key };
     const template = endpoint.example;
     if (template === null) return { method: endpoint.method, path: path + pick(random, QUERIES), headers, body: null };
@@ -82,7 +101,9 @@ export class RequestCases {
   }
 }
 
-/** JSON of values nested deeper than the recursion of JSON.stringify never comes up; lone surrogates go out as escapes. */
+/**
+ * JSON of values nested deeper than the recursion of JSON.stringify never comes up; lone surrogates go out as escapes.
+ */
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value) ?? 'null');
 }

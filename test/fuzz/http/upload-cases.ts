@@ -20,7 +20,17 @@ const NAMES = [
   '%2e%2e%2fa.txt',
   '\ud800.txt',
 ];
-const FIELD_NAMES = ['collection_name', 'collection_name', 'collection_name', 'file', 'metadata', 'include_timing', '__proto__', '', 'x'.repeat(400)];
+const FIELD_NAMES = [
+  'collection_name',
+  'collection_name',
+  'collection_name',
+  'file',
+  'metadata',
+  'include_timing',
+  '__proto__',
+  '',
+  'x'.repeat(400),
+];
 const VALUES = ['fuzzed', 'fuzzed', 'fuzzed', 'absent', '', 'true', '__proto__', 'a'.repeat(6_000), '\u0000'];
 const TEXTS = [
   '',
@@ -48,12 +58,21 @@ export class UploadCases {
 
   private upload(random: () => number): Buffer {
     const boundary = pick(random, BOUNDARIES);
-    const parts = Array.from({ length: pick(random, [1, 2, 2, 2, 3, 45]) }, () => (random() < 0.5 ? fieldPart(random) : filePart(random)));
-    if (random() < 0.5) parts.push(part('form-data; name="collection_name"', null, Buffer.from('fuzzed')), filePart(random));
-    let body: Buffer = Buffer.concat([...parts.flatMap((one) => [Buffer.from(`--${boundary}\r\n`), one]), Buffer.from(random() < 0.9 ? `--${boundary}--\r\n` : '')]);
+    const parts = Array.from({ length: pick(random, [1, 2, 2, 2, 3, 45]) }, () =>
+      random() < 0.5 ? fieldPart(random) : filePart(random),
+    );
+    if (random() < 0.5)
+      parts.push(part('form-data; name="collection_name"', null, Buffer.from('fuzzed')), filePart(random));
+    let body: Buffer = Buffer.concat([
+      ...parts.flatMap((one) => [Buffer.from(`--${boundary}\r\n`), one]),
+      Buffer.from(random() < 0.9 ? `--${boundary}--\r\n` : ''),
+    ]);
     if (random() < 0.4) body = mutateBytes(random, body);
     const named = random() < 0.9 ? `; boundary=${/[^\w-]/.test(boundary) ? `"${boundary}"` : boundary}` : '';
-    const headers = { 'x-api-key': this.parts.key, 'content-type': `${pick(random, ['multipart/form-data', 'multipart/form-data', 'multipart/mixed'])}${named}` };
+    const headers = {
+      'x-api-key': this.parts.key,
+      'content-type': `${pick(random, ['multipart/form-data', 'multipart/form-data', 'multipart/mixed'])}${named}`,
+    };
     return framed(random, { method: 'POST', path: '/v1/documents/upload', headers, body });
   }
 }
@@ -63,10 +82,21 @@ function fieldPart(random: () => number): Buffer {
 }
 
 function filePart(random: () => number): Buffer {
-  const content = random() < 0.8 ? Buffer.from(pick(random, TEXTS)) : Buffer.from(Array.from({ length: 200 }, () => below(random, 256)));
-  return part(`form-data; name="${random() < 0.9 ? 'file' : pick(random, FIELD_NAMES)}"; filename="${pick(random, NAMES)}"`, pick(random, TYPES), content);
+  const content =
+    random() < 0.8
+      ? Buffer.from(pick(random, TEXTS))
+      : Buffer.from(Array.from({ length: 200 }, () => below(random, 256)));
+  return part(
+    `form-data; name="${random() < 0.9 ? 'file' : pick(random, FIELD_NAMES)}"; filename="${pick(random, NAMES)}"`,
+    pick(random, TYPES),
+    content,
+  );
 }
 
 function part(disposition: string, type: string | null, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`content-disposition: ${disposition}\r\n${type === null ? '' : `content-type: ${type}\r\n`}\r\n`), content, Buffer.from('\r\n')]);
+  return Buffer.concat([
+    Buffer.from(`content-disposition: ${disposition}\r\n${type === null ? '' : `content-type: ${type}\r\n`}\r\n`),
+    content,
+    Buffer.from('\r\n'),
+  ]);
 }

@@ -20,7 +20,8 @@ export function framed(random: () => number, request: WireRequest): Buffer {
     headers['content-encoding'] = 'gzip';
   }
   if (body === null) return headOf(request, headers);
-  if (random() < 0.3) return Buffer.concat([headOf(request, { ...headers, 'transfer-encoding': 'chunked' }), ...chunksOf(random, body)]);
+  if (random() < 0.3)
+    return Buffer.concat([headOf(request, { ...headers, 'transfer-encoding': 'chunked' }), ...chunksOf(random, body)]);
   return Buffer.concat([headOf(request, { ...headers, 'content-length': String(body.length) }), body]);
 }
 
@@ -42,5 +43,7 @@ function chunksOf(random: () => number, body: Buffer): Buffer[] {
 /** The bytes in one to four pieces, cut anywhere. */
 export function inPieces(random: () => number, bytes: Buffer): string[] {
   const cuts = Array.from({ length: below(random, 4) }, () => below(random, bytes.length + 1)).sort((a, b) => a - b);
-  return [0, ...cuts].map((from, i) => bytes.subarray(from, cuts[i] ?? bytes.length).toString('base64')).filter((piece) => piece !== '');
+  return [0, ...cuts]
+    .map((from, i) => bytes.subarray(from, cuts[i] ?? bytes.length).toString('base64'))
+    .filter((piece) => piece !== '');
 }

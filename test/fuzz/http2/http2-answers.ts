@@ -2,14 +2,21 @@ import { FLAGS, TYPES } from '../../support/http/http2-frames';
 import type { RawAnswer } from '../http/raw-answer';
 
 const HEAD_BYTES = 9;
-/** Marks of a header field (RFC 7541, section 6): one of the table, a name of the table with a value, and a new size of the table. */
+/**
+ * Marks of a header field (RFC 7541, section 6): one of the table, a name of the table with a value, and a new size of
+ * the table.
+ */
 const INDEXED = 0x80;
 const SIZE_UPDATE = 0x20;
 /** Names of the table that are `:status`, and its values there. */
 const STATUS_FROM = 8;
 const STATUSES = [200, 204, 206, 304, 400, 404, 500];
 /** Ten digits in the code of Huffman (appendix B): three of five bits, seven of six. */
-const DIGITS = new Map(['00000', '00001', '00010', '011001', '011010', '011011', '011100', '011101', '011110', '011111'].map((bits, digit) => [bits, digit]));
+const DIGITS = new Map(
+  ['00000', '00001', '00010', '011001', '011010', '011011', '011100', '011101', '011110', '011111'].map(
+    (bits, digit) => [bits, digit],
+  ),
+);
 
 /** What a server has sent of one stream. */
 export interface StreamAnswer extends RawAnswer {
@@ -46,7 +53,11 @@ export class Http2Answers {
     if (type === TYPES.goAway) this.isLeaving = true;
     if (stream === 0) return;
     let answer = this.streams.get(stream);
-    if (answer === undefined) this.streams.set(stream, (answer = { status: 0, headers: new Map(), body: Buffer.alloc(0), isOver: false, resetCode: null }));
+    if (answer === undefined)
+      this.streams.set(
+        stream,
+        (answer = { status: 0, headers: new Map(), body: Buffer.alloc(0), isOver: false, resetCode: null }),
+      );
     if (type === TYPES.headers) answer.status = statusOf(content) ?? answer.status;
     if (type === TYPES.data) answer.body = Buffer.concat([answer.body, content]);
     if (type === TYPES.rstStream) {

@@ -16,17 +16,25 @@ export interface Http2Case {
 }
 
 const ENDED_WITHIN_MS = 15_000;
-/** Nothing is due any more: what comes to the rest comes by then, and a connection in which an error was made says nothing. */
+/**
+ * Nothing is due any more: what comes to the rest comes by then, and a connection in which an error was made says
+ * nothing.
+ */
 const QUIET_MS = 60;
 const PING = frameOf(TYPES.ping, { content: Buffer.from('the-end!') });
 
 /** Sends the case over one connection; answers what is wrong with what came back. `secrets` may be in no answer. */
-export async function runHttp2Case(at: { port: number; ca: string }, given: Http2Case, secrets: readonly string[]): Promise<string[]> {
+export async function runHttp2Case(
+  at: { port: number; ca: string },
+  given: Http2Case,
+  secrets: readonly string[],
+): Promise<string[]> {
   const { answers, isClosed } = await exchange(at, given);
   const faults: string[] = answers.fault === null ? [] : [`framing: ${answers.fault}`];
   for (const [stream, answer] of answers.streams) {
     const text = answer.body.toString('latin1');
-    if (secrets.some((secret) => text.includes(secret))) faults.push(`leak: the answer of stream ${stream} holds a secret`);
+    if (secrets.some((secret) => text.includes(secret)))
+      faults.push(`leak: the answer of stream ${stream} holds a secret`);
     if (answer.isOver && answer.resetCode === null) faults.push(...faultsOfStream(answer));
   }
   if (given.end !== 'answered') return faults;
@@ -35,9 +43,14 @@ export async function runHttp2Case(at: { port: number; ca: string }, given: Http
     const code = answers.streams.get(stream)?.resetCode ?? null;
     return code === null ? [] : [`${stream} (code ${code})`];
   });
-  if (missing.length > 0 && isClosed) faults.push(`missing: the connection ended before the answers of the streams ${missing.join(', ')}`);
-  else if (missing.length > 0) faults.push(`hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent the streams ${missing.join(', ')} had no answer`);
-  if (resets.length > 0) faults.push(`reset: the streams ${resets.join(', ')} were reset before their answers were whole`);
+  if (missing.length > 0 && isClosed)
+    faults.push(`missing: the connection ended before the answers of the streams ${missing.join(', ')}`);
+  else if (missing.length > 0)
+    faults.push(
+      `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent the streams ${missing.join(', ')} had no answer`,
+    );
+  if (resets.length > 0)
+    faults.push(`reset: the streams ${resets.join(', ')} were reset before their answers were whole`);
   return faults;
 }
 
@@ -52,7 +65,10 @@ function faultsOfStream({ status, body }: StreamAnswer): string[] {
   return faultsOfAnswer({ status, headers, body });
 }
 
-function exchange({ port, ca }: { port: number; ca: string }, { frames, cuts, due, end }: Http2Case): Promise<{ answers: Http2Answers; isClosed: boolean }> {
+function exchange(
+  { port, ca }: { port: number; ca: string },
+  { frames, cuts, due, end }: Http2Case,
+): Promise<{ answers: Http2Answers; isClosed: boolean }> {
   return new Promise((done) => {
     const socket = connect({ host: '127.0.0.1', port, ca, ALPNProtocols: ['h2'] });
     const answers = new Http2Answers();
@@ -66,7 +82,8 @@ function exchange({ port, ca }: { port: number; ca: string }, { frames, cuts, du
     };
     const deadline = setTimeout(() => finish(false), ENDED_WITHIN_MS);
     const endIfAnswered = (): void => {
-      if (!isSent || quiet !== undefined || !due.every((stream) => answers.streams.get(stream)?.isOver === true)) return;
+      if (!isSent || quiet !== undefined || !due.every((stream) => answers.streams.get(stream)?.isOver === true))
+        return;
       quiet = setTimeout(() => finish(false), QUIET_MS);
       socket.write(PING);
     };
@@ -82,7 +99,9 @@ function exchange({ port, ca }: { port: number; ca: string }, { frames, cuts, du
       void (async () => {
         for (const [i, from] of [0, ...cuts].entries()) {
           if (socket.destroyed) return;
-          const piece = Buffer.concat(frames.slice(from, cuts[i] ?? frames.length).map(({ bytes }) => Buffer.from(bytes, 'base64')));
+          const piece = Buffer.concat(
+            frames.slice(from, cuts[i] ?? frames.length).map(({ bytes }) => Buffer.from(bytes, 'base64')),
+          );
           await new Promise<void>((written) => socket.write(piece, () => written()));
           await new Promise((next) => setImmediate(next));
         }

@@ -5,7 +5,21 @@ import type { RequestCases } from '../http/request-cases';
 import { type Field, ODD_FIELDS, WRONG_FIELDS, WRONG_HEADS } from './http2-fields';
 import type { Http2Case } from './http2-case';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PRI', 'QUERY', 'M-SEARCH', 'get'];
+const METHODS = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'PRI',
+  'QUERY',
+  'M-SEARCH',
+  'get',
+];
 const STREAMS_MAX = 8;
 const RESETS_MAX = 80;
 const FLOOD_MAX = 40;
@@ -27,7 +41,10 @@ interface Stream {
   bodyBytes: number;
 }
 
-/** Connections of HTTP/2 with one to eight requests, right, odd or wrong in their headers, bodies and ends, and frames between them. */
+/**
+ * Connections of HTTP/2 with one to eight requests, right, odd or wrong in their headers, bodies and ends, and frames
+ * between them.
+ */
 export class Http2Cases {
   private readonly special: (readonly Field[])[];
 
@@ -38,9 +55,15 @@ export class Http2Cases {
   generate(random: () => number): Http2Case {
     const isRight = random() < 0.4;
     const isWindowless = !isRight && random() < 0.1;
-    const settings = [SETTINGS.table, isWindowless ? SETTINGS.noWindow : SETTINGS.window, ...(random() < 0.3 ? [SETTINGS.push] : [])];
+    const settings = [
+      SETTINGS.table,
+      isWindowless ? SETTINGS.noWindow : SETTINGS.window,
+      ...(random() < 0.3 ? [SETTINGS.push] : []),
+    ];
     const window = frameOf(TYPES.windowUpdate, { content: Buffer.from([0x7f, 0xff, 0, 0]) });
-    const frames: { stream: number; bytes: Buffer }[] = [{ stream: 0, bytes: Buffer.concat([beginning(settings), ...(isWindowless ? [] : [window])]) }];
+    const frames: { stream: number; bytes: Buffer }[] = [
+      { stream: 0, bytes: Buffer.concat([beginning(settings), ...(isWindowless ? [] : [window])]) },
+    ];
     const due: number[] = [];
     const open: { id: number; left: Buffer[] }[] = [];
     let nextId = 1;
@@ -60,16 +83,28 @@ export class Http2Cases {
       }
       if (!isRight && random() < 0.08) {
         for (let resets = 1 + below(random, RESETS_MAX); resets > 0; resets -= 1, nextId += 2)
-          frames.push({ stream: nextId, bytes: Buffer.concat([headersOf(nextId, this.fields(random, isRight), FLAGS.endHeaders | FLAGS.endStream), resetOf(nextId, pick(random, ERROR_CODES))]) });
+          frames.push({
+            stream: nextId,
+            bytes: Buffer.concat([
+              headersOf(nextId, this.fields(random, isRight), FLAGS.endHeaders | FLAGS.endStream),
+              resetOf(nextId, pick(random, ERROR_CODES)),
+            ]),
+          });
       }
       if (open.length === 0) continue;
       const place = below(random, open.length);
       const { id, left } = open[place];
       // A whole stream in a row, so that it is in one piece, or a frame of it.
-      for (let count = random() < 0.5 ? left.length : 1; count > 0; count -= 1) frames.push({ stream: id, bytes: left.shift()! });
+      for (let count = random() < 0.5 ? left.length : 1; count > 0; count -= 1)
+        frames.push({ stream: id, bytes: left.shift()! });
       if (left.length === 0) open.splice(place, 1);
     }
-    const cuts = random() < 0.6 ? [] : [...new Set(Array.from({ length: 1 + below(random, 4) }, () => 1 + below(random, frames.length)))].filter((at) => at < frames.length).sort((a, b) => a - b);
+    const cuts =
+      random() < 0.6
+        ? []
+        : [...new Set(Array.from({ length: 1 + below(random, 4) }, () => 1 + below(random, frames.length)))]
+            .filter((at) => at < frames.length)
+            .sort((a, b) => a - b);
     return {
       frames: frames.map(({ stream, bytes }) => ({ stream, bytes: bytes.toString('base64') })),
       cuts,
@@ -89,7 +124,11 @@ export class Http2Cases {
     if (random() < 0.5) {
       const ending = pick(random, Object.values(ENDINGS))(id);
       const flags = random() < 0.2 ? FLAGS.endHeaders | FLAGS.endStream : FLAGS.endHeaders;
-      return { frames: [Buffer.concat([headersOf(id, fields, flags), ...ending.filter((frame) => frame !== null)])], isDue: false, bodyBytes };
+      return {
+        frames: [Buffer.concat([headersOf(id, fields, flags), ...ending.filter((frame) => frame !== null)])],
+        isDue: false,
+        bodyBytes,
+      };
     }
     const frames = this.rightEnd(random, id, fields, content);
     if (random() < 0.7) frames.splice(1 + below(random, frames.length), 0, resetOf(id, pick(random, ERROR_CODES)));
@@ -107,7 +146,9 @@ export class Http2Cases {
     ];
     const fields: Field[] = [...Object.entries(headers)];
     // Of some names there may be one field alone.
-    const picked = new Map(Array.from({ length: below(random, 4) }, () => pick(random, ODD_FIELDS)).map((group) => [group[0][0], group]));
+    const picked = new Map(
+      Array.from({ length: below(random, 4) }, () => pick(random, ODD_FIELDS)).map((group) => [group[0][0], group]),
+    );
     const odd = [...picked.values()].flat();
     if (isRight) return [...head, ...fields, ...odd];
     const wrong = Array.from({ length: below(random, 3) }, () => pick(random, WRONG_FIELDS)).flat();
@@ -116,11 +157,19 @@ export class Http2Cases {
 
   /** Headers, the body, and one of the ways in which a request ends. */
   private rightEnd(random: () => number, id: number, fields: readonly Field[], body: Buffer | null): Buffer[] {
-    const trailers = headersOf(id, [['x-end', '1'], ...(random() < 0.3 ? [['x-api-key', 'another'] as const] : [])], FLAGS.endHeaders | FLAGS.endStream);
-    if (body === null) return random() < 0.8 ? [inParts(random, headersOf(id, fields, FLAGS.endHeaders | FLAGS.endStream))] : [inParts(random, headersOf(id, fields)), trailers];
+    const trailers = headersOf(
+      id,
+      [['x-end', '1'], ...(random() < 0.3 ? [['x-api-key', 'another'] as const] : [])],
+      FLAGS.endHeaders | FLAGS.endStream,
+    );
+    if (body === null)
+      return random() < 0.8
+        ? [inParts(random, headersOf(id, fields, FLAGS.endHeaders | FLAGS.endStream))]
+        : [inParts(random, headersOf(id, fields)), trailers];
     const frames: Buffer[] = [inParts(random, headersOf(id, fields))];
     const step = Math.max(1 + below(random, FRAME_BYTES_MAX), Math.ceil(body.length / FRAMES_MAX));
-    for (let at = 0; at < body.length; at += step) frames.push(frameOf(TYPES.data, { stream: id, content: body.subarray(at, at + step) }));
+    for (let at = 0; at < body.length; at += step)
+      frames.push(frameOf(TYPES.data, { stream: id, content: body.subarray(at, at + step) }));
     if (random() < 0.2) frames.push(trailers);
     else frames.push(frameOf(TYPES.data, { flags: FLAGS.endStream, stream: id }));
     return frames;
@@ -128,7 +177,8 @@ export class Http2Cases {
 
   /** Frames of the connection: few of a flood, and ends of it. */
   private between(random: () => number, isRight: boolean): Buffer[] {
-    const many = (frame: (i: number) => Buffer): Buffer[] => Array.from({ length: 1 + below(random, isRight ? 3 : FLOOD_MAX) }, (_, i) => frame(i));
+    const many = (frame: (i: number) => Buffer): Buffer[] =>
+      Array.from({ length: 1 + below(random, isRight ? 3 : FLOOD_MAX) }, (_, i) => frame(i));
     switch (below(random, isRight ? 4 : 8)) {
       case 0:
         return many((i) => frameOf(TYPES.ping, { content: Buffer.alloc(8, i) }));
@@ -141,12 +191,28 @@ export class Http2Cases {
       case 4:
         return [goAwayOf(below(random, 9), pick(random, ERROR_CODES))];
       case 5:
-        return many(() => frameOf(TYPES.settings, { content: Buffer.from([0, 4, ...Buffer.from(pick(random, ['00000000', '0000ffff', '7fffffff', 'ffffffff']), 'hex')]) }));
+        return many(() =>
+          frameOf(TYPES.settings, {
+            content: Buffer.from([
+              0,
+              4,
+              ...Buffer.from(pick(random, ['00000000', '0000ffff', '7fffffff', 'ffffffff']), 'hex'),
+            ]),
+          }),
+        );
       case 6:
-        return many(() => frameOf(TYPES.windowUpdate, { content: Buffer.from(pick(random, ['00000000', '00000001', '7fffffff']), 'hex') }));
+        return many(() =>
+          frameOf(TYPES.windowUpdate, {
+            content: Buffer.from(pick(random, ['00000000', '00000001', '7fffffff']), 'hex'),
+          }),
+        );
       default:
         return [
-          frameOf(pick(random, [0, 1, 2, 3, 4, 5, 6, 8, 9]), { flags: pick(random, [0, 1, 4, 5, 8, 0x20, 0xff]), stream: below(random, 20), content: Buffer.alloc(pick(random, [0, 1, 4, 5, 6, 8])) }),
+          frameOf(pick(random, [0, 1, 2, 3, 4, 5, 6, 8, 9]), {
+            flags: pick(random, [0, 1, 4, 5, 8, 0x20, 0xff]),
+            stream: below(random, 20),
+            content: Buffer.alloc(pick(random, [0, 1, 4, 5, 6, 8])),
+          }),
         ];
     }
   }
@@ -162,7 +228,13 @@ function inParts(random: () => number, headers: Buffer): Buffer {
   for (let at = 0; at === 0 || at < content.length; at += step) {
     const isLast = at + step >= content.length;
     const type = at === 0 ? TYPES.headers : TYPES.continuation;
-    parts.push(frameOf(type, { flags: (at === 0 ? flags & FLAGS.endStream : 0) | (isLast ? FLAGS.endHeaders : 0), stream, content: content.subarray(at, at + step) }));
+    parts.push(
+      frameOf(type, {
+        flags: (at === 0 ? flags & FLAGS.endStream : 0) | (isLast ? FLAGS.endHeaders : 0),
+        stream,
+        content: content.subarray(at, at + step),
+      }),
+    );
   }
   return Buffer.concat(parts);
 }

@@ -44,9 +44,14 @@ export class Http2Target implements FuzzTarget<Http2Case> {
 
   async check(): Promise<string[]> {
     const { server } = this.running;
-    const faults = [...faultsOfProcess({ name: 'embedded', pid: server.pid, output: server.output }), ...(await faultsOfProbe('embedded', server.opsPort))];
+    const faults = [
+      ...faultsOfProcess({ name: 'embedded', pid: server.pid, output: server.output }),
+      ...(await faultsOfProbe('embedded', server.opsPort)),
+    ];
     if (faults.some((fault) => fault.startsWith('death'))) return faults;
-    const { wrong, refused } = await Canary.look((method, path, body) => this.running.call(method, path, body)).catch((error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }));
+    const { wrong, refused } = await Canary.look((method, path, body) => this.running.call(method, path, body)).catch(
+      (error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }),
+    );
     faults.push(...wrong, ...refused.map((what) => `canary: refused, ${what}`));
     if (faults.length === 0) await furnishFuzzed((method, path, body) => this.running.data(method, path, body));
     return faults;
@@ -54,7 +59,10 @@ export class Http2Target implements FuzzTarget<Http2Case> {
 
   /** One write, then without one of the streams, then without one of the frames. The first has the preface. */
   shrink(given: Http2Case): Http2Case[] {
-    const without = (isLeft: (frame: Http2Case['frames'][number], place: number) => boolean, due: number[]): Http2Case => ({ ...given, frames: given.frames.filter(isLeft), cuts: [], due });
+    const without = (
+      isLeft: (frame: Http2Case['frames'][number], place: number) => boolean,
+      due: number[],
+    ): Http2Case => ({ ...given, frames: given.frames.filter(isLeft), cuts: [], due });
     const streams = [...new Set(given.frames.map(({ stream }) => stream))].filter((stream) => stream !== 0);
     const joined = given.cuts.length > 0 ? [{ ...given, cuts: [] }] : [];
     const fewer =

@@ -31,7 +31,9 @@ const PEAK_MAX_MIB = 512;
 /** Of a larger heap, columns together may take more. */
 const HEAP = '--max-old-space-size=512';
 /** What stands for a length or a place in binary formats, at its limits. */
-const EXTREMES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff];
+const EXTREMES = [
+  0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff,
+];
 const RUN_BYTES_MAX = 24;
 /** One file of so many has very many parts: it takes a hundred times as long. */
 const OVERSIZED_OF = 50;
@@ -54,13 +56,15 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
     this.startReader();
     for (const { name, bytes } of this.seeds) {
       const answer = await this.read(name, bytes);
-      if (answer?.message !== null || answer.rows === 0) throw new Error(`${name} as it is: ${JSON.stringify(answer)} ${this.output}`);
+      if (answer?.message !== null || answer.rows === 0)
+        throw new Error(`${name} as it is: ${JSON.stringify(answer)} ${this.output}`);
     }
   }
 
   /** Every file of the corpus has its turn. */
   generate(random: () => number): ImportCase {
-    if (below(random, OVERSIZED_OF) === 0) return { name: pick(random, Object.keys(OVERSIZED_FILES)), parts: 1 + below(random, PARTS_MAX) };
+    if (below(random, OVERSIZED_OF) === 0)
+      return { name: pick(random, Object.keys(OVERSIZED_FILES)), parts: 1 + below(random, PARTS_MAX) };
     const { name, bytes } = this.seeds[this.turn++ % this.seeds.length];
     const changed = random() < 0.5 ? mutateBytes(random, bytes) : withExtremes(random, bytes);
     return { name, bytes: changed.toString('base64') };
@@ -68,10 +72,15 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
 
   async run(given: ImportCase): Promise<string[]> {
     const { name } = given;
-    const answer = await this.read(name, 'parts' in given ? OVERSIZED_FILES[name](given.parts) : Buffer.from(given.bytes, 'base64'));
+    const answer = await this.read(
+      name,
+      'parts' in given ? OVERSIZED_FILES[name](given.parts) : Buffer.from(given.bytes, 'base64'),
+    );
     if (answer === null) {
       const isAlive = this.reader !== null && this.reader.exitCode === null && this.reader.signalCode === null;
-      const fault = isAlive ? `hang: ${name} is not read after ${ANSWER_WITHIN_MS} ms of processor time` : `death: reading ${name} ended the process: ${this.output.slice(-600)}`;
+      const fault = isAlive
+        ? `hang: ${name} is not read after ${ANSWER_WITHIN_MS} ms of processor time`
+        : `death: reading ${name} ended the process: ${this.output.slice(-600)}`;
       this.startReader();
       return [fault];
     }
@@ -86,12 +95,15 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
   async check(): Promise<string[]> {
     const { name, bytes } = this.seeds[0];
     const answer = await this.read(name, bytes);
-    return answer !== null && answer.message === null ? [] : [`health: ${name} is not read any more: ${JSON.stringify(answer)}`];
+    return answer !== null && answer.message === null
+      ? []
+      : [`health: ${name} is not read any more: ${JSON.stringify(answer)}`];
   }
 
   shrink(given: ImportCase): ImportCase[] {
     const { name } = given;
-    if ('parts' in given) return [2, 1.1].map((by) => ({ name, parts: Math.floor(given.parts / by) })).filter(({ parts }) => parts > 0);
+    if ('parts' in given)
+      return [2, 1.1].map((by) => ({ name, parts: Math.floor(given.parts / by) })).filter(({ parts }) => parts > 0);
     const { bytes } = given;
     return smallerBytes(Buffer.from(bytes, 'base64')).map((smaller) => ({ name, bytes: smaller.toString('base64') }));
   }
@@ -106,8 +118,13 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
   private startReader(): void {
     this.reader?.kill('SIGKILL');
     this.output = '';
-    const reader = fork(join(__dirname, 'reader-process.cjs'), { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...this.environment }, execArgv: [HEAP] });
-    for (const stream of [reader.stdout, reader.stderr]) stream?.on('data', (piece: Buffer) => (this.output = (this.output + piece.toString()).slice(-8_192)));
+    const reader = fork(join(__dirname, 'reader-process.cjs'), {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...process.env, ...this.environment },
+      execArgv: [HEAP],
+    });
+    for (const stream of [reader.stdout, reader.stderr])
+      stream?.on('data', (piece: Buffer) => (this.output = (this.output + piece.toString()).slice(-8_192)));
     this.reader = reader;
   }
 
@@ -142,7 +159,8 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
 /** What a process has had of processors, in milliseconds; null: the system does not say it. */
 function processorTimeOf(pid: number | undefined): number | null {
   try {
-    // Behind the name, which may hold anything: user and system time are the 12th and 13th field, in hundredths of a second.
+    // Behind the name, which may hold anything: user and system time are the 12th and 13th field, in hundredths of a
+    // second.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
     return (Number(fields[11]) + Number(fields[12])) * 10;
   } catch {
@@ -157,7 +175,12 @@ function withExtremes(random: () => number, bytes: Buffer): Buffer {
     // Heads and footers hold the lengths, and lie at the ends.
     const near = pick(random, [0, 0, 1, 2]);
     const within = Math.min(changed.length, 2_048);
-    const at = near === 0 ? below(random, changed.length) : near === 1 ? below(random, within) : changed.length - 1 - below(random, within);
+    const at =
+      near === 0
+        ? below(random, changed.length)
+        : near === 1
+          ? below(random, within)
+          : changed.length - 1 - below(random, within);
     const number = pick(random, EXTREMES);
     switch (below(random, 4)) {
       case 0:
@@ -167,7 +190,8 @@ function withExtremes(random: () => number, bytes: Buffer): Buffer {
         if (at + 4 <= changed.length) changed.writeUInt32LE(number >>> 0, at);
         break;
       case 2:
-        if (at + 8 <= changed.length) changed.writeBigUInt64LE(BigInt.asUintN(64, BigInt(number) * BigInt(pick(random, [1, 256, 65_536, -1]))), at);
+        if (at + 8 <= changed.length)
+          changed.writeBigUInt64LE(BigInt.asUintN(64, BigInt(number) * BigInt(pick(random, [1, 256, 65_536, -1]))), at);
         break;
       default: {
         // Digits of a number of variable length, all ones.

@@ -26,12 +26,21 @@ const list = (type: number, count: number): Buffer => Buffer.concat([bytes(0xf0 
 const text = (value: string): Buffer => Buffer.concat([varint(value.length), Buffer.from(value)]);
 
 /** An element of a schema: a group of `children`, or a column of numbers. */
-const group = (name: string, children: number): Buffer => Buffer.concat([bytes(0x48), text(name), bytes(0x15), varint(children * 2), bytes(0)]);
+const group = (name: string, children: number): Buffer =>
+  Buffer.concat([bytes(0x48), text(name), bytes(0x15), varint(children * 2), bytes(0)]);
 const column = (name: string): Buffer => Buffer.concat([bytes(0x15, 2, 0x25, 0, 0x18), text(name), bytes(0)]);
-const chunk = Buffer.concat([bytes(0x26, 0, 0x1c, 0x15, 2, 0x19, 0x15, 0, 0x19, 0x18), text('abc'), bytes(0x15, 0, 0x16, 0, 0x16, 0, 0x16, 0, 0x26, 0, 0, 0)]);
+const chunk = Buffer.concat([
+  bytes(0x26, 0, 0x1c, 0x15, 2, 0x19, 0x15, 0, 0x19, 0x18),
+  text('abc'),
+  bytes(0x15, 0, 0x16, 0, 0x16, 0, 0x16, 0, 0x26, 0, 0, 0),
+]);
 
 /** Elements and row groups, by their number, and key-value notes. */
-function parquet(elements: [Buffer, number], groups: [Buffer, number], { notes = Buffer.alloc(0), pages = Buffer.alloc(0) } = {}): Buffer {
+function parquet(
+  elements: [Buffer, number],
+  groups: [Buffer, number],
+  { notes = Buffer.alloc(0), pages = Buffer.alloc(0) } = {},
+): Buffer {
   const schema = Buffer.concat([bytes(0x15, 2, 0x19), list(STRUCT, elements[1]), elements[0]]);
   const rest = Buffer.concat([bytes(0x16, 0, 0x19), list(STRUCT, groups[1]), groups[0], notes, bytes(0)]);
   const end = Buffer.alloc(8);
@@ -41,7 +50,8 @@ function parquet(elements: [Buffer, number], groups: [Buffer, number], { notes =
 }
 
 const oneColumn: [Buffer, number] = [Buffer.concat([group('r', 1), column('abc')]), 2];
-const groupOf = (count: number, chunks: Buffer, rows = 0): Buffer => Buffer.concat([bytes(0x19), list(STRUCT, count), chunks, bytes(0x16, 0, 0x16), varint(rows * 2), bytes(0)]);
+const groupOf = (count: number, chunks: Buffer, rows = 0): Buffer =>
+  Buffer.concat([bytes(0x19), list(STRUCT, count), chunks, bytes(0x16, 0, 0x16), varint(rows * 2), bytes(0)]);
 
 const PAGE_ROWS = 200_000;
 
@@ -50,7 +60,15 @@ function widePages(columns: number): Buffer {
   const run = Buffer.concat([varint(PAGE_ROWS * 2), bytes(1)]);
   const values = Buffer.concat([Buffer.from(Uint32Array.of(run.length).buffer), run]);
   const size = varint(values.length * 2);
-  const head = Buffer.concat([bytes(0x15, 0, 0x15), size, bytes(0x15), size, bytes(0x2c, 0x15), varint(PAGE_ROWS * 2), bytes(0x15, 6, 0x15, 6, 0x15, 6, 0, 0)]);
+  const head = Buffer.concat([
+    bytes(0x15, 0, 0x15),
+    size,
+    bytes(0x15),
+    size,
+    bytes(0x2c, 0x15),
+    varint(PAGE_ROWS * 2),
+    bytes(0x15, 6, 0x15, 6, 0x15, 6, 0, 0),
+  ]);
   const pages = Buffer.concat([head, values]);
   const total = varint(pages.length * 2);
   const place = Buffer.concat([
@@ -65,7 +83,11 @@ function widePages(columns: number): Buffer {
     bytes(0x26, 8, 0, 0),
   ]);
   const truth = Buffer.concat([bytes(0x15, 0, 0x25, 0, 0x18), text('abc'), bytes(0)]);
-  return parquet([Buffer.concat([group('r', columns), repeated(truth, columns)]), columns + 1], [groupOf(columns, repeated(place, columns), PAGE_ROWS), 1], { pages });
+  return parquet(
+    [Buffer.concat([group('r', columns), repeated(truth, columns)]), columns + 1],
+    [groupOf(columns, repeated(place, columns), PAGE_ROWS), 1],
+    { pages },
+  );
 }
 
 /** Three rows of a dictionary, whose last piece comes so many times. */
@@ -118,7 +140,8 @@ function schema(columns: number): Buffer {
   head.writeInt32LE(16, 16);
   head.writeUInt32LE(4, 20);
   head.writeUInt32LE(columns, 24);
-  // Behind the list: the fields of a field, at a place that is a whole number of words, then the field, its type, its name.
+  // Behind the list: the fields of a field, at a place that is a whole number of words, then the field, its type, its
+  // name.
   const fieldAt = 28 + 4 * columns + 16;
   const places = Buffer.alloc(4 * columns);
   for (let i = 0; i < columns; i++) places.writeUInt32LE(fieldAt - (28 + 4 * i), 4 * i);
@@ -149,7 +172,11 @@ function sharedBatch(count: number): Buffer {
   const table = footer.readUInt32LE(0);
   const place = table + footer.readUInt16LE(table - footer.readInt32LE(table) + 4 + 2 * 3);
   const blocks = place + footer.readUInt32LE(place);
-  const longer = Buffer.concat([footer, Buffer.alloc(((8 - ((footer.length + 4) % 8)) % 8) + 4), repeated(footer.subarray(blocks + 4, blocks + 28), count)]);
+  const longer = Buffer.concat([
+    footer,
+    Buffer.alloc(((8 - ((footer.length + 4) % 8)) % 8) + 4),
+    repeated(footer.subarray(blocks + 4, blocks + 28), count),
+  ]);
   const blocksAt = longer.length - 24 * count - 4;
   longer.writeUInt32LE(count, blocksAt);
   longer.writeUInt32LE(blocksAt - place, place);
@@ -160,15 +187,34 @@ function sharedBatch(count: number): Buffer {
 
 /** By what there is much of; the ending says the format. */
 export const OVERSIZED_FILES: Readonly<Record<string, OversizedFile>> = {
-  'columns.parquet': (count) => parquet([Buffer.concat([group('r', count), repeated(column('abc'), count)]), count + 1], [Buffer.alloc(0), 0]),
+  'columns.parquet': (count) =>
+    parquet([Buffer.concat([group('r', count), repeated(column('abc'), count)]), count + 1], [Buffer.alloc(0), 0]),
   'row-groups.parquet': (count) => parquet(oneColumn, [repeated(groupOf(1, chunk), count), count]),
   'chunks.parquet': (count) => parquet(oneColumn, [groupOf(count, repeated(chunk, count)), 1]),
-  'columns-and-chunks.parquet': (count) => parquet([Buffer.concat([group('r', count), repeated(column('abc'), count)]), count + 1], [groupOf(count, repeated(chunk, count)), 1]),
+  'columns-and-chunks.parquet': (count) =>
+    parquet(
+      [Buffer.concat([group('r', count), repeated(column('abc'), count)]), count + 1],
+      [groupOf(count, repeated(chunk, count)), 1],
+    ),
   'structures.parquet': (count) => parquet(oneColumn, [groupOf(count, Buffer.alloc(count)), 1]),
-  'depth.parquet': (count) => parquet([Buffer.concat([repeated(group('r', 1), count), column('abc')]), count + 1], [Buffer.alloc(0), 0]),
+  'depth.parquet': (count) =>
+    parquet([Buffer.concat([repeated(group('r', 1), count), column('abc')]), count + 1], [Buffer.alloc(0), 0]),
   'names.parquet': (count) =>
-    parquet(oneColumn, [Buffer.alloc(0), 0], { notes: Buffer.concat([bytes(0x19), list(STRUCT, 1), bytes(0x18), varint(count * 100), Buffer.alloc(count * 100, 'a'), bytes(0)]) }),
-  'texts.parquet': (count) => parquet(oneColumn, [groupOf(1, Buffer.concat([bytes(0x3c, 0x39), list(BINARY, count), Buffer.alloc(count), bytes(0, 0)])), 1]),
+    parquet(oneColumn, [Buffer.alloc(0), 0], {
+      notes: Buffer.concat([
+        bytes(0x19),
+        list(STRUCT, 1),
+        bytes(0x18),
+        varint(count * 100),
+        Buffer.alloc(count * 100, 'a'),
+        bytes(0),
+      ]),
+    }),
+  'texts.parquet': (count) =>
+    parquet(oneColumn, [
+      groupOf(1, Buffer.concat([bytes(0x3c, 0x39), list(BINARY, count), Buffer.alloc(count), bytes(0, 0)])),
+      1,
+    ]),
   'pages.parquet': (count) => widePages(Math.ceil(count / 1_000)),
   'rows.parquet': (count) => parquet([group('r', 0), 1], [groupOf(0, Buffer.alloc(0), count * 1_000), 1]),
   'rows-beyond.parquet': (count) => parquet(oneColumn, [groupOf(1, chunk, count * 1_000), 1]),

@@ -1,4 +1,7 @@
-/** Reads files as `quiver import` does, each when it is told; a process of its own, so that what ends it is seen from outside. */
+/**
+ * Reads files as `quiver import` does, each when it is told; a process of its own, so that what ends it is seen from
+ * outside.
+ */
 require('../../support/swc-register.js');
 const { openFile } = require('../../../cli/formats/open-source.ts');
 const { CommandError } = require('../../../cli/command-error.ts');
@@ -15,13 +18,19 @@ async function answerTo({ path, format, wanted }) {
     for await (const { records, unreadable } of source.read(null, wanted === undefined ? null : new Set(wanted))) {
       rows += records.length + unreadable.length;
       // As an import would send them.
-      for (const { fields } of records) JSON.stringify(fields, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+      for (const { fields } of records)
+        JSON.stringify(fields, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
     }
   } catch (caught) {
     error = caught;
   }
   const unexpected = error === null || error instanceof CommandError ? null : `${error.stack}`;
-  process.send?.({ rows, message: error === null ? null : error.message, unexpected, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) });
+  process.send?.({
+    rows,
+    message: error === null ? null : error.message,
+    unexpected,
+    peakMiB: Math.round(process.resourceUsage().maxRSS / 1024),
+  });
 }
 
 process.on('message', (/** @type {any} */ given) => void answerTo(given));

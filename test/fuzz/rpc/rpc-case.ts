@@ -13,8 +13,13 @@ import { MemberProof, NONCE_BYTES } from '../../../shared/base/secret/member-pro
 /** Who calls: a member, somebody with another secret, or somebody without. */
 export type Standing = 'member' | 'wrong' | 'none';
 
-/** One stream of gRPC or, `framed`, of a connection that carries frames between nodes; or one connection of bare bytes. Bytes are base64. */
-export type RpcCase = { kind: 'call' | 'framed'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] } | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
+/**
+ * One stream of gRPC or, `framed`, of a connection that carries frames between nodes; or one connection of bare bytes.
+ * Bytes are base64.
+ */
+export type RpcCase =
+  | { kind: 'call' | 'framed'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] }
+  | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
 
 /** A stream is looked at for this long after its last frame: a bad frame is answered at once or never. */
 const LISTEN_MS = 60;
@@ -38,17 +43,38 @@ async function metadataFor(standing: Standing, path: string, session: MemberSess
       if (attempt === SESSION_ATTEMPTS) throw new Error(`no session with the member: ${made.reason}`);
     }
   }
-  return metadataOf({ version: HANDSHAKE_VERSION, name: 'stranger', nonce: randomBytes(NONCE_BYTES), serverNonce: randomBytes(NONCE_BYTES), number: '1', proof: randomBytes(32) });
+  return metadataOf({
+    version: HANDSHAKE_VERSION,
+    name: 'stranger',
+    nonce: randomBytes(NONCE_BYTES),
+    serverNonce: randomBytes(NONCE_BYTES),
+    number: '1',
+    proof: randomBytes(32),
+  });
 }
 
-async function call(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { frames: string[] }>): Promise<string[]> {
+async function call(
+  port: number,
+  secret: string,
+  { path, standing, frames }: Extract<RpcCase, { frames: string[] }>,
+): Promise<string[]> {
   const address = `127.0.0.1:${port}`;
   const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
-  const session = new MemberSession({ connect: () => client, handshake: new MemberHandshake({ address, name: 'the-fuzzer', proof: new MemberProof({ secret }), log: silentLogger }) });
+  const session = new MemberSession({
+    connect: () => client,
+    handshake: new MemberHandshake({
+      address,
+      name: 'the-fuzzer',
+      proof: new MemberProof({ secret }),
+      log: silentLogger,
+    }),
+  });
   const metadata = await metadataFor(standing, path, session);
   return new Promise((done) => {
     const asIs = (bytes: Buffer): Buffer => bytes;
-    const stream = client.makeBidiStreamRequest(path, asIs, asIs, metadata, { deadline: Date.now() + CALL_DEADLINE_MS });
+    const stream = client.makeBidiStreamRequest(path, asIs, asIs, metadata, {
+      deadline: Date.now() + CALL_DEADLINE_MS,
+    });
     const faults: string[] = [];
     const finish = (): void => {
       clearTimeout(timer);
@@ -57,14 +83,29 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
       done(faults);
     };
     const timer = setTimeout(finish, LISTEN_MS);
-    stream.on('data', () => standing !== 'member' && faults.push(`access: ${path} answered a caller without the secret`));
+    stream.on(
+      'data',
+      () => standing !== 'member' && faults.push(`access: ${path} answered a caller without the secret`),
+    );
     // Its status comes with 'status'; a stream that is cut off has one too.
     stream.on('error', () => undefined);
     stream.on('status', ({ code, details }) => {
-      const isRefused = code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.UNIMPLEMENTED || code === status.INVALID_ARGUMENT;
-      if (standing !== 'member' && code !== status.CANCELLED && code !== status.UNAVAILABLE && code !== status.INTERNAL && code !== status.DEADLINE_EXCEEDED && !isRefused)
+      const isRefused =
+        code === status.UNAUTHENTICATED ||
+        code === status.PERMISSION_DENIED ||
+        code === status.UNIMPLEMENTED ||
+        code === status.INVALID_ARGUMENT;
+      if (
+        standing !== 'member' &&
+        code !== status.CANCELLED &&
+        code !== status.UNAVAILABLE &&
+        code !== status.INTERNAL &&
+        code !== status.DEADLINE_EXCEEDED &&
+        !isRefused
+      )
         faults.push(`access: ${path} ended ${status[code]} for a caller without the secret: ${details}`);
-      if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(details) || details.includes(secret)) faults.push(`leak: ${details.slice(0, 300)}`);
+      if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(details) || details.includes(secret))
+        faults.push(`leak: ${details.slice(0, 300)}`);
       finish();
     });
     for (const frame of frames) stream.write(Buffer.from(frame, 'base64'));
@@ -72,13 +113,23 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
 }
 
 /** Who is no member sends its messages without a hello. */
-function framed(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { frames: string[] }>): Promise<string[]> {
+function framed(
+  port: number,
+  secret: string,
+  { path, standing, frames }: Extract<RpcCase, { frames: string[] }>,
+): Promise<string[]> {
   if (standing !== 'member')
     return sendBytes(
       port,
-      [NODES_GREETING, ...frames.map((frame) => frameOf(FRAME_TYPES.message, Buffer.from(frame, 'base64')))].map((piece) => piece.toString('base64')),
+      [NODES_GREETING, ...frames.map((frame) => frameOf(FRAME_TYPES.message, Buffer.from(frame, 'base64')))].map(
+        (piece) => piece.toString('base64'),
+      ),
     );
-  const channel = new FramesChannel({ address: `127.0.0.1:${port}`, credentials: { secret, name: 'the-fuzzer', tls: null }, greeting: NODES_GREETING });
+  const channel = new FramesChannel({
+    address: `127.0.0.1:${port}`,
+    credentials: { secret, name: 'the-fuzzer', tls: null },
+    greeting: NODES_GREETING,
+  });
   return new Promise((done) => {
     const faults: string[] = [];
     const finish = (): void => {
@@ -98,7 +149,8 @@ function framed(port: number, secret: string, { path, standing, frames }: Extrac
         },
         frame: () => undefined,
         ended: ({ reason }) => {
-          if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(reason) || reason.includes(secret)) faults.push(`leak: ${reason.slice(0, 300)}`);
+          if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(reason) || reason.includes(secret))
+            faults.push(`leak: ${reason.slice(0, 300)}`);
           finish();
         },
       },
@@ -106,7 +158,9 @@ function framed(port: number, secret: string, { path, standing, frames }: Extrac
   });
 }
 
-/** Bare bytes: whatever the other end makes of them, it may not stay silent for ever on a connection that is no HTTP/2. */
+/**
+ * Bare bytes: whatever the other end makes of them, it may not stay silent for ever on a connection that is no HTTP/2.
+ */
 function sendBytes(port: number, pieces: string[]): Promise<string[]> {
   return new Promise((done) => {
     const socket = connect({ host: '127.0.0.1', port });

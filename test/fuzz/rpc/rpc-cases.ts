@@ -27,14 +27,26 @@ function methodOf(definition: ServiceDefinition, name: string, to: KnownMethod['
 /** The form of protobuf. */
 function framedOf({ path }: { path: string }, frames: object[]): KnownMethod {
   const { serialize } = methodOf(replicationDefinition as unknown as ServiceDefinition, 'Exchange', 'node', []);
-  return { kind: 'framed', to: 'node', path, serialize: (message) => Buffer.concat([Buffer.of(0), serialize(message)]), frames };
+  return {
+    kind: 'framed',
+    to: 'node',
+    path,
+    serialize: (message) => Buffer.concat([Buffer.of(0), serialize(message)]),
+    frames,
+  };
 }
 
 function base64(bytes: Buffer | Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-const FILTERS = ['', '{"type":"equals","path":"a","value":1}', '{"type":"and","filters":[]}', '{"type":"not","filter":{"type":"exists","path":"a"}}', '{"type":"in","path":"a","values":[1,null]}'];
+const FILTERS = [
+  '',
+  '{"type":"equals","path":"a","value":1}',
+  '{"type":"and","filters":[]}',
+  '{"type":"not","filter":{"type":"exists","path":"a"}}',
+  '{"type":"in","path":"a","values":[1,null]}',
+];
 
 /** Frames of every service, to one shard that nobody else uses: valid, with other values, or other bytes. */
 export class RpcCases {
@@ -46,11 +58,33 @@ export class RpcCases {
     const vector = base64(new Uint8Array(Float32Array.of(1, 2, 3).buffer));
     const terms = base64(stringsToBytes(['seed', 'words']));
     const payload = operationsToBytes([
-      { type: 'upsert', externalId: 'seed-0', vector: Float32Array.of(1, 2, 3), stamp: 1, metadata: '{"a":1}', text: 'a text', expected: 0 },
+      {
+        type: 'upsert',
+        externalId: 'seed-0',
+        vector: Float32Array.of(1, 2, 3),
+        stamp: 1,
+        metadata: '{"a":1}',
+        text: 'a text',
+        expected: 0,
+      },
       { type: 'delete', externalId: 'seed-1', filter: { type: 'equals', path: 'a', value: 1 } },
     ]);
-    const write = { id: 1, shard, epoch: 1, remainingMs: 1_000, session: 'fuzz', requestNumber: 1, settledBelow: 0, payloadBytes: payload.length, payload: base64(payload) };
-    const entry = { epoch: 1, sequence: 1, write: { session: 'fuzz', requestNumber: 1, settledBelow: 0, payload: base64(payload), payloadId: 0 } };
+    const write = {
+      id: 1,
+      shard,
+      epoch: 1,
+      remainingMs: 1_000,
+      session: 'fuzz',
+      requestNumber: 1,
+      settledBelow: 0,
+      payloadBytes: payload.length,
+      payload: base64(payload),
+    };
+    const entry = {
+      epoch: 1,
+      sequence: 1,
+      write: { session: 'fuzz', requestNumber: 1, settledBelow: 0, payload: base64(payload), payloadId: 0 },
+    };
     // Of a shard that is not there: a member that leads may take away what it has not committed, and is believed.
     const append = {
       collectionUid: 'nobody',
@@ -68,16 +102,41 @@ export class RpcCases {
     const peers = loadService<ServiceDefinition>('quiver/v1/peers.proto', 'quiver.v1.Peers');
     this.methods = [
       methodOf(readsDefinition as ServiceDefinition, 'Exchange', 'node', [
-        ...FILTERS.map((filter) => ({ requests: [{ ...read, search: { vector, k: 2, filter, ef: 0, exact: false, texts: true } }] })),
+        ...FILTERS.map((filter) => ({
+          requests: [{ ...read, search: { vector, k: 2, filter, ef: 0, exact: false, texts: true } }],
+        })),
         { requests: [{ ...read, score: { vector, externalIds: base64(stringsToBytes(['seed-0', 'absent'])) } }] },
         {
           requests: [
             { ...read, keywordStatistics: { terms } },
-            { ...read, id: 2, keywordSearch: { terms, statistics: { documentCount: 3, totalLength: 9, documentFrequencies: [1, 2] }, k: 3, filter: '' } },
+            {
+              ...read,
+              id: 2,
+              keywordSearch: {
+                terms,
+                statistics: { documentCount: 3, totalLength: 9, documentFrequencies: [1, 2] },
+                k: 3,
+                filter: '',
+              },
+            },
           ],
         },
         { requests: [{ ...read, fetch: { externalIds: base64(stringsToBytes(['seed-0'])), vectors: true } }] },
-        { requests: [{ ...read, scan: { afterExternalId: '', afterStamp: 0, limit: 10, filter: FILTERS[1], vectors: true, withoutTexts: false } }] },
+        {
+          requests: [
+            {
+              ...read,
+              scan: {
+                afterExternalId: '',
+                afterStamp: 0,
+                limit: 10,
+                filter: FILTERS[1],
+                vectors: true,
+                withoutTexts: false,
+              },
+            },
+          ],
+        },
         {
           requests: [
             { ...read, count: {} },
@@ -108,7 +167,8 @@ export class RpcCases {
   }
 
   generate(random: () => number): RpcCase {
-    if (random() < 0.15) return { kind: 'bytes', to: pick(random, ['node', 'coordinator']), pieces: http2Pieces(random) };
+    if (random() < 0.15)
+      return { kind: 'bytes', to: pick(random, ['node', 'coordinator']), pieces: http2Pieces(random) };
     const method = pick(random, this.methods);
     const standing = pick<Standing>(random, ['member', 'member', 'member', 'wrong', 'none']);
     const frames = Array.from({ length: 1 + below(random, 4) }, () => this.frame(random, method).toString('base64'));
@@ -136,7 +196,9 @@ const FRAME_TYPES = 11;
 /** A preface and frames of any type, flags, stream and length; or bytes that are none of it. */
 function http2Pieces(random: () => number): string[] {
   const frames = Array.from({ length: 1 + below(random, 12) }, () => {
-    const payload = Buffer.from(Array.from({ length: pick(random, [0, 4, 5, 6, 8, 40, 300]) }, () => below(random, 256)));
+    const payload = Buffer.from(
+      Array.from({ length: pick(random, [0, 4, 5, 6, 8, 40, 300]) }, () => below(random, 256)),
+    );
     const head = Buffer.alloc(9);
     head.writeUIntBE(random() < 0.9 ? payload.length : below(random, 0xffffff), 0, 3);
     head[3] = below(random, FRAME_TYPES);

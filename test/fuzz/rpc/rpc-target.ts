@@ -9,7 +9,9 @@ import { RpcCases } from './rpc-cases';
 /** The entry of the collection whose shard the frames are about. */
 const FUZZED_ENTRY = '/q/collections/fuzzed';
 
-/** A storage node and a coordinator with their etcd. Members are trusted with the shard they name, not with the process. */
+/**
+ * A storage node and a coordinator with their etcd. Members are trusted with the shard they name, not with the process.
+ */
 export class RpcTarget implements FuzzTarget<RpcCase> {
   readonly name = 'rpc';
   readonly casesPerCheck = 25;
@@ -19,11 +21,22 @@ export class RpcTarget implements FuzzTarget<RpcCase> {
   constructor(private readonly environment: Record<string, string> = {}) {}
 
   async start(): Promise<void> {
-    const cluster = await ClusterProcesses.start({ nodes: 1, coordinators: 1, replicas: 1, shards: 1, environment: this.environment });
+    const cluster = await ClusterProcesses.start({
+      nodes: 1,
+      coordinators: 1,
+      replicas: 1,
+      shards: 1,
+      environment: this.environment,
+    });
     this.cluster = cluster;
     await Canary.store((method, path, body) => cluster.call(method, path, body));
     await cluster.data('POST', '/v1/collections', { name: 'fuzzed', dim: 3 });
-    await cluster.data('POST', '/v1/collections/fuzzed/upsert', { external_id: 'seed-0', vector: [1, 2, 3], text: 'seed words', metadata: { a: 1 } });
+    await cluster.data('POST', '/v1/collections/fuzzed/upsert', {
+      external_id: 'seed-0',
+      vector: [1, 2, 3],
+      text: 'seed words',
+      metadata: { a: 1 },
+    });
     const store = cluster.openStore();
     try {
       const { entries } = await store.list(FUZZED_ENTRY);
@@ -46,17 +59,29 @@ export class RpcTarget implements FuzzTarget<RpcCase> {
   async check(): Promise<string[]> {
     const { nodes, coordinators } = this.running;
     const members = [...nodes, ...coordinators];
-    const faults = members.flatMap((member) => faultsOfProcess({ name: member.id, pid: member.isRunning ? member.pid : null, output: member.output }));
+    const faults = members.flatMap((member) =>
+      faultsOfProcess({ name: member.id, pid: member.isRunning ? member.pid : null, output: member.output }),
+    );
     for (const member of members) faults.push(...(await faultsOfProbe(member.id, member.opsPort)));
     if (faults.some((fault) => fault.startsWith('death'))) return faults;
-    const { wrong, refused } = await Canary.look((method, path, body) => this.running.call(method, path, body)).catch((error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }));
+    const { wrong, refused } = await Canary.look((method, path, body) => this.running.call(method, path, body)).catch(
+      (error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }),
+    );
     return [...faults, ...wrong, ...refused.map((what) => `canary: refused, ${what}`)];
   }
 
   shrink(given: RpcCase): RpcCase[] {
-    if (given.kind === 'bytes') return smallerBytes(Buffer.concat(given.pieces.map((piece) => Buffer.from(piece, 'base64')))).map((bytes) => ({ ...given, pieces: [bytes.toString('base64')] }));
-    if (given.frames.length > 1) return given.frames.map((_, i) => ({ ...given, frames: given.frames.filter((_frame, place) => place !== i) }));
-    return smallerBytes(Buffer.from(given.frames[0], 'base64')).map((bytes) => ({ ...given, frames: [bytes.toString('base64')] }));
+    if (given.kind === 'bytes')
+      return smallerBytes(Buffer.concat(given.pieces.map((piece) => Buffer.from(piece, 'base64')))).map((bytes) => ({
+        ...given,
+        pieces: [bytes.toString('base64')],
+      }));
+    if (given.frames.length > 1)
+      return given.frames.map((_, i) => ({ ...given, frames: given.frames.filter((_frame, place) => place !== i) }));
+    return smallerBytes(Buffer.from(given.frames[0], 'base64')).map((bytes) => ({
+      ...given,
+      frames: [bytes.toString('base64')],
+    }));
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 /**
  * Loaded into a process, and into each of its threads, by NODE_OPTIONS: ends threads as somebody asks over the socket
- * QUIVER_ENDED_THREADS, by lines of JSON: { at, how }. `at` counts threads in the order in which they began, over and over.
+ * QUIVER_ENDED_THREADS, by lines of JSON: { at, how }. `at` counts threads in the order in which they began, over and
+ * over.
  */
 const { createServer } = require('node:net');
 const threads = require('node:worker_threads');

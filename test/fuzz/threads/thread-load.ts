@@ -3,7 +3,10 @@ import { Agent, request } from 'node:https';
 import { seededRandom } from '../../support/values/random';
 import { below } from '../fuzz-target';
 
-/** The collection that is written to, with vectors long enough that bodies are read, and writes made, on threads of the pool. */
+/**
+ * The collection that is written to, with vectors long enough that bodies are read, and writes made, on threads of the
+ * pool.
+ */
 export const LOADED = { name: 'loaded', dim: 96 };
 const IDS = 4_000;
 /** A body beyond 64 KiB is scanned aside. */
@@ -18,7 +21,10 @@ export interface ThreadService {
   ca: string;
 }
 
-/** Clients whose requests of all kinds are under way whenever a thread ends. What becomes of a request is nobody's concern. */
+/**
+ * Clients whose requests of all kinds are under way whenever a thread ends. What becomes of a request is nobody's
+ * concern.
+ */
 export class ThreadLoad {
   private readonly agent: Agent;
   private readonly sessions: (ClientHttp2Session | null)[] = [];
@@ -33,7 +39,9 @@ export class ThreadLoad {
 
   start(seed: number, clients: number): void {
     const random = seededRandom(seed);
-    this.running = Array.from({ length: clients }, (_, i) => this.client(i, seededRandom(Math.floor(random() * 2 ** 31))));
+    this.running = Array.from({ length: clients }, (_, i) =>
+      this.client(i, seededRandom(Math.floor(random() * 2 ** 31))),
+    );
   }
 
   async stop(): Promise<void> {
@@ -48,7 +56,10 @@ export class ThreadLoad {
       const { method, path, body } = requestOf(random);
       const isCutOff = random() < 0.15;
       // HTTP/2, with several requests on one connection, for half of the clients.
-      const call = place % 2 === 0 ? this.byHttp1(method, path, body, isCutOff) : this.byHttp2(place, method, path, body, isCutOff);
+      const call =
+        place % 2 === 0
+          ? this.byHttp1(method, path, body, isCutOff)
+          : this.byHttp2(place, method, path, body, isCutOff);
       const isAnswered = await call.catch(() => false);
       if (isAnswered) this.answered += 1;
       else await new Promise((wake) => setTimeout(wake, PAUSE_MS));
@@ -58,12 +69,23 @@ export class ThreadLoad {
   private byHttp1(method: string, path: string, body: string | null, isCutOff: boolean): Promise<boolean> {
     const { port, key } = this.service;
     return new Promise((done) => {
-      const outgoing = request({ host: '127.0.0.1', port, method, path, agent: this.agent, headers: headersOf(key, body), signal: AbortSignal.timeout(CALL_MS) }, (incoming) => {
-        incoming.on('error', () => done(false));
-        incoming.on('close', () => done(incoming.complete));
-        if (isCutOff) incoming.destroy();
-        else incoming.resume();
-      });
+      const outgoing = request(
+        {
+          host: '127.0.0.1',
+          port,
+          method,
+          path,
+          agent: this.agent,
+          headers: headersOf(key, body),
+          signal: AbortSignal.timeout(CALL_MS),
+        },
+        (incoming) => {
+          incoming.on('error', () => done(false));
+          incoming.on('close', () => done(incoming.complete));
+          if (isCutOff) incoming.destroy();
+          else incoming.resume();
+        },
+      );
       outgoing.on('error', () => done(false));
       if (body === null || !isCutOff) return outgoing.end(body ?? undefined);
       outgoing.write(body.slice(0, body.length / 2));
@@ -71,10 +93,19 @@ export class ThreadLoad {
     });
   }
 
-  private byHttp2(place: number, method: string, path: string, body: string | null, isCutOff: boolean): Promise<boolean> {
+  private byHttp2(
+    place: number,
+    method: string,
+    path: string,
+    body: string | null,
+    isCutOff: boolean,
+  ): Promise<boolean> {
     const { key } = this.service;
     return new Promise((done) => {
-      const stream = this.session(place).request({ ':method': method, ':path': path, ...headersOf(key, body) }, { endStream: body === null, signal: AbortSignal.timeout(CALL_MS) });
+      const stream = this.session(place).request(
+        { ':method': method, ':path': path, ...headersOf(key, body) },
+        { endStream: body === null, signal: AbortSignal.timeout(CALL_MS) },
+      );
       stream.on('error', () => done(false));
       stream.on('close', () => done(stream.rstCode === 0));
       if (body !== null) stream.end(body);
@@ -97,18 +128,33 @@ export class ThreadLoad {
 }
 
 function headersOf(key: string, body: string | null): Record<string, string> {
-  return { 'x-api-key': key, ...(body === null ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }) };
+  return {
+    'x-api-key': key,
+    ...(body === null ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+  };
 }
 
 function requestOf(random: () => number): { method: string; path: string; body: string | null } {
   const path = `/v1/collections/${LOADED.name}`;
   const id = (): string => `i${below(random, IDS)}`;
   const draw = random();
-  const post = (verb: string, body: unknown) => ({ method: 'POST', path: `${path}/${verb}`, body: JSON.stringify(body) });
-  if (draw < 0.25) return post('bulk_upsert', { items: Array.from({ length: BULK_ITEMS }, () => itemOf(id(), random, false)) });
-  if (draw < 0.35) return post('bulk_upsert', { items: Array.from({ length: BULK_ITEMS / 4 }, () => itemOf(id(), random, true)) });
-  if (draw < 0.5) return post('search', { vector: vectorOf(random), k: 1 + below(random, 200), ...(random() < 0.5 && { filters: { group: below(random, 8) } }) });
-  if (draw < 0.58) return post('bulk_search', { queries: Array.from({ length: 40 }, () => ({ vector: vectorOf(random), k: 10 })) });
+  const post = (verb: string, body: unknown) => ({
+    method: 'POST',
+    path: `${path}/${verb}`,
+    body: JSON.stringify(body),
+  });
+  if (draw < 0.25)
+    return post('bulk_upsert', { items: Array.from({ length: BULK_ITEMS }, () => itemOf(id(), random, false)) });
+  if (draw < 0.35)
+    return post('bulk_upsert', { items: Array.from({ length: BULK_ITEMS / 4 }, () => itemOf(id(), random, true)) });
+  if (draw < 0.5)
+    return post('search', {
+      vector: vectorOf(random),
+      k: 1 + below(random, 200),
+      ...(random() < 0.5 && { filters: { group: below(random, 8) } }),
+    });
+  if (draw < 0.58)
+    return post('bulk_search', { queries: Array.from({ length: 40 }, () => ({ vector: vectorOf(random), k: 10 })) });
   if (draw < 0.64) return post('hybrid_search', { query_text: 'words of an item', vector: vectorOf(random), k: 20 });
   if (draw < 0.72) return post('scroll', { limit: 500 });
   if (draw < 0.78) return { method: 'GET', path: `${path}/export?limit=2000`, body: null };

@@ -31,13 +31,20 @@ const LAST_MS = 300;
 const CANARY_WITHIN_MS = 20_000;
 const CANARY_PAUSE_MS = 200;
 /** What a log says of a thread that was ended is no fault. */
-const EXPECTED = /a thread that serves the API (?:has ended; it is replaced|could not start)|this thread was to be ended/;
+const EXPECTED =
+  /a thread that serves the API (?:has ended; it is replaced|could not start)|this thread was to be ended/;
 
 /** An embedded process with several front threads and TLS, whose threads are ended under load. */
 export class ThreadTarget implements FuzzTarget<ThreadCase> {
   readonly name = 'threads';
   readonly casesPerCheck = 1;
-  private open: { server: EmbeddedProcess; folder: string; authority: CertificateAuthority; service: ThreadService; client: SecuredClient } | null = null;
+  private open: {
+    server: EmbeddedProcess;
+    folder: string;
+    authority: CertificateAuthority;
+    service: ThreadService;
+    client: SecuredClient;
+  } | null = null;
 
   constructor(private readonly environment: Record<string, string> = {}) {}
 
@@ -48,7 +55,9 @@ export class ThreadTarget implements FuzzTarget<ThreadCase> {
     const { cert, key } = authority.issue('threads');
     replaceFile(file('api.key'), key);
     replaceFile(file('api.pem'), cert);
-    const preloaded = ['sanitized-addons.cjs', join('threads', 'ended-threads.cjs')].map((name) => `--require ${join(__dirname, '..', name)}`).join(' ');
+    const preloaded = ['sanitized-addons.cjs', join('threads', 'ended-threads.cjs')]
+      .map((name) => `--require ${join(__dirname, '..', name)}`)
+      .join(' ');
     const server = new EmbeddedProcess({
       environment: {
         ...this.environment,
@@ -60,7 +69,13 @@ export class ThreadTarget implements FuzzTarget<ThreadCase> {
       },
     });
     const service = { port: 0, key: server.apiKey, ca: authority.pem };
-    this.open = { server, folder, authority, service, client: new SecuredClient({ port: 0, ca: authority.pem, key: server.apiKey }) };
+    this.open = {
+      server,
+      folder,
+      authority,
+      service,
+      client: new SecuredClient({ port: 0, ca: authority.pem, key: server.apiKey }),
+    };
     await server.start();
     service.port = server.port;
     this.open.client = new SecuredClient({ port: server.port, ca: authority.pem, key: server.apiKey });
@@ -72,7 +87,11 @@ export class ThreadTarget implements FuzzTarget<ThreadCase> {
     return {
       seed: below(random, 2 ** 31),
       clients: 2 + below(random, CLIENTS_MAX - 1),
-      endings: Array.from({ length: 1 + below(random, ENDINGS_MAX) }, () => ({ afterMs: below(random, AFTER_MS_MAX), at: below(random, 100), how: pick(random, WAYS) })),
+      endings: Array.from({ length: 1 + below(random, ENDINGS_MAX) }, () => ({
+        afterMs: below(random, AFTER_MS_MAX),
+        at: below(random, 100),
+        how: pick(random, WAYS),
+      })),
     };
   }
 
@@ -102,7 +121,10 @@ export class ThreadTarget implements FuzzTarget<ThreadCase> {
   }
 
   shrink(given: ThreadCase): ThreadCase[] {
-    const fewer = given.endings.length > 1 ? given.endings.map((_, i) => ({ ...given, endings: given.endings.filter((_ending, place) => place !== i) })) : [];
+    const fewer =
+      given.endings.length > 1
+        ? given.endings.map((_, i) => ({ ...given, endings: given.endings.filter((_ending, place) => place !== i) }))
+        : [];
     return given.clients > 2 ? [{ ...given, clients: Math.ceil(given.clients / 2) }, ...fewer] : fewer;
   }
 
@@ -141,7 +163,10 @@ export class ThreadTarget implements FuzzTarget<ThreadCase> {
   private async looked(): Promise<{ wrong: string[]; refused: string[] }> {
     const untilMs = performance.now() + CANARY_WITHIN_MS;
     for (;;) {
-      const look = await Canary.look((method, path, body) => this.call(method, path, body)).catch((error: Error) => ({ wrong: [], refused: [error.message] }));
+      const look = await Canary.look((method, path, body) => this.call(method, path, body)).catch((error: Error) => ({
+        wrong: [],
+        refused: [error.message],
+      }));
       if (look.wrong.length > 0 || look.refused.length === 0 || performance.now() > untilMs) return look;
       await pause(CANARY_PAUSE_MS);
     }

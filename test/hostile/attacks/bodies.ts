@@ -5,11 +5,18 @@ const SIZES = [1.9 * MIB, 30 * MIB];
 
 /** One body of about `bytes` bytes: `head`, as many `unit`s as fit, `tail`. */
 function filled(head: string, unit: string, tail: string, bytes: number): Buffer {
-  return Buffer.concat([Buffer.from(head), Buffer.alloc(Math.floor(bytes / unit.length) * unit.length, unit), Buffer.from(tail)]);
+  return Buffer.concat([
+    Buffer.from(head),
+    Buffer.alloc(Math.floor(bytes / unit.length) * unit.length, unit),
+    Buffer.from(tail),
+  ]);
 }
 
 function bomb(name: string, head: string, unit: string, tail: string): Attack {
-  return attack({ name: `json:${name}`, shots: () => SIZES.map((bytes) => post(library('search'), filled(head, unit, tail, bytes))) });
+  return attack({
+    name: `json:${name}`,
+    shots: () => SIZES.map((bytes) => post(library('search'), filled(head, unit, tail, bytes))),
+  });
 }
 
 function distinctKeys(bytes: number): Shot {
@@ -32,7 +39,13 @@ export const BODY_ATTACKS: Attack[] = [
   attack({ name: 'json:distinct-keys', shots: () => SIZES.map(distinctKeys) }),
   attack({
     name: 'json:gzip-bomb',
-    shots: () => [1.9 * MIB, 60 * MIB, 200 * MIB].map((bytes) => post(library('search'), gzipped('{"x":[0', ',0', bytes / 2, ']}'), { 'content-encoding': 'gzip' })),
+    shots: () =>
+      [1.9 * MIB, 60 * MIB, 200 * MIB].map((bytes) =>
+        post(library('search'), gzipped('{"x":[0', ',0', bytes / 2, ']}'), { 'content-encoding': 'gzip' }),
+      ),
   }),
-  attack({ name: 'json:queries', shots: () => SIZES.map((bytes) => post(library('bulk_search'), filled('{"queries":[{}', ',{}', ']}', bytes))) }),
+  attack({
+    name: 'json:queries',
+    shots: () => SIZES.map((bytes) => post(library('bulk_search'), filled('{"queries":[{}', ',{}', ']}', bytes))),
+  }),
 ];

@@ -9,7 +9,16 @@ import { TEXT_ATTACKS } from './texts';
 import { WRITE_ATTACKS } from './writes';
 
 /** Every attack, by which the report is ordered. */
-export const ATTACKS: readonly Attack[] = [...TEXT_ATTACKS, ...BODY_ATTACKS, ...FILTER_ATTACKS, ...SEARCH_ATTACKS, ...CONNECTION_ATTACKS, ...READER_ATTACKS, ...WRITE_ATTACKS, ...STRANGER_ATTACKS];
+export const ATTACKS: readonly Attack[] = [
+  ...TEXT_ATTACKS,
+  ...BODY_ATTACKS,
+  ...FILTER_ATTACKS,
+  ...SEARCH_ATTACKS,
+  ...CONNECTION_ATTACKS,
+  ...READER_ATTACKS,
+  ...WRITE_ATTACKS,
+  ...STRANGER_ATTACKS,
+];
 
 /** The attacks whose names begin with one of the given words; all of them when none is given. */
 export function attacksNamed(beginnings: readonly string[], among: readonly Attack[] = ATTACKS): Attack[] {

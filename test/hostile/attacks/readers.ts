@@ -1,7 +1,23 @@
-import { attack, type Attack, get, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, giants, post, randomVector, scratch, type Shot } from '../attack';
+import {
+  attack,
+  type Attack,
+  get,
+  GIANT_ITEMS,
+  GIANT_METADATA_BYTES,
+  GIANT_TEXT_BYTES,
+  GIANT_TEXTS,
+  giants,
+  post,
+  randomVector,
+  scratch,
+  type Shot,
+} from '../attack';
 
 /** With room for names and marks. */
-const GIANT = { metadata: { long: 'm'.repeat(GIANT_METADATA_BYTES - 100) }, text: `giant ${'t'.repeat(GIANT_TEXT_BYTES - 100)}` };
+const GIANT = {
+  metadata: { long: 'm'.repeat(GIANT_METADATA_BYTES - 100) },
+  text: `giant ${'t'.repeat(GIANT_TEXT_BYTES - 100)}`,
+};
 const IDS = Array.from({ length: GIANT_ITEMS }, (_, i) => `giant-${i}`);
 
 /** Every endpoint that answers with data, asked for as much as it gives of items at their largest. */
@@ -12,11 +28,16 @@ const ASKED: Record<string, (random: () => number) => Shot> = {
   item: () => get(giants(`vectors/${IDS[0]}`)),
   search: (random) => post(giants('search'), { vector: randomVector(random), k: GIANT_ITEMS }),
   'small-search': (random) => post(giants('search'), { vector: randomVector(random), k: 10 }),
-  'bulk-search': (random) => post(giants('bulk_search'), { queries: Array.from({ length: 20 }, () => ({ vector: randomVector(random), k: GIANT_ITEMS })) }),
-  'hybrid-search': (random) => post(giants('hybrid_search'), { vector: randomVector(random), query_text: 'giant', k: GIANT_ITEMS }),
+  'bulk-search': (random) =>
+    post(giants('bulk_search'), {
+      queries: Array.from({ length: 20 }, () => ({ vector: randomVector(random), k: GIANT_ITEMS })),
+    }),
+  'hybrid-search': (random) =>
+    post(giants('hybrid_search'), { vector: randomVector(random), query_text: 'giant', k: GIANT_ITEMS }),
   rerank: (random) => post(giants('rerank'), { vector: randomVector(random), candidates: IDS }),
   recommend: () => post(giants(`recommend/${IDS[0]}`), { k: GIANT_ITEMS }),
-  sample: () => post(giants('sample'), { size: GIANT_ITEMS, include_vectors: true, projection: { method: 'pca', dimensions: 2 } }),
+  sample: () =>
+    post(giants('sample'), { size: GIANT_ITEMS, include_vectors: true, projection: { method: 'pca', dimensions: 2 } }),
   query: () => post('/v1/query', { collection_name: GIANT_TEXTS, query: 'giant', top_k: 100 }),
   collections: () => get('/v1/collections'),
   metrics: () => get('/metrics'),
@@ -32,16 +53,33 @@ const LANES = 40;
 /** Who takes nothing of an answer, a byte now and then, or so much that it is not cut off. */
 export const READER_ATTACKS: Attack[] = [
   ...Object.entries(ASKED).flatMap(([name, shot]) =>
-    (['stall', 'sip', 'pace'] as const).map((manner) => attack({ name: `${NAMES[manner]}-${name}`, manner, lanes: LANES, holdsAnswers: true, shots: (random) => [shot(random)] })),
+    (['stall', 'sip', 'pace'] as const).map((manner) =>
+      attack({
+        name: `${NAMES[manner]}-${name}`,
+        manner,
+        lanes: LANES,
+        holdsAnswers: true,
+        shots: (random) => [shot(random)],
+      }),
+    ),
   ),
-  attack({ name: 'giant-items-read', lanes: 2, holdsAnswers: true, shots: (random) => Object.values(ASKED).map((shot) => shot(random)) }),
+  attack({
+    name: 'giant-items-read',
+    lanes: 2,
+    holdsAnswers: true,
+    shots: (random) => Object.values(ASKED).map((shot) => shot(random)),
+  }),
   attack({
     name: 'giant-items-written',
     role: 'readwrite',
     lanes: 2,
     shots: (random) => [
       post(scratch('bulk_upsert'), {
-        items: Array.from({ length: 20 }, (_, i) => ({ external_id: `giant-${i}`, vector: randomVector(random), ...GIANT })),
+        items: Array.from({ length: 20 }, (_, i) => ({
+          external_id: `giant-${i}`,
+          vector: randomVector(random),
+          ...GIANT,
+        })),
       }),
     ],
   }),

@@ -6,7 +6,14 @@ import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '
 import { attack, type Attack } from '../attack';
 
 /** What members answer to each other, and what they do not. */
-const METHODS = ['/nope/Nope', '/quiver.v1.Reads/Exchange', '/quiver.v1.Writes/Exchange', '/quiver.v1.Replication/Exchange', '/quiver.v1.Administration/Exchange', '/quiver.v1.Peers/Exchange'];
+const METHODS = [
+  '/nope/Nope',
+  '/quiver.v1.Reads/Exchange',
+  '/quiver.v1.Writes/Exchange',
+  '/quiver.v1.Replication/Exchange',
+  '/quiver.v1.Administration/Exchange',
+  '/quiver.v1.Peers/Exchange',
+];
 const HELLO = '/quiver.v1.Members/Hello';
 /** Of one write. */
 const STREAMS = 50;
@@ -23,20 +30,46 @@ function times<T>(count: number, make: (i: number) => T): T[] {
   return Array.from({ length: count }, (_, i) => make(i));
 }
 
-function call(path: string, more: readonly (readonly [string, string])[] = [], type = 'application/grpc'): (readonly [string, string])[] {
-  return [[':method', 'POST'], [':path', path], [':scheme', 'http'], [':authority', 'a'], ['content-type', type], ['te', 'trailers'], ...more];
+function call(
+  path: string,
+  more: readonly (readonly [string, string])[] = [],
+  type = 'application/grpc',
+): (readonly [string, string])[] {
+  return [
+    [':method', 'POST'],
+    [':path', path],
+    [':scheme', 'http'],
+    [':authority', 'a'],
+    ['content-type', type],
+    ['te', 'trailers'],
+    ...more,
+  ];
 }
 
 /** The fields of a stream's proof by another secret than the cluster's. */
 function wrongProof(): (readonly [string, string])[] {
-  const fields = { version: HANDSHAKE_VERSION, name: 'stranger', nonce: randomBytes(NONCE_BYTES), serverNonce: randomBytes(NONCE_BYTES), number: '1', proof: randomBytes(32) };
+  const fields = {
+    version: HANDSHAKE_VERSION,
+    name: 'stranger',
+    nonce: randomBytes(NONCE_BYTES),
+    serverNonce: randomBytes(NONCE_BYTES),
+    number: '1',
+    proof: randomBytes(32),
+  };
   return Object.entries(metadataOf(fields).toHttp2Headers()).map(([name, value]) => [name, String(value)] as const);
 }
 
 /** Each path as many streams of one write, each ended in the same. */
-function streamsOf(paths: readonly string[], fields: () => (readonly [string, string])[], end: (stream: number) => Buffer): Buffer[] {
+function streamsOf(
+  paths: readonly string[],
+  fields: () => (readonly [string, string])[],
+  end: (stream: number) => Buffer,
+): Buffer[] {
   return paths.map((path) => {
-    const streams = times(STREAMS, (i) => 1 + 2 * i).flatMap((stream) => [headersOf(stream, call(path, fields())), end(stream)]);
+    const streams = times(STREAMS, (i) => 1 + 2 * i).flatMap((stream) => [
+      headersOf(stream, call(path, fields())),
+      end(stream),
+    ]);
     return Buffer.concat([beginning(), ...streams]);
   });
 }
@@ -58,7 +91,10 @@ function stranger(given: Pick<Attack, 'name' | 'volleys'> & Partial<Attack>): At
 }
 
 const RPC_STRANGERS: Attack[] = [
-  stranger({ name: 'stranger-rpc:unknown-method', volleys: () => streamsOf(['/nope/Nope', '/', HELLO.toLowerCase()], () => [], resetOf) }),
+  stranger({
+    name: 'stranger-rpc:unknown-method',
+    volleys: () => streamsOf(['/nope/Nope', '/', HELLO.toLowerCase()], () => [], resetOf),
+  }),
   stranger({ name: 'stranger-rpc:methods', volleys: () => streamsOf(METHODS, () => [], resetOf) }),
   stranger({
     name: 'stranger-rpc:messages',
@@ -69,7 +105,13 @@ const RPC_STRANGERS: Attack[] = [
         (stream) => Buffer.concat([junk(stream), resetOf(stream)]),
       ),
   }),
-  stranger({ name: 'stranger-rpc:content-types', volleys: () => METHODS.map((path) => Buffer.concat([beginning(), headersOf(1, call(path, [], 'text/plain')), resetOf(1), goAwayOf(1, 2)])) }),
+  stranger({
+    name: 'stranger-rpc:content-types',
+    volleys: () =>
+      METHODS.map((path) =>
+        Buffer.concat([beginning(), headersOf(1, call(path, [], 'text/plain')), resetOf(1), goAwayOf(1, 2)]),
+      ),
+  }),
   stranger({ name: 'stranger-rpc:wrong-secret', volleys: () => streamsOf(METHODS, wrongProof, junk) }),
   stranger({ name: 'stranger-rpc:wrong-secret-reset', volleys: () => streamsOf(METHODS, wrongProof, resetOf) }),
   stranger({
@@ -84,33 +126,62 @@ const RPC_STRANGERS: Attack[] = [
   stranger({ name: 'stranger-rpc:hellos-reset', volleys: () => streamsOf([HELLO], () => helloOf(), resetOf) }),
   stranger({
     name: 'stranger-rpc:too-many-streams',
-    volleys: () => [Buffer.concat([beginning(), ...times(STREAMS_TOO_MANY, (i) => headersOf(1 + 2 * i, call(METHODS[1])))])],
+    volleys: () => [
+      Buffer.concat([beginning(), ...times(STREAMS_TOO_MANY, (i) => headersOf(1 + 2 * i, call(METHODS[1])))]),
+    ],
   }),
   stranger({
     name: 'stranger-rpc:resets',
-    volleys: () => [Buffer.concat([beginning(), ...times(RESETS, (i) => Buffer.concat([headersOf(1 + 2 * i, call(METHODS[i % METHODS.length])), resetOf(1 + 2 * i)]))])],
+    volleys: () => [
+      Buffer.concat([
+        beginning(),
+        ...times(RESETS, (i) =>
+          Buffer.concat([headersOf(1 + 2 * i, call(METHODS[i % METHODS.length])), resetOf(1 + 2 * i)]),
+        ),
+      ]),
+    ],
   }),
   stranger({
     name: 'stranger-rpc:floods',
     volleys: () => [
       Buffer.concat([beginning(), ...times(FLOOD, () => frameOf(TYPES.ping, { content: Buffer.alloc(8) }))]),
-      Buffer.concat([beginning(), ...times(FLOOD, () => frameOf(TYPES.settings, { content: Buffer.from('00040000ffff', 'hex') }))]),
-      Buffer.concat([beginning(), headersOf(1, call(METHODS[1]), 0), ...times(FLOOD, () => frameOf(TYPES.continuation, { stream: 1, content: Buffer.from([0, 1, 97, 1, 97]) }))]),
+      Buffer.concat([
+        beginning(),
+        ...times(FLOOD, () => frameOf(TYPES.settings, { content: Buffer.from('00040000ffff', 'hex') })),
+      ]),
+      Buffer.concat([
+        beginning(),
+        headersOf(1, call(METHODS[1]), 0),
+        ...times(FLOOD, () => frameOf(TYPES.continuation, { stream: 1, content: Buffer.from([0, 1, 97, 1, 97]) })),
+      ]),
     ],
   }),
   stranger({
     name: 'stranger-rpc:greetings',
     volleys: (random) =>
       [READS_GREETING, NODES_GREETING, PROOF_GREETING].flatMap((greeting) =>
-        [Buffer.alloc(0), beginning(), garbage(random), Buffer.from('ffffffff00', 'hex')].map((rest) => Buffer.concat([greeting, rest])),
+        [Buffer.alloc(0), beginning(), garbage(random), Buffer.from('ffffffff00', 'hex')].map((rest) =>
+          Buffer.concat([greeting, rest]),
+        ),
       ),
   }),
-  stranger({ name: 'stranger-rpc:idle-greetings', manner: 'idle', lanes: IDLE_LANES, volleys: () => [READS_GREETING, NODES_GREETING, PROOF_GREETING] }),
+  stranger({
+    name: 'stranger-rpc:idle-greetings',
+    manner: 'idle',
+    lanes: IDLE_LANES,
+    volleys: () => [READS_GREETING, NODES_GREETING, PROOF_GREETING],
+  }),
   stranger({ name: 'stranger-rpc:by-tls', bySecured: true, volleys: () => streamsOf(METHODS, wrongProof, resetOf) }),
 ];
 
 function helloOf(): (readonly [string, string])[] {
-  const fields = { version: HANDSHAKE_VERSION, name: 'stranger', address: '127.0.0.1:1', nonce: randomBytes(NONCE_BYTES), program: '99.0.0' };
+  const fields = {
+    version: HANDSHAKE_VERSION,
+    name: 'stranger',
+    address: '127.0.0.1:1',
+    nonce: randomBytes(NONCE_BYTES),
+    program: '99.0.0',
+  };
   return Object.entries(metadataOf(fields).toHttp2Headers()).map(([name, value]) => [name, String(value)] as const);
 }
 
@@ -121,13 +192,54 @@ function garbage(random: () => number): Buffer {
 /** At any port, whatever it speaks. */
 const EVERYWHERE: Attack[] = (['api', 'ops', 'rpc'] as const).flatMap((door) => [
   stranger({ name: `stranger-${door}:garbage`, door, volleys: (random) => times(8, () => garbage(random)) }),
-  stranger({ name: `stranger-${door}:connections`, door, manner: 'idle', lanes: IDLE_LANES, volleys: () => [Buffer.alloc(0)] }),
-  stranger({ name: `stranger-${door}:coming-and-going`, door, lanes: 20, volleys: () => [Buffer.alloc(0), Buffer.from('G'), Buffer.from('PRI * HTTP/2.0\r\n')] }),
-  stranger({ name: `stranger-${door}:half-handshakes`, door, isSecured: door === 'api', manner: 'idle', lanes: IDLE_LANES, volleys: () => [CLIENT_HELLO, CLIENT_HELLO.subarray(0, 100)] }),
-  stranger({ name: `stranger-${door}:slow-handshakes`, door, isSecured: door === 'api', manner: 'trickle', lanes: IDLE_LANES, volleys: () => [CLIENT_HELLO] }),
-  stranger({ name: `stranger-${door}:handshakes`, door, isSecured: door === 'api', bySecured: true, volleys: () => [Buffer.alloc(0), Buffer.from('GET / HTTP/1.1\r\n')] }),
-  stranger({ name: `stranger-${door}:http2`, door, volleys: () => streamsOf(['/', '/livez', '/metrics'], () => [['expect', 'nonsense']], resetOf) }),
-  stranger({ name: `stranger-${door}:half-heads`, door, manner: 'trickle', lanes: IDLE_LANES, volleys: () => [Buffer.from(`GET /livez HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(2_000)}`)] }),
+  stranger({
+    name: `stranger-${door}:connections`,
+    door,
+    manner: 'idle',
+    lanes: IDLE_LANES,
+    volleys: () => [Buffer.alloc(0)],
+  }),
+  stranger({
+    name: `stranger-${door}:coming-and-going`,
+    door,
+    lanes: 20,
+    volleys: () => [Buffer.alloc(0), Buffer.from('G'), Buffer.from('PRI * HTTP/2.0\r\n')],
+  }),
+  stranger({
+    name: `stranger-${door}:half-handshakes`,
+    door,
+    isSecured: door === 'api',
+    manner: 'idle',
+    lanes: IDLE_LANES,
+    volleys: () => [CLIENT_HELLO, CLIENT_HELLO.subarray(0, 100)],
+  }),
+  stranger({
+    name: `stranger-${door}:slow-handshakes`,
+    door,
+    isSecured: door === 'api',
+    manner: 'trickle',
+    lanes: IDLE_LANES,
+    volleys: () => [CLIENT_HELLO],
+  }),
+  stranger({
+    name: `stranger-${door}:handshakes`,
+    door,
+    isSecured: door === 'api',
+    bySecured: true,
+    volleys: () => [Buffer.alloc(0), Buffer.from('GET / HTTP/1.1\r\n')],
+  }),
+  stranger({
+    name: `stranger-${door}:http2`,
+    door,
+    volleys: () => streamsOf(['/', '/livez', '/metrics'], () => [['expect', 'nonsense']], resetOf),
+  }),
+  stranger({
+    name: `stranger-${door}:half-heads`,
+    door,
+    manner: 'trickle',
+    lanes: IDLE_LANES,
+    volleys: () => [Buffer.from(`GET /livez HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(2_000)}`)],
+  }),
 ]);
 
 const OPS_STRANGERS: Attack[] = [

@@ -29,11 +29,31 @@ function repeated(unit: string, bytes: number, end: string): string {
 
 /** Texts: of queries, of searches and of the question endpoint. */
 export const TEXT_ATTACKS: Attack[] = [
-  ...RUNS.map(([name, unit, end]) => attack({ name: `query-text:${name}`, shots: () => SIZES.map((bytes) => hybrid(repeated(unit, bytes, end), 0)) })),
+  ...RUNS.map(([name, unit, end]) =>
+    attack({ name: `query-text:${name}`, shots: () => SIZES.map((bytes) => hybrid(repeated(unit, bytes, end), 0)) }),
+  ),
   attack({ name: 'query-text:words', shots: (random) => SIZES.map((bytes) => hybrid(words(random, bytes / 9), 0)) }),
   attack({ name: 'query-text:embedded', shots: (random) => SIZES.map((bytes) => hybrid(words(random, bytes / 9), 1)) }),
-  attack({ name: 'search-text', shots: (random) => SIZES.map((bytes) => post(library('search'), { text: words(random, bytes / 9), k: 1 })) }),
-  attack({ name: 'bulk-search-texts', shots: (random) => [post(library('bulk_search'), { queries: Array.from({ length: 20 }, () => ({ text: words(random, 8_000), k: 1 })) })] }),
-  attack({ name: 'keyword-terms', shots: (random) => [200, 2_000, 20_000].map((count) => hybrid(words(random, count), 0)) }),
-  attack({ name: 'questions', shots: (random) => [post('/v1/query', { collection_name: 'library', query: words(random, 150).slice(0, 1000), top_k: 100 })] }),
+  attack({
+    name: 'search-text',
+    shots: (random) => SIZES.map((bytes) => post(library('search'), { text: words(random, bytes / 9), k: 1 })),
+  }),
+  attack({
+    name: 'bulk-search-texts',
+    shots: (random) => [
+      post(library('bulk_search'), {
+        queries: Array.from({ length: 20 }, () => ({ text: words(random, 8_000), k: 1 })),
+      }),
+    ],
+  }),
+  attack({
+    name: 'keyword-terms',
+    shots: (random) => [200, 2_000, 20_000].map((count) => hybrid(words(random, count), 0)),
+  }),
+  attack({
+    name: 'questions',
+    shots: (random) => [
+      post('/v1/query', { collection_name: 'library', query: words(random, 150).slice(0, 1000), top_k: 100 }),
+    ],
+  }),
 ];

@@ -31,7 +31,11 @@ const WRITING: Route[] = [
   { method: 'POST', path: '/v1/collections/none/optimize' },
   { method: 'POST', path: '/v1/collections/none/recall_check', body: { samples: 1 } },
   { method: 'POST', path: '/v1/collections/none/upsert', body: { external_id: 'a', vector: [1, 2, 3] } },
-  { method: 'POST', path: '/v1/collections/none/bulk_upsert', body: { items: [{ external_id: 'a', vector: [1, 2, 3] }] } },
+  {
+    method: 'POST',
+    path: '/v1/collections/none/bulk_upsert',
+    body: { items: [{ external_id: 'a', vector: [1, 2, 3] }] },
+  },
   { method: 'PATCH', path: '/v1/collections/none/vectors/a', body: { metadata: {} } },
   { method: 'POST', path: '/v1/collections/none/update_by_filter', body: { filters: { a: 1 }, set: { b: 2 } } },
   { method: 'DELETE', path: '/v1/collections/none/delete/a' },
@@ -64,7 +68,8 @@ export function accessSuite(context: SuiteContext): void {
     let readonly: string;
     let readwrite: string;
     beforeAll(async () => {
-      const create = async (role: string): Promise<string> => dataOf(await context.api.post('/v1/admin/keys', { name: role, role })).key;
+      const create = async (role: string): Promise<string> =>
+        dataOf(await context.api.post('/v1/admin/keys', { name: role, role })).key;
       readonly = await create('readonly');
       readwrite = await create('readwrite');
     });
@@ -86,23 +91,32 @@ export function accessSuite(context: SuiteContext): void {
       errorOf(await context.api.call({ ...route, key: '' }), 401);
     });
 
-    test.each(READING.map((route): [string, Route] => [titleOf(route)[0], route]))('%s is open to readonly keys, and names a missing collection', async (_title, route) => {
-      if (route.path === '/v1/collections') dataOf(await context.api.call({ ...route, key: readonly }));
-      else expect(errorOf(await context.api.call({ ...route, key: readonly }), 404)).toContain('none');
-    });
+    test.each(READING.map((route): [string, Route] => [titleOf(route)[0], route]))(
+      '%s is open to readonly keys, and names a missing collection',
+      async (_title, route) => {
+        if (route.path === '/v1/collections') dataOf(await context.api.call({ ...route, key: readonly }));
+        else expect(errorOf(await context.api.call({ ...route, key: readonly }), 404)).toContain('none');
+      },
+    );
 
-    test.each(WRITING.map((route): [string, Route] => [titleOf(route)[0], route]))('%s is refused to readonly keys and open to readwrite', async (_title, route) => {
-      errorOf(await context.api.call({ ...route, key: readonly }), 403);
-      expect(errorOf(await context.api.call({ ...route, key: readwrite }), 404)).toContain('none');
-    });
+    test.each(WRITING.map((route): [string, Route] => [titleOf(route)[0], route]))(
+      '%s is refused to readonly keys and open to readwrite',
+      async (_title, route) => {
+        errorOf(await context.api.call({ ...route, key: readonly }), 403);
+        expect(errorOf(await context.api.call({ ...route, key: readwrite }), 404)).toContain('none');
+      },
+    );
 
-    test.each([...ADMIN, ...ADMIN_LISTS].map((route): [string, Route] => [titleOf(route)[0], route]))('%s is for admin keys', async (_title, route) => {
-      errorOf(await context.api.call({ ...route, key: readonly }), 403);
-      errorOf(await context.api.call({ ...route, key: readwrite }), 403);
-      const answer = await context.api.call(route);
-      if (ADMIN.includes(route)) errorOf(answer, 404);
-      else dataOf(answer);
-    });
+    test.each([...ADMIN, ...ADMIN_LISTS].map((route): [string, Route] => [titleOf(route)[0], route]))(
+      '%s is for admin keys',
+      async (_title, route) => {
+        errorOf(await context.api.call({ ...route, key: readonly }), 403);
+        errorOf(await context.api.call({ ...route, key: readwrite }), 403);
+        const answer = await context.api.call(route);
+        if (ADMIN.includes(route)) errorOf(answer, 404);
+        else dataOf(answer);
+      },
+    );
 
     test('without a limit no answer speaks of one', async () => {
       const answer = await context.api.get('/v1/collections');

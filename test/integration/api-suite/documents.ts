@@ -11,7 +11,13 @@ export function documentsSuite(context: SuiteContext): void {
   describe('documents', () => {
     test('a text is stored in chunks and found by query', async () => {
       const name = await context.collection({ dim: 384 });
-      const data = dataOf(await context.api.upload([into(name), file(`${`${TEXT} `.repeat(7)}\n\n${'Stars shine at night above hills. '.repeat(40)}`), { name: 'include_timing', value: 'true' }]));
+      const data = dataOf(
+        await context.api.upload([
+          into(name),
+          file(`${`${TEXT} `.repeat(7)}\n\n${'Stars shine at night above hills. '.repeat(40)}`),
+          { name: 'include_timing', value: 'true' },
+        ]),
+      );
       expect(data).toEqual({
         document_id: expect.stringMatching(UUID),
         chunks_created: expect.any(Number),
@@ -20,12 +26,38 @@ export function documentsSuite(context: SuiteContext): void {
       expect(data.chunks_created).toBeGreaterThan(1);
       expect(dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count).toBe(data.chunks_created);
       const first = dataOf(await context.api.get(`/v1/collections/${name}/vectors/${data.document_id}-chunk-0`));
-      expect(first.metadata).toMatchObject({ document_id: data.document_id, chunk_index: 0, source: 'river.txt', text: first.text });
+      expect(first.metadata).toMatchObject({
+        document_id: data.document_id,
+        chunk_index: 0,
+        source: 'river.txt',
+        text: first.text,
+      });
 
-      const answer = dataOf(await context.api.post('/v1/query', { query: 'the river floods every spring', collection_name: name, include_timing: true }));
-      expect(answer).toMatchObject({ query: 'the river floods every spring', collection: name, timing_ms: { search_ms: expect.any(Number) } });
-      expect(answer.results[0]).toEqual({ text: expect.stringContaining('river'), score: expect.any(Number), metadata: first.metadata, external_id: `${data.document_id}-chunk-0` });
-      const none = dataOf(await context.api.post('/v1/query', { query: 'river', collection_name: name, filters: { source: 'other.txt' } }));
+      const answer = dataOf(
+        await context.api.post('/v1/query', {
+          query: 'the river floods every spring',
+          collection_name: name,
+          include_timing: true,
+        }),
+      );
+      expect(answer).toMatchObject({
+        query: 'the river floods every spring',
+        collection: name,
+        timing_ms: { search_ms: expect.any(Number) },
+      });
+      expect(answer.results[0]).toEqual({
+        text: expect.stringContaining('river'),
+        score: expect.any(Number),
+        metadata: first.metadata,
+        external_id: `${data.document_id}-chunk-0`,
+      });
+      const none = dataOf(
+        await context.api.post('/v1/query', {
+          query: 'river',
+          collection_name: name,
+          filters: { source: 'other.txt' },
+        }),
+      );
       expect(none.results).toEqual([]);
     });
 
@@ -37,8 +69,10 @@ export function documentsSuite(context: SuiteContext): void {
 
     test('its chunks expire when the form says, and a repetition that says otherwise is another request', async () => {
       const name = await context.collection({ dim: 384 });
-      const expiring = (expiresAt: string, more = {}) => context.api.upload([into(name), { name: 'expires_at', value: expiresAt }, file()], more);
-      const expiryOf = async (documentId: string) => dataOf(await context.api.get(`/v1/collections/${name}/vectors/${documentId}-chunk-0`)).expires_at;
+      const expiring = (expiresAt: string, more = {}) =>
+        context.api.upload([into(name), { name: 'expires_at', value: expiresAt }, file()], more);
+      const expiryOf = async (documentId: string) =>
+        dataOf(await context.api.get(`/v1/collections/${name}/vectors/${documentId}-chunk-0`)).expires_at;
       const key = { headers: { 'idempotency-key': `document ${name} ${process.pid}` } };
       const [first, second] = ['2100-01-01T00:00:00.000Z', '2101-01-01T00:00:00.000Z'];
       expect(await expiryOf(dataOf(await expiring(second)).document_id)).toBe(second);
@@ -55,9 +89,19 @@ export function documentsSuite(context: SuiteContext): void {
       ['a file that is a field', (name: string) => [into(name), { name: 'file', value: 'text' }], 422, 'file'],
       ['no collection_name', () => [file()], 422, 'collection_name'],
       ['a collection_name that is no name', () => [into('a b'), file()], 422, 'collection_name'],
-      ['include_timing that is no boolean', (name: string) => [into(name), file(), { name: 'include_timing', value: 'perhaps' }], 422, 'include_timing'],
+      [
+        'include_timing that is no boolean',
+        (name: string) => [into(name), file(), { name: 'include_timing', value: 'perhaps' }],
+        422,
+        'include_timing',
+      ],
       ['two files', (name: string) => [into(name), file(), file()], 422, 'file is given twice'],
-      ['two collection_names', (name: string) => [into(name), into(name), file()], 422, 'collection_name is given twice'],
+      [
+        'two collection_names',
+        (name: string) => [into(name), into(name), file()],
+        422,
+        'collection_name is given twice',
+      ],
       ['another type of file', (name: string) => [into(name), file(TEXT, 'river.pdf')], 400, 'Only .txt'],
       ['an empty file', (name: string) => [into(name), file('')], 400, 'empty'],
       ['a blank file', (name: string) => [into(name), file(' \n\t')], 400, 'empty'],
@@ -73,8 +117,16 @@ export function documentsSuite(context: SuiteContext): void {
 
     test('a body that is no form is a 422', async () => {
       errorOf(await context.api.post('/v1/documents/upload', { collection_name: 'a' }), 422);
-      errorOf(await context.api.post('/v1/documents/upload', 'x', { headers: { 'content-type': 'multipart/form-data' } }), 422);
-      errorOf(await context.api.post('/v1/documents/upload', 'x', { headers: { 'content-type': 'multipart/form-data; boundary=y' } }), 422);
+      errorOf(
+        await context.api.post('/v1/documents/upload', 'x', { headers: { 'content-type': 'multipart/form-data' } }),
+        422,
+      );
+      errorOf(
+        await context.api.post('/v1/documents/upload', 'x', {
+          headers: { 'content-type': 'multipart/form-data; boundary=y' },
+        }),
+        422,
+      );
       errorOf(await context.api.post('/v1/documents/upload'), 422);
     });
 
@@ -89,14 +141,20 @@ export function documentsSuite(context: SuiteContext): void {
       expect(errorOf(await ask({ query: 'a', top_k: 0 }), 422)).toContain('top_k');
       expect(errorOf(await ask({ query: 'a', top_k: 10001 }), 400)).toContain('top_k');
       expect(errorOf(await context.api.post('/v1/query', { query: 'a' }), 422)).toContain('collection_name');
-      expect(errorOf(await context.api.post('/v1/query', { query: 'a', collection_name: 'no-such' }), 404)).toContain('no-such');
+      expect(errorOf(await context.api.post('/v1/query', { query: 'a', collection_name: 'no-such' }), 404)).toContain(
+        'no-such',
+      );
     });
 
     test('query leaves out what scores less than min_score', async () => {
       const name = await context.collection({ dim: 384 });
-      const items = ['the river floods in spring', 'stars shine at night'].map((text, i) => ({ external_id: `t${i}`, text }));
+      const items = ['the river floods in spring', 'stars shine at night'].map((text, i) => ({
+        external_id: `t${i}`,
+        text,
+      }));
       dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
-      const ask = (more: object) => context.api.post('/v1/query', { query: 'the river floods in spring', collection_name: name, ...more });
+      const ask = (more: object) =>
+        context.api.post('/v1/query', { query: 'the river floods in spring', collection_name: name, ...more });
       const all = dataOf(await ask({})).results;
       expect(all).toHaveLength(2);
       expect(dataOf(await ask({ min_score: all[0].score })).results).toEqual([all[0]]);
@@ -106,8 +164,15 @@ export function documentsSuite(context: SuiteContext): void {
 
     test('an item without a text has an empty one in a query', async () => {
       const name = await context.collection({ dim: 384 });
-      dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: new Array(384).fill(0.5) }));
-      expect(dataOf(await context.api.post('/v1/query', { query: 'anything', collection_name: name })).results).toEqual([{ text: '', score: expect.any(Number), metadata: {}, external_id: 'a' }]);
+      dataOf(
+        await context.api.post(`/v1/collections/${name}/upsert`, {
+          external_id: 'a',
+          vector: new Array(384).fill(0.5),
+        }),
+      );
+      expect(dataOf(await context.api.post('/v1/query', { query: 'anything', collection_name: name })).results).toEqual(
+        [{ text: '', score: expect.any(Number), metadata: {}, external_id: 'a' }],
+      );
     });
   });
 }

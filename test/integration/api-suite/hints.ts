@@ -13,14 +13,26 @@ export function hintsSuite(context: SuiteContext): void {
     test.each([
       ['upsert', { id: 'a', vector: [1, 2, 3] }, 'external_id is required; there is "id": did you mean external_id?'],
       ['upsert', { externalId: 'a', vector: [1, 2, 3] }, 'there is "externalId": did you mean external_id?'],
-      ['upsert', { external_id: 'a', values: [1, 2, 3] }, 'body must have either vector or text; there is "values": did you mean vector?'],
+      [
+        'upsert',
+        { external_id: 'a', values: [1, 2, 3] },
+        'body must have either vector or text; there is "values": did you mean vector?',
+      ],
       ['upsert', { external_id: 'a', vectr: [1, 2, 3] }, 'there is "vectr": did you mean vector?'],
-      ['bulk_upsert', { items: [{ external_id: 'a', embedding: [1, 2, 3] }] }, 'items[0] (external_id "a") must have either vector or text; there is "embedding": did you mean vector?'],
+      [
+        'bulk_upsert',
+        { items: [{ external_id: 'a', embedding: [1, 2, 3] }] },
+        'items[0] (external_id "a") must have either vector or text; there is "embedding": did you mean vector?',
+      ],
       ['bulk_upsert', { points: [] }, 'items is required; there is "points": did you mean items?'],
       ['hybrid_search', { query: 'a' }, 'query_text is required; there is "query": did you mean query_text?'],
       ['vectors/fetch', { external_ids: ['a'] }, 'ids is required; there is "external_ids": did you mean ids?'],
       ['upsert', { vector: [1, 2, 3] }, 'external_id is required'],
-      ['upsert', { external_id: 'a', vector: [1, 2, 3], __proto__: 5, zzz: 1, metadata: 7 }, 'metadata must be a JSON object'],
+      [
+        'upsert',
+        { external_id: 'a', vector: [1, 2, 3], __proto__: 5, zzz: 1, metadata: 7 },
+        'metadata must be a JSON object',
+      ],
     ])('%s of %j names what was meant', async (endpoint, body, message) => {
       const given = errorOf(await post(endpoint, body), 422);
       expect(given).toContain(message);
@@ -36,15 +48,25 @@ export function hintsSuite(context: SuiteContext): void {
       const message = errorOf(await context.api.post('/v1/collections', { name: 'never', dim: 3, ...fields }), code);
       if (hint === null) expect(message).not.toContain('did you mean');
       else expect(message).toContain(hint);
-      expect(errorOf(await context.api.post('/v1/admin/keys', { name: 'a', role: 'read-only' }), 400)).toContain('did you mean "readonly"?');
+      expect(errorOf(await context.api.post('/v1/admin/keys', { name: 'a', role: 'read-only' }), 400)).toContain(
+        'did you mean "readonly"?',
+      );
     });
 
     test('a field that is ignored is warned of, with the one that was meant where there is one', async () => {
-      const created = await context.api.post('/v1/collections', { name: 'hints-l2', dim: 3, metric: 'l2', colour: 'red' });
+      const created = await context.api.post('/v1/collections', {
+        name: 'hints-l2',
+        dim: 3,
+        metric: 'l2',
+        colour: 'red',
+      });
       expect(created.json).toMatchObject({
         status: 'success',
         error: null,
-        warnings: ['"metric" is not a field and was ignored; did you mean distance_metric?', '"colour" is not a field and was ignored'],
+        warnings: [
+          '"metric" is not a field and was ignored; did you mean distance_metric?',
+          '"colour" is not a field and was ignored',
+        ],
       });
       dataOf(await context.api.delete('/v1/collections/hints-l2'));
       const warningsOf = async (endpoint: string, body: unknown) => {
@@ -57,17 +79,32 @@ export function hintsSuite(context: SuiteContext): void {
         '"limit" is not a field and was ignored; did you mean k?',
         '"hint" is not a field and was ignored',
       ]);
-      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, filter: {}, k: 3 })).toEqual(['"filter" is not a field and was ignored']);
-      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, k: 3 })).toBeUndefined();
-      expect(await warningsOf('bulk_upsert', { items: [1, 2].map((n) => ({ external_id: `h${n}`, vector: [n, 2, 3], payload: {} })) })).toEqual([
-        'items[0] and 1 more: "payload" is not a field and was ignored; did you mean metadata?',
+      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, filter: {}, k: 3 })).toEqual([
+        '"filter" is not a field and was ignored',
       ]);
-      expect(await warningsOf('scroll', { with_vectors: false, limit: 1 })).toEqual(['"with_vectors" is not a field and was ignored; did you mean include_vectors?']);
+      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, k: 3 })).toBeUndefined();
+      expect(
+        await warningsOf('bulk_upsert', {
+          items: [1, 2].map((n) => ({ external_id: `h${n}`, vector: [n, 2, 3], payload: {} })),
+        }),
+      ).toEqual(['items[0] and 1 more: "payload" is not a field and was ignored; did you mean metadata?']);
+      expect(await warningsOf('scroll', { with_vectors: false, limit: 1 })).toEqual([
+        '"with_vectors" is not a field and was ignored; did you mean include_vectors?',
+      ]);
     });
 
     describe('filters that are most likely not what was meant', () => {
       let shelf: string;
-      const EACH = ['search', 'hybrid_search', 'recommend/r1', 'scroll', 'sample', 'recall_check', 'delete_by_filter', 'update_by_filter'];
+      const EACH = [
+        'search',
+        'hybrid_search',
+        'recommend/r1',
+        'scroll',
+        'sample',
+        'recall_check',
+        'delete_by_filter',
+        'update_by_filter',
+      ];
       const bodyOf = (endpoint: string, filters: unknown): Record<string, unknown> => {
         if (endpoint === 'search') return { vector: [1, 2, 3], filters };
         if (endpoint === 'hybrid_search') return { query_text: 'rivers', vector: [1, 2, 3], filters };
@@ -87,7 +124,14 @@ export function hintsSuite(context: SuiteContext): void {
           external_id: `r${i}`,
           vector: [i, 2, 3],
           text: 'rivers',
-          metadata: { category: 'law', tags: ['a', 'b'], author: { name: 'Ada' }, 'a.b': 1, parts: [{ x: 1 }], ...(i === 7 && { rare: true, when: '2024-02-01T00:00:00Z', must: 1 }) },
+          metadata: {
+            category: 'law',
+            tags: ['a', 'b'],
+            author: { name: 'Ada' },
+            'a.b': 1,
+            parts: [{ x: 1 }],
+            ...(i === 7 && { rare: true, when: '2024-02-01T00:00:00Z', must: 1 }),
+          },
         }));
         dataOf(await context.api.post(at('bulk_upsert'), { items }));
       });
@@ -99,16 +143,23 @@ export function hintsSuite(context: SuiteContext): void {
             told: ['filters: no item has the field "categry"; did you mean "category"?'],
           });
         }
-        expect(await told(at('bulk_search'), { queries: [{ vector: [1, 2, 3] }, { vector: [1, 2, 3], filters: { categry: 'law' } }] })).toEqual([
-          'queries[1].filters: no item has the field "categry"; did you mean "category"?',
-        ]);
+        expect(
+          await told(at('bulk_search'), {
+            queries: [{ vector: [1, 2, 3] }, { vector: [1, 2, 3], filters: { categry: 'law' } }],
+          }),
+        ).toEqual(['queries[1].filters: no item has the field "categry"; did you mean "category"?']);
       });
 
       test('and refuses it where the request is strict, and does nothing', async () => {
         for (const endpoint of EACH) {
           const filters = { $or: [{ categry: 'law' }, { rare: true }, { owner: 1 }] };
-          const message = errorOf(await context.api.post(at(endpoint), { ...bodyOf(endpoint, filters), strict: true }), 422);
-          expect(message).toBe('refused because of strict: filters: no item has the field "categry"; did you mean "category"?; filters: no item has the field "owner"');
+          const message = errorOf(
+            await context.api.post(at(endpoint), { ...bodyOf(endpoint, filters), strict: true }),
+            422,
+          );
+          expect(message).toBe(
+            'refused because of strict: filters: no item has the field "categry"; did you mean "category"?; filters: no item has the field "owner"',
+          );
         }
         const left = dataOf(await context.api.post(at('scroll'), {}));
         expect(left.vectors).toHaveLength(12);
@@ -116,15 +167,30 @@ export function hintsSuite(context: SuiteContext): void {
       });
 
       test.each<[unknown, string[]]>([
-        [{ must: [{ key: 'category', match: { value: 'law' } }], should: [] }, ['"should"; a filter is {"field": value}']],
+        [
+          { must: [{ key: 'category', match: { value: 'law' } }], should: [] },
+          ['"should"; a filter is {"field": value}'],
+        ],
         [{ category: { gte: 1 } }, ['"category.gte"; operators begin with $: did you mean $gte?']],
         [{ price: { lt: 1 } }, ['"price"; operators begin with $: did you mean $lt?']],
         [{ bool: { filter: [] } }, ['"bool"; a filter is']],
-        [{ operator: 'And', operands: [{ path: ['a'], operator: 'Equal', valueInt: 1 }] }, ['"operator"; a filter is', '"operands"; a filter is']],
+        [
+          { operator: 'And', operands: [{ path: ['a'], operator: 'Equal', valueInt: 1 }] },
+          ['"operator"; a filter is', '"operands"; a filter is'],
+        ],
         [{ 'parts.x': 1 }, ['"parts.x"; paths lead into objects, not into the elements of arrays']],
-        [{ metadata: { category: 'law' } }, ['"metadata"; filters name the fields of the metadata directly: did you mean "category"?']],
-        [{ 'metadata.category': 'law' }, ['"metadata.category"; filters name the fields of the metadata directly: did you mean "category"?']],
-        [{ payload: { category: { $in: ['law'] } } }, ['"payload"; filters name the fields of the metadata directly: did you mean "category"?']],
+        [
+          { metadata: { category: 'law' } },
+          ['"metadata"; filters name the fields of the metadata directly: did you mean "category"?'],
+        ],
+        [
+          { 'metadata.category': 'law' },
+          ['"metadata.category"; filters name the fields of the metadata directly: did you mean "category"?'],
+        ],
+        [
+          { payload: { category: { $in: ['law'] } } },
+          ['"payload"; filters name the fields of the metadata directly: did you mean "category"?'],
+        ],
         [{ name: 'Ada' }, ['"name"; did you mean "author.name"?']],
         [{ author: { nme: 'Ada' } }, ['"author.nme"; did you mean "author.name"?']],
         [{ $or: [{ rare: true }, { raer: true }] }, ['"raer"; did you mean "rare"?']],
@@ -132,7 +198,8 @@ export function hintsSuite(context: SuiteContext): void {
       ])('%j is told', async (filters, wanted) => {
         const warnings = await search(filters);
         expect(warnings).toHaveLength(wanted.length);
-        for (const [i, text] of wanted.entries()) expect(warnings[i]).toContain(`filters: no item has the field ${text}`);
+        for (const [i, text] of wanted.entries())
+          expect(warnings[i]).toContain(`filters: no item has the field ${text}`);
       });
 
       test.each<[unknown]>([
@@ -153,21 +220,27 @@ export function hintsSuite(context: SuiteContext): void {
         [{ $or: [{ rare: true }, { category: 'law' }] }],
       ])('%j is not', async (filters) => {
         expect(await search(filters)).toEqual([]);
-        expect((await context.api.post(at('search'), { vector: [1, 2, 3], filters }, { headers: { 'x-strict': 'true' } })).json?.error).toBeNull();
+        expect(
+          (await context.api.post(at('search'), { vector: [1, 2, 3], filters }, { headers: { 'x-strict': 'true' } }))
+            .json?.error,
+        ).toBeNull();
       });
 
       test('an empty collection has no fields, and only what is none of its filters is told', async () => {
         const empty = await context.empty();
         const asked = (filters: unknown) => told(`/v1/collections/${empty}/search`, { vector: [1, 2, 3], filters });
         expect(await asked({ category: 'law', $or: [{ a: 1 }, { 'b.c': { $gt: 2 } }] })).toEqual([]);
-        expect(await asked({ category: { gte: 3 } })).toEqual(['filters: no item has the field "category"; operators begin with $: did you mean $gte?']);
+        expect(await asked({ category: { gte: 3 } })).toEqual([
+          'filters: no item has the field "category"; operators begin with $: did you mean $gte?',
+        ]);
         expect(await asked({ must: [{ key: 'a' }] })).toEqual([expect.stringContaining('"must"; a filter is')]);
       });
 
       test('a field that an item has from now on is not told any more', async () => {
         const name = await context.collection({ shards: 2 });
         const asked = () => told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { later: 5 } });
-        const put = (id: string, metadata: unknown) => context.api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3], metadata });
+        const put = (id: string, metadata: unknown) =>
+          context.api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3], metadata });
         dataOf(await put('a', {}));
         expect(await asked()).toHaveLength(1);
         dataOf(await put('b', { later: 6 }));
@@ -176,18 +249,39 @@ export function hintsSuite(context: SuiteContext): void {
 
       test('dates that are compared with dates in another form are told', async () => {
         const name = await context.collection({ shards: 2 });
-        const put = async (id: string, when: unknown) => dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3], metadata: { when } }));
-        const asked = (condition: unknown) => told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { when: condition } });
+        const put = async (id: string, when: unknown) =>
+          dataOf(
+            await context.api.post(`/v1/collections/${name}/upsert`, {
+              external_id: id,
+              vector: [1, 2, 3],
+              metadata: { when },
+            }),
+          );
+        const asked = (condition: unknown) =>
+          told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { when: condition } });
         await put('a', '2024-02-01T00:30:00Z');
         expect(await asked({ $gte: '2024-02-01T00:00:00Z', $lt: '2024-03-01T00:00:00Z' })).toEqual([]);
         expect(await asked({ $gte: '2024-02-01T00:00:00+02:00' })).toEqual([
           'filters: "when" is compared as a text, not as a time: the bound "2024-02-01T00:00:00+02:00" is one of the times with the offset +02:00, and items have times with the offset Z; write all in one form, best in UTC with Z',
         ]);
         await put('b', ['2024-02-01T00:30:00+02:00', 'no date', 7]);
-        expect(await asked({ $gte: '2024-02-01T00:00:00Z' })).toEqual([expect.stringContaining('items have times with the offset +02:00;')]);
-        expect(await asked({ $gte: '2024-02-01' })).toEqual([expect.stringMatching(/dates without a time, and items have (?=.*offset Z)(?=.*offset \+02:00)/)]);
-        for (const condition of ['2024-02-01', { $in: ['2024-02-01'] }, { $gte: 'b' }, { $gte: 2024 }]) expect(await asked(condition)).toEqual([]);
-        expect((await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { when: { $gt: '2024-02-01' } }, strict: true })).json?.status).toBe('success');
+        expect(await asked({ $gte: '2024-02-01T00:00:00Z' })).toEqual([
+          expect.stringContaining('items have times with the offset +02:00;'),
+        ]);
+        expect(await asked({ $gte: '2024-02-01' })).toEqual([
+          expect.stringMatching(/dates without a time, and items have (?=.*offset Z)(?=.*offset \+02:00)/),
+        ]);
+        for (const condition of ['2024-02-01', { $in: ['2024-02-01'] }, { $gte: 'b' }, { $gte: 2024 }])
+          expect(await asked(condition)).toEqual([]);
+        expect(
+          (
+            await context.api.post(`/v1/collections/${name}/search`, {
+              vector: [1, 2, 3],
+              filters: { when: { $gt: '2024-02-01' } },
+              strict: true,
+            })
+          ).json?.status,
+        ).toBe('success');
       });
     });
 
@@ -201,18 +295,27 @@ export function hintsSuite(context: SuiteContext): void {
         dataOf(answer);
         return warningsOf(answer);
       };
-      const one = ['the text is longer than the 49152 characters that the model reads: 1848 characters at its end have no part in its vector'];
+      const one = [
+        'the text is longer than the 49152 characters that the model reads: 1848 characters at its end have no part in its vector',
+      ];
       expect(await of(at('upsert'), { external_id: 'a', text: long })).toEqual(one);
       expect(await of(at('upsert'), { external_id: 'b', text: 'river' })).toBeUndefined();
       expect(await of(at('upsert'), { external_id: 'c', text: long, vector: new Array(16).fill(1) })).toBeUndefined();
-      const items = [{ vector: new Array(16).fill(1), text: long }, { text: 'river' }, { text: long }, { text: `${long}.` }].map((item, i) => ({ external_id: `i${i}`, ...item }));
+      const items = [
+        { vector: new Array(16).fill(1), text: long },
+        { text: 'river' },
+        { text: long },
+        { text: `${long}.` },
+      ].map((item, i) => ({ external_id: `i${i}`, ...item }));
       expect(await of(at('bulk_upsert'), { items })).toEqual([
         '2 texts are longer than the 49152 characters that the model reads; what is left out at their ends has no part in their vectors: items[2] (1848 characters), items[3] (1849 characters)',
       ]);
       const patched = await context.api.patch(at('vectors/b'), { text: long, embed: true });
       expect(warningsOf(patched)).toEqual(one);
       const many = Array.from({ length: 13 }, (_, i) => ({ external_id: `m${i}`, text: long }));
-      expect((await of(at('bulk_upsert'), { items: many }))![0]).toMatch(/^13 texts .* items\[9\] \(1848 characters\), and 3 more$/);
+      expect((await of(at('bulk_upsert'), { items: many }))![0]).toMatch(
+        /^13 texts .* items\[9\] \(1848 characters\), and 3 more$/,
+      );
     });
 
     test.each([
@@ -228,7 +331,9 @@ export function hintsSuite(context: SuiteContext): void {
       ['GET', '/elsewhere', ''],
     ])('%s %s says what was meant', async (method, path, hint) => {
       const filled = (text: string) => text.replaceAll('NAME', name);
-      expect(errorOf(await context.api.call({ method, path: filled(path) }), 404)).toBe(`there is no ${method} ${filled(path)}${filled(hint)}`);
+      expect(errorOf(await context.api.call({ method, path: filled(path) }), 404)).toBe(
+        `there is no ${method} ${filled(path)}${filled(hint)}`,
+      );
     });
 
     test.each([
@@ -248,41 +353,62 @@ export function hintsSuite(context: SuiteContext): void {
     });
 
     test('a wrong dimension of a single upsert is that of the vector', async () => {
-      expect(errorOf(await post('upsert', { external_id: 'a', vector: [1, 2] }), 400)).toContain('dimension mismatch: the vector has dimension 2');
-      expect(errorOf(await post('bulk_upsert', { items: [{ external_id: 'a', vector: [1, 2] }] }), 400)).toContain('the vector of items[0] (external_id "a") has dimension 2');
+      expect(errorOf(await post('upsert', { external_id: 'a', vector: [1, 2] }), 400)).toContain(
+        'dimension mismatch: the vector has dimension 2',
+      );
+      expect(errorOf(await post('bulk_upsert', { items: [{ external_id: 'a', vector: [1, 2] }] }), 400)).toContain(
+        'the vector of items[0] (external_id "a") has dimension 2',
+      );
     });
 
     test('a zero vector is told where directions are compared', async () => {
       const euclidean = await context.collection({ distance_metric: 'l2' });
       const cosine = await context.collection();
-      const of = async (answer: Promise<{ json: unknown }>) => ((await answer).json as { status: string; warnings?: string[] }).warnings;
+      const of = async (answer: Promise<{ json: unknown }>) =>
+        ((await answer).json as { status: string; warnings?: string[] }).warnings;
       const zero = { external_id: 'z', vector: [0, -0, 0] };
       const told = 'is zero, and has no direction to compare: under cosine, it scores 0 in every search';
       expect(await of(context.api.post(`/v1/collections/${cosine}/upsert`, zero))).toEqual([`the vector ${told}`]);
       expect(await of(context.api.post(`/v1/collections/${euclidean}/upsert`, zero))).toBeUndefined();
-      expect(await of(context.api.patch(`/v1/collections/${cosine}/vectors/z`, { vector: [0, 0, 0] }))).toEqual([`the vector ${told}`]);
+      expect(await of(context.api.patch(`/v1/collections/${cosine}/vectors/z`, { vector: [0, 0, 0] }))).toEqual([
+        `the vector ${told}`,
+      ]);
       expect(await of(context.api.patch(`/v1/collections/${cosine}/vectors/z`, { vector: [0, 1, 0] }))).toBeUndefined();
-      const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `i${i}`, vector: i === 3 || i === 700 ? [0, 0, 0] : [0, 0, i], metadata: { text: 'x'.repeat(100) } }));
+      const items = Array.from({ length: 1000 }, (_, i) => ({
+        external_id: `i${i}`,
+        vector: i === 3 || i === 700 ? [0, 0, 0] : [0, 0, i],
+        metadata: { text: 'x'.repeat(100) },
+      }));
       // A large body is encoded as it comes, a small one is not.
       for (const some of [items.slice(0, 10), items]) {
         const indexes = some.flatMap(({ vector }, i) => (vector.every((value) => value === 0) ? [`items[${i}]`] : []));
-        expect(await of(context.api.post(`/v1/collections/${cosine}/bulk_upsert`, { items: some }))).toEqual([`the vector of ${indexes.join(', ')} ${told}`]);
+        expect(await of(context.api.post(`/v1/collections/${cosine}/bulk_upsert`, { items: some }))).toEqual([
+          `the vector of ${indexes.join(', ')} ${told}`,
+        ]);
       }
     });
 
     test('a key in the header of another product is told', async () => {
-      expect(errorOf(await context.api.get('/v1/collections', { key: null, headers: { 'api-key': 'x' } }), 401)).toContain('x-api-key header, not in api-key');
+      expect(
+        errorOf(await context.api.get('/v1/collections', { key: null, headers: { 'api-key': 'x' } }), 401),
+      ).toContain('x-api-key header, not in api-key');
     });
 
     test('a missing or wrong key is told how to be given', async () => {
       const { api } = context;
       expect(errorOf(await api.get('/v1/collections', { key: null }), 401)).toContain('curl -H "x-api-key: $API_KEY"');
-      expect(errorOf(await api.get('/v1/collections', { key: null, headers: { authorization: 'Bearer x' } }), 401)).toContain('x-api-key header, not in Authorization');
-      expect(errorOf(await api.get('/v1/collections', { key: 'wrong' }), 401)).toContain('invalid API key: the x-api-key header must hold the secret');
+      expect(
+        errorOf(await api.get('/v1/collections', { key: null, headers: { authorization: 'Bearer x' } }), 401),
+      ).toContain('x-api-key header, not in Authorization');
+      expect(errorOf(await api.get('/v1/collections', { key: 'wrong' }), 401)).toContain(
+        'invalid API key: the x-api-key header must hold the secret',
+      );
     });
 
     test('a wrong dimension is told with both numbers, and the model where there is one', async () => {
-      expect(errorOf(await post('search', { vector: [1, 2] }), 400)).toBe(`dimension mismatch: the vector has dimension 2, but collection "${name}" has dimension 3`);
+      expect(errorOf(await post('search', { vector: [1, 2] }), 400)).toBe(
+        `dimension mismatch: the vector has dimension 2, but collection "${name}" has dimension 3`,
+      );
       const texts = await context.collection({ dim: 384 });
       dataOf(await context.api.post(`/v1/collections/${texts}/upsert`, { external_id: 'a', text: 'the river floods' }));
       const { embedding_model: model } = dataOf(await context.api.get(`/v1/collections/${texts}`));
@@ -302,7 +428,9 @@ export function hintsSuite(context: SuiteContext): void {
       ]) {
         expect(errorOf(answer, 404)).toBe(`collection "${near}" does not exist; did you mean "${name}"?`);
       }
-      expect(errorOf(await api.get('/v1/collections/nothing-like-it'), 404)).toBe('collection "nothing-like-it" does not exist');
+      expect(errorOf(await api.get('/v1/collections/nothing-like-it'), 404)).toBe(
+        'collection "nothing-like-it" does not exist',
+      );
     });
   });
 }

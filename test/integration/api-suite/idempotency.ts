@@ -11,7 +11,8 @@ export function idempotencySuite(context: SuiteContext): void {
     expect({ text: second.text, isReplayed: isReplayed(second) }).toEqual({ text: first.text, isReplayed: true });
     expect(isReplayed(first)).toBe(false);
   };
-  const countOf = async (name: string): Promise<number> => dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count;
+  const countOf = async (name: string): Promise<number> =>
+    dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count;
   const codeOf = ({ json }: ApiAnswer): number | undefined => json?.error?.code;
 
   describe('Idempotency-Key', () => {
@@ -19,7 +20,11 @@ export function idempotencySuite(context: SuiteContext): void {
       const { api } = context;
       const name = await context.collection({ shards });
       const path = `/v1/collections/${name}`;
-      const items = Array.from({ length: 8 }, (_, i) => ({ external_id: `i-${i}`, vector: [i, 1, 2], metadata: { n: i % 2 } }));
+      const items = Array.from({ length: 8 }, (_, i) => ({
+        external_id: `i-${i}`,
+        vector: [i, 1, 2],
+        metadata: { n: i % 2 },
+      }));
       const requests: ((key: ReturnType<typeof once>) => Promise<ApiAnswer>)[] = [
         (key) => api.post(`${path}/bulk_upsert`, { items, include_timing: false }, key),
         (key) => api.post(`${path}/upsert`, { external_id: 'one', vector: [1, 2, 3] }, key),
@@ -31,16 +36,42 @@ export function idempotencySuite(context: SuiteContext): void {
         (key) => api.post(`${path}/delete_by_filter`, { filters: { n: 0 } }, key),
         (key) => api.post(`${path}/bulk_upsert`, { items: [{ ...items[1], if_version: 1 }, items[5]] }, key),
         // Texts, of which vectors are made only the first time.
-        (key) => api.post(`${path}/bulk_upsert`, { items: [1, 2, 1].map((n) => ({ external_id: `t-${n}`, text: `text ${n}` })), include_timing: false }, key),
+        (key) =>
+          api.post(
+            `${path}/bulk_upsert`,
+            { items: [1, 2, 1].map((n) => ({ external_id: `t-${n}`, text: `text ${n}` })), include_timing: false },
+            key,
+          ),
         (key) => api.patch(`${path}/vectors/t-1`, { text: 'another', embed: true }, key),
-        (key) => api.post(`${path}/bulk_upsert`, { items: [1, 3].map((n) => ({ external_id: `t-${n}`, text: `text ${n}`, only_if: 'absent' })), include_timing: false }, key),
+        (key) =>
+          api.post(
+            `${path}/bulk_upsert`,
+            {
+              items: [1, 3].map((n) => ({ external_id: `t-${n}`, text: `text ${n}`, only_if: 'absent' })),
+              include_timing: false,
+            },
+            key,
+          ),
       ];
       const done: { request: (typeof requests)[number]; key: ReturnType<typeof once>; answer: ApiAnswer }[] = [];
       for (const request of requests) {
         const key = once();
         done.push({ request, key, answer: await request(key) });
       }
-      expect(done.map(({ answer }) => codeOf(answer))).toEqual([undefined, undefined, undefined, undefined, 404, undefined, undefined, undefined, 409, undefined, undefined, 409]);
+      expect(done.map(({ answer }) => codeOf(answer))).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+        404,
+        undefined,
+        undefined,
+        undefined,
+        409,
+        undefined,
+        undefined,
+        409,
+      ]);
       const before = await api.post(`${path}/scroll`, { limit: 100 });
       for (const { request, key, answer } of done) expectRepeated(answer, await request(key));
       expect((await api.post(`${path}/scroll`, { limit: 100 })).text).toBe(before.text);
@@ -51,7 +82,8 @@ export function idempotencySuite(context: SuiteContext): void {
       const { api } = context;
       const name = await context.collection({ shards: 3 });
       const key = once();
-      const upsert = (id: string) => api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3] }, key);
+      const upsert = (id: string) =>
+        api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3] }, key);
       dataOf(await upsert('a'));
       for (const id of ['b', 'c', 'd', 'e']) expect(codeOf(await upsert(id))).toBe(422);
       expect(codeOf(await api.delete(`/v1/collections/${name}/delete/a`, key))).toBe(422);
@@ -92,7 +124,8 @@ export function idempotencySuite(context: SuiteContext): void {
       const other = dataOf(await create({ key: secret }));
       expect(other.id).not.toBe(id);
       const rotation = once();
-      const rotate = (caller: string) => api.post(`/v1/admin/keys/${other.id}/rotate`, { grace_seconds: 0 }, { ...rotation, key: caller });
+      const rotate = (caller: string) =>
+        api.post(`/v1/admin/keys/${other.id}/rotate`, { grace_seconds: 0 }, { ...rotation, key: caller });
       const rotated = await rotate(secret);
       expectRepeated(rotated, await rotate(secret));
       const renewed = dataOf(await api.post(`/v1/admin/keys/${id}/rotate`, {})).key;
@@ -100,7 +133,10 @@ export function idempotencySuite(context: SuiteContext): void {
       expect(codeOf(await rotate(renewed))).toBe(409);
       for (const one of [id, other.id])
         expectRepeated(
-          await api.delete(`/v1/admin/keys/${one}`, { ...key, headers: { 'idempotency-key': `drop ${one} ${process.pid}` } }),
+          await api.delete(`/v1/admin/keys/${one}`, {
+            ...key,
+            headers: { 'idempotency-key': `drop ${one} ${process.pid}` },
+          }),
           await api.delete(`/v1/admin/keys/${one}`, { headers: { 'idempotency-key': `drop ${one} ${process.pid}` } }),
         );
     });
@@ -127,17 +163,25 @@ export function idempotencySuite(context: SuiteContext): void {
       const { api } = context;
       const name = await context.collection({ shards: 2 });
       const key = once();
-      const body = { items: Array.from({ length: 6 }, (_, i) => ({ external_id: `i-${i}`, vector: [i, 1, 2] })), include_timing: false };
-      const answers = await Promise.all([1, 2, 3].map(() => api.post(`/v1/collections/${name}/bulk_upsert`, body, key)));
+      const body = {
+        items: Array.from({ length: 6 }, (_, i) => ({ external_id: `i-${i}`, vector: [i, 1, 2] })),
+        include_timing: false,
+      };
+      const answers = await Promise.all(
+        [1, 2, 3].map(() => api.post(`/v1/collections/${name}/bulk_upsert`, body, key)),
+      );
       for (const answer of answers) expect(answer.text).toBe(answers[0].text);
-      expect(dataOf(answers[0]).results.map(({ status }: { status: string }) => status)).toEqual(Array.from({ length: 6 }, () => 'inserted'));
+      expect(dataOf(answers[0]).results.map(({ status }: { status: string }) => status)).toEqual(
+        Array.from({ length: 6 }, () => 'inserted'),
+      );
     });
 
     test('what was written within a quota is answered again when that is full, and not counted twice', async () => {
       const { api } = context;
       const name = await context.collection({ shards: 3, quota: { items: 4 } });
       const path = `/v1/collections/${name}`;
-      const upsert = (ids: string[], key?: ReturnType<typeof once>) => api.post(`${path}/bulk_upsert`, { items: ids.map((id) => ({ external_id: id, vector: [1, 2, 3] })) }, key);
+      const upsert = (ids: string[], key?: ReturnType<typeof once>) =>
+        api.post(`${path}/bulk_upsert`, { items: ids.map((id) => ({ external_id: id, vector: [1, 2, 3] })) }, key);
       const bulk = once();
       const first = await upsert(['a', 'b'], bulk);
       dataOf(first);
@@ -164,7 +208,12 @@ export function idempotencySuite(context: SuiteContext): void {
     test('a key that is none is refused; reads ignore it', async () => {
       const { api } = context;
       const name = await context.empty();
-      const upsert = (key: string) => api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: [1, 2, 3] }, { headers: { 'idempotency-key': key } });
+      const upsert = (key: string) =>
+        api.post(
+          `/v1/collections/${name}/upsert`,
+          { external_id: 'a', vector: [1, 2, 3] },
+          { headers: { 'idempotency-key': key } },
+        );
       for (const bad of ['', 'x'.repeat(256), 'caf\u00e9']) expect(codeOf(await upsert(bad))).toBe(400);
       dataOf(await api.get('/v1/collections', { headers: { 'idempotency-key': 'x'.repeat(256) } }));
     });

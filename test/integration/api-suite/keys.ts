@@ -10,14 +10,21 @@ const VIEW = {
 };
 
 export function keysSuite(context: SuiteContext): void {
-  const create = async (fields: object = {}) => dataOf(await context.api.post('/v1/admin/keys', { name: 'a key', role: 'readonly', ...fields }));
-  const works = async (key: string): Promise<boolean> => (await context.api.get('/v1/collections', { key })).json?.status === 'success';
+  const create = async (fields: object = {}) =>
+    dataOf(await context.api.post('/v1/admin/keys', { name: 'a key', role: 'readonly', ...fields }));
+  const works = async (key: string): Promise<boolean> =>
+    (await context.api.get('/v1/collections', { key })).json?.status === 'success';
 
   describe('keys', () => {
     test('the default key is in the listing, without its secret', async () => {
       const answer = await context.api.get('/v1/admin/keys');
       const { keys } = dataOf(answer);
-      expect(keys.find(({ id }: any) => id === 1)).toMatchObject({ ...VIEW, name: 'default', role: 'admin', is_active: true });
+      expect(keys.find(({ id }: any) => id === 1)).toMatchObject({
+        ...VIEW,
+        name: 'default',
+        role: 'admin',
+        is_active: true,
+      });
       for (const key of keys) expect(key).not.toHaveProperty('key');
       expect(answer.text).not.toContain(context.target.adminKey);
     });
@@ -25,13 +32,22 @@ export function keysSuite(context: SuiteContext): void {
     test('a key is created with its secret, shown without it, changed, rotated and deleted', async () => {
       const { api } = context;
       const created = await create({ name: 'reader' });
-      expect(created).toMatchObject({ ...VIEW, name: 'reader', role: 'readonly', is_active: true, expires_at: null, key: expect.any(String) });
+      expect(created).toMatchObject({
+        ...VIEW,
+        name: 'reader',
+        role: 'readonly',
+        is_active: true,
+        expires_at: null,
+        key: expect.any(String),
+      });
       expect(await works(created.key)).toBe(true);
       const shown = dataOf(await api.get(`/v1/admin/keys/${created.id}`));
       expect(shown).toMatchObject({ ...VIEW, id: created.id });
       expect(shown).not.toHaveProperty('key');
 
-      expect(dataOf(await api.patch(`/v1/admin/keys/${created.id}`, { name: 'writer', role: 'readwrite' }))).toMatchObject({ name: 'writer', role: 'readwrite' });
+      expect(
+        dataOf(await api.patch(`/v1/admin/keys/${created.id}`, { name: 'writer', role: 'readwrite' })),
+      ).toMatchObject({ name: 'writer', role: 'readwrite' });
       expect(dataOf(await api.patch(`/v1/admin/keys/${created.id}`, { is_active: false })).is_active).toBe(false);
       expect(await works(created.key)).toBe(false);
       dataOf(await api.patch(`/v1/admin/keys/${created.id}`, { is_active: true }));
@@ -40,7 +56,11 @@ export function keysSuite(context: SuiteContext): void {
       expect(rotated).toMatchObject({ id: created.id, key: expect.any(String), rotated: true });
       expect([await works(created.key), await works(rotated.key)]).toEqual([false, true]);
 
-      expect(dataOf(await api.delete(`/v1/admin/keys/${created.id}`))).toEqual({ deleted: created.id, id: created.id, name: 'writer' });
+      expect(dataOf(await api.delete(`/v1/admin/keys/${created.id}`))).toEqual({
+        deleted: created.id,
+        id: created.id,
+        name: 'writer',
+      });
       expect(await works(rotated.key)).toBe(false);
       errorOf(await api.get(`/v1/admin/keys/${created.id}`), 404);
     });
@@ -88,13 +108,22 @@ export function keysSuite(context: SuiteContext): void {
       errorOf(await context.api.get('/v1/collections/none', { key }), 404);
       const { quota_used: used, ...usage } = dataOf(await context.api.get(`/v1/admin/keys/${id}/usage`));
       expect(used).toBeNull();
-      expect(usage).toMatchObject({ total_requests: 4, last_24h: 4, last_7d: 4, last_30d: 4, last_request_at: expect.stringMatching(/Z$/) });
+      expect(usage).toMatchObject({
+        total_requests: 4,
+        last_24h: 4,
+        last_7d: 4,
+        last_30d: 4,
+        last_request_at: expect.stringMatching(/Z$/),
+      });
       expect(Object.values<number>(usage.by_endpoint).reduce((sum, count) => sum + count, 0)).toBe(4);
       expect(Object.keys(usage.by_endpoint).some((endpoint) => endpoint.includes('/v1/collections/{name}'))).toBe(true);
       const { overall, by_key: byKey, ...flat } = dataOf(await context.api.get('/v1/admin/keys/usage/summary'));
       expect(flat.total_requests).toBeGreaterThanOrEqual(4);
       expect(overall).toEqual(flat);
-      const names = dataOf(await context.api.get('/v1/admin/keys')).keys.map(({ id: keyId, name }: any) => [keyId, name]);
+      const names = dataOf(await context.api.get('/v1/admin/keys')).keys.map(({ id: keyId, name }: any) => [
+        keyId,
+        name,
+      ]);
       expect(byKey.map(({ key_id: keyId, key_name: name }: any) => [keyId, name])).toEqual(names);
       expect(byKey.find(({ key_id: keyId }: any) => keyId === id)).toEqual({ key_id: id, key_name: 'a key', ...usage });
     });

@@ -2,12 +2,22 @@ import { LANGUAGES } from '../../../shared/base/text/language';
 import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
-const TEXTS = ['The runner ran out of water', 'She runs every morning', 'Résumés of older candidates', 'To be, or not to be', '東京都の天気'];
+const TEXTS = [
+  'The runner ran out of water',
+  'She runs every morning',
+  'Résumés of older candidates',
+  'To be, or not to be',
+  '東京都の天気',
+];
 
 export function languagesSuite(context: SuiteContext): void {
   describe('the language of keyword text', () => {
     const find = async (name: string, query: string): Promise<string[]> => {
-      const answer = await context.api.post(`/v1/collections/${name}/hybrid_search`, { query_text: query, vector: [1, 0, 0], alpha: 0 });
+      const answer = await context.api.post(`/v1/collections/${name}/hybrid_search`, {
+        query_text: query,
+        vector: [1, 0, 0],
+        alpha: 0,
+      });
       return dataOf(answer)
         .results.map(({ external_id }: { external_id: string }) => external_id)
         .sort();
@@ -27,8 +37,12 @@ export function languagesSuite(context: SuiteContext): void {
       ] as const) {
         const name = await context.collection(fields);
         expect(dataOf(await context.api.get(`/v1/collections/${name}`)).language).toBe(language);
-        expect(dataOf(await context.api.get('/v1/collections')).collections).toContainEqual(expect.objectContaining({ name, language }));
-        expect(dataOf(await context.api.patch(`/v1/collections/${name}`, { description: 'd' })).language).toBe(language);
+        expect(dataOf(await context.api.get('/v1/collections')).collections).toContainEqual(
+          expect.objectContaining({ name, language }),
+        );
+        expect(dataOf(await context.api.patch(`/v1/collections/${name}`, { description: 'd' })).language).toBe(
+          language,
+        );
       }
     });
 
@@ -56,7 +70,15 @@ export function languagesSuite(context: SuiteContext): void {
     test('takes every kind of text and query', async () => {
       for (const language of [null, 'en', 'ar']) {
         const name = await context.collection({ language });
-        const texts = ['a\u0000b\u0007c', 'lone \ud800 half', 'w'.repeat(250_000), '…!?', 'שלום كِتَابٌ', '\u0301\u0301', 'the the the'];
+        const texts = [
+          'a\u0000b\u0007c',
+          'lone \ud800 half',
+          'w'.repeat(250_000),
+          '…!?',
+          'שלום كِتَابٌ',
+          '\u0301\u0301',
+          'the the the',
+        ];
         const items = texts.map((text, i) => ({ external_id: `${i}`, vector: [1, 0, 0], text }));
         dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
         for (const query of ['\u0000 \ud800', '…!?', '\u0301', '\u202e']) expect(await find(name, query)).toEqual([]);
@@ -73,7 +95,10 @@ export function languagesSuite(context: SuiteContext): void {
         const message = errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, language }), 400);
         expect(message).toContain(`language must be one of ${LANGUAGES.join(', ')}`);
       }
-      for (const language of [5, ['en'], true, {}]) expect(errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, language }), 422)).toContain('language');
+      for (const language of [5, ['en'], true, {}])
+        expect(errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, language }), 422)).toContain(
+          'language',
+        );
       errorOf(await context.api.get('/v1/collections/bad'), 404);
     });
   });

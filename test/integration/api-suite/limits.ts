@@ -23,7 +23,11 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
     test('each key has its requests per minute, told in headers; health counts too', async () => {
       const { api } = service;
       const first = await api.post('/v1/admin/keys', { name: 'other', role: 'readonly' });
-      expect(first.headers).toMatchObject({ 'ratelimit-limit': '5', 'ratelimit-remaining': '4', 'ratelimit-reset': expect.stringMatching(/^\d+$/) });
+      expect(first.headers).toMatchObject({
+        'ratelimit-limit': '5',
+        'ratelimit-remaining': '4',
+        'ratelimit-reset': expect.stringMatching(/^\d+$/),
+      });
       for (let i = 0; i < 4; i++) dataOf(await api.get('/v1/health'));
       const refused = await api.get('/v1/collections');
       expect(errorOf(refused, 429)).toContain('rate limit exceeded');
@@ -44,11 +48,21 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       const { api } = service;
       const watching = { 'x-quiver-dashboard': 'true' };
       // The key of the service has made its five requests.
-      expect(errorOf(await api.get('/v1/collections'), 429)).toContain('at most 5 requests per minute (RATE_LIMIT_PER_MINUTE)');
+      expect(errorOf(await api.get('/v1/collections'), 429)).toContain(
+        'at most 5 requests per minute (RATE_LIMIT_PER_MINUTE)',
+      );
       const me = await api.get('/v1/me', { headers: watching });
       expect(me.headers).toMatchObject({ 'ratelimit-limit': '300', 'ratelimit-remaining': '299' });
       dataOf(me);
-      for (const path of ['/v1/health', '/v1/collections', '/v1/cluster', '/v1/metrics/summary', '/v1/admin/keys', '/v1/admin/keys/usage/summary']) dataOf(await api.get(path, { headers: watching }));
+      for (const path of [
+        '/v1/health',
+        '/v1/collections',
+        '/v1/cluster',
+        '/v1/metrics/summary',
+        '/v1/admin/keys',
+        '/v1/admin/keys/usage/summary',
+      ])
+        dataOf(await api.get(path, { headers: watching }));
       // The header opens nothing but that.
       errorOf(await api.post('/v1/collections', { name: 'more', dim: 3 }, { headers: watching }), 429);
       errorOf(await api.get('/v1/unknown', { headers: watching }), 429);
@@ -57,7 +71,9 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       expect(errorOf(await api.get('/v1/me', { headers: watching }), 429)).toContain('at most 5 requests');
       // An address that sent too many bad keys may redeem a link.
       errorOf(await api.get('/v1/collections', { key: 'guess' }), 429);
-      expect(errorOf(await api.post('/v1/sign_in', { token: 'guessed' }, { key: null }), 401)).toContain('sign in with an API key');
+      expect(errorOf(await api.post('/v1/sign_in', { token: 'guessed' }, { key: null }), 401)).toContain(
+        'sign in with an API key',
+      );
     });
   });
 
@@ -87,11 +103,20 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       expect(errorOf(await upsert({ metadata: { a: 'x'.repeat(50) } }), 400)).toContain('50');
       errorOf(await upsert({ vector: new Array(9).fill(1) }), 400);
       dataOf(await upsert({ metadata: { a: 'x'.repeat(42) } }));
-      errorOf(await api.post('/v1/collections/c/bulk_upsert', { items: ['a', 'b', 'c'].map((external_id) => ({ external_id, vector })) }), 400);
+      errorOf(
+        await api.post('/v1/collections/c/bulk_upsert', {
+          items: ['a', 'b', 'c'].map((external_id) => ({ external_id, vector })),
+        }),
+        400,
+      );
       errorOf(await api.post('/v1/collections/c/search', { vector, k: 21 }), 400);
-      expect(errorOf(await api.post('/v1/collections/c/search', { vector, ef: 65 }), 400)).toContain('65, more than the maximum of 64 (MAX_EF)');
+      expect(errorOf(await api.post('/v1/collections/c/search', { vector, ef: 65 }), 400)).toContain(
+        '65, more than the maximum of 64 (MAX_EF)',
+      );
       dataOf(await api.post('/v1/collections/c/bulk_search', { queries: new Array(3).fill({ vector, ef: 64 }) }));
-      expect(errorOf(await api.post('/v1/collections/c/bulk_search', { queries: new Array(4).fill({ vector }) }), 422)).toContain('4 elements, more than the maximum of 3 (MAX_BULK_QUERIES)');
+      expect(
+        errorOf(await api.post('/v1/collections/c/bulk_search', { queries: new Array(4).fill({ vector }) }), 422),
+      ).toContain('4 elements, more than the maximum of 3 (MAX_BULK_QUERIES)');
       errorOf(await api.post('/v1/query', { query: 'abcdef', collection_name: 'c' }), 400);
       const file = { name: 'file', fileName: 'a.txt', content: 'word '.repeat(201) };
       expect(errorOf(await api.upload([{ name: 'collection_name', value: 'c' }, file]), 400)).toContain('1000');
@@ -104,7 +129,9 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       const upsert = (more: object) => api.post('/v1/collections/texts/upsert', { external_id: 'a', vector, ...more });
       for (const field of ['text', 'content']) {
         dataOf(await upsert({ [field]: 'éèêëà' }));
-        expect(errorOf(await upsert({ [field]: 'éèêëàa' }), 400)).toBe(`${field} exceeds the maximum of 10 bytes (MAX_TEXT_BYTES)`);
+        expect(errorOf(await upsert({ [field]: 'éèêëàa' }), 400)).toBe(
+          `${field} exceeds the maximum of 10 bytes (MAX_TEXT_BYTES)`,
+        );
       }
       expect(
         errorOf(
@@ -117,9 +144,17 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
           400,
         ),
       ).toContain('MAX_TEXT_BYTES');
-      for (const metadata of [{ a: 1, b: 2, c: 3 }, { a: [1, 2] }, { a: { b: { c: null } } }]) dataOf(await upsert({ metadata }));
-      for (const metadata of [{ a: 1, b: 2, c: 3, d: 4 }, { a: [1, 2, 3] }, { a: { b: { c: [0] } } }, { a: [{ b: [0] }] }]) {
-        expect(errorOf(await upsert({ metadata }), 400)).toBe('metadata has more than the maximum of 3 keys and array elements (MAX_METADATA_FIELDS)');
+      for (const metadata of [{ a: 1, b: 2, c: 3 }, { a: [1, 2] }, { a: { b: { c: null } } }])
+        dataOf(await upsert({ metadata }));
+      for (const metadata of [
+        { a: 1, b: 2, c: 3, d: 4 },
+        { a: [1, 2, 3] },
+        { a: { b: { c: [0] } } },
+        { a: [{ b: [0] }] },
+      ]) {
+        expect(errorOf(await upsert({ metadata }), 400)).toBe(
+          'metadata has more than the maximum of 3 keys and array elements (MAX_METADATA_FIELDS)',
+        );
       }
       // Four characters, one of them of two code units.
       dataOf(await api.post('/v1/collections/texts/hybrid_search', { query_text: 'abc🎉', vector }));
@@ -129,7 +164,10 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
         ['bulk_search', { queries: [{ vector }, { text: 'abcde' }] }],
         ['rerank', { text: 'abcde', candidates: ['a'] }],
       ];
-      for (const [path, body] of tooLong) expect(errorOf(await api.post(`/v1/collections/texts/${path}`, body), 400)).toMatch(/exceeds the maximum length of 4 characters \(MAX_SEARCH_TEXT_LENGTH\)/);
+      for (const [path, body] of tooLong)
+        expect(errorOf(await api.post(`/v1/collections/texts/${path}`, body), 400)).toMatch(
+          /exceeds the maximum length of 4 characters \(MAX_SEARCH_TEXT_LENGTH\)/,
+        );
       const { vector_count: count } = dataOf(await api.get('/v1/collections/texts'));
       expect(count).toBe(1);
     });

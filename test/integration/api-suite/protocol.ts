@@ -8,7 +8,11 @@ export function protocolSuite(context: SuiteContext): void {
     test('GET / needs no key and says where to go on', async () => {
       const data = dataOf(await context.api.get('/', { key: null }));
       expect(data).toEqual({ message: expect.any(String), docs: '/docs', ui: '/ui', endpoints: expect.any(Array) });
-      expect(data.endpoints).toContainEqual({ method: 'POST', path: '/v1/collections/{name}/search', summary: expect.any(String) });
+      expect(data.endpoints).toContainEqual({
+        method: 'POST',
+        path: '/v1/collections/{name}/search',
+        summary: expect.any(String),
+      });
     });
 
     test('GET /metrics needs no key and is Prometheus text', async () => {
@@ -30,7 +34,16 @@ export function protocolSuite(context: SuiteContext): void {
 
     test('a body that is not JSON, not UTF-8, not an object or not there is a 422', async () => {
       for (const path of ['/v1/collections', '/v1/collections/none/search']) {
-        for (const body of ['{', '', 'null', '[]', '"text"', '12', '{"a":1}}', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])]) {
+        for (const body of [
+          '{',
+          '',
+          'null',
+          '[]',
+          '"text"',
+          '12',
+          '{"a":1}}',
+          Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+        ]) {
           errorOf(await context.api.post(path, body), 422);
         }
         errorOf(await context.api.call({ method: 'POST', path }), 422);
@@ -38,7 +51,12 @@ export function protocolSuite(context: SuiteContext): void {
     });
 
     test('malformed percent-encoding is a 400', async () => {
-      for (const path of ['/v1/collections/%ZZ', '/v1/collections/a/vectors/%E0%A4%A', '/v1/admin/keys/%', '/v1/collections/a/export?limit=%ZZ']) {
+      for (const path of [
+        '/v1/collections/%ZZ',
+        '/v1/collections/a/vectors/%E0%A4%A',
+        '/v1/admin/keys/%',
+        '/v1/collections/a/export?limit=%ZZ',
+      ]) {
         errorOf(await context.api.get(path), 400);
       }
     });
@@ -51,7 +69,9 @@ export function protocolSuite(context: SuiteContext): void {
       const name = await context.collection();
       const path = `/v1/collections/${name}/upsert`;
       const body = gzipSync(JSON.stringify({ external_id: 'packed', vector: [1, 2, 3] }));
-      expect(dataOf(await context.api.post(path, body, { headers: { 'content-encoding': 'gzip' } })).status).toBe('inserted');
+      expect(dataOf(await context.api.post(path, body, { headers: { 'content-encoding': 'gzip' } })).status).toBe(
+        'inserted',
+      );
       errorOf(await context.api.post(path, body, { headers: { 'content-encoding': 'br' } }), 400);
       errorOf(await context.api.post(path, '{}', { headers: { 'content-encoding': 'gzip' } }), 400);
     });
@@ -78,7 +98,12 @@ export function protocolSuite(context: SuiteContext): void {
         expect((await api.get(`/docs/${asset[1].slice(2)}`, { key: null })).httpStatus).toBe(200);
       }
       expect((await api.get('/docs/swagger-ui-init.js', { key: null })).text).toContain('/openapi.json');
-      for (const path of ['/docs/nothing', '/docs/package.json', '/docs/%2e%2e/package.json', '/docs/..%2f..%2fpackage.json']) {
+      for (const path of [
+        '/docs/nothing',
+        '/docs/package.json',
+        '/docs/%2e%2e/package.json',
+        '/docs/..%2f..%2fpackage.json',
+      ]) {
         errorOf(await api.get(path, { key: null }), 404);
       }
       for (const [header, value] of [
@@ -87,7 +112,9 @@ export function protocolSuite(context: SuiteContext): void {
         ['if-match', '"x"'],
         ['if-unmodified-since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
       ]) {
-        expect(await api.get('/docs/swagger-ui.css', { key: null, headers: { [header]: value } })).toMatchObject({ httpStatus: 200 });
+        expect(await api.get('/docs/swagger-ui.css', { key: null, headers: { [header]: value } })).toMatchObject({
+          httpStatus: 200,
+        });
       }
     });
 
@@ -96,8 +123,12 @@ export function protocolSuite(context: SuiteContext): void {
       const document = answer.json as any;
       expect(document.openapi).toBe('3.1.0');
       expect(document.components.securitySchemes.ApiKey).toEqual({ type: 'apiKey', in: 'header', name: 'x-api-key' });
-      const operations = Object.entries<any>(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
-      const listed = dataOf(await context.api.get('/')).endpoints.map(({ method, path }: any) => `${method} ${path.replace('{collection_name}', '{name}')}`);
+      const operations = Object.entries<any>(document.paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+      );
+      const listed = dataOf(await context.api.get('/')).endpoints.map(
+        ({ method, path }: any) => `${method} ${path.replace('{collection_name}', '{name}')}`,
+      );
       expect(operations.sort()).toEqual(listed.sort());
       for (const [reference] of answer.text.matchAll(/"#\/[^"]*"/g)) {
         const found = reference
@@ -109,12 +140,16 @@ export function protocolSuite(context: SuiteContext): void {
       for (const [id, schema] of Object.entries<any>(document.components.schemas)) {
         expect({ id, properties: schema.properties }).toEqual({ id, properties: expect.anything() });
       }
-      const ids = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods).map(({ operationId }) => operationId));
+      const ids = Object.values<any>(document.paths).flatMap((methods) =>
+        Object.values<any>(methods).map(({ operationId }) => operationId),
+      );
       expect(new Set(ids).size).toBe(ids.length);
       for (const [path, methods] of Object.entries<any>(document.paths)) {
         const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
         for (const { parameters, responses } of Object.values<any>(methods)) {
-          expect(parameters.filter((parameter: any) => parameter.in === 'path').map(({ name }: any) => name)).toEqual(wanted);
+          expect(parameters.filter((parameter: any) => parameter.in === 'path').map(({ name }: any) => name)).toEqual(
+            wanted,
+          );
           // The other is for who asks for real statuses.
           expect(Object.keys(responses)).toEqual(path === '/mcp' ? ['200'] : ['200', 'default']);
         }
@@ -123,10 +158,22 @@ export function protocolSuite(context: SuiteContext): void {
 
     test('the document’s examples work as they stand', async () => {
       const document = (await context.api.get('/openapi.json')).json as any;
-      const exampleOf = (path: string, method = 'post') => document.paths[path][method].requestBody.content['application/json'].example;
+      const exampleOf = (path: string, method = 'post') =>
+        document.paths[path][method].requestBody.content['application/json'].example;
       dataOf(await context.api.post('/v1/collections', exampleOf('/v1/collections')));
       const prefix = `/v1/collections/${exampleOf('/v1/collections').name}`;
-      const steps = ['upsert', 'bulk_upsert', 'search', 'hybrid_search', 'rerank', 'scroll', 'vectors/fetch', 'bulk_search', 'delete_batch', 'delete_by_filter'];
+      const steps = [
+        'upsert',
+        'bulk_upsert',
+        'search',
+        'hybrid_search',
+        'rerank',
+        'scroll',
+        'vectors/fetch',
+        'bulk_search',
+        'delete_batch',
+        'delete_by_filter',
+      ];
       for (const step of steps) {
         const answer = await context.api.post(`${prefix}/${step}`, exampleOf(`/v1/collections/{name}/${step}`));
         expect({ step, error: answer.json?.error }).toEqual({ step, error: null });

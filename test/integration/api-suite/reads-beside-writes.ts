@@ -10,10 +10,18 @@ const READS = 40;
 const HOT = ['item 0', 'item 1', 'item 2'];
 const GOING = 'item 2';
 
-/** Reads are answered whatever is written beside them: no answer is an error, but that an item that is deleted is not found. */
+/**
+ * Reads are answered whatever is written beside them: no answer is an error, but that an item that is deleted is not
+ * found.
+ */
 export function readsBesideWritesSuite(context: SuiteContext): void {
   describe('reads beside writes', () => {
-    const itemOf = (i: number, version: number) => ({ external_id: `item ${i}`, vector: [i, 1, version % 7], metadata: { group: i % 2, version }, text: `text ${version}` });
+    const itemOf = (i: number, version: number) => ({
+      external_id: `item ${i}`,
+      vector: [i, 1, version % 7],
+      metadata: { group: i % 2, version },
+      text: `text ${version}`,
+    });
 
     /** `beside`: what happens besides, once. */
     const run = async (seed: string, beside: (path: string) => Promise<void>): Promise<void> => {
@@ -24,18 +32,33 @@ export function readsBesideWritesSuite(context: SuiteContext): void {
       dataOf(await api.post(`${path}/bulk_upsert`, { items: Array.from({ length: ITEMS }, (_, i) => itemOf(i, 0)) }));
       let version = 0;
       const writes: (() => Promise<ApiAnswer>)[] = [
-        () => api.patch(`${path}/vectors/${encodeURIComponent(oneOf(HOT.slice(0, 2)))}`, { metadata: { version: (version += 1) } }),
+        () =>
+          api.patch(`${path}/vectors/${encodeURIComponent(oneOf(HOT.slice(0, 2)))}`, {
+            metadata: { version: (version += 1) },
+          }),
         () => api.post(`${path}/upsert`, itemOf(oneOf([0, 1, 2, 3]), (version += 1))),
-        () => api.post(`${path}/bulk_upsert`, { items: Array.from({ length: ITEMS }, (_, i) => itemOf(i, (version += 1))) }),
+        () =>
+          api.post(`${path}/bulk_upsert`, {
+            items: Array.from({ length: ITEMS }, (_, i) => itemOf(i, (version += 1))),
+          }),
         () => api.delete(`${path}/delete/${encodeURIComponent(GOING)}`),
         () => api.post(`${path}/update_by_filter`, { filters: { group: 1 }, set: { version: (version += 1) } }),
       ];
       const reads: (() => Promise<ApiAnswer>)[] = [
         () => api.get(`${path}/vectors/${encodeURIComponent(oneOf(HOT))}`),
         () => api.post(`${path}/vectors/fetch`, { ids: HOT }),
-        () => api.post(`${path}/scroll`, { limit: 1 + Math.floor(random() * ITEMS), ...(random() < 0.5 && { filters: { group: 1 } }) }),
+        () =>
+          api.post(`${path}/scroll`, {
+            limit: 1 + Math.floor(random() * ITEMS),
+            ...(random() < 0.5 && { filters: { group: 1 } }),
+          }),
         () => api.get(`${path}/export?limit=1000`),
-        () => api.post(`${path}/search`, { vector: [1, 1, random()], k: 5, ...(random() < 0.5 && { filters: { group: 1 } }) }),
+        () =>
+          api.post(`${path}/search`, {
+            vector: [1, 1, random()],
+            k: 5,
+            ...(random() < 0.5 && { filters: { group: 1 } }),
+          }),
         () => api.post(`${path}/hybrid_search`, { query_text: 'text', vector: [1, 1, random()], k: 5 }),
         () => api.post('/v1/query', { collection_name: path.slice(path.lastIndexOf('/') + 1), query: 'text', k: 5 }),
       ];
@@ -58,7 +81,8 @@ export function readsBesideWritesSuite(context: SuiteContext): void {
       expect(failed).toEqual([]);
     };
 
-    test('no read fails beside patches, upserts, deletes and updates by filter', () => run('reads beside writes', async () => undefined));
+    test('no read fails beside patches, upserts, deletes and updates by filter', () =>
+      run('reads beside writes', async () => undefined));
 
     test('no read fails beside writes while files are rewritten, and while the number of shards changes', () =>
       run('reads beside a reshard', async (path) => {

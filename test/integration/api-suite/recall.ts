@@ -11,10 +11,15 @@ export function recallSuite(context: SuiteContext): void {
       dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
       return name;
     };
-    const check = async (name: string, body?: unknown) => dataOf(await context.api.post(`/v1/collections/${name}/recall_check`, body));
+    const check = async (name: string, body?: unknown) =>
+      dataOf(await context.api.post(`/v1/collections/${name}/recall_check`, body));
 
     test('compares calibrated searches with exact ones, over any number of shards', async () => {
-      for (const fields of [{ shards: 1 }, { shards: 3, distance_metric: 'l2' }, { quantization: 'binary', shards: 2 }]) {
+      for (const fields of [
+        { shards: 1 },
+        { shards: 3, distance_metric: 'l2' },
+        { quantization: 'binary', shards: 2 },
+      ]) {
         const name = await filled(fields);
         const report = await check(name, { samples: 20, k: 5 });
         // Few vectors are scanned, so all are found.
@@ -48,16 +53,26 @@ export function recallSuite(context: SuiteContext): void {
       ).toMatchObject({ queries: 2, recall: 1, k: 200 });
       expect(await check(name, { samples: 500, seed: 7 })).toMatchObject({ queries: VECTORS.length, recall: 1 });
       expect(await check(name)).toMatchObject({ queries: 100, k: 10 });
-      expect(await check(name, { samples: 3, filters: { even: 'no' } })).toMatchObject({ queries: 3, recall: null, standard_error: null });
+      expect(await check(name, { samples: 3, filters: { even: 'no' } })).toMatchObject({
+        queries: 3,
+        recall: null,
+        standard_error: null,
+      });
     });
 
     test('of an empty collection finds nothing to ask', async () => {
-      expect(await check(await context.collection(), { samples: 5 })).toMatchObject({ queries: 0, recall: null, standard_error: null, calibrated_ms: 0 });
+      expect(await check(await context.collection(), { samples: 5 })).toMatchObject({
+        queries: 0,
+        recall: null,
+        standard_error: null,
+        calibrated_ms: 0,
+      });
     });
 
     test('says what is wrong with a request', async () => {
       const name = await filled();
-      const refused = async (body: unknown, code: number) => errorOf(await context.api.post(`/v1/collections/${name}/recall_check`, body), code);
+      const refused = async (body: unknown, code: number) =>
+        errorOf(await context.api.post(`/v1/collections/${name}/recall_check`, body), code);
       expect(await refused({ queries: [[1, 2]] }, 400)).toContain('query 0');
       expect(await refused({ queries: [[1, 2, 3]], samples: 3 }, 400)).toContain('samples');
       expect(await refused({ queries: [] }, 400)).toContain('queries');

@@ -27,27 +27,41 @@ export function scopesSuite(context: SuiteContext): void {
             .replace(/\{(name|collection|collection_name)\}/, collection)
             .replace(/\{shard\}/, '0')
             .replace(/\{id\}/, isOfCollection ? 'a' : '999999');
-          const query = (operation.parameters ?? []).filter((given: any) => given.in === 'query' && given.required).map(({ name }: any) => `${name}=a`);
+          const query = (operation.parameters ?? [])
+            .filter((given: any) => given.in === 'query' && given.required)
+            .map(({ name }: any) => `${name}=a`);
           const example = operation.requestBody?.content?.['application/json']?.example;
           const body =
             example === undefined
               ? undefined
-              : { ...example, ...(template === '/v1/collections' ? { name: collection } : {}), ...('collection_name' in example ? { collection_name: collection } : {}) };
-          return [`${method} ${template}`, { method, path: query.length === 0 ? path : `${path}?${query.join('&')}`, body }];
+              : {
+                  ...example,
+                  ...(template === '/v1/collections' ? { name: collection } : {}),
+                  ...('collection_name' in example ? { collection_name: collection } : {}),
+                };
+          return [
+            `${method} ${template}`,
+            { method, path: query.length === 0 ? path : `${path}?${query.join('&')}`, body },
+          ];
         }),
     );
   }
   const codeOf = (answer: ApiAnswer): number => answer.json?.error?.code ?? 200;
-  const keyWith = async (fields: object): Promise<any> => dataOf(await context.api.post('/v1/admin/keys', { name: 'limited', role: 'readonly', ...fields }));
+  const keyWith = async (fields: object): Promise<any> =>
+    dataOf(await context.api.post('/v1/admin/keys', { name: 'limited', role: 'readonly', ...fields }));
 
   describe('keys that are limited to collections', () => {
     test('are refused by every endpoint for any other collection, and for the service as a whole', async () => {
       const [own, other] = [await context.collection(), await context.collection()];
       const { key } = await keyWith({ role: 'readwrite', collections: [{ name: own, role: 'admin' }] });
       const calls = await callsAbout(other);
-      const codes = await Promise.all(calls.map(async ([title, call]) => [title, codeOf(await context.api.call({ ...call, key }))] as const));
+      const codes = await Promise.all(
+        calls.map(async ([title, call]) => [title, codeOf(await context.api.call({ ...call, key }))] as const),
+      );
       expect(codes.length).toBeGreaterThan(40);
-      expect(codes.filter(([title, code]) => code !== (OPEN.includes(title) ? 200 : FORMS.includes(title) ? 422 : 403))).toEqual([]);
+      expect(
+        codes.filter(([title, code]) => code !== (OPEN.includes(title) ? 200 : FORMS.includes(title) ? 422 : 403)),
+      ).toEqual([]);
       const upload = [
         { name: 'file', fileName: 'a.txt', content: 'text' },
         { name: 'collection_name', value: other },
@@ -55,7 +69,8 @@ export function scopesSuite(context: SuiteContext): void {
       errorOf(await context.api.upload(upload, { key }), 403);
       errorOf(await context.api.upload([upload[1], upload[0]], { key }), 403);
       // Whether there is such a collection makes no difference.
-      const told = async (name: string): Promise<string> => errorOf(await context.api.get(`/v1/collections/${name}/stats`, { key }), 403).replace(name, '…');
+      const told = async (name: string): Promise<string> =>
+        errorOf(await context.api.get(`/v1/collections/${name}/stats`, { key }), 403).replace(name, '…');
       expect(await told('there-is-none')).toBe(await told(other));
       expect(dataOf(await context.api.get(`/v1/collections/${other}`)).vector_count).toBe(0);
     });
@@ -63,15 +78,26 @@ export function scopesSuite(context: SuiteContext): void {
     test('may call every endpoint of a collection for their own, as far as its role goes', async () => {
       const admin = await keyWith({ collections: [{ prefix: 'scoped-none', role: 'admin' }] });
       const reader = await keyWith({ collections: [{ prefix: 'scoped-none' }] });
-      const calls = (await callsAbout('scoped-none')).filter(([title]) => title.includes('/v1/collections/') || title === 'POST /v1/query');
+      const calls = (await callsAbout('scoped-none')).filter(
+        ([title]) => title.includes('/v1/collections/') || title === 'POST /v1/query',
+      );
       const openTo = async (key: string): Promise<string[]> => {
-        const codes = await Promise.all(calls.map(async ([title, call]) => [title, codeOf(await context.api.call({ ...call, key }))] as const));
+        const codes = await Promise.all(
+          calls.map(async ([title, call]) => [title, codeOf(await context.api.call({ ...call, key }))] as const),
+        );
         return codes.filter(([, code]) => code !== 403).map(([title]) => title);
       };
       expect(await openTo(admin.key)).toEqual(calls.map(([title]) => title));
       const open = await openTo(reader.key);
-      expect(open).toEqual(expect.arrayContaining(['GET /v1/collections/{name}', 'POST /v1/collections/{name}/search', 'POST /v1/query']));
-      for (const closed of ['DELETE /v1/collections/{name}', 'POST /v1/collections/{name}/upsert', 'POST /v1/collections/{name}/reshard']) expect(open).not.toContain(closed);
+      expect(open).toEqual(
+        expect.arrayContaining(['GET /v1/collections/{name}', 'POST /v1/collections/{name}/search', 'POST /v1/query']),
+      );
+      for (const closed of [
+        'DELETE /v1/collections/{name}',
+        'POST /v1/collections/{name}/upsert',
+        'POST /v1/collections/{name}/reshard',
+      ])
+        expect(open).not.toContain(closed);
       errorOf(await context.api.post('/v1/demo', undefined, { key: admin.key }), 403);
     });
 
@@ -79,17 +105,29 @@ export function scopesSuite(context: SuiteContext): void {
       const [own, other] = [await context.collection({ dim: 2 }), await context.collection()];
       dataOf(await context.api.post(`/v1/collections/${other}/upsert`, { external_id: 'a', vector: [1, 2, 3] }));
       dataOf(await context.api.post(`/v1/collections/${own}/upsert`, { external_id: 'a', vector: [1, 2] }));
-      const created = await keyWith({ role: 'readwrite', collections: [{ name: own, role: 'readonly' }, { prefix: `${own}-made` }] });
+      const created = await keyWith({
+        role: 'readwrite',
+        collections: [{ name: own, role: 'readonly' }, { prefix: `${own}-made` }],
+      });
       expect(created.collections).toEqual([
         { name: own, role: 'readonly' },
         { prefix: `${own}-made`, role: 'readwrite' },
       ]);
       const more = { key: created.key };
       const { api } = context;
-      expect(dataOf(await api.get('/v1/me', more))).toMatchObject({ role: 'readwrite', collections: created.collections });
+      expect(dataOf(await api.get('/v1/me', more))).toMatchObject({
+        role: 'readwrite',
+        collections: created.collections,
+      });
       expect(dataOf(await api.get('/v1/collections', more)).collections.map(({ name }: any) => name)).toEqual([own]);
-      expect(dataOf(await api.get('/v1/health', more))).toMatchObject({ total_collections: 1, total_vectors: 1, collections: [{ name: own }] });
-      expect(errorOf(await api.post(`/v1/collections/${own}/upsert`, { external_id: 'b', vector: [1, 2] }, more), 403)).toContain(own);
+      expect(dataOf(await api.get('/v1/health', more))).toMatchObject({
+        total_collections: 1,
+        total_vectors: 1,
+        collections: [{ name: own }],
+      });
+      expect(
+        errorOf(await api.post(`/v1/collections/${own}/upsert`, { external_id: 'b', vector: [1, 2] }, more), 403),
+      ).toContain(own);
       errorOf(await api.post('/v1/collections', { name: `${own}x`, dim: 2 }, more), 403);
       dataOf(await api.post('/v1/collections', { name: `${own}-made-1`, dim: 2 }, more));
       expect(dataOf(await api.get('/v1/collections', more)).collections).toHaveLength(2);
@@ -113,7 +151,9 @@ export function scopesSuite(context: SuiteContext): void {
       [{ allowed_networks: ['10.0.0.0/64'] }, 422, 'allowed_networks[0]'],
       [{ rate_limit_per_minute: -1 }, 422, 'rate_limit_per_minute'],
     ])('%j is refused with %i', async (fields, code, field) => {
-      expect(errorOf(await context.api.post('/v1/admin/keys', { name: 'a', role: 'readonly', ...fields }), code)).toContain(field);
+      expect(
+        errorOf(await context.api.post('/v1/admin/keys', { name: 'a', role: 'readonly', ...fields }), code),
+      ).toContain(field);
     });
   });
 
@@ -123,14 +163,23 @@ export function scopesSuite(context: SuiteContext): void {
       const outside = await keyWith({ allowed_networks: ['192.0.2.0/24'] });
       expect(inside.allowed_networks).toEqual(['127.0.0.0/8', '::1']);
       dataOf(await context.api.get('/v1/collections', { key: inside.key }));
-      expect(errorOf(await context.api.get('/v1/collections', { key: outside.key }), 403)).toMatch(/may not be used from (127\.0\.0\.1|::1)/);
+      expect(errorOf(await context.api.get('/v1/collections', { key: outside.key }), 403)).toMatch(
+        /may not be used from (127\.0\.0\.1|::1)/,
+      );
       // Nobody trusts this proxy.
-      errorOf(await context.api.get('/v1/collections', { key: outside.key, headers: { 'x-forwarded-for': '192.0.2.1' } }), 403);
+      errorOf(
+        await context.api.get('/v1/collections', { key: outside.key, headers: { 'x-forwarded-for': '192.0.2.1' } }),
+        403,
+      );
     });
 
     test('may have a rate of their own, also where there is no other', async () => {
       const { key } = await keyWith({ rate_limit_per_minute: 3 });
-      for (let i = 0; i < 3; i += 1) expect((await context.api.get('/v1/me', { key })).headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': String(2 - i) });
+      for (let i = 0; i < 3; i += 1)
+        expect((await context.api.get('/v1/me', { key })).headers).toMatchObject({
+          'ratelimit-limit': '3',
+          'ratelimit-remaining': String(2 - i),
+        });
       expect(errorOf(await context.api.get('/v1/me', { key }), 429)).toContain('at most 3 requests per minute');
     });
 
@@ -138,7 +187,8 @@ export function scopesSuite(context: SuiteContext): void {
       const { id, key } = await keyWith({});
       const rotated = dataOf(await context.api.post(`/v1/admin/keys/${id}/rotate`, { grace_seconds: 3600 }));
       expect(Date.parse(rotated.previous_expires_at) - Date.now()).toBeGreaterThan(3_500_000);
-      for (const secret of [key, rotated.key]) expect(dataOf(await context.api.get('/v1/me', { key: secret })).key_id).toBe(id);
+      for (const secret of [key, rotated.key])
+        expect(dataOf(await context.api.get('/v1/me', { key: secret })).key_id).toBe(id);
       const mistyped = rotated.key.slice(0, 10) + (rotated.key[10] === 'x' ? 'y' : 'x') + rotated.key.slice(11);
       expect(errorOf(await context.api.get('/v1/me', { key: mistyped }), 401)).toContain('checksum');
       expect(errorOf(await context.api.get('/v1/me', { key: 'another' }), 401)).toContain('invalid API key');

@@ -2,8 +2,18 @@ import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const ITEMS = [
-  { external_id: 'east', vector: [1, 0, 0], metadata: { kind: 'axis', n: 1, tags: ['a', 'b'], deep: { x: 1 } }, text: 'rivers flow to the sea' },
-  { external_id: 'north', vector: [0, 1, 0], metadata: { kind: 'axis', n: 2, tags: ['b'], none: null }, text: 'mountains stand still' },
+  {
+    external_id: 'east',
+    vector: [1, 0, 0],
+    metadata: { kind: 'axis', n: 1, tags: ['a', 'b'], deep: { x: 1 } },
+    text: 'rivers flow to the sea',
+  },
+  {
+    external_id: 'north',
+    vector: [0, 1, 0],
+    metadata: { kind: 'axis', n: 2, tags: ['b'], none: null },
+    text: 'mountains stand still',
+  },
   { external_id: 'up', vector: [0, 0, 1], metadata: { kind: 'axis', n: 3 }, text: 'birds and rivers' },
   { external_id: 'between', vector: [1, 1, 0], metadata: { kind: 'mix', n: 4 } },
 ];
@@ -26,21 +36,35 @@ export function searchSuite(context: SuiteContext): void {
       expect(idsOf(data.results)).toEqual(['between', 'east', 'north', 'up']);
       expect(data).toMatchObject({ total_count: 4, k: 10, offset: 0 });
       expect(data.timing_ms).toBeUndefined();
-      expect(data.results[0]).toEqual({ external_id: 'between', score: expect.closeTo(1.5 / Math.sqrt(2.5), 5), metadata: { kind: 'mix', n: 4 } });
+      expect(data.results[0]).toEqual({
+        external_id: 'between',
+        score: expect.closeTo(1.5 / Math.sqrt(2.5), 5),
+        metadata: { kind: 'mix', n: 4 },
+      });
       expect(data.results[3].score).toBeCloseTo(0, 6);
     });
 
     test('search pages neither overlap nor skip', async () => {
-      const pages = await Promise.all([0, 2, 4].map(async (offset) => dataOf(await post('search', { vector: [1, 0.5, 0], k: 2, offset })).results));
+      const pages = await Promise.all(
+        [0, 2, 4].map(async (offset) => dataOf(await post('search', { vector: [1, 0.5, 0], k: 2, offset })).results),
+      );
       expect(pages.map((page) => page.length)).toEqual([2, 2, 0]);
       expect(idsOf(pages.flat())).toEqual(['between', 'east', 'north', 'up']);
     });
 
     test('pages of equal scores give each item once, in the order of ids, however they are asked for', async () => {
       const other = await context.collection({ shards: 3 });
-      const ask = async (endpoint: string, body: object) => dataOf(await context.api.post(`/v1/collections/${other}/${endpoint}`, body));
+      const ask = async (endpoint: string, body: object) =>
+        dataOf(await context.api.post(`/v1/collections/${other}/${endpoint}`, body));
       const ids = Array.from({ length: 300 }, (_, i) => `i${String((i * 7) % 300).padStart(3, '0')}`);
-      await ask('bulk_upsert', { items: ids.map((external_id) => ({ external_id, vector: [1, 0, 0], text: 'one chunk', metadata: { kind: 'same' } })) });
+      await ask('bulk_upsert', {
+        items: ids.map((external_id) => ({
+          external_id,
+          vector: [1, 0, 0],
+          text: 'one chunk',
+          metadata: { kind: 'same' },
+        })),
+      });
       const vector = [1, 0.5, 0];
       const sorted = ids.toSorted();
       const asked: [endpoint: string, body: object, expected: string[]][] = [
@@ -55,10 +79,13 @@ export function searchSuite(context: SuiteContext): void {
       ];
       for (const [endpoint, body, expected] of asked) {
         const pages: string[] = [];
-        for (let offset = 0; offset < 300; offset += 45) pages.push(...idsOf((await ask(endpoint, { ...body, k: 45, offset })).results));
+        for (let offset = 0; offset < 300; offset += 45)
+          pages.push(...idsOf((await ask(endpoint, { ...body, k: 45, offset })).results));
         expect({ endpoint, body, pages }).toEqual({ endpoint, body, pages: expected });
       }
-      const { results } = await ask('bulk_search', { queries: [0, 45, 90].map((offset) => ({ vector, k: 45, offset })) });
+      const { results } = await ask('bulk_search', {
+        queries: [0, 45, 90].map((offset) => ({ vector, k: 45, offset })),
+      });
       expect(results.flatMap(idsOf)).toEqual(sorted.slice(0, 135));
       expect(idsOf((await ask('rerank', { vector, candidates: ids })).results)).toEqual(sorted);
     });
@@ -85,11 +112,18 @@ export function searchSuite(context: SuiteContext): void {
         [3, 4],
         [0.1, 0.3],
       ];
-      dataOf(await context.api.post(`/v1/collections/${other}/bulk_upsert`, { items: vectors.map((vector, i) => ({ external_id: `v${i}`, vector })) }));
+      dataOf(
+        await context.api.post(`/v1/collections/${other}/bulk_upsert`, {
+          items: vectors.map((vector, i) => ({ external_id: `v${i}`, vector })),
+        }),
+      );
       for (const [i, vector] of vectors.entries()) {
         const { results } = dataOf(await context.api.post(`/v1/collections/${other}/search`, { vector }));
         for (const { score } of results) expect(Math.abs(score)).toBeLessThanOrEqual(1);
-        expect(results.find((result: { external_id: string }) => result.external_id === `v${i}`).score).toBeCloseTo(1, 6);
+        expect(results.find((result: { external_id: string }) => result.external_id === `v${i}`).score).toBeCloseTo(
+          1,
+          6,
+        );
       }
     });
 
@@ -119,9 +153,17 @@ export function searchSuite(context: SuiteContext): void {
         expect(idsOf(dataOf(await post('search', { vector: [1, 0, 0], k: 1, ...more })).results)).toEqual(['east']);
       }
       const texts = await context.collection({ dim: 384 });
-      const items = ['the river floods in spring', 'stars shine at night'].map((text, i) => ({ external_id: `t${i}`, text }));
+      const items = ['the river floods in spring', 'stars shine at night'].map((text, i) => ({
+        external_id: `t${i}`,
+        text,
+      }));
       dataOf(await context.api.post(`/v1/collections/${texts}/bulk_upsert`, { items }));
-      const data = dataOf(await context.api.post(`/v1/collections/${texts}/search`, { text: 'the river floods in spring', include_timing: true }));
+      const data = dataOf(
+        await context.api.post(`/v1/collections/${texts}/search`, {
+          text: 'the river floods in spring',
+          include_timing: true,
+        }),
+      );
       expect(data.results[0].external_id).toBe('t0');
       expect(data.timing_ms).toEqual(TIMING);
       expect(data.timing_ms.embedding_ms).toBeGreaterThan(0);
@@ -162,10 +204,22 @@ export function searchSuite(context: SuiteContext): void {
         }),
       );
       expect(data.results.map(idsOf)).toEqual([['east'], ['up', expect.any(String)]]);
-      expect(errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 422)).toContain('20');
-      for (const vector of [[], '']) expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector }] }), 422)).toContain('queries[1].vector');
-      expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector: [1, 0, 0], offset: 9991 }] }), 400)).toContain('queries[1]');
-      expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { k: 1 }] }), 422)).toContain('queries[1]');
+      expect(errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 422)).toContain(
+        '20',
+      );
+      for (const vector of [[], ''])
+        expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector }] }), 422)).toContain(
+          'queries[1].vector',
+        );
+      expect(
+        errorOf(
+          await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector: [1, 0, 0], offset: 9991 }] }),
+          400,
+        ),
+      ).toContain('queries[1]');
+      expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { k: 1 }] }), 422)).toContain(
+        'queries[1]',
+      );
       expect(errorOf(await post('bulk_search', {}), 422)).toContain('queries');
     });
 
@@ -179,7 +233,10 @@ export function searchSuite(context: SuiteContext): void {
         ['recall_check', (vector) => ({ queries: [vector], k: 2 })],
       ];
       for (const [endpoint, body] of ways) {
-        const [asArray, asBase64] = [dataOf(await post(endpoint, { ...body(array), include_timing: true })), dataOf(await post(endpoint, { ...body(base64), include_timing: true }))];
+        const [asArray, asBase64] = [
+          dataOf(await post(endpoint, { ...body(array), include_timing: true })),
+          dataOf(await post(endpoint, { ...body(base64), include_timing: true })),
+        ];
         const { timing_ms: timing, ...found } = asBase64;
         if (endpoint === 'recall_check') expect(found).toMatchObject({ recall: asArray.recall, queries: 1 });
         else expect([found.results, timing]).toEqual([asArray.results, { ...TIMING, embedding_ms: 0 }]);
@@ -190,15 +247,20 @@ export function searchSuite(context: SuiteContext): void {
       const hybrid = (alpha: number) => post('hybrid_search', { query_text: 'rivers', vector: [0, 1, 0], alpha });
       expect(idsOf(dataOf(await hybrid(0)).results).sort()).toEqual(['east', 'up']);
       expect(idsOf(dataOf(await hybrid(1)).results)[0]).toBe('north');
-      const both = dataOf(await post('hybrid_search', { query_text: 'rivers', vector: [1, 0, 0], include_timing: true, k: 1 }));
+      const both = dataOf(
+        await post('hybrid_search', { query_text: 'rivers', vector: [1, 0, 0], include_timing: true, k: 1 }),
+      );
       expect(idsOf(both.results)).toEqual(['east']);
       expect(both.timing_ms).toEqual({ ...TIMING, embedding_ms: 0 });
       expect(dataOf(await hybrid(0)).results[0].score).toBeCloseTo(1 / 61, 8);
     });
 
     test('hybrid_search explains its results when asked', async () => {
-      const hybrid = async (alpha: number) => dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0], alpha, explain: true })).results;
-      const places = (results: Record<string, unknown>[]) => results.map((hit) => [hit.external_id, hit.vector_rank, hit.keyword_rank]);
+      const hybrid = async (alpha: number) =>
+        dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0], alpha, explain: true }))
+          .results;
+      const places = (results: Record<string, unknown>[]) =>
+        results.map((hit) => [hit.external_id, hit.vector_rank, hit.keyword_rank]);
       const both = await hybrid(0.5);
       expect(places(both)[0]).toEqual(['north', 3, 1]);
       expect(both[0]).toEqual({
@@ -210,7 +272,13 @@ export function searchSuite(context: SuiteContext): void {
         keyword_rank: 1,
         keyword_score: expect.any(Number),
       });
-      expect(both[1]).toMatchObject({ external_id: 'east', vector_rank: 1, vector_score: expect.closeTo(1, 6), keyword_rank: null, keyword_score: null });
+      expect(both[1]).toMatchObject({
+        external_id: 'east',
+        vector_rank: 1,
+        vector_score: expect.closeTo(1, 6),
+        keyword_rank: null,
+        keyword_score: null,
+      });
       expect(places(await hybrid(1))).toEqual([
         ['east', 1, null],
         ['between', 2, null],
@@ -218,8 +286,12 @@ export function searchSuite(context: SuiteContext): void {
         ['up', 4, null],
       ]);
       expect(places(await hybrid(0))).toEqual([['north', null, 1]]);
-      expect(dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0] })).results[0]).not.toHaveProperty('vector_rank');
-      expect(errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422)).toContain('explain');
+      expect(
+        dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0] })).results[0],
+      ).not.toHaveProperty('vector_rank');
+      expect(
+        errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422),
+      ).toContain('explain');
     });
 
     test.each([
@@ -237,7 +309,8 @@ export function searchSuite(context: SuiteContext): void {
         search: (options) => post('search', { vector: [1, 0, 0], ...options }),
         bulk_search: (options) => post('bulk_search', { queries: [{ vector: [1, 0, 0], ...options }] }),
         hybrid_search: (options) => post('hybrid_search', { query_text: 'rivers', vector: [1, 0, 0], ...options }),
-        'hybrid_search by words alone': (options) => post('hybrid_search', { query_text: 'rivers', alpha: 0, ...options }),
+        'hybrid_search by words alone': (options) =>
+          post('hybrid_search', { query_text: 'rivers', alpha: 0, ...options }),
         rerank: (options) => post('rerank', { vector: [1, 0, 0], candidates: ['between', 'east', 'up'], ...options }),
         recommend: (options) => post('recommend/north', options),
       };
@@ -252,18 +325,28 @@ export function searchSuite(context: SuiteContext): void {
         expect(plain.length).toBeGreaterThan(1);
         for (const hit of plain) expect(hit).not.toHaveProperty('text');
         const asked = resultsOf(await WAYS[way]({ include_text: true, fields: ['kind'] }));
-        expect(asked.map(({ external_id: id, score }) => [id, score])).toEqual(plain.map(({ external_id: id, score }) => [id, score]));
+        expect(asked.map(({ external_id: id, score }) => [id, score])).toEqual(
+          plain.map(({ external_id: id, score }) => [id, score]),
+        );
         for (const { external_id: id, text, metadata } of asked) {
           const { kind } = (items.get(id as string)!.metadata ?? {}) as { kind?: string };
-          expect([id, text, metadata]).toEqual([id, items.get(id as string)!.text ?? '', kind === undefined ? {} : { kind }]);
+          expect([id, text, metadata]).toEqual([
+            id,
+            items.get(id as string)!.text ?? '',
+            kind === undefined ? {} : { kind },
+          ]);
         }
         for (const hit of resultsOf(await WAYS[way]({ fields: [] }))) expect(hit.metadata).toEqual({});
         expect(resultsOf(await WAYS[way]({ fields: null, include_text: null }))).toEqual(plain);
-        expect(resultsOf(await WAYS[way]({ k: 1, include_text: true }))).toEqual(resultsOf(await WAYS[way]({ include_text: true })).slice(0, way === 'rerank' ? undefined : 1));
+        expect(resultsOf(await WAYS[way]({ k: 1, include_text: true }))).toEqual(
+          resultsOf(await WAYS[way]({ include_text: true })).slice(0, way === 'rerank' ? undefined : 1),
+        );
       });
 
       test('of a query too, which leaves its texts out where they are not wanted', async () => {
-        const [first] = dataOf(await post('search', { vector: [1, 0, 0], include_text: false, fields: ['kind', 'nothing'] })).results;
+        const [first] = dataOf(
+          await post('search', { vector: [1, 0, 0], include_text: false, fields: ['kind', 'nothing'] }),
+        ).results;
         expect(first).toEqual({ external_id: 'east', score: expect.closeTo(1, 5), metadata: { kind: 'axis' } });
       });
 
@@ -281,17 +364,29 @@ export function searchSuite(context: SuiteContext): void {
       const count = async (body?: unknown) => dataOf(await post('count', body)).count as number;
 
       test('are of all, or of those that pass the filters, as they are now', async () => {
-        expect([await count(), await count({}), await count({ filters: null }), await count({ filters: {} })]).toEqual([4, 4, 4, 4]);
+        expect([await count(), await count({}), await count({ filters: null }), await count({ filters: {} })]).toEqual([
+          4, 4, 4, 4,
+        ]);
         expect(await count({ filters: { kind: 'axis' } })).toBe(3);
         expect(await count({ filters: { $or: [{ n: { $gt: 3 } }, { tags: 'a' }] } })).toBe(2);
         expect(await count({ filters: { n: { $gt: 99 } } })).toBe(0);
         const other = await context.collection({ shards: 3 });
-        const ask = async (endpoint: string, body: object) => dataOf(await context.api.post(`/v1/collections/${other}/${endpoint}`, body));
+        const ask = async (endpoint: string, body: object) =>
+          dataOf(await context.api.post(`/v1/collections/${other}/${endpoint}`, body));
         expect(await ask('count', { filters: { n: 1 } })).toEqual({ count: 0 });
-        await ask('bulk_upsert', { items: Array.from({ length: 60 }, (_, i) => ({ external_id: `i${i}`, vector: [1, 0, i], metadata: { n: i % 3 } })) });
+        await ask('bulk_upsert', {
+          items: Array.from({ length: 60 }, (_, i) => ({
+            external_id: `i${i}`,
+            vector: [1, 0, i],
+            metadata: { n: i % 3 },
+          })),
+        });
         expect(await ask('count', { filters: { n: 1 } })).toEqual({ count: 20 });
         await ask('delete_batch', { external_ids: ['i1', 'i4', 'i0'] });
-        expect([await ask('count', { filters: { n: 1 } }), await ask('count', {})]).toEqual([{ count: 18 }, { count: 57 }]);
+        expect([await ask('count', { filters: { n: 1 } }), await ask('count', {})]).toEqual([
+          { count: 18 },
+          { count: 57 },
+        ]);
       });
 
       test('tell of fields that no item has', async () => {
@@ -302,13 +397,18 @@ export function searchSuite(context: SuiteContext): void {
 
       test('come with a search that asks for them', async () => {
         const filters = { kind: 'axis' };
-        const totalOf = async (endpoint: string, body: object) => dataOf(await post(endpoint, body)).total_matches as unknown;
+        const totalOf = async (endpoint: string, body: object) =>
+          dataOf(await post(endpoint, body)).total_matches as unknown;
         const vector = [1, 0, 0];
         expect(await totalOf('search', { vector, filters, k: 1, total: true })).toBe(3);
         expect(await totalOf('search', { vector, k: 1, min_score: 0.9, total: true })).toBe(4);
         expect(await totalOf('hybrid_search', { query_text: 'rivers', vector, filters, k: 1, total: true })).toBe(3);
         expect(await totalOf('recommend/east', { filters, k: 1, total: true })).toBe(3);
-        expect(await totalOf('bulk_search', { queries: [{ vector, filters, k: 1, total: true }, { vector }, { vector, k: 2, total: true }] })).toEqual([3, null, 4]);
+        expect(
+          await totalOf('bulk_search', {
+            queries: [{ vector, filters, k: 1, total: true }, { vector }, { vector, k: 2, total: true }],
+          }),
+        ).toEqual([3, null, 4]);
         expect(await totalOf('bulk_search', { queries: [{ vector }, { vector, total: false }] })).toBeUndefined();
         expect(await totalOf('search', { vector, filters, total: false })).toBeUndefined();
       });
@@ -332,14 +432,22 @@ export function searchSuite(context: SuiteContext): void {
       expect(dataOf(await post('search', { vector, min_score: least, offset: 2 })).results).toEqual([]);
       expect(dataOf(await post('search', { vector, min_score: null })).results).toEqual(all);
       expect(dataOf(await post('search', { vector, min_score: 2 })).results).toEqual([]);
-      expect(dataOf(await post('bulk_search', { queries: [{ vector, min_score: least }, { vector }] })).results).toEqual([all.slice(0, 2), all]);
-      const fused = dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [0, 1, 0], min_score: 1 / 61 - 1e-9 })).results;
+      expect(
+        dataOf(await post('bulk_search', { queries: [{ vector, min_score: least }, { vector }] })).results,
+      ).toEqual([all.slice(0, 2), all]);
+      const fused = dataOf(
+        await post('hybrid_search', { query_text: 'mountains', vector: [0, 1, 0], min_score: 1 / 61 - 1e-9 }),
+      ).results;
       expect(idsOf(fused)).toEqual(['north']);
     });
 
     test.each(['0.5', true, [], '1e999'])('a min_score of %j is no number', async (given) => {
-      const wrong = given === '1e999' ? '{"vector":[1,0,0],"query_text":"a","min_score":1e999}' : JSON.stringify({ vector: [1, 0, 0], query_text: 'a', min_score: given });
-      for (const endpoint of ['search', 'hybrid_search']) expect(errorOf(await post(endpoint, wrong), 422)).toContain('min_score');
+      const wrong =
+        given === '1e999'
+          ? '{"vector":[1,0,0],"query_text":"a","min_score":1e999}'
+          : JSON.stringify({ vector: [1, 0, 0], query_text: 'a', min_score: given });
+      for (const endpoint of ['search', 'hybrid_search'])
+        expect(errorOf(await post(endpoint, wrong), 422)).toContain('min_score');
     });
 
     test.each([
@@ -356,16 +464,29 @@ export function searchSuite(context: SuiteContext): void {
     });
 
     test('rerank scores known candidates once, best first', async () => {
-      const data = dataOf(await post('rerank', { vector: [0, 1, 0], candidates: ['east', 'zz', 'north', 'between', 'north'], include_timing: true }));
+      const data = dataOf(
+        await post('rerank', {
+          vector: [0, 1, 0],
+          candidates: ['east', 'zz', 'north', 'between', 'north'],
+          include_timing: true,
+        }),
+      );
       expect(data.timing_ms.embedding_ms).toBe(0);
       expect(idsOf(data.results)).toEqual(['north', 'between', 'east']);
-      expect(data.results[0]).toEqual({ external_id: 'north', score: expect.closeTo(1, 5), metadata: ITEMS[1].metadata });
+      expect(data.results[0]).toEqual({
+        external_id: 'north',
+        score: expect.closeTo(1, 5),
+        metadata: ITEMS[1].metadata,
+      });
       expect(data.timing_ms).toEqual(TIMING);
       expect(dataOf(await post('rerank', { vector: [0, 1, 0], candidates: [] })).results).toEqual([]);
       expect(errorOf(await post('rerank', { vector: [0, 1, 0] }), 422)).toContain('candidates');
       errorOf(await post('rerank', { candidates: ['east'] }), 422);
       errorOf(await post('rerank', { vector: [1], candidates: ['east'] }), 400);
-      errorOf(await post('rerank', { vector: [0, 1, 0], candidates: Array.from({ length: 10001 }, (_, i) => `v${i}`) }), 400);
+      errorOf(
+        await post('rerank', { vector: [0, 1, 0], candidates: Array.from({ length: 10001 }, (_, i) => `v${i}`) }),
+        400,
+      );
     });
 
     test('recommend leaves the source out and takes k from body or query string', async () => {
@@ -387,7 +508,12 @@ export function searchSuite(context: SuiteContext): void {
 
     test('similarity is the cosine of two stored vectors', async () => {
       const data = dataOf(await post('similarity?id1=east&id2=between'));
-      expect(data).toEqual({ id1: 'east', id2: 'between', similarity: expect.closeTo(Math.SQRT1_2, 5), score: data.similarity });
+      expect(data).toEqual({
+        id1: 'east',
+        id2: 'between',
+        similarity: expect.closeTo(Math.SQRT1_2, 5),
+        score: data.similarity,
+      });
       expect(errorOf(await post('similarity?id1=east&id2=zz'), 404)).toContain('zz');
       expect(errorOf(await post('similarity?id1=east'), 400)).toContain('id2');
       expect(errorOf(await post('similarity'), 400)).toContain('id1');

@@ -27,14 +27,35 @@ const COORDINATOR_FAULT_MS = 2_500;
 /** How late a coordinator hears of changes: the last one stands for a watch that lags. */
 const WATCH_MS = [5, 10, 50, 500];
 const SAID_SHOWN = 60;
-/** How many steps of the next driver the last messages of one before may be late by, and how soon they come after that. */
+/**
+ * How many steps of the next driver the last messages of one before may be late by, and how soon they come after that.
+ */
 const STEPS_MAX = 9;
 const STEP_MS = 60;
 
-/** What has to happen in a run of many schedules of such a world: one in which something never does proves nothing of it. */
+/**
+ * What has to happen in a run of many schedules of such a world: one in which something never does proves nothing of
+ * it.
+ */
 export const COORDINATED_HAPPENS = [
   ...['struckDrivers', 'killedCoordinators', 'pausedCoordinators', 'elections', 'powerCuts', 'lostStoreAnswers'],
-  ...['crashes', 'wipes', 'promotions', 'handovers', 'sleeps', 'hangs', 'desertions', 'splits', 'lulls', 'beats', 'beatAcks', 'drains', 'removals', 'snapshots', 'changes'],
+  ...[
+    'crashes',
+    'wipes',
+    'promotions',
+    'handovers',
+    'sleeps',
+    'hangs',
+    'desertions',
+    'splits',
+    'lulls',
+    'beats',
+    'beatAcks',
+    'drains',
+    'removals',
+    'snapshots',
+    'changes',
+  ],
   ...['followerReads', 'fromEligible', 'lostHandovers'],
 ];
 /** Counted besides. */
@@ -57,8 +78,9 @@ const SELDOM = [
 ];
 
 /**
- * Collections of some shards in a simulated cluster: coordinators, planner and protocol as they ship, over simulated nodes,
- * network and store, and the faults that happen to all of them. What clients do, and what has to hold, is each world's own.
+ * Collections of some shards in a simulated cluster: coordinators, planner and protocol as they ship, over simulated
+ * nodes, network and store, and the faults that happen to all of them. What clients do, and what has to hold, is each
+ * world's own.
  */
 export abstract class CoordinatedWorld implements Shards {
   protected readonly schedule = new Schedule();
@@ -80,8 +102,18 @@ export abstract class CoordinatedWorld implements Shards {
   /** What dead drivers have sent that comes after so many steps of those that go on. */
   private awaiting: { steps: number; send: () => void }[] = [];
 
-  /** `happens`: what is counted of this world alone; `isUnused`: shards are made as the planner makes them, and not at peace. */
-  constructor(seed: number, { happens, tamper = {}, isUnused = false }: { happens: readonly string[]; tamper?: ShardTamper | undefined; isUnused?: boolean }) {
+  /**
+   * `happens`: what is counted of this world alone; `isUnused`: shards are made as the planner makes them, and not at
+   * peace.
+   */
+  constructor(
+    seed: number,
+    {
+      happens,
+      tamper = {},
+      isUnused = false,
+    }: { happens: readonly string[]; tamper?: ShardTamper | undefined; isUnused?: boolean },
+  ) {
     const { schedule } = this;
     this.counts = Object.fromEntries([...COORDINATED_HAPPENS, ...SELDOM, ...happens].map((name) => [name, 0]));
     this.chance = new Chance(seed);
@@ -172,7 +204,16 @@ export abstract class CoordinatedWorld implements Shards {
   /** What a coordinator sends to shards with. */
   private shardClient(process: SimulatedProcess, session: string): ShardClient {
     const { schedule, network, chance } = this;
-    return new SimulatedShardClient({ shards: this, process, schedule, network, chance, nodes: NODES, session, backups: this.backups });
+    return new SimulatedShardClient({
+      shards: this,
+      process,
+      schedule,
+      network,
+      chance,
+      nodes: NODES,
+      session,
+      backups: this.backups,
+    });
   }
 
   protected get living(): SimulatedCoordinator[] {
@@ -190,7 +231,17 @@ export abstract class CoordinatedWorld implements Shards {
     const touch = (): void => time.touch();
     const process = new SimulatedProcess(`k${(this.started += 1) % 20}`, network, touch);
     const shards = this.shardClient(process, `k${this.started}`);
-    const store = new SimulatedStoreClient({ store: this.storeSeen(), process, schedule, network, chance, touch, counts, lostAnswers: () => this.lostAnswers, watchMs: chance.pick(WATCH_MS) });
+    const store = new SimulatedStoreClient({
+      store: this.storeSeen(),
+      process,
+      schedule,
+      network,
+      chance,
+      touch,
+      counts,
+      lostAnswers: () => this.lostAnswers,
+      watchMs: chance.pick(WATCH_MS),
+    });
     const say = (message: string): void => void this.said.push(`${schedule.now.toFixed(0)} ${message}`);
     touch();
     this.coordinators.push(new SimulatedCoordinator(this.partsOf({ process, store, shards, clock: time.clock, say })));
@@ -204,14 +255,18 @@ export abstract class CoordinatedWorld implements Shards {
     this.time.touch();
     const result = await this.store.transact([], [{ type: 'put', key: CONTROLLER_PATH, value: next.process.name }]);
     const revision = result.applied ? result.revision : 0;
-    for (const other of this.living) if (other !== next) schedule.after(chance.unit() * 3_000, () => other.process.receive(() => other.lose(revision)));
+    for (const other of this.living)
+      if (other !== next)
+        schedule.after(chance.unit() * 3_000, () => other.process.receive(() => other.lose(revision)));
     next.process.receive(() => next.hold(revision));
   }
 
   /** Whoever drives the reshards ends, and what it sent last comes late, when another one has long gone on. */
   protected strikeDriver(process?: SimulatedProcess): void {
     const { chance, schedule, counts } = this;
-    const driver = this.living.find((one) => (process === undefined ? one.office.guard !== null : one.process === process));
+    const driver = this.living.find((one) =>
+      process === undefined ? one.office.guard !== null : one.process === process,
+    );
     if (driver === undefined || schedule.now > this.ground.faultsUntil) return;
     counts.struckDrivers += 1;
     driver.process.late = this.drawLateness();

@@ -19,7 +19,9 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
     name: 'R1',
     title: 'a sealed or closed shard takes writes',
     seed: 27,
-    shard: { gate: (gate) => (gate.stage === 'sealed' || gate.stage === 'closed' ? { ...gate, stage: 'tracking' } : gate) },
+    shard: {
+      gate: (gate) => (gate.stage === 'sealed' || gate.stage === 'closed' ? { ...gate, stage: 'tracking' } : gate),
+    },
   },
   {
     name: 'R2',
@@ -32,7 +34,10 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
     title: 'what comes in a term that is over counts',
     seed: 20,
     shard: {
-      operations: (operations, { term }) => operations.map((operation) => ('term' in operation ? { ...operation, term: Math.max(operation.term, term) } : operation)),
+      operations: (operations, { term }) =>
+        operations.map((operation) =>
+          'term' in operation ? { ...operation, term: Math.max(operation.term, term) } : operation,
+        ),
     },
   },
   {
@@ -44,7 +49,11 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
       read: async (id, kind, request, call) => {
         const answer = await client.read(id, kind, request, call);
         if (kind !== 'transfer' || (answer as ShardTransfer).stage !== 'sealed') return answer;
-        return { ...(answer as ShardTransfer), externalIds: [], upTo: (answer as ShardTransfer).lastChange } as typeof answer;
+        return {
+          ...(answer as ShardTransfer),
+          externalIds: [],
+          upTo: (answer as ShardTransfer).lastChange,
+        } as typeof answer;
       },
     }),
   },
@@ -73,6 +82,9 @@ function withoutStage(client: ShardClient, stage: string): ShardClient {
   const isLeftOut = (operation: WriteOperation): boolean => operation.type === 'stage' && operation.stage === stage;
   return {
     ...callsOf(client),
-    write: async (id, operations, call) => (operations.some(isLeftOut) ? { outcomes: ['updated'], firstVersion: 0, present: [] } : client.write(id, operations, call)),
+    write: async (id, operations, call) =>
+      operations.some(isLeftOut)
+        ? { outcomes: ['updated'], firstVersion: 0, present: [] }
+        : client.write(id, operations, call),
   };
 }

@@ -17,28 +17,60 @@ const FINAL_MS = 30_000;
 const MADE_MS = 30_000;
 /** Of changes of a reshard's entry: those soon after which its driver ends. */
 const STRUCK_SHARE = 0.15;
-/** Of what a driver writes to shards: that soon after which it ends. There are several stages for each import that changes anything. */
+/**
+ * Of what a driver writes to shards: that soon after which it ends. There are several stages for each import that
+ * changes anything.
+ */
 const STRUCK_SHARES = { import: 0.25, stage: 0.03 };
 
 /** Apart from every seed of a run. */
 const BEGINNINGS = 3e9;
-/** Of the schedules: those whose shards are made as the planner makes them. Broken variants do without, so their seeds stay what they were. */
+/**
+ * Of the schedules: those whose shards are made as the planner makes them. Broken variants do without, so their seeds
+ * stay what they were.
+ */
 const UNUSED_SHARE = 0.7;
 
 /** What has to happen in a run of many schedules: one in which something never does proves nothing of it. */
 export const REQUIRED = [
   ...COORDINATED_HAPPENS,
-  ...['takenOver', 'givenUp', 'unsealed', 'goneOnWhile_sealing', 'goneOnWhile_opening', 'goneOnWhile_cancelling', 'outdated_import', 'outdated_stage'],
+  ...[
+    'takenOver',
+    'givenUp',
+    'unsealed',
+    'goneOnWhile_sealing',
+    'goneOnWhile_opening',
+    'goneOnWhile_cancelling',
+    'outdated_import',
+    'outdated_stage',
+  ],
   ...['uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
-  ...['upsert', 'bulk_upsert', 'upsert_if', 'delete', 'delete_batch', 'get', 'fetch', 'search', 'count', 'export', 'scroll', 'reshard', 'cancel_reshard'],
+  ...[
+    'upsert',
+    'bulk_upsert',
+    'upsert_if',
+    'delete',
+    'delete_batch',
+    'get',
+    'fetch',
+    'search',
+    'count',
+    'export',
+    'scroll',
+    'reshard',
+    'cancel_reshard',
+  ],
 ];
 
 /**
- * A collection of some shards whose number changes again and again, in a simulated cluster: the coordinators' services, the
- * driver, the replication protocol and the planner as they ship, over simulated nodes, network and store. Throws a
+ * A collection of some shards whose number changes again and again, in a simulated cluster: the coordinators' services,
+ * the driver, the replication protocol and the planner as they ship, over simulated nodes, network and store. Throws a
  * Violation when anything promised is broken. The same options give the same run. Answers how often what happened.
  */
-export async function simulateResharding(options: { seed: number; mutant?: ReshardMutant }): Promise<Record<string, number>> {
+export async function simulateResharding(options: {
+  seed: number;
+  mutant?: ReshardMutant;
+}): Promise<Record<string, number>> {
   const world = new ReshardWorld(options.seed, options.mutant);
   try {
     return await world.run();
@@ -54,7 +86,11 @@ class ReshardWorld extends CoordinatedWorld {
     seed: number,
     private readonly mutant?: ReshardMutant,
   ) {
-    super(seed + 77_000_000, { happens: REQUIRED, tamper: mutant?.shard, isUnused: mutant === undefined && new Chance(seed + BEGINNINGS).happens(UNUSED_SHARE) });
+    super(seed + 77_000_000, {
+      happens: REQUIRED,
+      tamper: mutant?.shard,
+      isUnused: mutant === undefined && new Chance(seed + BEGINNINGS).happens(UNUSED_SHARE),
+    });
   }
 
   async run(): Promise<Record<string, number>> {
@@ -72,28 +108,55 @@ class ReshardWorld extends CoordinatedWorld {
     await this.within('clients have their last answers', FINAL_MS, Promise.all(running));
     await this.untilHealed();
     await this.readAll();
-    for (const { rule, sentence } of checkHistory(history.operations, { metric: 'cosine', outcomes: 'retried', shards: FIRST_SHARDS })) throw this.violation(`${rule}: ${sentence}`);
+    for (const { rule, sentence } of checkHistory(history.operations, {
+      metric: 'cosine',
+      outcomes: 'retried',
+      shards: FIRST_SHARDS,
+    }))
+      throw this.violation(`${rule}: ${sentence}`);
     for (const { kind, outcome, args } of history.operations) {
       const name = args.expects === undefined ? kind : `${kind}_if`;
-      this.counts[outcome === 'ok' ? name : `${name}_${outcome}`] = (this.counts[outcome === 'ok' ? name : `${name}_${outcome}`] ?? 0) + 1;
+      this.counts[outcome === 'ok' ? name : `${name}_${outcome}`] =
+        (this.counts[outcome === 'ok' ? name : `${name}_${outcome}`] ?? 0) + 1;
     }
     return this.counts;
   }
 
   protected partsOf(given: CoordinatorParts): CoordinatorParts {
     const shards = this.mutant?.client?.(given.shards) ?? given.shards;
-    return { ...given, shards: { ...callsOf(shards), write: (id, operations, call) => this.write(given.process, shards, id, operations, call) } };
+    return {
+      ...given,
+      shards: {
+        ...callsOf(shards),
+        write: (id, operations, call) => this.write(given.process, shards, id, operations, call),
+      },
+    };
   }
 
-  private write(process: SimulatedProcess, shards: ShardClient, ...[id, operations, call]: Parameters<ShardClient['write']>): ReturnType<ShardClient['write']> {
-    const share = operations.some(({ type }) => type === 'import') ? STRUCK_SHARES.import : operations.some(({ type }) => type === 'stage') ? STRUCK_SHARES.stage : 0;
+  private write(
+    process: SimulatedProcess,
+    shards: ShardClient,
+    ...[id, operations, call]: Parameters<ShardClient['write']>
+  ): ReturnType<ShardClient['write']> {
+    const share = operations.some(({ type }) => type === 'import')
+      ? STRUCK_SHARES.import
+      : operations.some(({ type }) => type === 'stage')
+        ? STRUCK_SHARES.stage
+        : 0;
     if (this.chance.happens(share)) this.strikeDriver(process);
     return shards.write(id, operations, call);
   }
 
   private client(name: string): ReshardingClient {
     const { schedule, chance, history } = this;
-    return new ReshardingClient(name, { schedule, chance, history, serving: () => this.serving(), nextValue: () => `v${(this.values += 1)}`, touch: () => this.time.touch() });
+    return new ReshardingClient(name, {
+      schedule,
+      chance,
+      history,
+      serving: () => this.serving(),
+      nextValue: () => `v${(this.values += 1)}`,
+      touch: () => this.time.touch(),
+    });
   }
 
   /** Also by what they were in when their driver was replaced. */
@@ -111,8 +174,14 @@ class ReshardWorld extends CoordinatedWorld {
         const { state, unseals } = JSON.parse(event.value) as { state: string; unseals?: boolean };
         const before = states.get(event.key);
         states.set(event.key, state);
-        if (state === before && (state === 'sealing' || state === 'opening' || state === 'cancelling') && unseals !== true) counts[`goneOnWhile_${state}`] += 1;
-        if (schedule.now < this.ground.faultsUntil && chance.happens(STRUCK_SHARE)) schedule.after(chance.unit() * 150, () => this.strikeDriver());
+        if (
+          state === before &&
+          (state === 'sealing' || state === 'opening' || state === 'cancelling') &&
+          unseals !== true
+        )
+          counts[`goneOnWhile_${state}`] += 1;
+        if (schedule.now < this.ground.faultsUntil && chance.happens(STRUCK_SHARE))
+          schedule.after(chance.unit() * 150, () => this.strikeDriver());
         if (before === 'sealing' && state === 'filling') counts.unsealed += 1;
         if (state === 'retiring' && before !== 'retiring') counts.takenOver += 1;
       }
@@ -129,15 +198,19 @@ class ReshardWorld extends CoordinatedWorld {
       const { entries } = await this.store.list('/q/reshards/');
       state = entries.map(({ value }) => value).join('\n');
       const states = entries.map(({ value }) => (JSON.parse(value) as { state: string; error: string | null }).state);
-      if (states.some((one) => one === 'failed' || one === 'stuck')) throw this.violation(`liveness: a reshard is ${state}`);
+      if (states.some((one) => one === 'failed' || one === 'stuck'))
+        throw this.violation(`liveness: a reshard is ${state}`);
       if (states.length > 0) continue;
       for (const coordinator of this.living) void coordinator.recover().catch(() => undefined);
       await time.runUntil(schedule.now + LOOK_MS * 4);
       const { entries: drops } = await this.store.list('/q/collection-drops/');
       if (drops.length > 0) continue;
-      const [collection] = (await this.store.list('/q/collections/')).entries.map(({ value }) => JSON.parse(value) as { uid: string; shards: number });
+      const [collection] = (await this.store.list('/q/collections/')).entries.map(
+        ({ value }) => JSON.parse(value) as { uid: string; shards: number },
+      );
       const left = [...this.cells].filter(([, { isDropped }]) => !isDropped).map(([key]) => key.split('/')[0]);
-      if (left.length !== collection.shards || left.some((uid) => uid !== collection.uid)) throw this.violation(`shards that nobody has are left: ${left.join(', ')}`);
+      if (left.length !== collection.shards || left.some((uid) => uid !== collection.uid))
+        throw this.violation(`shards that nobody has are left: ${left.join(', ')}`);
       return;
     }
     throw this.violation(`liveness: not healed: ${state}`);
@@ -146,7 +219,14 @@ class ReshardWorld extends CoordinatedWorld {
   private async readAll(): Promise<void> {
     const { schedule, time, history } = this;
     for (const coordinator of this.living) {
-      const client = new ReshardingClient(`last-${coordinator.process.name}`, { schedule, chance: this.chance, history, serving: () => coordinator, nextValue: () => '', touch: () => time.touch() });
+      const client = new ReshardingClient(`last-${coordinator.process.name}`, {
+        schedule,
+        chance: this.chance,
+        history,
+        serving: () => coordinator,
+        nextValue: () => '',
+        touch: () => time.touch(),
+      });
       await this.within('a last read is answered', FINAL_MS, client.readAll());
     }
   }

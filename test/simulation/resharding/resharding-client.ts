@@ -3,7 +3,13 @@ import type { VectorView } from '../../../coordinator/service/service';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import { NO_VERSION } from '../../../shared/contract/shard/shard-client';
 import type { History } from '../../fault/history/history';
-import { mayChange, type OperationArguments, type OperationKind, type OperationResult, type SeenItem } from '../../fault/history/operation';
+import {
+  mayChange,
+  type OperationArguments,
+  type OperationKind,
+  type OperationResult,
+  type SeenItem,
+} from '../../fault/history/operation';
 import { GROUPS, isVectorOf, metadataOf, VALUE_DIM, vectorOf } from '../../fault/history/written-value';
 import { newCollection } from '../../support/shards/plain-service';
 import type { Chance } from '../chance';
@@ -22,7 +28,14 @@ const PAUSE_MS = 150;
 /** Between two reshards, at most. */
 const PATIENCE_MS = 10_000;
 /** Errors after which nothing was, and nothing will be done. Of a write to several shards, a part may be. */
-const REFUSALS: ReadonlySet<string> = new Set(['unavailable', 'overloaded', 'conflict', 'not_found', 'already_exists', 'invalid_parameter']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  'unavailable',
+  'overloaded',
+  'conflict',
+  'not_found',
+  'already_exists',
+  'invalid_parameter',
+]);
 
 interface Asked {
   kind: OperationKind;
@@ -78,7 +91,8 @@ export class ReshardingClient {
   /** Writes some items that stay as they are, each until that is acknowledged. */
   async fill(): Promise<void> {
     for (const id of this.ids.slice(0, 5)) {
-      while (!this.parts.history.operations.some(({ outcome, ids }) => outcome === 'ok' && ids.includes(id))) await this.upsert([id]);
+      while (!this.parts.history.operations.some(({ outcome, ids }) => outcome === 'ok' && ids.includes(id)))
+        await this.upsert([id]);
     }
   }
 
@@ -95,9 +109,17 @@ export class ReshardingClient {
     const { chance } = this.parts;
     while (!isStopped()) {
       const shards = 1 + chance.below(shardsMax);
-      await this.ask({ kind: 'reshard', args: { shards }, run: async ({ collections }) => ({ shards: (await collections.reshard(this.collection, shards)).from }) });
+      await this.ask({
+        kind: 'reshard',
+        args: { shards },
+        run: async ({ collections }) => ({ shards: (await collections.reshard(this.collection, shards)).from }),
+      });
       await this.pause(Math.min(PATIENCE_MS, chance.around(3_000)));
-      if (chance.happens(0.3)) await this.ask({ kind: 'cancel_reshard', run: ({ collections }) => collections.cancelReshard(this.collection).then(() => ({})) });
+      if (chance.happens(0.3))
+        await this.ask({
+          kind: 'cancel_reshard',
+          run: ({ collections }) => collections.cancelReshard(this.collection).then(() => ({})),
+        });
     }
   }
 
@@ -127,7 +149,11 @@ export class ReshardingClient {
     if (draw < 0.8) return this.count();
     if (draw < 0.85) return this.export();
     if (draw < 0.9) return this.scroll(chance.happens(0.5) ? undefined : chance.below(GROUPS));
-    return this.search(`q${chance.below(100)}`, 1 + chance.below(IDS.length), chance.happens(0.3) ? chance.below(GROUPS) : undefined);
+    return this.search(
+      `q${chance.below(100)}`,
+      1 + chance.below(IDS.length),
+      chance.happens(0.3) ? chance.below(GROUPS) : undefined,
+    );
   }
 
   private upsert(ids: string[]): Promise<void> {
@@ -156,12 +182,21 @@ export class ReshardingClient {
       kind: 'upsert',
       ids: [id],
       args: { values: [value], expects: seen === undefined ? null : valueOf(seen) },
-      run: async ({ vectors }) => ({ statuses: (await vectors.upsert(this.collection, [{ ...itemOf(id, value), expected }])).statuses as ('inserted' | 'updated')[] }),
+      run: async ({ vectors }) => ({
+        statuses: (await vectors.upsert(this.collection, [{ ...itemOf(id, value), expected }])).statuses as (
+          | 'inserted'
+          | 'updated'
+        )[],
+      }),
     });
   }
 
   private delete(ids: string[]): Promise<void> {
-    return this.ask({ kind: ids.length === 1 ? 'delete' : 'delete_batch', ids, run: async ({ vectors }) => ({ deleted: (await vectors.delete(this.collection, ids)).deleted }) });
+    return this.ask({
+      kind: ids.length === 1 ? 'delete' : 'delete_batch',
+      ids,
+      run: async ({ vectors }) => ({ deleted: (await vectors.delete(this.collection, ids)).deleted }),
+    });
   }
 
   /** null: there was no answer. */
@@ -194,7 +229,8 @@ export class ReshardingClient {
       kind: 'export',
       run: async ({ vectors }) => {
         const items: SeenItem[] = [];
-        for await (const page of (await vectors.export(this.collection, EVERYTHING)).pages) items.push(...page.map(itemSeen));
+        for await (const page of (await vectors.export(this.collection, EVERYTHING)).pages)
+          items.push(...page.map(itemSeen));
         return { items };
       },
     });
@@ -208,7 +244,9 @@ export class ReshardingClient {
         const items: SeenItem[] = [];
         let cursor: string | null = null;
         do {
-          const page: Awaited<ReturnType<typeof scrolledPage>> = await scrolledPage(vectors.scroll(this.collection, { cursor, limit: SCROLL_PAGE, filter: filterOf(group), vectors: true }));
+          const page: Awaited<ReturnType<typeof scrolledPage>> = await scrolledPage(
+            vectors.scroll(this.collection, { cursor, limit: SCROLL_PAGE, filter: filterOf(group), vectors: true }),
+          );
           items.push(...page.vectors.map(itemSeen));
           cursor = page.nextCursor;
         } while (cursor !== null);
@@ -224,9 +262,22 @@ export class ReshardingClient {
       run: async ({ search }) => {
         const { hits, totalCount } = await search.search(
           this.collection,
-          nearest({ source: { vector: Float32Array.from(vectorOf(query)) }, k, offset: 0, filter: filterOf(group), effort: { type: 'exact' } }),
+          nearest({
+            source: { vector: Float32Array.from(vectorOf(query)) },
+            k,
+            offset: 0,
+            filter: filterOf(group),
+            effort: { type: 'exact' },
+          }),
         );
-        return { hits: hits.map(({ externalId, score, metadata }) => ({ id: externalId, score, value: (JSON.parse(metadata) as { v: string }).v })), count: totalCount! };
+        return {
+          hits: hits.map(({ externalId, score, metadata }) => ({
+            id: externalId,
+            score,
+            value: (JSON.parse(metadata) as { v: string }).v,
+          })),
+          count: totalCount!,
+        };
       },
     });
   }
@@ -237,7 +288,14 @@ export class ReshardingClient {
     const coordinator = serving();
     const service = coordinator?.service;
     if (coordinator === null || service === null || service === undefined) return this.pause(100);
-    const end = history.begin({ client: this.client, kind, ids, args, coordinator: `http://${coordinator.process.name}:1`, final: this.isFinal });
+    const end = history.begin({
+      client: this.client,
+      kind,
+      ids,
+      args,
+      coordinator: `http://${coordinator.process.name}:1`,
+      final: this.isFinal,
+    });
     return new Promise((done) => {
       let isOver = false;
       const finish = (act: () => void): void => {
@@ -258,7 +316,8 @@ export class ReshardingClient {
         (result) => finish(() => end({ outcome: 'ok', result })),
         (error: unknown) =>
           finish(() => {
-            const isRefused = isQuiverError(error) && REFUSALS.has(error.kind) && (ids.length <= 1 || error.kind === 'conflict');
+            const isRefused =
+              isQuiverError(error) && REFUSALS.has(error.kind) && (ids.length <= 1 || error.kind === 'conflict');
             if (!isQuiverError(error)) throw error;
             if (!mayChange(kind) || isRefused) end({ outcome: 'fail', message: error.message });
             else lose(error.message);
@@ -278,12 +337,20 @@ export class ReshardingClient {
 
   private someIds(): string[] {
     const rest = [...this.ids];
-    return Array.from({ length: 2 + this.parts.chance.below(3) }, () => rest.splice(this.parts.chance.below(rest.length), 1)[0]);
+    return Array.from(
+      { length: 2 + this.parts.chance.below(3) },
+      () => rest.splice(this.parts.chance.below(rest.length), 1)[0],
+    );
   }
 }
 
 function itemOf(externalId: string, value: string) {
-  return { externalId, source: { vector: Float32Array.from(vectorOf(value)) }, metadata: JSON.stringify(metadataOf(value)), text: undefined };
+  return {
+    externalId,
+    source: { vector: Float32Array.from(vectorOf(value)) },
+    metadata: JSON.stringify(metadataOf(value)),
+    text: undefined,
+  };
 }
 
 function filterOf(group?: number) {

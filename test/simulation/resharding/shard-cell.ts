@@ -1,7 +1,15 @@
 import type { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import type { Chance } from '../chance';
-import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_UNUSED, troubleBeginning } from '../faults';
+import {
+  ALL_STRIKES,
+  drawFaults,
+  drawMoreFaults,
+  Faults,
+  type FaultMix,
+  STRIKES_OF_UNUSED,
+  troubleBeginning,
+} from '../faults';
 import type { Network } from '../network';
 import { Oracle } from '../oracle';
 import type { Schedule } from '../schedule';
@@ -15,7 +23,9 @@ const STRIKE_EVERY_MS = 1_500;
 /** It is opened in peace, mostly. */
 const FIRST_STRIKE_MS = 2_500;
 
-/** A new shard is indexed by then, at so many rows a millisecond: more than a reshard leaves to searches, all the while. */
+/**
+ * A new shard is indexed by then, at so many rows a millisecond: more than a reshard leaves to searches, all the while.
+ */
 const INDEX_MS = 5_000;
 const ROWS_A_MS = 100;
 
@@ -42,7 +52,10 @@ export interface ShardGround {
   isUnused: boolean;
 }
 
-/** One shard of a collection: its replicas on the nodes, its entry in the shard map, who plans it, and the faults that happen to it. */
+/**
+ * One shard of a collection: its replicas on the nodes, its entry in the shard map, who plans it, and the faults that
+ * happen to it.
+ */
 export class ShardCell {
   readonly around: NodeSurroundings<ShardMachine>;
   isDropped = false;
@@ -58,10 +71,28 @@ export class ShardCell {
     const { schedule, chance, network, counts, nodes, replicas, minInSync, tamper, faultsUntil, fill } = ground;
     const isUnused = ground.isUnused && id.seed === undefined;
     // A collection of its own, as far as who plans it can see.
-    const spec = { collectionUid: `${id.collectionUid}/${id.shard}`, shard: 0, dim: 1, metric: 'cosine' as const, ...(id.seed && { seed: id.seed }) };
+    const spec = {
+      collectionUid: `${id.collectionUid}/${id.shard}`,
+      shard: 0,
+      dim: 1,
+      metric: 'cosine' as const,
+      ...(id.seed && { seed: id.seed }),
+    };
     const first = chance.below(nodes.length);
     const placed = Array.from({ length: replicas }, (_, i) => nodes[(first + i) % nodes.length]);
-    const assignment = { spec, ...(isUnused && { unused: true }), minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: placed, adding: [], removing: [], changeId: '' };
+    const assignment = {
+      spec,
+      ...(isUnused && { unused: true }),
+      minInSync,
+      epoch: 0,
+      primary: null,
+      inSync: [],
+      eligible: [],
+      replicas: placed,
+      adding: [],
+      removing: [],
+      changeId: '',
+    };
     const etcd = new SimulatedEtcd({ schedule, chance, network, assignment });
     const indexedAt = schedule.now + (chance.happens(0.6) ? chance.unit() * INDEX_MS : 0);
     const replicaNodes = new Map<string, SimulatedNode<ShardMachine>>();
@@ -93,7 +124,15 @@ export class ShardCell {
     mix.putBacks = isUnused;
     mix.relapses = isUnused;
     const strikes = isUnused ? STRIKES_OF_UNUSED : ALL_STRIKES;
-    this.faults = new Faults({ mix, around: this.around, controllers: this.controllers, bystanders: [...ground.bystanders], strikes, everyMs: STRIKE_EVERY_MS, until: faultsUntil });
+    this.faults = new Faults({
+      mix,
+      around: this.around,
+      controllers: this.controllers,
+      bystanders: [...ground.bystanders],
+      strikes,
+      everyMs: STRIKE_EVERY_MS,
+      until: faultsUntil,
+    });
     schedule.after(FIRST_STRIKE_MS, () => {
       if (!this.isDropped && schedule.now < faultsUntil) this.faults.begin();
     });

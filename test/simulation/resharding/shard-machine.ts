@@ -44,7 +44,10 @@ export interface ShardTamper {
   answers?: (gate: Gate) => boolean;
 }
 
-/** A shard's items, its gate and its versions after the operations of its log: planned as the shard plans them, kept in a map. */
+/**
+ * A shard's items, its gate and its versions after the operations of its log: planned as the shard plans them, kept in
+ * a map.
+ */
 export class ShardMachine implements StateMachine {
   private items = new Map<string, PlainItem & { slot: number }>();
   private readonly bySlot = new Map<number, PlainItem>();
@@ -80,14 +83,22 @@ export class ShardMachine implements StateMachine {
     const beginning = archived.get(payload);
     if (beginning !== undefined) return this.beginWith(beginning);
     const operations = known.get(payload)!;
-    for (const operation of operations) if ('term' in operation && operation.term < this.gate.term) this.onOutdated(this.isHarmful(operation) ? 'harmful_import' : operation.type);
+    for (const operation of operations)
+      if ('term' in operation && operation.term < this.gate.term)
+        this.onOutdated(this.isHarmful(operation) ? 'harmful_import' : operation.type);
     const judged = tamper.gate?.(this.gate) ?? this.gate;
     const ground: PlanGround = {
       priorOf: (externalId) => this.priorOf(externalId),
       vectorOf: (slot) => this.bySlot.get(slot)!.vector,
       gate: judged,
       versions: this.versions,
-      highestVersion: (except) => Math.max(0, ...[...this.items.values()].filter(({ slot }) => !except.has(slot)).map(({ version, stamp }) => version || stamp)),
+      highestVersion: (except) =>
+        Math.max(
+          0,
+          ...[...this.items.values()]
+            .filter(({ slot }) => !except.has(slot))
+            .map(({ version, stamp }) => version || stamp),
+        ),
     };
     const plan = resultOf(planWrites([tamper.operations?.(operations, this.gate) ?? operations], ground));
     for (const { externalId } of plan.deletes) this.items.delete(externalId);
@@ -95,7 +106,8 @@ export class ShardMachine implements StateMachine {
       const { externalId, stamp, version, metadata, text, vector } = item;
       this.store({ externalId, stamp, version, metadata, text, vector });
     }
-    if (tamper.notes?.(operations) !== false) this.changes.push(...plan.changes.sort((one, other) => one.change - other.change));
+    if (tamper.notes?.(operations) !== false)
+      this.changes.push(...plan.changes.sort((one, other) => one.change - other.change));
     this.versions = plan.versions;
     const isStaged = plan.gate.stage !== judged.stage || plan.gate.term !== judged.term;
     this.gate = isStaged || judged === this.gate ? plan.gate : { ...this.gate, lastChange: plan.gate.lastChange };
@@ -107,9 +119,23 @@ export class ShardMachine implements StateMachine {
   answer<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
     const { spec, items, gate, changes, versions, operations, lastStamp } = this;
     if (this.tamper.answers?.(gate) !== true) mustAnswer(gate, kind);
-    const answer = answerPlainly({ spec, items, gate, changes, lastVersion: versions.last, lastOperation: operations, lastStamp, marks: new Map() }, kind, request);
+    const answer = answerPlainly(
+      {
+        spec,
+        items,
+        gate,
+        changes,
+        lastVersion: versions.last,
+        lastOperation: operations,
+        lastStamp,
+        marks: new Map(),
+      },
+      kind,
+      request,
+    );
     const left = this.rowsToIndex();
-    if (kind === 'transfer' && left > 0) Object.assign((answer as ShardTransfer).index!, { state: 'indexing', rows: left });
+    if (kind === 'transfer' && left > 0)
+      Object.assign((answer as ShardTransfer).index!, { state: 'indexing', rows: left });
     return answer;
   }
 

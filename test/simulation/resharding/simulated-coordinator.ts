@@ -28,7 +28,10 @@ export interface CoordinatorParts {
   target?: BackupTarget | undefined;
 }
 
-/** A coordinator as it ships, but for HTTP: its services, and the drivers of reshards and backups as long as it believes that it is the controller. */
+/**
+ * A coordinator as it ships, but for HTTP: its services, and the drivers of reshards and backups as long as it believes
+ * that it is the controller.
+ */
 export class SimulatedCoordinator {
   readonly office: { guard: Guard | null } = { guard: null };
   /** null until it serves. */
@@ -67,12 +70,25 @@ export class SimulatedCoordinator {
 
   private async start(): Promise<void> {
     const { process, store, shards, clock, say, target } = this.parts;
-    const told = (level: string) => (fields: object, message: string) => say(`${process.name} ${level} ${message} ${(fields as { error?: Error | null }).error?.message ?? ''}`);
+    const told = (level: string) => (fields: object, message: string) =>
+      say(`${process.name} ${level} ${message} ${(fields as { error?: Error | null }).error?.message ?? ''}`);
     while (process.isAlive) {
       try {
-        const environment = { REQUEST_TIMEOUT_MS: String(REQUEST_MS), DEFAULT_SHARDS: '1', ...(target && { BACKUP_TARGET: target.name }) };
+        const environment = {
+          REQUEST_TIMEOUT_MS: String(REQUEST_MS),
+          DEFAULT_SHARDS: '1',
+          ...(target && { BACKUP_TARGET: target.name }),
+        };
         const log = { ...silentLogger, info: told('info'), warn: told('warn'), error: told('error') };
-        const { service } = await plainService({ store, shardClient: shards, clock, log, instanceId: process.name, environment, openTarget: target && (() => target) });
+        const { service } = await plainService({
+          store,
+          shardClient: shards,
+          clock,
+          log,
+          instanceId: process.name,
+          environment,
+          openTarget: target && (() => target),
+        });
         this.drivers.push(await service.driveReshards(this.office, RETIRE_MS));
         if (target !== undefined) this.drivers.push(await service.driveBackups(this.office, NOBODY));
         this.service = service;

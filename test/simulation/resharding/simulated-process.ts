@@ -1,6 +1,8 @@
 import type { Network } from '../network';
 
-/** A coordinator's process as a place of the network: it stands still, or ends, while what it has sent is on its way. */
+/**
+ * A coordinator's process as a place of the network: it stands still, or ends, while what it has sent is on its way.
+ */
 export class SimulatedProcess {
   isAlive = true;
   /** What it sends goes out later, whatever becomes of it. null: at once. */

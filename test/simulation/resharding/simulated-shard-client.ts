@@ -1,7 +1,14 @@
 import { OpenWrites } from '../../../coordinator/cluster/calls/open-writes';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardBackupOrder, ShardBackupState } from '../../../shared/contract/shard/shard-backup';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  WriteOperation,
+  WriteResult,
+} from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { WriteAnswer } from '../../../node/replication/core/effects';
 import type { Chance } from '../chance';
@@ -26,7 +33,11 @@ export interface Shards {
 }
 
 /** Begins what is ordered of a shard's replica, unless it did, and answers how far it is. Errors: as a shard's. */
-export type AnswerBackup = (cell: ShardCell, node: SimulatedNode<ShardMachine>, order: ShardBackupOrder) => ShardBackupState;
+export type AnswerBackup = (
+  cell: ShardCell,
+  node: SimulatedNode<ShardMachine>,
+  order: ShardBackupOrder,
+) => ShardBackupState;
 
 /** What ends a call, once. */
 interface Call {
@@ -34,12 +45,24 @@ interface Call {
   end(act: () => void): void;
 }
 
-/** What of a cluster's shards a coordinator reaches: writes under names, each sent until its outcome is known, reads anywhere. */
+/**
+ * What of a cluster's shards a coordinator reaches: writes under names, each sent until its outcome is known, reads
+ * anywhere.
+ */
 export class SimulatedShardClient implements ShardClient {
   private readonly ledger = new OpenWrites();
 
   constructor(
-    private readonly parts: { shards: Shards; process: SimulatedProcess; schedule: Schedule; network: Network; chance: Chance; nodes: readonly string[]; session: string; backups?: AnswerBackup },
+    private readonly parts: {
+      shards: Shards;
+      process: SimulatedProcess;
+      schedule: Schedule;
+      network: Network;
+      chance: Chance;
+      nodes: readonly string[];
+      session: string;
+      backups?: AnswerBackup;
+    },
   ) {}
 
   make(spec: ShardSpec): Promise<void> {
@@ -50,7 +73,9 @@ export class SimulatedShardClient implements ShardClient {
   open(spec: ShardSpec): Promise<void> {
     const { shards, schedule } = this.parts;
     return new Promise((resolve, reject) => {
-      const call = this.begin(schedule.now + OPEN_MS, () => reject(new QuiverError('unavailable', 'the simulated shard did not open in time')));
+      const call = this.begin(schedule.now + OPEN_MS, () =>
+        reject(new QuiverError('unavailable', 'the simulated shard did not open in time')),
+      );
       const look = (): void => {
         if (call.isOver) return;
         const cell = shards.find(spec);
@@ -75,7 +100,11 @@ export class SimulatedShardClient implements ShardClient {
     let wasSent = false;
     let isInDoubt = false;
     return new Promise<WriteResult>((resolve, reject) => {
-      const call = this.begin(deadlineMs, () => reject(wasSent ? new QuiverError('commit_unknown', 'the simulated shard did not confirm the write') : notInTime(id)));
+      const call = this.begin(deadlineMs, () =>
+        reject(
+          wasSent ? new QuiverError('commit_unknown', 'the simulated shard did not confirm the write') : notInTime(id),
+        ),
+      );
       const attempt = (isGuess: boolean): void => {
         const cell = this.reach(id, call, reject, () => attempt(true));
         if (cell === null) return;
@@ -83,14 +112,23 @@ export class SimulatedShardClient implements ShardClient {
         const take = this.once((answer: WriteAnswer | null) => {
           if (answer?.ok === true) return call.end(() => resolve(answer.result));
           isInDoubt ||= answer === null || answer.kind === 'commit_unknown';
-          if (answer !== null && !isInDoubt && answer.kind !== 'misrouted') return call.end(() => reject(new QuiverError('unavailable', answer.reason)));
+          if (answer !== null && !isInDoubt && answer.kind !== 'misrouted')
+            return call.end(() => reject(new QuiverError('unavailable', answer.reason)));
           this.again(call, () => attempt(true));
         });
         wasSent = true;
-        const source = { session: this.parts.session, requestNumber: named.requestNumber, settledBelow: named.settledBelow() };
+        const source = {
+          session: this.parts.session,
+          requestNumber: named.requestNumber,
+          settledBelow: named.settledBelow(),
+        };
         process.send(
           node,
-          this.once(() => this.at(cell, node, (target) => target.write({ source, payload }, (answer) => this.reply(node, () => take(answer))))),
+          this.once(() =>
+            this.at(cell, node, (target) =>
+              target.write({ source, payload }, (answer) => this.reply(node, () => take(answer))),
+            ),
+          ),
         );
         schedule.after(WRITE_ATTEMPT_MS, () => take(null));
       };
@@ -98,7 +136,12 @@ export class SimulatedShardClient implements ShardClient {
     }).finally(() => named.settle());
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, { deadlineMs }: CallOptions): Promise<AnswerOf<Kind>> {
+  read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    { deadlineMs }: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     const { process, schedule, chance, backups } = this.parts;
     return new Promise((resolve, reject) => {
       const call = this.begin(deadlineMs, () => reject(notInTime(id)));
@@ -113,7 +156,12 @@ export class SimulatedShardClient implements ShardClient {
         process.send(node, () =>
           this.at(cell, node, (target) =>
             target.read(
-              (machine) => outcomeOf(() => (kind === 'backup' && backups !== undefined ? (backups(cell, target, request as ShardBackupOrder) as AnswerOf<Kind>) : machine.answer(kind, request))),
+              (machine) =>
+                outcomeOf(() =>
+                  kind === 'backup' && backups !== undefined
+                    ? (backups(cell, target, request as ShardBackupOrder) as AnswerOf<Kind>)
+                    : machine.answer(kind, request),
+                ),
               (seen) => this.reply(node, () => take(seen)),
             ),
           ),
@@ -160,7 +208,11 @@ export class SimulatedShardClient implements ShardClient {
     return (isGuess && chance.happens(0.5) ? null : cell.primary) ?? chance.pick(nodes);
   }
 
-  private at(cell: ShardCell, node: string, act: (target: NonNullable<ReturnType<ShardCell['around']['nodes']['get']>>) => void): void {
+  private at(
+    cell: ShardCell,
+    node: string,
+    act: (target: NonNullable<ReturnType<ShardCell['around']['nodes']['get']>>) => void,
+  ): void {
     const target = cell.around.nodes.get(node)!;
     target.receive(() => act(target));
   }

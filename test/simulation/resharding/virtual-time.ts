@@ -4,14 +4,20 @@ import { performance } from 'node:perf_hooks';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { Schedule } from '../schedule';
 
-const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout, setInterval: realSetInterval, clearInterval: realClearInterval, setImmediate: realSetImmediate } = globalThis;
+const {
+  setTimeout: realSetTimeout,
+  clearTimeout: realClearTimeout,
+  setInterval: realSetInterval,
+  clearInterval: realClearInterval,
+  setImmediate: realSetImmediate,
+} = globalThis;
 
 /** Some Monday. */
 const START_MS = Date.UTC(2026, 0, 5);
 
 /**
- * The timers, clocks and random numbers of code that is made of promises, of a schedule's time and one seed: so it runs in a
- * simulation as it ships. In force between `begin` and `end`, for all of the process; one at a time.
+ * The timers, clocks and random numbers of code that is made of promises, of a schedule's time and one seed: so it runs
+ * in a simulation as it ships. In force between `begin` and `end`, for all of the process; one at a time.
  */
 export class VirtualTime {
   readonly clock: Clock = { wallMs: () => START_MS + this.schedule.now, monotonicMs: () => this.schedule.now };
@@ -50,23 +56,36 @@ export class VirtualTime {
     const { randomBytes: realBytes } = crypto;
     const { setTimeout: realSleep } = timers;
     const now = (): number => this.schedule.now;
-    const later = (act: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): VirtualTimer => this.later(() => act(...given), ms, false);
+    const later = (act: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): VirtualTimer =>
+      this.later(() => act(...given), ms, false);
     const stop = (timer?: VirtualTimer): void => void (timer !== undefined && timer !== null && (timer.isOver = true));
     Object.assign(globalThis, {
       setTimeout: later,
       clearTimeout: stop,
-      setInterval: (act: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => this.later(() => act(...given), Math.max(1, ms), true),
+      setInterval: (act: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
+        this.later(() => act(...given), Math.max(1, ms), true),
       clearInterval: stop,
       setImmediate: (act: (...given: unknown[]) => void, ...given: unknown[]) => later(act, 0, ...given),
     });
-    Object.assign(timers, { setTimeout: (ms?: number, value?: unknown, options?: { signal?: AbortSignal }) => this.sleep(ms ?? 0, value, options?.signal) });
-    Object.assign(crypto, { randomBytes: (size: number) => Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256))) });
+    Object.assign(timers, {
+      setTimeout: (ms?: number, value?: unknown, options?: { signal?: AbortSignal }) =>
+        this.sleep(ms ?? 0, value, options?.signal),
+    });
+    Object.assign(crypto, {
+      randomBytes: (size: number) => Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256))),
+    });
     Math.random = random;
     Date.now = () => START_MS + this.schedule.now;
     const clocks = new Set([performance, globalThis.performance]);
     for (const one of clocks) Object.defineProperty(one, 'now', { value: now, configurable: true, writable: true });
     this.end = () => {
-      Object.assign(globalThis, { setTimeout: realSetTimeout, clearTimeout: realClearTimeout, setInterval: realSetInterval, clearInterval: realClearInterval, setImmediate: realSetImmediate });
+      Object.assign(globalThis, {
+        setTimeout: realSetTimeout,
+        clearTimeout: realClearTimeout,
+        setInterval: realSetInterval,
+        clearInterval: realClearInterval,
+        setImmediate: realSetImmediate,
+      });
       Object.assign(timers, { setTimeout: realSleep });
       Object.assign(crypto, { randomBytes: realBytes });
       Math.random = realRandom;

@@ -41,7 +41,14 @@ export class ArchivingNodes {
   /** One for each content: replicas that begin with the same have the same in their logs. */
   private readonly payloads = new Map<string, Buffer>();
 
-  constructor(private readonly parts: { ground: ShardGround; target: Omit<TargetParts, 'send' | 'receive'>; touch: () => void; tamper: ArchiveTamper }) {}
+  constructor(
+    private readonly parts: {
+      ground: ShardGround;
+      target: Omit<TargetParts, 'send' | 'receive'>;
+      touch: () => void;
+      tamper: ArchiveTamper;
+    },
+  ) {}
 
   /** As ShardBackups: asked again, it goes on, and answers how far it is. */
   order(cell: ShardCell, node: SimulatedNode<ShardMachine>, order: ShardBackupOrder): ShardBackupState {
@@ -50,7 +57,21 @@ export class ArchivingNodes {
     const backup = this.parts.tamper.backup?.(order) ?? order.backup;
     let job = this.jobs.get(node);
     if (job?.backup !== backup || job.replica !== replica || job.installed !== installed) {
-      job = { backup, replica, installed, state: { state: 'running', copiedBytes: 0, totalBytes: 0, items: 0, manifest: null, position: null, needs: [], error: null } };
+      job = {
+        backup,
+        replica,
+        installed,
+        state: {
+          state: 'running',
+          copiedBytes: 0,
+          totalBytes: 0,
+          items: 0,
+          manifest: null,
+          position: null,
+          needs: [],
+          error: null,
+        },
+      };
       this.jobs.set(node, job);
       this.begin(cell, node, job, order);
     }
@@ -67,7 +88,11 @@ export class ArchivingNodes {
       return isWanted();
     });
     touch();
-    readArchive(new PatientTarget(target, { ended: ended.signal, log: silentLogger, patience: PATIENCE }), seed, shard).then(
+    readArchive(
+      new PatientTarget(target, { ended: ended.signal, log: silentLogger, patience: PATIENCE }),
+      seed,
+      shard,
+    ).then(
       ({ items, lastVersion }) => {
         const found = { items: items.filter(({ externalId }) => isOwn(externalId, seed.shards, shard)), lastVersion };
         cell.failure = null;
@@ -76,7 +101,8 @@ export class ArchivingNodes {
       (error: unknown) => {
         if (!isQuiverError(error)) throw error;
         // As seedShard has it: what can't be used says nothing about what is stored here.
-        if (error.kind !== 'unavailable') cell.failure = new QuiverError('invalid_parameter', error.message, { cause: error });
+        if (error.kind !== 'unavailable')
+          cell.failure = new QuiverError('invalid_parameter', error.message, { cause: error });
         done(null);
       },
     );
@@ -85,7 +111,8 @@ export class ArchivingNodes {
   private begin(cell: ShardCell, node: SimulatedNode<ShardMachine>, job: Job, order: ShardBackupOrder): void {
     const { schedule, chance } = this.parts.ground;
     const { replica, installed } = job;
-    const isWanted = (): boolean => node.up && node.replica === replica && node.storage.installed === installed && this.jobs.get(node) === job;
+    const isWanted = (): boolean =>
+      node.up && node.replica === replica && node.storage.installed === installed && this.jobs.get(node) === job;
     const attempt = chance.below(2 ** 32).toString(16);
     const run = (): void => {
       if (!isWanted()) return;
@@ -109,7 +136,11 @@ export class ArchivingNodes {
         touch();
         if (isWanted()) act();
       });
-    return new SimulatedTarget({ ...target, send: (deliver) => ground.network.send(node.id, TARGET, deliver), receive });
+    return new SimulatedTarget({
+      ...target,
+      send: (deliver) => ground.network.send(node.id, TARGET, deliver),
+      receive,
+    });
   }
 
   private payloadOf(shard: ArchivedShard): Buffer {

@@ -1,5 +1,17 @@
-import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../../shared/cluster-store/cluster-store';
-import { assignmentFromEntry, ASSIGNMENTS_PREFIX, assignmentToValue, isAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import type {
+  ClusterStore,
+  Guard,
+  StoreChange,
+  StoreEntry,
+  StoreEvent,
+  TransactionResult,
+} from '../../../shared/cluster-store/cluster-store';
+import {
+  assignmentFromEntry,
+  ASSIGNMENTS_PREFIX,
+  assignmentToValue,
+  isAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ShardCell } from '../resharding/shard-cell';
 import type { Shards } from '../resharding/simulated-shard-client';
 
@@ -28,9 +40,16 @@ export class MapStore implements ClusterStore {
     if (change === undefined || !isAssignment(change.key)) return this.store.transact(guards, changes);
     const cell = this.cellOf(change.key);
     const [guard] = guards;
-    if (cell === null || change.type !== 'put' || guard.key !== change.key || guards.length + changes.length !== 2) throw new Error(`the simulation knows no such change of ${change.key}`);
-    const result = cell.around.etcd.put('restore', { assignment: assignmentFromEntry(change), expectedRevision: guard.revision, requires: [] });
-    return result.applied ? { applied: true, revision: result.revision } : { applied: false, current: [await this.get(change.key)] };
+    if (cell === null || change.type !== 'put' || guard.key !== change.key || guards.length + changes.length !== 2)
+      throw new Error(`the simulation knows no such change of ${change.key}`);
+    const result = cell.around.etcd.put('restore', {
+      assignment: assignmentFromEntry(change),
+      expectedRevision: guard.revision,
+      requires: [],
+    });
+    return result.applied
+      ? { applied: true, revision: result.revision }
+      : { applied: false, current: [await this.get(change.key)] };
   }
 
   watch(prefix: string, afterRevision: number, listener: (events: StoreEvent[]) => void): () => void {

@@ -59,7 +59,11 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
     name: 'B6',
     title: 'a restore goes on whoever changed its entry',
     seed: 10,
-    store: (store) => ({ ...storeCalls(store), transact: (guards, changes) => store.transact(changes.some(({ key }) => key.startsWith(RESTORES_PATH)) ? [] : guards, changes) }),
+    store: (store) => ({
+      ...storeCalls(store),
+      transact: (guards, changes) =>
+        store.transact(changes.some(({ key }) => key.startsWith(RESTORES_PATH)) ? [] : guards, changes),
+    }),
   },
   {
     name: 'B7',
@@ -73,7 +77,8 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
     seed: 1210,
     target: (target) => ({
       ...targetCalls(target),
-      create: (key, bytes) => (key.startsWith(BACKUPS_PREFIX) ? target.put(key, bytes).then(() => true) : target.create(key, bytes)),
+      create: (key, bytes) =>
+        key.startsWith(BACKUPS_PREFIX) ? target.put(key, bytes).then(() => true) : target.create(key, bytes),
     }),
   },
 ];

@@ -30,7 +30,10 @@ export interface RestoringClientParts {
   onDeleteBackup: (id: string) => void;
 }
 
-/** Who takes backups, deletes them, restores them, gives that up, and deletes what was restored, by the coordinators' services. */
+/**
+ * Who takes backups, deletes them, restores them, gives that up, and deletes what was restored, by the coordinators'
+ * services.
+ */
 export class RestoringClient {
   private names = 0;
 
@@ -75,7 +78,8 @@ export class RestoringClient {
     const copies = this.parts.copies();
     const rename: Record<string, string> = {};
     const collections = chance.happens(0.7) ? names : names.slice(0, 1);
-    for (const name of collections) rename[name] = chance.happens(0.1) ? chance.pick([STILL, ...copies]) : `copy-${(this.names += 1)}`;
+    for (const name of collections)
+      rename[name] = chance.happens(0.1) ? chance.pick([STILL, ...copies]) : `copy-${(this.names += 1)}`;
     const shards = chance.happens(0.7) ? 1 + chance.below(SHARDS_MAX) : undefined;
     const order = { backup, collections, rename, shards, replicas: undefined, target: undefined, keys: false };
     const begun = await this.call('restore', ({ backups }) => backups.restore(order));
@@ -115,7 +119,10 @@ export class RestoringClient {
         (result) => end(name, result),
         (error: unknown) => {
           if (!isQuiverError(error)) throw error;
-          end(error.kind === 'already_exists' || error.kind === 'conflict' ? `${name}_${error.kind}` : `${name}_fail`, null);
+          end(
+            error.kind === 'already_exists' || error.kind === 'conflict' ? `${name}_${error.kind}` : `${name}_fail`,
+            null,
+          );
         },
       );
     });

@@ -1,5 +1,13 @@
 import { SHARD_MANIFEST } from '../../../shared/backup-store/content-schemas';
-import { type CheckedObject, contentOf, DATA_PREFIX, objectsOf, sealedText, sha256Of, type ShardManifest } from '../../../shared/backup-store/backup-format';
+import {
+  type CheckedObject,
+  contentOf,
+  DATA_PREFIX,
+  objectsOf,
+  sealedText,
+  sha256Of,
+  type ShardManifest,
+} from '../../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../../shared/backup-store/backup-target';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardBackupOrder, ShardBackupState, ShardSeed } from '../../../shared/contract/shard/shard-backup';
@@ -12,12 +20,20 @@ import type { ArchivedShard } from '../resharding/shard-machine';
 const SEGMENT_ITEMS = 2;
 
 /**
- * Writes one shard to a target: the manifest and the names of objects as a shard writes them, the content of segments as
- * JSON. What the base has is named, and not written again. Errors: those of the target.
+ * Writes one shard to a target: the manifest and the names of objects as a shard writes them, the content of segments
+ * as JSON. What the base has is named, and not written again. Errors: those of the target.
  */
-export async function writeArchive(target: BackupTarget, { id, order, attempt, shard }: { id: ShardId; order: ShardBackupOrder; attempt: string; shard: ArchivedShard }): Promise<ShardBackupState> {
+export async function writeArchive(
+  target: BackupTarget,
+  { id, order, attempt, shard }: { id: ShardId; order: ShardBackupOrder; attempt: string; shard: ArchivedShard },
+): Promise<ShardBackupState> {
   const folder = `${DATA_PREFIX}${order.backup}/${id.collectionUid}.${id.shard}/${attempt}`;
-  const known = new Map((order.base === null ? [] : (await manifestOf(target, order.base)).segments).map((segment) => [segment.sha256, segment]));
+  const known = new Map(
+    (order.base === null ? [] : (await manifestOf(target, order.base)).segments).map((segment) => [
+      segment.sha256,
+      segment,
+    ]),
+  );
   const segments: ShardManifest['segments'] = [];
   let copiedBytes = 0;
   for (let from = 0; from < shard.items.length; from += SEGMENT_ITEMS) {
@@ -32,14 +48,32 @@ export async function writeArchive(target: BackupTarget, { id, order, attempt, s
     }
   }
   const rest = { lineage: '', dim: 1, live: [], spec: '', operation: 0, index: null, journal: [] };
-  const content: ShardManifest = { ...rest, items: shard.items.length, lastRecno: shard.items.length, segments, versions: shard.lastVersion };
+  const content: ShardManifest = {
+    ...rest,
+    items: shard.items.length,
+    lastRecno: shard.items.length,
+    segments,
+    versions: shard.lastVersion,
+  };
   const manifest = await written(target, `${folder}/shard.json`, sealedText(content));
   const needs = [...new Set([order.backup, ...objectsOf(content).map(({ key }) => key.split('/')[1])])].sort();
   const totalBytes = segments.reduce((sum, { bytes }) => sum + bytes, manifest.bytes);
-  return { state: 'done', copiedBytes, totalBytes, items: shard.items.length, manifest, position: null, needs, error: null };
+  return {
+    state: 'done',
+    copiedBytes,
+    totalBytes,
+    items: shard.items.length,
+    manifest,
+    position: null,
+    needs,
+    error: null,
+  };
 }
 
-/** The items of all shards that have some of this one, which are to be chosen from. Errors: storage_damaged; those of the target. */
+/**
+ * The items of all shards that have some of this one, which are to be chosen from. Errors: storage_damaged; those of
+ * the target.
+ */
 export async function readArchive(target: BackupTarget, seed: ShardSeed, shard: number): Promise<ArchivedShard> {
   const { shards: before } = await backedUpCollection(target, seed.backup, seed.collectionUid);
   const items: PlainItem[] = [];
@@ -54,7 +88,10 @@ export async function readArchive(target: BackupTarget, seed: ShardSeed, shard: 
 }
 
 function itemsIn(bytes: Buffer): PlainItem[] {
-  return (JSON.parse(bytes.toString()) as (Omit<PlainItem, 'vector'> & { vector: number[] })[]).map((item) => ({ ...item, vector: Float32Array.from(item.vector) }));
+  return (JSON.parse(bytes.toString()) as (Omit<PlainItem, 'vector'> & { vector: number[] })[]).map((item) => ({
+    ...item,
+    vector: Float32Array.from(item.vector),
+  }));
 }
 
 async function manifestOf(target: BackupTarget, object: CheckedObject): Promise<ShardManifest> {
@@ -69,6 +106,10 @@ async function written(target: BackupTarget, key: string, bytes: Buffer): Promis
 /** As getChecked does it, without the threads that it hashes in: a simulation would not wait for them. */
 async function read(target: BackupTarget, { key, sha256 }: CheckedObject): Promise<Buffer> {
   const bytes = await target.get(key);
-  if (bytes === null || sha256Of(bytes) !== sha256) throw new QuiverError('storage_damaged', `the backup is damaged: ${key} ${bytes === null ? 'is missing' : 'does not match its checksum'}`);
+  if (bytes === null || sha256Of(bytes) !== sha256)
+    throw new QuiverError(
+      'storage_damaged',
+      `the backup is damaged: ${key} ${bytes === null ? 'is missing' : 'does not match its checksum'}`,
+    );
   return bytes;
 }

@@ -79,7 +79,11 @@ export class SimulatedTarget implements BackupTarget {
   }
 
   list(prefix: string, after = ''): Promise<BackupObject[]> {
-    return this.call(() => [...this.parts.objects.present].flatMap(([key, { length }]) => (key.startsWith(prefix) && key > after ? [{ key, bytes: length }] : [])));
+    return this.call(() =>
+      [...this.parts.objects.present].flatMap(([key, { length }]) =>
+        key.startsWith(prefix) && key > after ? [{ key, bytes: length }] : [],
+      ),
+    );
   }
 
   delete(key: string): Promise<void> {

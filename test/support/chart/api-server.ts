@@ -36,7 +36,10 @@ export class ApiServer {
     const answers = new Map<string, unknown>([
       ['/version', { major, minor, gitVersion: `v${options.kubernetes}` }],
       ['/api', { kind: 'APIVersions', versions: ['v1'] }],
-      ['/apis', { kind: 'APIGroupList', groups: [{ name: 'apps', versions: [{ groupVersion: 'apps/v1', version: 'v1' }] }] }],
+      [
+        '/apis',
+        { kind: 'APIGroupList', groups: [{ name: 'apps', versions: [{ groupVersion: 'apps/v1', version: 'v1' }] }] },
+      ],
       ['/api/v1', resourceList('v1', [['secrets', 'Secret']])],
       [
         '/apis/apps/v1',
@@ -48,12 +51,22 @@ export class ApiServer {
     ]);
     for (const object of options.objects) {
       const group = object.apiVersion === 'v1' ? '/api/v1' : `/apis/${object.apiVersion}`;
-      answers.set(`${group}/namespaces/${options.namespace}/${object.kind.toLowerCase()}s/${object.metadata.name}`, { ...object, metadata: { ...object.metadata, namespace: options.namespace } });
+      answers.set(`${group}/namespaces/${options.namespace}/${object.kind.toLowerCase()}s/${object.metadata.name}`, {
+        ...object,
+        metadata: { ...object.metadata, namespace: options.namespace },
+      });
     }
     const server = createServer((request, response) => {
       const path = (request.url ?? '').split('?', 1)[0];
       const answer = request.method === 'GET' ? answers.get(path) : undefined;
-      const notFound = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message: `${path} not found` };
+      const notFound = {
+        kind: 'Status',
+        apiVersion: 'v1',
+        status: 'Failure',
+        reason: 'NotFound',
+        code: 404,
+        message: `${path} not found`,
+      };
       response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(answer ?? notFound));
     });
@@ -69,5 +82,15 @@ export class ApiServer {
 }
 
 function resourceList(groupVersion: string, kinds: [name: string, kind: string][]): object {
-  return { kind: 'APIResourceList', groupVersion, resources: kinds.map(([name, kind]) => ({ name, kind, namespaced: true, singularName: kind.toLowerCase(), verbs: ['get', 'list'] })) };
+  return {
+    kind: 'APIResourceList',
+    groupVersion,
+    resources: kinds.map(([name, kind]) => ({
+      name,
+      kind,
+      namespaced: true,
+      singularName: kind.toLowerCase(),
+      verbs: ['get', 'list'],
+    })),
+  };
 }

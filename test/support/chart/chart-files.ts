@@ -28,7 +28,8 @@ export function renderingHash(): string {
     const files = readdirSync(folder, { withFileTypes: true, recursive: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name));
-    for (const file of files.filter((path) => isIn(relative(folder, path))).sort()) hash.update(`\n${relative(ROOT, file)}\n`).update(readFileSync(file));
+    for (const file of files.filter((path) => isIn(relative(folder, path))).sort())
+      hash.update(`\n${relative(ROOT, file)}\n`).update(readFileSync(file));
   };
   add(CHART, (path) => path !== 'README.md' && path !== 'values.schema.json' && !CARRIED.test(path));
   add(CASES, () => true);

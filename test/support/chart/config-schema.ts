@@ -31,14 +31,27 @@ const OF_THE_CHART = [
 ];
 
 /** Secrets that the chart does not know: `extraEnv` of both roles takes them from a Secret of the cluster's. */
-const OF_EXTRA_ENV = ['BACKUP_S3_ACCESS_KEY_ID', 'BACKUP_S3_SECRET_ACCESS_KEY', 'BACKUP_S3_SESSION_TOKEN', 'BACKUP_SECRET', 'BACKUP_SECRET_OTHER'];
+const OF_EXTRA_ENV = [
+  'BACKUP_S3_ACCESS_KEY_ID',
+  'BACKUP_S3_SECRET_ACCESS_KEY',
+  'BACKUP_S3_SESSION_TOKEN',
+  'BACKUP_SECRET',
+  'BACKUP_SECRET_OTHER',
+];
 
 /** The settings that `config` of the chart's values may hold. */
-export const CONFIGURABLE: Setting[] = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].filter(({ name }) => ![...OF_THE_CHART, ...OF_EXTRA_ENV].includes(name));
+export const CONFIGURABLE: Setting[] = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].filter(
+  ({ name }) => ![...OF_THE_CHART, ...OF_EXTRA_ENV].includes(name),
+);
 
-/** The part of values.schema.json about `config`, made from the program's table of settings. Other names are let through to templates/checks.yaml, which says what was most likely meant. */
+/**
+ * The part of values.schema.json about `config`, made from the program's table of settings. Other names are let through
+ * to templates/checks.yaml, which says what was most likely meant.
+ */
 export function configSchema(): { type: string; additionalProperties: boolean; properties: object } {
-  const properties = Object.fromEntries(CONFIGURABLE.map((setting) => [setting.name, { description: setting.meaning, ...valueOf(setting) }]));
+  const properties = Object.fromEntries(
+    CONFIGURABLE.map((setting) => [setting.name, { description: setting.meaning, ...valueOf(setting) }]),
+  );
   return { type: 'object', additionalProperties: true, properties };
 }
 

@@ -22,7 +22,18 @@ const ALERTS_MARK = '<files/alerts.yaml>';
 
 /** Renders a case for one version of Kubernetes. Errors: what Helm says. */
 export function render(name: string, kubernetes: string, ...words: string[]): Manifest[] {
-  const { status, stdout, stderr } = helm('template', RELEASE, CHART, '--namespace', NAMESPACE, '--kube-version', kubernetes, '--values', join(CASES, `${name}.yaml`), ...words);
+  const { status, stdout, stderr } = helm(
+    'template',
+    RELEASE,
+    CHART,
+    '--namespace',
+    NAMESPACE,
+    '--kube-version',
+    kubernetes,
+    '--values',
+    join(CASES, `${name}.yaml`),
+    ...words,
+  );
   if (status !== 0) throw new Error(stderr);
   return manifestsFrom(stdout);
 }
@@ -32,12 +43,16 @@ export function manifestsFrom(text: string): Manifest[] {
     if (document.errors.length > 0) throw document.errors[0];
     return document.toJS() as Manifest | null;
   });
-  return objects.filter((object) => object !== null).sort((a, b) => (`${a.kind} ${a.metadata.name}` < `${b.kind} ${b.metadata.name}` ? -1 : 1));
+  return objects
+    .filter((object) => object !== null)
+    .sort((a, b) => (`${a.kind} ${a.metadata.name}` < `${b.kind} ${b.metadata.name}` ? -1 : 1));
 }
 
 /** With marks in place of what differs from run to run and of files that are carried over as they are. */
 export function goldenText(objects: readonly Manifest[]): string {
-  return objects.map((object) => stringify(marked(object), { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+  return objects
+    .map((object) => stringify(marked(object), { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n');
 }
 
 function marked(object: Manifest): Manifest {
@@ -45,11 +60,14 @@ function marked(object: Manifest): Manifest {
   if (copy.kind === 'Secret') {
     for (const [key, value] of Object.entries(copy.data)) {
       const text = Buffer.from(value as string, 'base64').toString();
-      copy.data[key] = DRAWN.test(text) ? DRAWN_MARK : (PEM_MARKS.find(([pattern]) => pattern.test(text))?.[1] ?? value);
+      copy.data[key] = DRAWN.test(text)
+        ? DRAWN_MARK
+        : (PEM_MARKS.find(([pattern]) => pattern.test(text))?.[1] ?? value);
     }
   }
   if (copy.kind === 'PrometheusRule') copy.spec.groups = ALERTS_MARK;
-  if (copy.kind === 'ConfigMap' && copy.metadata.name.endsWith('-dashboards')) for (const key of Object.keys(copy.data)) copy.data[key] = `<files/${fileOfDashboard(copy, key)}>`;
+  if (copy.kind === 'ConfigMap' && copy.metadata.name.endsWith('-dashboards'))
+    for (const key of Object.keys(copy.data)) copy.data[key] = `<files/${fileOfDashboard(copy, key)}>`;
   return copy;
 }
 
@@ -65,12 +83,14 @@ export function golden(name: string): Manifest[] {
       for (const [key, value] of Object.entries(object.data)) {
         const pem = PEM_MARKS.find(([, mark]) => mark === value);
         if (value === DRAWN_MARK) object.data[key] = Buffer.from('quiver-'.repeat(6).slice(0, 40)).toString('base64');
-        if (pem !== undefined) object.data[key] = readFileSync(join(ROOT, 'test/support/certificates', pem[2])).toString('base64');
+        if (pem !== undefined)
+          object.data[key] = readFileSync(join(ROOT, 'test/support/certificates', pem[2])).toString('base64');
       }
     }
     if (object.kind === 'PrometheusRule') object.spec = parse(readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8'));
     if (object.kind === 'ConfigMap' && object.metadata.name.endsWith('-dashboards')) {
-      for (const key of Object.keys(object.data)) object.data[key] = readFileSync(join(CHART, 'files', fileOfDashboard(object, key)), 'utf8');
+      for (const key of Object.keys(object.data))
+        object.data[key] = readFileSync(join(CHART, 'files', fileOfDashboard(object, key)), 'utf8');
     }
   }
   return objects;

@@ -29,13 +29,20 @@ export interface HelmResult {
 
 /** Runs Helm; what it reads and writes of its own goes nowhere near the user's. */
 export function helm(...words: string[]): HelmResult {
-  const { status, stdout, stderr } = spawnSync(mustHaveHelm(), words, { encoding: 'utf8', env: ENVIRONMENT, maxBuffer: 16 * 1024 * 1024 });
+  const { status, stdout, stderr } = spawnSync(mustHaveHelm(), words, {
+    encoding: 'utf8',
+    env: ENVIRONMENT,
+    maxBuffer: 16 * 1024 * 1024,
+  });
   return { status, stdout, stderr };
 }
 
 /** The same while this process goes on, to answer it as the cluster of `kubeconfig`. */
 export async function helmWithCluster(kubeconfig: string, ...words: string[]): Promise<HelmResult> {
-  const child = spawn(mustHaveHelm(), ['--kubeconfig', kubeconfig, ...words], { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(mustHaveHelm(), ['--kubeconfig', kubeconfig, ...words], {
+    env: ENVIRONMENT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const result = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => (result.stdout += chunk));
   child.stderr.on('data', (chunk) => (result.stderr += chunk));

@@ -25,14 +25,20 @@ export function titleOf(object: Manifest): string {
 /** Every pod that the objects make, those of `helm test` too. */
 export function podsOf(objects: readonly Manifest[]): PodTemplate[] {
   return objects.flatMap((owner): PodTemplate[] => {
-    if (owner.kind === 'Pod') return [{ owner, title: titleOf(owner), labels: owner.metadata.labels ?? {}, spec: owner.spec }];
+    if (owner.kind === 'Pod')
+      return [{ owner, title: titleOf(owner), labels: owner.metadata.labels ?? {}, spec: owner.spec }];
     if (!WORKLOADS.includes(owner.kind)) return [];
-    return [{ owner, title: titleOf(owner), labels: owner.spec.template.metadata.labels, spec: owner.spec.template.spec }];
+    return [
+      { owner, title: titleOf(owner), labels: owner.spec.template.metadata.labels, spec: owner.spec.template.spec },
+    ];
   });
 }
 
 /** Whether labels are selected by `matchLabels`. */
-export function selects(selector: { matchLabels?: Record<string, string> } | undefined, labels: Record<string, string>): boolean {
+export function selects(
+  selector: { matchLabels?: Record<string, string> } | undefined,
+  labels: Record<string, string>,
+): boolean {
   return Object.entries(selector?.matchLabels ?? {}).every(([name, value]) => labels[name] === value);
 }
 

@@ -24,7 +24,10 @@ export interface PodLife {
   environment: Record<string, string>;
 }
 
-/** Settings that say where a pod is and who it is there; a process of this machine is elsewhere, and meets an etcd without users. */
+/**
+ * Settings that say where a pod is and who it is there; a process of this machine is elsewhere, and meets an etcd
+ * without users.
+ */
 const PLACES = [
   'PORT',
   'OPS_PORT',
@@ -42,7 +45,10 @@ const PLACES = [
   'TLS_SERVER_NAME',
 ];
 
-/** Reads it from a Deployment or StatefulSet of one container. Errors: a hook or probe that is not of the kinds read here. */
+/**
+ * Reads it from a Deployment or StatefulSet of one container. Errors: a hook or probe that is not of the kinds read
+ * here.
+ */
 export function podLifeOf(objects: readonly Manifest[], owner: Manifest): PodLife {
   const [{ spec }] = podsOf([owner]);
   const [container] = spec.containers;
@@ -59,7 +65,8 @@ export function podLifeOf(objects: readonly Manifest[], owner: Manifest): PodLif
 function preStopSleepMsOf(hook: any): number {
   if (hook === undefined) return 0;
   const [command, seconds, ...more] = hook.exec?.command ?? [];
-  if (command !== 'sleep' || !/^\d+$/.test(seconds) || more.length > 0) throw new Error(`not a sleep: ${JSON.stringify(hook)}`);
+  if (command !== 'sleep' || !/^\d+$/.test(seconds) || more.length > 0)
+    throw new Error(`not a sleep: ${JSON.stringify(hook)}`);
   return 1000 * Number(seconds);
 }
 
@@ -77,7 +84,8 @@ function probeOf(probe: any): HttpProbe {
 
 function environmentOf(objects: readonly Manifest[], container: any): Record<string, string> {
   const given: Record<string, string> = {};
-  for (const { configMapRef } of container.envFrom ?? []) Object.assign(given, named(objects, 'ConfigMap', configMapRef.name)?.data);
+  for (const { configMapRef } of container.envFrom ?? [])
+    Object.assign(given, named(objects, 'ConfigMap', configMapRef.name)?.data);
   for (const { name, value } of container.env) if (value !== undefined) given[name] = value;
   return Object.fromEntries(Object.entries(given).filter(([name]) => !PLACES.includes(name)));
 }

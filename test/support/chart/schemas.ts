@@ -8,7 +8,10 @@ const FOLDER = join(__dirname, 'schemas');
 /** Versions of Kubernetes whose schemas are checked in (scripts/make/chart-schemas.mjs). */
 export const SCHEMA_VERSIONS = ['1.27', '1.36'] as const;
 
-/** Checks manifests by the schemas of one version of Kubernetes and of the custom resources; no field that they don't name is let through. */
+/**
+ * Checks manifests by the schemas of one version of Kubernetes and of the custom resources; no field that they don't
+ * name is let through.
+ */
 export class ManifestSchemas {
   private readonly validators = new Map<string, ValidateFunction>();
 
@@ -17,7 +20,8 @@ export class ManifestSchemas {
       const { kinds, definitions } = JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
       const ajv = new Ajv({ allErrors: true, strict: false, unicodeRegExp: false });
       ajv.addSchema({ $id: file, definitions });
-      for (const [kind, reference] of Object.entries(kinds)) this.validators.set(kind, ajv.compile({ $ref: `${file}${reference as string}` }));
+      for (const [kind, reference] of Object.entries(kinds))
+        this.validators.set(kind, ajv.compile({ $ref: `${file}${reference as string}` }));
     }
   }
 
@@ -26,6 +30,8 @@ export class ManifestSchemas {
     const validate = this.validators.get(`${object.apiVersion}/${object.kind}`);
     if (validate === undefined) return [`${titleOf(object)}: no schema for ${object.apiVersion}`];
     if (validate(object)) return [];
-    return (validate.errors ?? []).map(({ instancePath, message, params }) => `${titleOf(object)}${instancePath}: ${message} ${JSON.stringify(params)}`);
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${titleOf(object)}${instancePath}: ${message} ${JSON.stringify(params)}`,
+    );
   }
 }

@@ -10,7 +10,12 @@ interface Row {
 /** The README's table of values, from the comments (`# -- …`) of values.yaml. Throws for a value without one. */
 export function valuesTable(valuesYaml: string): string {
   const rows = rowsOf(parseDocument(valuesYaml).contents as YAMLMap<any, Node>, []);
-  return ['| value | default | meaning |', '|---|---|---|', ...rows.map(({ path, value, meaning }) => `| \`${path}\` | ${value} | ${meaning} |`), ''].join('\n');
+  return [
+    '| value | default | meaning |',
+    '|---|---|---|',
+    ...rows.map(({ path, value, meaning }) => `| \`${path}\` | ${value} | ${meaning} |`),
+    '',
+  ].join('\n');
 }
 
 function rowsOf(map: YAMLMap<any, Node>, path: string[]): Row[] {

@@ -10,7 +10,19 @@ export class CertificateAuthority {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-authority-'));
 
   constructor(readonly name: string) {
-    this.openssl('req', '-x509', ...NEW_KEY, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', `/CN=${name}`, '-days', '1');
+    this.openssl(
+      'req',
+      '-x509',
+      ...NEW_KEY,
+      '-keyout',
+      'ca.key',
+      '-out',
+      'ca.pem',
+      '-subj',
+      `/CN=${name}`,
+      '-days',
+      '1',
+    );
     writeFileSync(join(this.folder, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost');
   }
 
@@ -21,8 +33,27 @@ export class CertificateAuthority {
   /** A new certificate with its key, PEM. */
   issue(subject: string): { cert: string; key: string } {
     this.openssl('req', ...NEW_KEY, '-keyout', 'new.key', '-out', 'new.csr', '-subj', `/CN=${subject}`);
-    this.openssl('x509', '-req', '-in', 'new.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-out', 'new.pem', '-days', '1', '-extfile', 'names');
-    return { cert: readFileSync(join(this.folder, 'new.pem'), 'utf8'), key: readFileSync(join(this.folder, 'new.key'), 'utf8') };
+    this.openssl(
+      'x509',
+      '-req',
+      '-in',
+      'new.csr',
+      '-CA',
+      'ca.pem',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+      '-out',
+      'new.pem',
+      '-days',
+      '1',
+      '-extfile',
+      'names',
+    );
+    return {
+      cert: readFileSync(join(this.folder, 'new.pem'), 'utf8'),
+      key: readFileSync(join(this.folder, 'new.key'), 'utf8'),
+    };
   }
 
   destroy(): void {

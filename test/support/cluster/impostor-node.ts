@@ -1,4 +1,9 @@
-import http2, { type ClientHttp2Session, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session } from 'node:http2';
+import http2, {
+  type ClientHttp2Session,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { FIELDS, membersDefinition } from '../../../shared/wire/handshake/handshake-metadata';
 
@@ -19,10 +24,15 @@ export class ImpostorNode {
 
   private constructor(
     private readonly server: Http2Server,
-    private readonly answer: (headers: IncomingHttpHeaders, address: string) => Promise<Record<string, string | string[]>>,
+    private readonly answer: (
+      headers: IncomingHttpHeaders,
+      address: string,
+    ) => Promise<Record<string, string | string[]>>,
   ) {}
 
-  static async start(answer: (headers: IncomingHttpHeaders, address: string) => Promise<Record<string, string | string[]>>): Promise<ImpostorNode> {
+  static async start(
+    answer: (headers: IncomingHttpHeaders, address: string) => Promise<Record<string, string | string[]>>,
+  ): Promise<ImpostorNode> {
     const server = http2.createServer();
     const impostor = new ImpostorNode(server, answer);
     server.on('session', (session) => {
@@ -40,7 +50,10 @@ export class ImpostorNode {
       fields.then(
         (given) => {
           if (stream.destroyed) return;
-          stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...given }, { waitForTrailers: isHello });
+          stream.respond(
+            { ':status': 200, 'content-type': 'application/grpc', ...given },
+            { waitForTrailers: isHello },
+          );
           stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
           if (isHello) stream.end();
         },
@@ -58,7 +71,9 @@ export class ImpostorNode {
   /** Every value of every header of a call that is not gRPC's own. */
   static fieldsOf({ headers }: ReceivedCall): Record<string, string> {
     const usual = /^(:|te$|content-type$|user-agent$|accept-encoding$|grpc-)/;
-    return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (usual.test(name) ? [] : [[name, String(value)]])));
+    return Object.fromEntries(
+      Object.entries(headers).flatMap(([name, value]) => (usual.test(name) ? [] : [[name, String(value)]])),
+    );
   }
 
   async close(): Promise<void> {
@@ -68,12 +83,22 @@ export class ImpostorNode {
 }
 
 /** Sends a hello on to a real member, as it is or as one for another address, and gives the member's answer. */
-export async function relayedHello(headers: IncomingHttpHeaders, member: string, address?: string): Promise<Record<string, string | string[]>> {
+export async function relayedHello(
+  headers: IncomingHttpHeaders,
+  member: string,
+  address?: string,
+): Promise<Record<string, string | string[]>> {
   const session: ClientHttp2Session = http2.connect(`http://${member}`);
   session.on('error', () => undefined);
   try {
-    const sent = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':') || name === ':path'));
-    const stream = session.request({ ':method': 'POST', ...sent, ...(address === undefined ? {} : { [FIELDS.address]: address }) });
+    const sent = Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !name.startsWith(':') || name === ':path'),
+    );
+    const stream = session.request({
+      ':method': 'POST',
+      ...sent,
+      ...(address === undefined ? {} : { [FIELDS.address]: address }),
+    });
     stream.end();
     const answer = await new Promise<IncomingHttpHeaders>((done, fail) => {
       stream.on('response', done);
@@ -81,7 +106,10 @@ export async function relayedHello(headers: IncomingHttpHeaders, member: string,
       stream.on('close', () => fail(new Error('no answer')));
     });
     stream.resume();
-    return Object.fromEntries(Object.entries(answer).filter(([name]) => name.startsWith('quiver-'))) as Record<string, string | string[]>;
+    return Object.fromEntries(Object.entries(answer).filter(([name]) => name.startsWith('quiver-'))) as Record<
+      string,
+      string | string[]
+    >;
   } finally {
     session.close();
   }

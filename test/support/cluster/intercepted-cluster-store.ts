@@ -1,4 +1,11 @@
-import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../../shared/cluster-store/cluster-store';
+import type {
+  ClusterStore,
+  Guard,
+  StoreChange,
+  StoreEntry,
+  StoreEvent,
+  TransactionResult,
+} from '../../../shared/cluster-store/cluster-store';
 
 /** A cluster store that a test can look into and step between: everything is passed on to `inner`. */
 export class InterceptedClusterStore implements ClusterStore {

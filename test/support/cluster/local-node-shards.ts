@@ -25,7 +25,12 @@ export class LocalNodeShards implements NodeShards {
     return outcomes;
   }
 
-  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
+  async read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: NodeCall,
+  ): Promise<AnswerOf<Kind>> {
     this.check(call);
     return this.client.read(id, kind, request, call);
   }

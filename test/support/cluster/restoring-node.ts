@@ -46,7 +46,11 @@ export class RestoringNode {
 
   private constructor(readonly store: ClusterStore) {
     const place = new FolderTarget(this.target, this.folder, TEST_SEALS);
-    this.node = new ShardNode({ factories: plainFactories, openStore: openRocksStore, backups: { open: () => place, pace: new Pace(1e12) } });
+    this.node = new ShardNode({
+      factories: plainFactories,
+      openStore: openRocksStore,
+      backups: { open: () => place, pace: new Pace(1e12) },
+    });
   }
 
   /** The shards, also after their process has started again. */
@@ -65,7 +69,9 @@ export class RestoringNode {
   }
 
   /** A service as a process has it: with its own view of the shards and of the store. */
-  async service(view: { shardClient?: ShardClient; store?: ClusterStore; embedding?: PlainEmbedding } = {}): Promise<RunningService> {
+  async service(
+    view: { shardClient?: ShardClient; store?: ClusterStore; embedding?: PlainEmbedding } = {},
+  ): Promise<RunningService> {
     const environment = { BACKUP_TARGET: this.target };
     const { service } = await plainService({ shardClient: this.client, store: this.store, environment, ...view });
     this.services.push(service);
@@ -88,13 +94,20 @@ export async function backedUp({ backups }: RunningService): Promise<string> {
 }
 
 /** A restore once it is over, however it ended. */
-export async function restoredBy({ backups }: RunningService, input: Partial<NewRestore> & { backup: string }): Promise<RestoreView> {
+export async function restoredBy(
+  { backups }: RunningService,
+  input: Partial<NewRestore> & { backup: string },
+): Promise<RestoreView> {
   const { id } = await backups.restore({ rename: {}, keys: false, ...input });
   return restoreEnded(backups, id);
 }
 
 export async function restoreEnded(backups: RunningService['backups'], id: string): Promise<RestoreView> {
   let last: RestoreView | null = null;
-  await eventually('the restore is over', async () => ['done', 'failed'].includes((last = await backups.restoreState(id)).state), OVER_WITHIN_MS);
+  await eventually(
+    'the restore is over',
+    async () => ['done', 'failed'].includes((last = await backups.restoreState(id)).state),
+    OVER_WITHIN_MS,
+  );
   return last!;
 }

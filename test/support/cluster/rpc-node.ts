@@ -31,10 +31,33 @@ export class RpcNode {
   /** host:port by which clients know it, where that is a proxy's; null: its own. */
   knownAs: string | null = null;
 
-  private constructor(private readonly parts: { shards: NodeShards; credentials: ClusterCredentials; stallMs?: number; runningReadsMax?: number; answers?: AnswerBytes }) {}
+  private constructor(
+    private readonly parts: {
+      shards: NodeShards;
+      credentials: ClusterCredentials;
+      stallMs?: number;
+      runningReadsMax?: number;
+      answers?: AnswerBytes;
+    },
+  ) {}
 
-  static async start(shards: NodeShards, options: { credentials?: ClusterCredentials; port?: number; stallMs?: number; runningReadsMax?: number; answers?: AnswerBytes } = {}): Promise<RpcNode> {
-    const node = new RpcNode({ shards, answers: options.answers, credentials: options.credentials ?? PLAIN, stallMs: options.stallMs, runningReadsMax: options.runningReadsMax });
+  static async start(
+    shards: NodeShards,
+    options: {
+      credentials?: ClusterCredentials;
+      port?: number;
+      stallMs?: number;
+      runningReadsMax?: number;
+      answers?: AnswerBytes;
+    } = {},
+  ): Promise<RpcNode> {
+    const node = new RpcNode({
+      shards,
+      answers: options.answers,
+      credentials: options.credentials ?? PLAIN,
+      stallMs: options.stallMs,
+      runningReadsMax: options.runningReadsMax,
+    });
     // One that nobody takes while it does not listen.
     await node.listen(options.port ?? (await freePorts(1))[0]);
     return node;
@@ -46,8 +69,18 @@ export class RpcNode {
 
   async listen(port = this.port): Promise<void> {
     const { shards, credentials, stallMs, runningReadsMax, answers } = this.parts;
-    const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, limits: nodeLimits({ runningReadsMax, answers }) });
-    this.server = new RpcServer({ services: services.map((service) => this.counting(service)), ...credentials, addressOf: (port) => this.knownAs ?? `127.0.0.1:${port}` });
+    const services = shardServices({
+      shards,
+      clock: systemClock,
+      logger: silentLogger,
+      stallMs,
+      limits: nodeLimits({ runningReadsMax, answers }),
+    });
+    this.server = new RpcServer({
+      services: services.map((service) => this.counting(service)),
+      ...credentials,
+      addressOf: (port) => this.knownAs ?? `127.0.0.1:${port}`,
+    });
     this.port = await this.server.listen(`127.0.0.1:${port}`);
   }
 
@@ -57,7 +90,9 @@ export class RpcNode {
   }
 
   private counting(service: RpcService): RpcService {
-    const exchange = service.handlers.Exchange as (call: import('@grpc/grpc-js').ServerDuplexStream<unknown, unknown>) => void;
+    const exchange = service.handlers.Exchange as (
+      call: import('@grpc/grpc-js').ServerDuplexStream<unknown, unknown>,
+    ) => void;
     const Exchange: typeof exchange = (call) => {
       call.on('data', () => (this.frames.received += 1));
       const write = call.write.bind(call) as (...given: unknown[]) => boolean;
@@ -95,7 +130,10 @@ export function within(milliseconds: number): { deadlineMs: number } {
 
 /** What opens one stream of a method for a raw client that dials `address`, after a handshake. */
 export async function provenMetadata(client: Client, address: string, path: string): Promise<Metadata> {
-  const session = new MemberSession({ connect: () => client, handshake: new MemberHandshake({ address, name: 'raw', proof: new MemberProof(PLAIN), log: silentLogger }) });
+  const session = new MemberSession({
+    connect: () => client,
+    handshake: new MemberHandshake({ address, name: 'raw', proof: new MemberProof(PLAIN), log: silentLogger }),
+  });
   const made = await session.make();
   if (!('key' in made)) throw new Error(made.reason);
   return session.metadataFor(made, path);

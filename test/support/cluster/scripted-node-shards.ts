@@ -2,7 +2,15 @@ import type { NodeCall, NodeShards } from '../../../node/replication/node-shards
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { operationsFromBytes } from '../../../shared/contract/writes/operation-codec';
 import type { ShardId, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
-import type { AnswerOf, Hit, ReadKind, RequestOf, ScanRequest, StoredItem, VectorSearch } from '../../../shared/contract/shard/shard-read';
+import type {
+  AnswerOf,
+  Hit,
+  ReadKind,
+  RequestOf,
+  ScanRequest,
+  StoredItem,
+  VectorSearch,
+} from '../../../shared/contract/shard/shard-read';
 import type { WriteSource } from '../../../shared/contract/writes/write-source';
 
 /** A node whose answers a test writes; each write is applied once by its name, as a real node does. */
@@ -35,7 +43,12 @@ export class ScriptedNodeShards implements NodeShards {
     return this.results.get(name) as WriteResult;
   }
 
-  async read<Kind extends ReadKind>(_id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
+  async read<Kind extends ReadKind>(
+    _id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: NodeCall,
+  ): Promise<AnswerOf<Kind>> {
     if (kind !== 'count') this.reads += 1;
     await this.before(call);
     const answer = this.answers[kind];

@@ -5,8 +5,9 @@ import { contextFromHeaders } from '../../../shared/base/trace/trace-context';
 import { traceOrigin } from '../../../shared/base/trace/trace-origin';
 
 /**
- * A process that sends traces, for tests of what becomes of them: OpenTelemetry's packages load a part of theirs by an import(),
- * which Jest's modules don't have. A message of a number writes so many spans; each message is answered by what there is.
+ * A process that sends traces, for tests of what becomes of them: OpenTelemetry's packages load a part of theirs by an
+ * import(), which Jest's modules don't have. A message of a number writes so many spans; each message is answered by
+ * what there is.
  */
 
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -27,7 +28,11 @@ async function answer(message: number | 'look' | 'close'): Promise<void> {
 
 function write(): void {
   const nowMs = systemClock.monotonicMs();
-  const span = tracer.begin('POST /x', contextFromHeaders(PARENT, 'vendor=1'), { kind: 'server', startMs: nowMs - 50, attributes: { a: 1, b: undefined } });
+  const span = tracer.begin('POST /x', contextFromHeaders(PARENT, 'vendor=1'), {
+    kind: 'server',
+    startMs: nowMs - 50,
+    attributes: { a: 1, b: undefined },
+  });
   span?.child('step', { startMs: nowMs - 40 }).end(nowMs - 10);
   span?.fail('unavailable');
   span?.end();

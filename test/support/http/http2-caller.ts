@@ -23,7 +23,10 @@ export class Http2Caller {
 
   call({ method, path, headers, payload, signal }: Http2Request): Promise<Http2Answer> {
     return new Promise((resolve, reject) => {
-      const stream = this.open().request({ ':method': method, ':path': path, ...headers }, { endStream: payload === undefined, signal });
+      const stream = this.open().request(
+        { ':method': method, ':path': path, ...headers },
+        { endStream: payload === undefined, signal },
+      );
       let status = 0;
       let received: IncomingHttpHeaders = {};
       const pieces: Buffer[] = [];
@@ -34,7 +37,9 @@ export class Http2Caller {
       stream.on('data', (piece: Buffer) => pieces.push(piece));
       stream.on('error', reject);
       stream.on('end', () =>
-        status === 0 ? reject(new Error(`no answer, reset code ${stream.rstCode}`)) : resolve({ httpStatus: status, headers: received, text: Buffer.concat(pieces).toString('utf8') }),
+        status === 0
+          ? reject(new Error(`no answer, reset code ${stream.rstCode}`))
+          : resolve({ httpStatus: status, headers: received, text: Buffer.concat(pieces).toString('utf8') }),
       );
       if (payload !== undefined) stream.end(payload);
     });

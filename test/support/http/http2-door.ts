@@ -23,7 +23,10 @@ export class Http2Door {
 
   static async open(server: ApiServer): Promise<Http2Door> {
     const authority = new CertificateAuthority('door');
-    const door = new TlsDoor({ certificate: { ...authority.issue('door'), ticketKeys: new Uint8Array(48) }, opened: (socket) => server.takeSecured(socket) });
+    const door = new TlsDoor({
+      certificate: { ...authority.issue('door'), ticketKeys: new Uint8Array(48) },
+      opened: (socket) => server.takeSecured(socket),
+    });
     const tcp = createServer({ noDelay: true }, (socket) => door.take(socket));
     await new Promise<void>((done) => tcp.listen(0, '127.0.0.1', done));
     const { port } = tcp.address() as AddressInfo;

@@ -6,7 +6,10 @@ function requestOf(method: string, path: string, ...more: Fields): Fields {
   return [[':method', method], [':path', path], [':scheme', 'https'], [':authority', 'a'], ...more];
 }
 
-/** Requests that servers treat in ways of their own, or whose headers do not belong into HTTP/2, by name. `secret`: of a key. */
+/**
+ * Requests that servers treat in ways of their own, or whose headers do not belong into HTTP/2, by name. `secret`: of a
+ * key.
+ */
 export function specialRequests(secret: string): Record<string, Fields> {
   const key = ['x-api-key', secret] as const;
   return {
@@ -30,7 +33,14 @@ export function specialRequests(secret: string): Record<string, Fields> {
     'a body of another length': requestOf('POST', '/v1/collections', key, ['content-length', '5']),
     'a packed body': requestOf('POST', '/v1/collections', key, ['content-encoding', 'gzip']),
     'a form': requestOf('POST', '/v1/documents/upload', key, ['content-type', 'multipart/form-data; boundary=b']),
-    'headers of connections': requestOf('GET', '/v1/me', key, ['connection', 'upgrade, http2-settings'], ['upgrade', 'h2c'], ['http2-settings', 'AAMAAABkAAQAAP__']),
+    'headers of connections': requestOf(
+      'GET',
+      '/v1/me',
+      key,
+      ['connection', 'upgrade, http2-settings'],
+      ['upgrade', 'h2c'],
+      ['http2-settings', 'AAMAAABkAAQAAP__'],
+    ),
     'a transfer encoding': requestOf('POST', '/v1/collections', key, ['transfer-encoding', 'chunked']),
     'what it takes': requestOf('GET', '/v1/me', key, ['te', 'trailers'], ['trailer', 'x-end']),
     'no path': [
@@ -56,15 +66,25 @@ export const ENDINGS: Record<string, (stream: number) => (Buffer | null)[]> = {
   'the body': (stream) => [dataOf(stream, FLAGS.endStream)],
   'the body and a reset': (stream) => [dataOf(stream, FLAGS.endStream), resetOf(stream)],
   'part of the body and a reset': (stream) => [dataOf(stream, 0), resetOf(stream, CANCEL)],
-  'trailers and a reset': (stream) => [dataOf(stream, 0), headersOf(stream, [['x-end', '1']], FLAGS.endHeaders | FLAGS.endStream), resetOf(stream)],
+  'trailers and a reset': (stream) => [
+    dataOf(stream, 0),
+    headersOf(stream, [['x-end', '1']], FLAGS.endHeaders | FLAGS.endStream),
+    resetOf(stream),
+  ],
   'trailers with a status': (stream) => [headersOf(stream, [[':status', '421']], FLAGS.endHeaders | FLAGS.endStream)],
   'headers of no end': (stream) => [headersOf(stream, [['x-more', '1']], FLAGS.endHeaders)],
   'data behind the end': (stream) => [dataOf(stream, FLAGS.endStream), dataOf(stream, 0)],
-  'a window that is too large': (stream) => [frameOf(TYPES.windowUpdate, { stream, content: Buffer.from([0x7f, 0xff, 0xff, 0xff]) })],
+  'a window that is too large': (stream) => [
+    frameOf(TYPES.windowUpdate, { stream, content: Buffer.from([0x7f, 0xff, 0xff, 0xff]) }),
+  ],
   'a window of nothing': (stream) => [frameOf(TYPES.windowUpdate, { stream, content: Buffer.alloc(4) })],
-  'a priority on itself': (stream) => [frameOf(TYPES.priority, { stream, content: Buffer.from([0, 0, 0, stream, 15]) })],
+  'a priority on itself': (stream) => [
+    frameOf(TYPES.priority, { stream, content: Buffer.from([0, 0, 0, stream, 15]) }),
+  ],
   'a goodbye': (stream) => [goAwayOf(stream)],
-  'a frame of the other side': (stream) => [frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream, content: Buffer.from([0, 0, 0, 2]) })],
+  'a frame of the other side': (stream) => [
+    frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream, content: Buffer.from([0, 0, 0, 2]) }),
+  ],
   'a frame of no kind': (stream) => [frameOf(0xfe, { flags: 0xff, stream, content: Buffer.alloc(20) })],
   'the end of the connection': () => [null],
   'the body and the end of the connection': (stream) => [dataOf(stream, FLAGS.endStream), null],

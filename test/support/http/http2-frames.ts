@@ -2,12 +2,26 @@
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-export const TYPES = { data: 0, headers: 1, priority: 2, rstStream: 3, settings: 4, pushPromise: 5, ping: 6, goAway: 7, windowUpdate: 8, continuation: 9 } as const;
+export const TYPES = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  rstStream: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
 export const FLAGS = { endStream: 1, endHeaders: 4 } as const;
 export const NO_ERROR = 0;
 export const CANCEL = 8;
 
-export function frameOf(type: number, { flags = 0, stream = 0, content = Buffer.alloc(0) }: { flags?: number; stream?: number; content?: Buffer } = {}): Buffer {
+export function frameOf(
+  type: number,
+  { flags = 0, stream = 0, content = Buffer.alloc(0) }: { flags?: number; stream?: number; content?: Buffer } = {},
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(content.length, 0, 3);
   head[3] = type;
@@ -30,8 +44,16 @@ export function beginning(settings: readonly (readonly [number, number])[] = [])
 }
 
 /** HEADERS of a request, whose fields are written out and not remembered (RFC 7541, section 6.2.2). */
-export function headersOf(stream: number, fields: readonly (readonly [string, string])[], flags: number = FLAGS.endHeaders): Buffer {
-  return frameOf(TYPES.headers, { flags, stream, content: Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), textOf(name), textOf(value)])) });
+export function headersOf(
+  stream: number,
+  fields: readonly (readonly [string, string])[],
+  flags: number = FLAGS.endHeaders,
+): Buffer {
+  return frameOf(TYPES.headers, {
+    flags,
+    stream,
+    content: Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), textOf(name), textOf(value)])),
+  });
 }
 
 export function resetOf(stream: number, code: number = CANCEL): Buffer {

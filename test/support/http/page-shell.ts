@@ -25,7 +25,10 @@ export function envelopesOf(printed: string): Envelope[] {
   return trimmed === '' ? [] : trimmed.split(/(?<=\})\s*(?=\{"status")/).map((text) => JSON.parse(text) as Envelope);
 }
 
-/** A shell in which the blocks of one page run in their order, so that variables and functions of earlier ones are there. */
+/**
+ * A shell in which the blocks of one page run in their order, so that variables and functions of earlier ones are
+ * there.
+ */
 export class PageShell {
   private readonly shell;
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-page-'));
@@ -33,7 +36,11 @@ export class PageShell {
   private count = 0;
 
   constructor(environment: Record<string, string>) {
-    this.shell = spawn('bash', { cwd: this.folder, env: { PATH: process.env.PATH ?? '', HOME: this.folder, ...environment }, stdio: ['pipe', 'pipe', 'inherit'] });
+    this.shell = spawn('bash', {
+      cwd: this.folder,
+      env: { PATH: process.env.PATH ?? '', HOME: this.folder, ...environment },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     this.shell.stdout.setEncoding('utf8').on('data', (text: string) => (this.output += text));
   }
 

@@ -29,7 +29,15 @@ export class RawConnection {
   }
 
   /** With TLS, in whose handshake this protocol was chosen. `ca`: of the port's certificate, PEM. */
-  static async openSecured({ port, ca, protocol }: { port: number; ca: string; protocol: 'h2' | 'http/1.1' }): Promise<RawConnection> {
+  static async openSecured({
+    port,
+    ca,
+    protocol,
+  }: {
+    port: number;
+    ca: string;
+    protocol: 'h2' | 'http/1.1';
+  }): Promise<RawConnection> {
     const socket = connectSecured({ host: '127.0.0.1', port, ca, ALPNProtocols: [protocol] });
     await new Promise<void>((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
     return new RawConnection(socket);

@@ -9,8 +9,8 @@ export interface RecordedCall {
 type Scripted = Response | Error | ((call: RecordedCall) => Response | Promise<Response>);
 
 /**
- * A fetch that answers what a test scripts, in order (the last again and again), and remembers the calls. It fails as the
- * real one does when its signal fires.
+ * A fetch that answers what a test scripts, in order (the last again and again), and remembers the calls. It fails as
+ * the real one does when its signal fires.
  */
 export function recordingFetch(...script: Scripted[]): { fetch: typeof fetch; calls: RecordedCall[] } {
   const calls: RecordedCall[] = [];
@@ -26,7 +26,9 @@ export function recordingFetch(...script: Scripted[]): { fetch: typeof fetch; ca
     if (scripted instanceof Error) throw scripted;
     if (scripted instanceof Response) return scripted.clone();
     const { signal } = init;
-    const gone = new Promise<never>((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    const gone = new Promise<never>((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason as Error)),
+    );
     return Promise.race([scripted(call), gone]);
   };
   return { fetch: answer as typeof fetch, calls };
@@ -34,12 +36,16 @@ export function recordingFetch(...script: Scripted[]): { fetch: typeof fetch; ca
 
 /** The envelope of a success. */
 export function success(data: unknown): Response {
-  return new Response(JSON.stringify({ status: 'success', data, error: null }), { headers: { 'content-type': 'application/json' } });
+  return new Response(JSON.stringify({ status: 'success', data, error: null }), {
+    headers: { 'content-type': 'application/json' },
+  });
 }
 
 /** The envelope of an error. */
 export function failure(code: number, message: string, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify({ status: 'error', data: null, error: { code, message } }), { headers: { 'content-type': 'application/json', 'x-request-id': 'request-1', ...headers } });
+  return new Response(JSON.stringify({ status: 'error', data: null, error: { code, message } }), {
+    headers: { 'content-type': 'application/json', 'x-request-id': 'request-1', ...headers },
+  });
 }
 
 /** What Node's fetch throws for a connection that could not be made, or broke. */

@@ -15,17 +15,27 @@ export class SecuredClient {
     const { port, key } = this.parts;
     const payload = body === undefined ? undefined : JSON.stringify(body);
     return new Promise((done, fail) => {
-      const outgoing = request({ host: '127.0.0.1', port, method, path, agent: this.agent, headers: { 'x-api-key': key, 'content-type': 'application/json' } }, (incoming) => {
-        // Once the answer is read, the socket is another request's.
-        const subject = subjectOf(incoming.socket as TLSSocket);
-        const pieces: Buffer[] = [];
-        incoming.on('data', (piece: Buffer) => pieces.push(piece));
-        incoming.on('error', fail);
-        incoming.on('end', () => {
-          const text = Buffer.concat(pieces).toString();
-          done({ text, json: text.startsWith('{') ? JSON.parse(text) : null, subject });
-        });
-      });
+      const outgoing = request(
+        {
+          host: '127.0.0.1',
+          port,
+          method,
+          path,
+          agent: this.agent,
+          headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        },
+        (incoming) => {
+          // Once the answer is read, the socket is another request's.
+          const subject = subjectOf(incoming.socket as TLSSocket);
+          const pieces: Buffer[] = [];
+          incoming.on('data', (piece: Buffer) => pieces.push(piece));
+          incoming.on('error', fail);
+          incoming.on('end', () => {
+            const text = Buffer.concat(pieces).toString();
+            done({ text, json: text.startsWith('{') ? JSON.parse(text) : null, subject });
+          });
+        },
+      );
       outgoing.on('error', fail);
       outgoing.end(payload);
     });
@@ -37,12 +47,22 @@ export class SecuredClient {
 }
 
 /** One request by HTTP/2, chosen in the handshake; fails with the code of a stream that was reset. */
-export function callByHttp2(parts: { port: number; ca: string; key: string; method: string; path: string; body?: unknown }): Promise<string> {
+export function callByHttp2(parts: {
+  port: number;
+  ca: string;
+  key: string;
+  method: string;
+  path: string;
+  body?: unknown;
+}): Promise<string> {
   const { port, ca, key, method, path, body } = parts;
   const session = connectHttp2(`https://127.0.0.1:${port}`, { ca });
   return new Promise<string>((done, fail) => {
     session.on('error', fail);
-    const stream = session.request({ ':method': method, ':path': path, 'x-api-key': key, 'content-type': 'application/json' }, { endStream: body === undefined });
+    const stream = session.request(
+      { ':method': method, ':path': path, 'x-api-key': key, 'content-type': 'application/json' },
+      { endStream: body === undefined },
+    );
     let text = '';
     stream.setEncoding('utf8');
     stream.on('data', (piece: string) => (text += piece));
@@ -66,7 +86,11 @@ export function firstSession(parts: { port: number; ca: string }): Promise<Buffe
 }
 
 /** A handshake: whether it took that session up again, and whose certificate was shown. */
-export function handshake(parts: { port: number; ca: string; session?: Buffer }): Promise<{ isReused: boolean; subject: string }> {
+export function handshake(parts: {
+  port: number;
+  ca: string;
+  session?: Buffer;
+}): Promise<{ isReused: boolean; subject: string }> {
   return new Promise((done, fail) => {
     const socket = connect({ host: '127.0.0.1', ...parts, ALPNProtocols: ['http/1.1'] }, () => {
       done({ isReused: socket.isSessionReused(), subject: subjectOf(socket) });

@@ -9,7 +9,10 @@ export class UploadInProgress {
   private constructor(private readonly connection: RawConnection) {}
 
   /** Begins an upload of `fileBytes` bytes into a collection; the field comes before or after the file. */
-  static async begin(target: Pick<ApiTarget, 'baseUrl' | 'adminKey'>, upload: { collection: string; fileBytes: number; fieldFirst?: boolean }): Promise<UploadInProgress> {
+  static async begin(
+    target: Pick<ApiTarget, 'baseUrl' | 'adminKey'>,
+    upload: { collection: string; fileBytes: number; fieldFirst?: boolean },
+  ): Promise<UploadInProgress> {
     const field = `${PART}name="collection_name"\r\n\r\n${upload.collection}\r\n`;
     const file = `${PART}name="file"; filename="long.txt"\r\nContent-Type: text/plain\r\n\r\n`;
     const { fieldFirst = true } = upload;
@@ -17,7 +20,12 @@ export class UploadInProgress {
     const after = `\r\n${fieldFirst ? '' : field}--${BOUNDARY}--\r\n`;
     const connection = await RawConnection.open(target);
     const length = before.length + upload.fileBytes + after.length;
-    const headers = { host: 'test', 'x-api-key': target.adminKey, 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, 'content-length': length };
+    const headers = {
+      host: 'test',
+      'x-api-key': target.adminKey,
+      'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+      'content-length': length,
+    };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     await connection.send(`POST /v1/documents/upload HTTP/1.1\r\n${lines.join('')}\r\n${before}`);
     const begun = new UploadInProgress(connection);

@@ -8,7 +8,9 @@ export async function fetched(pages: Promise<AsyncIterable<VectorView[]>>): Prom
 }
 
 /** All items of a page of a scroll. */
-export async function scrolledPage(answer: Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }>): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
+export async function scrolledPage(
+  answer: Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }>,
+): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
   const { pages, nextCursor } = await answer;
   const vectors = await fetched(Promise.resolve(pages));
   return { vectors, nextCursor: nextCursor() };

@@ -1,5 +1,6 @@
 // Uses both addons: builds a graph of seeded vectors, searches it by graph and by scan, reads numbers out of a body.
-// Prints one line of JSON. Run by processors.test.ts with this Node and, through an emulator, as older processors would.
+// Prints one line of JSON. Run by processors.test.ts with this Node and, through an emulator, as older processors
+// would.
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join, resolve } = require('node:path');
@@ -35,8 +36,18 @@ async function main() {
   );
   await index.extend(ROWS, 1, 1);
   const query = vectors.subarray(17 * DIM, 18 * DIM);
-  const [byGraph, byScan] = [await index.search(query, 5, 1, 200, 0, null, 0), await index.search(query, 5, 2, 0, 0, null, 0)];
-  console.log(JSON.stringify({ kernels: kernelNames(), byGraph: [...byGraph.slots], byScan: [...byScan.slots], scores: [...byScan.scores] }));
+  const [byGraph, byScan] = [
+    await index.search(query, 5, 1, 200, 0, null, 0),
+    await index.search(query, 5, 2, 0, 0, null, 0),
+  ];
+  console.log(
+    JSON.stringify({
+      kernels: kernelNames(),
+      byGraph: [...byGraph.slots],
+      byScan: [...byScan.slots],
+      scores: [...byScan.scores],
+    }),
+  );
   clearInterval(alive);
   index.close();
   rmSync(folder, { recursive: true, force: true });

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join, resolve } from 'node:path';
 
 /**
- * A bare Debian root as a tar file, made by debootstrap from Debian's packages alone and kept for the next run. Like the
- * machine it is made on, it knows this machine's package sources and trusts its certificate authorities, so that packages
- * can be installed in it. Needs root.
+ * A bare Debian root as a tar file, made by debootstrap from Debian's packages alone and kept for the next run. Like
+ * the machine it is made on, it knows this machine's package sources and trusts its certificate authorities, so that
+ * packages can be installed in it. Needs root.
  */
 export function bareDebian(release: string): string {
   const folder = resolve(__dirname, '../../../.setup/bare');
@@ -15,7 +15,13 @@ export function bareDebian(release: string): string {
   mkdirSync(root, { recursive: true });
   try {
     const mirror = mirrorHere();
-    run('debootstrap', ['--variant=minbase', '--include=ca-certificates,libstdc++6', release, root, ...(mirror === null ? [] : [mirror])]);
+    run('debootstrap', [
+      '--variant=minbase',
+      '--include=ca-certificates,libstdc++6',
+      release,
+      root,
+      ...(mirror === null ? [] : [mirror]),
+    ]);
     if (existsSync(AUTHORITIES)) run('cp', ['--dereference', AUTHORITIES, join(root, AUTHORITIES)]);
     run('tar', ['--create', '--file', `${file}.next`, '--directory', root, '.']);
     renameSync(`${file}.next`, file);
@@ -30,9 +36,14 @@ export const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 
 /** Where this machine has its Debian packages from; null: debootstrap's own choice. */
 function mirrorHere(): string | null {
-  const files = ['/etc/apt/sources.list', ...listed('/etc/apt/sources.list.d').map((name) => join('/etc/apt/sources.list.d', name))];
+  const files = [
+    '/etc/apt/sources.list',
+    ...listed('/etc/apt/sources.list.d').map((name) => join('/etc/apt/sources.list.d', name)),
+  ];
   for (const file of files.filter((name) => existsSync(name))) {
-    const found = /^(?:URIs:|deb)\s+(?:\[[^\]]*\]\s+)?(https?:\/\/\S+\/debian\/?)(?:\s|$)/m.exec(readFileSync(file, 'utf8'));
+    const found = /^(?:URIs:|deb)\s+(?:\[[^\]]*\]\s+)?(https?:\/\/\S+\/debian\/?)(?:\s|$)/m.exec(
+      readFileSync(file, 'utf8'),
+    );
     if (found) return found[1];
   }
   return null;

@@ -26,8 +26,8 @@ export interface ComposeFile {
 export const COMPOSE_FOLDER = resolve(__dirname, '../../..');
 
 /**
- * docker-compose.yaml, merged and with its variables put in as Compose does (`${NAME}`, `${NAME:-default}`, `${NAME:?why}`;
- * an empty variable counts as unset). Throws for a variable that is required and missing.
+ * docker-compose.yaml, merged and with its variables put in as Compose does (`${NAME}`, `${NAME:-default}`,
+ * `${NAME:?why}`; an empty variable counts as unset). Throws for a variable that is required and missing.
  */
 export function readComposeFile(variables: Record<string, string>): ComposeFile {
   const parsed: unknown = parse(composeText(), { merge: true });
@@ -40,12 +40,16 @@ export function composeText(): string {
 
 function interpolated(value: unknown, variables: Record<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => interpolated(item, variables));
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolated(item, variables)]));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolated(item, variables)]));
   if (typeof value !== 'string') return value;
-  return value.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, kind: string | undefined, rest: string | undefined) => {
-    const given = variables[name];
-    if (given) return given;
-    if (kind === '?') throw new Error(`${name} ${rest}`);
-    return rest ?? '';
-  });
+  return value.replace(
+    /\$\{(\w+)(?::([-?])([^}]*))?\}/g,
+    (_, name: string, kind: string | undefined, rest: string | undefined) => {
+      const given = variables[name];
+      if (given) return given;
+      if (kind === '?') throw new Error(`${name} ${rest}`);
+      return rest ?? '';
+    },
+  );
 }

@@ -17,7 +17,10 @@ export interface ImageConfig {
 /** What must be on the machine for containers to run without an engine beside them; answers what is missing. */
 export function missingForContainers(): string[] {
   if (process.platform !== 'linux') return ['Linux'];
-  return [...(process.getuid?.() === 0 ? [] : ['root']), ...['debootstrap', 'podman', 'runc'].filter((name) => !isCommand(name))];
+  return [
+    ...(process.getuid?.() === 0 ? [] : ['root']),
+    ...['debootstrap', 'podman', 'runc'].filter((name) => !isCommand(name)),
+  ];
 }
 
 export function isCommand(name: string): boolean {
@@ -32,8 +35,8 @@ export function isCommand(name: string): boolean {
 }
 
 /**
- * Images and containers in a folder of their own, by podman and runc: nothing is pulled, and nothing of the machine's other
- * containers is seen or touched. Containers use the machine's network. `destroy` ends and removes them all.
+ * Images and containers in a folder of their own, by podman and runc: nothing is pulled, and nothing of the machine's
+ * other containers is seen or touched. Containers use the machine's network. `destroy` ends and removes them all.
  */
 export class Containers {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-containers-'));
@@ -45,7 +48,11 @@ export class Containers {
 
   /** Builds `folder` by its Dockerfile from images that are there. Rejects with the end of the build's output. */
   async build(folder: string, name: string): Promise<void> {
-    const child = spawn('podman', [...this.words(), 'build', '--isolation=chroot', '--pull-never', '--format=docker', `--tag=${name}`, folder], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      'podman',
+      [...this.words(), 'build', '--isolation=chroot', '--pull-never', '--format=docker', `--tag=${name}`, folder],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
@@ -59,19 +66,48 @@ export class Containers {
 
   /** The words of the image's HEALTHCHECK, `CMD` first. */
   healthCheckOf(name: string): string[] {
-    return (JSON.parse(this.podman(['image', 'inspect', '--format={{json .HealthCheck}}', name])) as { Test: string[] }).Test;
+    return (JSON.parse(this.podman(['image', 'inspect', '--format={{json .HealthCheck}}', name])) as { Test: string[] })
+      .Test;
   }
 
-  /** As the chart runs it: a read-only root, no capabilities, no way to gain any, and the system-call filter by default. */
-  start(name: string, image: string, options: { environment: Record<string, string>; volume: string; words?: string[] }): void {
+  /**
+   * As the chart runs it: a read-only root, no capabilities, no way to gain any, and the system-call filter by default.
+   */
+  start(
+    name: string,
+    image: string,
+    options: { environment: Record<string, string>; volume: string; words?: string[] },
+  ): void {
     const environment = Object.entries(options.environment).map(([key, value]) => `--env=${key}=${value}`);
-    this.podman(['run', '--detach', `--name=${name}`, ...CONFINED, `--volume=${options.volume}:/data`, ...environment, image, ...(options.words ?? [])]);
+    this.podman([
+      'run',
+      '--detach',
+      `--name=${name}`,
+      ...CONFINED,
+      `--volume=${options.volume}:/data`,
+      ...environment,
+      image,
+      ...(options.words ?? []),
+    ]);
   }
 
   /** A container that ends by itself: its code and what it printed. */
-  runToEnd(image: string, words: string[], environment: Record<string, string> = {}, entrypoint?: string): { code: number; output: string } {
+  runToEnd(
+    image: string,
+    words: string[],
+    environment: Record<string, string> = {},
+    entrypoint?: string,
+  ): { code: number; output: string } {
     const variables = Object.entries(environment).map(([key, value]) => `--env=${key}=${value}`);
-    const result = this.call(['run', '--rm', ...CONFINED, ...variables, ...(entrypoint === undefined ? [] : [`--entrypoint=${entrypoint}`]), image, ...words]);
+    const result = this.call([
+      'run',
+      '--rm',
+      ...CONFINED,
+      ...variables,
+      ...(entrypoint === undefined ? [] : [`--entrypoint=${entrypoint}`]),
+      image,
+      ...words,
+    ]);
     return { code: result.status ?? -1, output: result.stdout + result.stderr };
   }
 
@@ -107,12 +143,19 @@ export class Containers {
   }
 
   private words(): string[] {
-    return [`--root=${join(this.folder, 'storage')}`, `--runroot=${join(this.folder, 'run')}`, '--cgroup-manager=cgroupfs', '--events-backend=none', '--runtime=runc'];
+    return [
+      `--root=${join(this.folder, 'storage')}`,
+      `--runroot=${join(this.folder, 'run')}`,
+      '--cgroup-manager=cgroupfs',
+      '--events-backend=none',
+      '--runtime=runc',
+    ];
   }
 
   private podman(words: string[]): string {
     const result = this.call(words);
-    if (result.status !== 0) throw new Error(`podman ${words.join(' ')} failed: ${result.error?.message ?? result.stderr}`);
+    if (result.status !== 0)
+      throw new Error(`podman ${words.join(' ')} failed: ${result.error?.message ?? result.stderr}`);
     return result.stdout.trim();
   }
 
@@ -121,5 +164,17 @@ export class Containers {
   }
 }
 
-/** The engine's own timer for health checks needs systemd: tests run the check themselves. Limits are those of any shell. */
-const CONFINED = ['--network=host', '--read-only', '--cap-drop=all', '--security-opt=no-new-privileges', '--no-healthcheck', '--pull=never', '--ulimit=nofile=1024:4096', '--ulimit=nproc=4096:4096'];
+/**
+ * The engine's own timer for health checks needs systemd: tests run the check themselves. Limits are those of any
+ * shell.
+ */
+const CONFINED = [
+  '--network=host',
+  '--read-only',
+  '--cap-drop=all',
+  '--security-opt=no-new-privileges',
+  '--no-healthcheck',
+  '--pull=never',
+  '--ulimit=nofile=1024:4096',
+  '--ulimit=nproc=4096:4096',
+];

@@ -20,22 +20,34 @@ export interface Misdeeds {
   measured: Promise<void>[];
 }
 
-/** A real Chromium that shows the dashboard of a server, drawing in software as a machine without a graphics card does. */
+/**
+ * A real Chromium that shows the dashboard of a server, drawing in software as a machine without a graphics card does.
+ */
 export class DashboardBrowser {
   private constructor(private readonly browser: Browser) {}
 
   static async launch(): Promise<DashboardBrowser> {
     const executablePath = findChromium();
-    if (executablePath === null) throw new Error('the tests of the dashboard need Chromium (Debian: apt-get install chromium); `npm test` installs it where it may');
+    if (executablePath === null)
+      throw new Error(
+        'the tests of the dashboard need Chromium (Debian: apt-get install chromium); `npm test` installs it where it may',
+      );
     // Root may not have the sandbox. WebGL is there, computed in software: the page tells that it is.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--enable-unsafe-swiftshader'];
     return new DashboardBrowser(await chromium.launch({ executablePath, args }));
   }
 
   /** A tab of its own, with nothing stored, at the dashboard of a server. */
-  async open(baseUrl: string, options: BrowserContextOptions & { hash?: string } = {}): Promise<{ page: Page; misdeeds: Misdeeds }> {
+  async open(
+    baseUrl: string,
+    options: BrowserContextOptions & { hash?: string } = {},
+  ): Promise<{ page: Page; misdeeds: Misdeeds }> {
     const { hash = '', ...rest } = options;
-    const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...rest });
+    const context = await this.browser.newContext({
+      viewport: { width: 1280, height: 860 },
+      reducedMotion: 'reduce',
+      ...rest,
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);
     const misdeeds = await watch(page, new URL(baseUrl).origin);
@@ -44,7 +56,11 @@ export class DashboardBrowser {
   }
 
   /** The same, signed in by a key. */
-  async signedIn(baseUrl: string, key: string, options: BrowserContextOptions & { hash?: string } = {}): Promise<{ page: Page; misdeeds: Misdeeds }> {
+  async signedIn(
+    baseUrl: string,
+    key: string,
+    options: BrowserContextOptions & { hash?: string } = {},
+  ): Promise<{ page: Page; misdeeds: Misdeeds }> {
     const opened = await this.open(baseUrl, options);
     await signInByKey(opened.page, key);
     return opened;
@@ -78,8 +94,12 @@ interface Finding {
 export async function seriousFindings(page: Page): Promise<string[]> {
   axe ??= readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
   await page.evaluate(axe);
-  const { violations } = await page.evaluate<{ violations: Finding[] }>(`axe.run(document, { resultTypes: ['violations'] })`);
-  return violations.filter(({ impact }) => SERIOUS.includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('; ')}`);
+  const { violations } = await page.evaluate<{ violations: Finding[] }>(
+    `axe.run(document, { resultTypes: ['violations'] })`,
+  );
+  return violations
+    .filter(({ impact }) => SERIOUS.includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('; ')}`);
 }
 
 /** By how many pixels the page is wider than its window. */

@@ -11,7 +11,10 @@ const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrom
 /** Where Chromium is on this machine; null without it. */
 export function findChromium(): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter);
-  return COMMANDS.flatMap((command) => folders.map((folder) => join(folder, command))).find((path) => existsSync(path)) ?? null;
+  return (
+    COMMANDS.flatMap((command) => folders.map((folder) => join(folder, command))).find((path) => existsSync(path)) ??
+    null
+  );
 }
 
 /**
@@ -36,7 +39,16 @@ export class HeadlessBrowser {
 
   static async open(path: string, url: string): Promise<HeadlessBrowser> {
     const profile = mkdtempSync(join(tmpdir(), 'quiver-browser-'));
-    const words = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--window-size=1200,2000', `--user-data-dir=${profile}`, '--remote-debugging-pipe'];
+    const words = [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--no-first-run',
+      '--window-size=1200,2000',
+      `--user-data-dir=${profile}`,
+      '--remote-debugging-pipe',
+    ];
     const child = spawn(path, words, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
     const browser = new HeadlessBrowser(child, profile);
     const { targetId } = await browser.send('Target.createTarget', { url });
@@ -46,8 +58,13 @@ export class HeadlessBrowser {
 
   /** The value of an expression in the page; throws what it throws. */
   async evaluate<Value = any>(expression: string): Promise<Value> {
-    const { result, exceptionDetails } = await this.send('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
-    if (exceptionDetails !== undefined) throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+    const { result, exceptionDetails } = await this.send('Runtime.evaluate', {
+      expression,
+      returnByValue: true,
+      awaitPromise: true,
+    });
+    if (exceptionDetails !== undefined)
+      throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
     return result.value;
   }
 

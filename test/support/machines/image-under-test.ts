@@ -16,8 +16,8 @@ export function dockerfileArgument(name: string): string {
 }
 
 /**
- * Builds the image by its Dockerfile. The base images are the one thing that is not as in production: nothing is pulled.
- * A bare Debian of the same release stands in for Debian's image, and the same with this very Node for Node's.
+ * Builds the image by its Dockerfile. The base images are the one thing that is not as in production: nothing is
+ * pulled. A bare Debian of the same release stands in for Debian's image, and the same with this very Node for Node's.
  */
 export async function buildImage(containers: Containers): Promise<void> {
   const debianImage = dockerfileArgument('DEBIAN_IMAGE');
@@ -44,8 +44,17 @@ function nodeContext(debianImage: string): string {
   }
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(context, 'local/bin/npm'));
   if (existsSync(AUTHORITIES)) cpSync(AUTHORITIES, join(context, 'local/share/authorities.crt'), { dereference: true });
-  const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  const variables = [`npm_config_registry=${registry}`, ...(existsSync(AUTHORITIES) ? ['NODE_EXTRA_CA_CERTS=/usr/local/share/authorities.crt'] : [])];
-  writeFileSync(join(context, 'Dockerfile'), `FROM ${debianImage}\nCOPY local/ /usr/local/\nENV ${variables.join(' ')}\n`);
+  const registry = execFileSync('npm', ['config', 'get', 'registry'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim();
+  const variables = [
+    `npm_config_registry=${registry}`,
+    ...(existsSync(AUTHORITIES) ? ['NODE_EXTRA_CA_CERTS=/usr/local/share/authorities.crt'] : []),
+  ];
+  writeFileSync(
+    join(context, 'Dockerfile'),
+    `FROM ${debianImage}\nCOPY local/ /usr/local/\nENV ${variables.join(' ')}\n`,
+  );
   return context;
 }

@@ -74,13 +74,15 @@ export class Pod {
     await sleep(startup.initialDelayMs);
     for (let failures = 0; !(await this.passes(startup)); await sleep(startup.periodMs)) {
       failures += 1;
-      if (failures === startup.failureThreshold) throw new Error(`${this.member.id} did not start in time: ${this.member.output}`);
+      if (failures === startup.failureThreshold)
+        throw new Error(`${this.member.id} did not start in time: ${this.member.output}`);
     }
   }
 
   private async watch(probe: HttpProbe, tell: (passes: boolean) => void): Promise<void> {
     const { signal } = this.probing;
-    const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+    const pause = (milliseconds: number): Promise<void> =>
+      sleep(milliseconds, undefined, { signal }).catch(() => undefined);
     await pause(probe.initialDelayMs);
     for (let failures = 0; !signal.aborted; await pause(probe.periodMs)) {
       failures = (await this.passes(probe)) ? 0 : failures + 1;

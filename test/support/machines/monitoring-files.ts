@@ -19,14 +19,22 @@ export interface DashboardPanel {
   targets?: { expr: string; legendFormat: string }[];
 }
 
-export function readDashboard(): { title: string; uid: string; panels: DashboardPanel[]; templating: { list: { name: string; query: unknown }[] } } {
+export function readDashboard(): {
+  title: string;
+  uid: string;
+  panels: DashboardPanel[];
+  templating: { list: { name: string; query: unknown }[] };
+} {
   return JSON.parse(readFileSync(DASHBOARD_FILE, 'utf8'));
 }
 
 /** Expressions of the dashboard: of its panels, and of its variables, which are queries, too. */
 export function dashboardExpressions(): string[] {
   const { panels, templating } = readDashboard();
-  return [...panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr)), ...templating.list.map(({ query }) => JSON.stringify(query))];
+  return [
+    ...panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr)),
+    ...templating.list.map(({ query }) => JSON.stringify(query)),
+  ];
 }
 
 /** Names of the alerts, in the order of the file. */
@@ -54,5 +62,8 @@ export function metricsOfMonitoring(): { alerts: Set<string>; dashboard: Set<str
 /** Whether a text of metrics has the series `name`: a sample of it, or a histogram whose series it is. */
 export function exports(text: string, name: string): boolean {
   if (!SERIES_SUFFIX.test(name)) return new RegExp(`^${name}[ {]`, 'm').test(text);
-  return new RegExp(`^# TYPE ${name.replace(SERIES_SUFFIX, '')} (?:histogram|summary)$`, 'm').test(text) || new RegExp(`^${name}[ {]`, 'm').test(text);
+  return (
+    new RegExp(`^# TYPE ${name.replace(SERIES_SUFFIX, '')} (?:histogram|summary)$`, 'm').test(text) ||
+    new RegExp(`^${name}[ {]`, 'm').test(text)
+  );
 }

@@ -20,7 +20,9 @@ export interface AlertRule {
 export function findPrometheus(): string | null {
   const path = process.env.PROMETHEUS ?? 'prometheus';
   if (spawnSync(path, ['--version']).status === 0) return path;
-  console.warn('prometheus is not here: the tests that need it are skipped (Debian: apt-get install prometheus, or PROMETHEUS=/path/to/prometheus)');
+  console.warn(
+    'prometheus is not here: the tests that need it are skipped (Debian: apt-get install prometheus, or PROMETHEUS=/path/to/prometheus)',
+  );
   return null;
 }
 
@@ -45,7 +47,9 @@ export class PrometheusProcess {
 
   /** The present answer to an expression. */
   async query(expression: string): Promise<QueryResult[]> {
-    const { result } = await this.ask<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(`query?query=${encodeURIComponent(expression)}`);
+    const { result } = await this.ask<{ result: { metric: Record<string, string>; value: [number, string] }[] }>(
+      `query?query=${encodeURIComponent(expression)}`,
+    );
     return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
   }
 
@@ -69,9 +73,21 @@ export class PrometheusProcess {
     const config = join(this.folder, 'prometheus.yml');
     writeFileSync(
       config,
-      JSON.stringify({ global: { scrape_interval: '1s', evaluation_interval: '1s' }, rule_files: [rulesFile], scrape_configs: [{ job_name: 'quiver', static_configs: [{ targets }] }] }),
+      JSON.stringify({
+        global: { scrape_interval: '1s', evaluation_interval: '1s' },
+        rule_files: [rulesFile],
+        scrape_configs: [{ job_name: 'quiver', static_configs: [{ targets }] }],
+      }),
     );
-    const child = spawn(binary, [`--config.file=${config}`, `--storage.tsdb.path=${join(this.folder, 'data')}`, `--web.listen-address=127.0.0.1:${this.port}`], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      binary,
+      [
+        `--config.file=${config}`,
+        `--storage.tsdb.path=${join(this.folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${this.port}`,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += chunk));
     const killWithUs = (): void => void child.kill('SIGKILL');
@@ -87,7 +103,11 @@ export class PrometheusProcess {
   }
 
   private async ask<Data>(path: string): Promise<Data> {
-    const answer = (await (await fetch(`http://127.0.0.1:${this.port}/api/v1/${path}`)).json()) as { status: string; data: Data; error?: string };
+    const answer = (await (await fetch(`http://127.0.0.1:${this.port}/api/v1/${path}`)).json()) as {
+      status: string;
+      data: Data;
+      error?: string;
+    };
     if (answer.status !== 'success') throw new Error(`${path}: ${answer.error}`);
     return answer.data;
   }

@@ -7,7 +7,9 @@ import { join, resolve } from 'node:path';
 const root = resolve(__dirname, '../../..');
 const LOOK_MS = 30_000;
 /** Where the sources of all of them are, so that none need be installed. */
-export const PYTHON_SOURCES = ['python/src', 'python-langchain', 'python-llama-index', 'python-haystack/src'].map((folder) => join(root, 'clients', folder)).join(':');
+export const PYTHON_SOURCES = ['python/src', 'python-langchain', 'python-llama-index', 'python-haystack/src']
+  .map((folder) => join(root, 'clients', folder))
+  .join(':');
 
 export interface PythonPackage {
   folder: string;
@@ -39,7 +41,10 @@ def has(name):
     except ModuleNotFoundError:
         return False
 print(*[name for name in sys.argv[1:] if not has(name)])`;
-  const { status, stdout } = spawnSync(pythonProgram(), ['-c', program, ...modules], { encoding: 'utf8', timeout: LOOK_MS });
+  const { status, stdout } = spawnSync(pythonProgram(), ['-c', program, ...modules], {
+    encoding: 'utf8',
+    timeout: LOOK_MS,
+  });
   return status === 0 ? stdout.split(/\s+/).filter((name) => name !== '') : null;
 }
 
@@ -51,7 +56,11 @@ export function reasonToSkip({ modules }: PythonPackage): string | null {
 }
 
 /** A module of Python run in the folder of a package, with all packages at hand; answers all that it said. */
-export function runPython({ folder }: Pick<PythonPackage, 'folder'>, words: string[], options: { environment?: Record<string, string>; timeoutMs: number }): { status: number | null; output: string } {
+export function runPython(
+  { folder }: Pick<PythonPackage, 'folder'>,
+  words: string[],
+  options: { environment?: Record<string, string>; timeoutMs: number },
+): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(pythonProgram(), ['-B', ...words], {
     cwd: join(root, folder),
     encoding: 'utf8',

@@ -5,8 +5,13 @@ import type { Pod, PodEnd } from './kubelet';
  * Updates the pods of a StatefulSet as its controller does: from the highest ordinal down, each when the one before is
  * available, which is ready and then so for `minReadySeconds`; `untilAvailable` is that time.
  */
-export async function rollStatefulSet({ spec }: Manifest, pods: readonly Pod[], untilAvailable: (minReadyMs: number) => Promise<void>): Promise<PodEnd[]> {
-  if (spec.updateStrategy.type !== 'RollingUpdate' || spec.updateStrategy.rollingUpdate !== undefined) throw new Error('not a plain rolling update');
+export async function rollStatefulSet(
+  { spec }: Manifest,
+  pods: readonly Pod[],
+  untilAvailable: (minReadyMs: number) => Promise<void>,
+): Promise<PodEnd[]> {
+  if (spec.updateStrategy.type !== 'RollingUpdate' || spec.updateStrategy.rollingUpdate !== undefined)
+    throw new Error('not a plain rolling update');
   const ends: PodEnd[] = [];
   for (const pod of [...pods].reverse()) {
     ends.push(await pod.end());
@@ -23,7 +28,8 @@ export async function rollStatefulSet({ spec }: Manifest, pods: readonly Pod[], 
  */
 export async function rollDeployment({ spec }: Manifest, pods: Pod[], newPod: () => Promise<Pod>): Promise<PodEnd[]> {
   const { maxSurge, maxUnavailable } = spec.strategy.rollingUpdate;
-  if (![maxSurge, maxUnavailable].every(Number.isInteger) || spec.minReadySeconds !== undefined) throw new Error('not the kind of rolling update that is played here');
+  if (![maxSurge, maxUnavailable].every(Number.isInteger) || spec.minReadySeconds !== undefined)
+    throw new Error('not the kind of rolling update that is played here');
   const old = [...pods];
   const ending: Promise<PodEnd>[] = [];
   let updated = 0;
@@ -33,7 +39,8 @@ export async function rollDeployment({ spec }: Manifest, pods: Pod[], newPod: ()
       pods.push(pod);
       await pod.start();
     }
-    while (old.length > 0 && updated + old.length > spec.replicas - maxUnavailable) ending.push((old.shift() as Pod).end());
+    while (old.length > 0 && updated + old.length > spec.replicas - maxUnavailable)
+      ending.push((old.shift() as Pod).end());
   }
   return Promise.all(ending);
 }

@@ -1,7 +1,16 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { unpackedEntries } from '../../../node/engine/kv/packed-entries';
 import { cutIntoPages } from '../../../node/engine/kv/pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from '../../../node/engine/kv/key-value-store';
+import {
+  type KeyRange,
+  type KeyValueChange,
+  type KeyValueEntry,
+  type KeyValueStore,
+  NO_MEMORY,
+  type PackedPuts,
+  type StoreMemory,
+  type StoreSnapshot,
+} from '../../../node/engine/kv/key-value-store';
 
 /** A KeyValueStore in memory: for tests, and as the plain definition of what the RocksDB one does. Not durable. */
 export class MemoryKeyValueStore implements KeyValueStore {
@@ -44,7 +53,9 @@ export class MemoryKeyValueStore implements KeyValueStore {
     return {
       getMany: async (keys) => {
         assertKept();
-        return keys.map((key) => key.toString('latin1')).map((key) => copyOf(before.has(key) ? before.get(key) : this.values.get(key)));
+        return keys
+          .map((key) => key.toString('latin1'))
+          .map((key) => copyOf(before.has(key) ? before.get(key) : this.values.get(key)));
       },
       async *scan(range) {
         yield* stateAt().scan(range);
@@ -67,7 +78,8 @@ export class MemoryKeyValueStore implements KeyValueStore {
   }
 
   async load(pages: AsyncIterable<Buffer>): Promise<void> {
-    for await (const page of pages) await this.write([...unpackedEntries(page)].map((entry) => ({ type: 'put', ...entry })));
+    for await (const page of pages)
+      await this.write([...unpackedEntries(page)].map((entry) => ({ type: 'put', ...entry })));
   }
 
   async recover(): Promise<void> {

@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Turns } from '../../../coordinator/api/load/turns';
-import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from '../../../coordinator/api/body/body-scanner';
+import {
+  type BodyScan,
+  type BodyScanner,
+  type EncodedBody,
+  float32IfNumbers,
+  type JudgedBody,
+  type JudgedList,
+  type ListPlace,
+  type ScanBounds,
+} from '../../../coordinator/api/body/body-scanner';
 import { ClientGone } from '../../../coordinator/api/body/client-gone';
 import { PlainScan } from './plain-scan';
 
@@ -67,7 +76,14 @@ class PlainlyJudgedBody implements JudgedBody {
       copied = lists[i + 1];
     }
     this.root = root + body.toString('utf8', copied);
-    this.list = lists.length === 0 ? null : { length: listLength, partCount: parts.length / 2, part: (i) => `[${body.toString('utf8', parts[2 * i], parts[2 * i + 1])}]` };
+    this.list =
+      lists.length === 0
+        ? null
+        : {
+            length: listLength,
+            partCount: parts.length / 2,
+            part: (i) => `[${body.toString('utf8', parts[2 * i], parts[2 * i + 1])}]`,
+          };
   }
 
   vector(value: unknown): unknown {

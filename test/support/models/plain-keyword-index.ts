@@ -3,7 +3,13 @@ import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analys
 import type { SlotScores } from '../../../node/engine/slots/slot-scores';
 import type { SlotSet } from '../../../node/engine/slots/slot-set';
 import { B, K1 } from '../../../node/engine/keyword/bm25';
-import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from '../../../node/engine/keyword/keyword-index';
+import {
+  type AnalysedText,
+  type KeywordIndex,
+  type KeywordSearchOptions,
+  slotName,
+  type SteppedSearchOptions,
+} from '../../../node/engine/keyword/keyword-index';
 
 /**
  * {@link KeywordIndex} directly from the definition of BM25: every query scores every document. Tests compare
@@ -65,14 +71,20 @@ export class PlainKeywordIndex implements KeywordIndex {
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
     const { nameOf = slotName } = options;
     const scored = [...this.documents]
-      .filter(([slot, document]) => (options.allowed?.has(slot) ?? true) && terms.some((term) => document.includes(term)))
+      .filter(
+        ([slot, document]) => (options.allowed?.has(slot) ?? true) && terms.some((term) => document.includes(term)),
+      )
       .map(([slot, document]) => ({ slot, score: this.score(document, terms, statistics) }))
       .sort((a, b) => b.score - a.score || (nameOf(a.slot) < nameOf(b.slot) ? -1 : 1));
     const kept = scored.slice(0, options.k);
     return { slots: Uint32Array.from(kept, ({ slot }) => slot), scores: Float64Array.from(kept, ({ score }) => score) };
   }
 
-  *searchInSteps(terms: string[], statistics: KeywordStatistics, options: SteppedSearchOptions): Generator<undefined, SlotScores> {
+  *searchInSteps(
+    terms: string[],
+    statistics: KeywordStatistics,
+    options: SteppedSearchOptions,
+  ): Generator<undefined, SlotScores> {
     yield;
     return this.search(terms, statistics, { ...options, allowed: options.allowed() });
   }

@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { LONG_INTEGER_DIGITS } from '../../../coordinator/api/body/long-integers';
-import { type BodyFlaw, FLAW, type ListPlace, PART_BYTES, PART_VALUES, type ScanBounds } from '../../../coordinator/api/body/body-scanner';
+import {
+  type BodyFlaw,
+  FLAW,
+  type ListPlace,
+  PART_BYTES,
+  PART_VALUES,
+  type ScanBounds,
+} from '../../../coordinator/api/body/body-scanner';
 
 /** The depth of the stack in the list's elements: the root and the list. */
 const ELEMENT_DEPTH = 2;
@@ -28,7 +35,8 @@ const ESCAPED = new Set(Buffer.from('"\\/bfnrt'));
 const VECTOR_KEY = Buffer.from('"vector"');
 
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
-const isHex = (byte: number): boolean => isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+const isHex = (byte: number): boolean =>
+  isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /**
@@ -145,7 +153,10 @@ export class PlainScan {
   }
 
   private isKey(key: Buffer): boolean {
-    return this.keyEnd - this.keyStart === key.length && this.body.compare(key, 0, key.length, this.keyStart, this.keyEnd) === 0;
+    return (
+      this.keyEnd - this.keyStart === key.length &&
+      this.body.compare(key, 0, key.length, this.keyStart, this.keyEnd) === 0
+    );
   }
 
   private get inRoot(): boolean {
@@ -292,7 +303,8 @@ export class PlainScan {
     const whole = this.at;
     if (body[this.at] === 0x30) this.at++;
     else if (!this.skipDigits()) return false;
-    if (this.at - whole >= LONG_INTEGER_DIGITS && !(this.vectorDepth !== 0 && this.vectorDepth === this.stack.length)) this.hasLongIntegers = true;
+    if (this.at - whole >= LONG_INTEGER_DIGITS && !(this.vectorDepth !== 0 && this.vectorDepth === this.stack.length))
+      this.hasLongIntegers = true;
     if (body[this.at] === 0x2e) {
       this.at++;
       if (!this.skipDigits()) return false;

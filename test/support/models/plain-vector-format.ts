@@ -1,6 +1,9 @@
 import type { VectorFormat } from '../../../coordinator/api/body/vector-format';
 
-/** Every decimal of at most this many digits survives decimal → float32 → decimal; nine digits always identify a float32. */
+/**
+ * Every decimal of at most this many digits survives decimal → float32 → decimal; nine digits always identify a
+ * float32.
+ */
 const DIGITS_ALWAYS_KEPT = 6;
 const DIGITS_ALWAYS_ENOUGH = 9;
 /** Below it float32 is subnormal and holds fewer digits. */

@@ -6,7 +6,12 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { scoreOf } from '../../../shared/contract/vector/metric';
 import { SLOT_SEARCH_PLANS, type SlotScores } from '../../../node/engine/slots/slot-scores';
 import { checkPut, checkQuery } from '../../../node/engine/vector/vector-arguments';
-import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from '../../../node/engine/vector/vector-index';
+import type {
+  IndexSearch,
+  VectorIndex,
+  VectorIndexOptions,
+  VectorIndexStatus,
+} from '../../../node/engine/vector/vector-index';
 
 const SAVE_SUFFIX = '.plain';
 const DIGEST_BYTES = 32;
@@ -23,7 +28,9 @@ export class PlainVectorIndex implements VectorIndex {
     mkdirSync(options.folder, { recursive: true });
   }
 
-  /** An empty index, or the one in `save` (a name that {@link save} returned). Errors: storage_failed when it is torn. */
+  /**
+   * An empty index, or the one in `save` (a name that {@link save} returned). Errors: storage_failed when it is torn.
+   */
   static async open(options: VectorIndexOptions, save: string | null): Promise<PlainVectorIndex> {
     const index = new PlainVectorIndex(options);
     if (save !== null) await index.load(save);
@@ -52,7 +59,8 @@ export class PlainVectorIndex implements VectorIndex {
     const { k, allowed } = options;
     const hits: { slot: number; score: number }[] = [];
     for (const [slot, vector] of this.bySlot) {
-      if (allowed === null || allowed.has(slot)) hits.push({ slot, score: scoreOf(this.options.metric, query, vector) });
+      if (allowed === null || allowed.has(slot))
+        hits.push({ slot, score: scoreOf(this.options.metric, query, vector) });
     }
     hits.sort((a, b) => b.score - a.score || a.slot - b.slot);
     let end = Math.min(k, hits.length);
@@ -60,7 +68,17 @@ export class PlainVectorIndex implements VectorIndex {
     return {
       slots: Uint32Array.from(hits.slice(0, end), (hit) => hit.slot),
       scores: Float64Array.from(hits.slice(0, end), (hit) => hit.score),
-      ...(options.counted === true && { scored: 0, leftOut: 0, rescored: hits.length, expanded: 0, plan: SLOT_SEARCH_PLANS.indexOf('exact'), allowed: hits.length, queueMs: 0, filterMs: 0, runMs: 0 }),
+      ...(options.counted === true && {
+        scored: 0,
+        leftOut: 0,
+        rescored: hits.length,
+        expanded: 0,
+        plan: SLOT_SEARCH_PLANS.indexOf('exact'),
+        allowed: hits.length,
+        queueMs: 0,
+        filterMs: 0,
+        runMs: 0,
+      }),
     };
   }
 

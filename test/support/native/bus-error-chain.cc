@@ -42,7 +42,8 @@ int main(int, char** words) {
   std::atomic<bool> damaged{false};
   const int ours = make_file(folder + "/ours"), other = make_file(folder + "/other");
   const quiver::MappedFile mapped(ours, 0, kBytes, damaged, "ours");
-  const volatile unsigned char* unknown = static_cast<unsigned char*>(mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, other, 0));
+  const volatile unsigned char* unknown =
+      static_cast<unsigned char*>(mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, other, 0));
   if (ftruncate(ours, 0) != 0 || ftruncate(other, 0) != 0) return 2;
   const volatile unsigned char* data = mapped.data();
   const bool zeros = data[0] == 0 && data[kBytes - 1] == 0;

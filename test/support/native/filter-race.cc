@@ -1,5 +1,5 @@
-// Threads that evaluate filters while the owner of the index puts, removes and replaces slots, built with ThreadSanitizer.
-// Exits with 0 if every answer was right; ThreadSanitizer exits otherwise for a race.
+// Threads that evaluate filters while the owner of the index puts, removes and replaces slots, built with
+// ThreadSanitizer. Exits with 0 if every answer was right; ThreadSanitizer exits otherwise for a race.
 
 #include <array>
 #include <atomic>
@@ -61,7 +61,9 @@ void fail(const char* what) {
 // What an item holds follows from its version, which is 0 while it is not there.
 std::string kind_of(uint32_t version) { return "kind-" + std::to_string(version % 3); }
 double price_of(uint32_t item, uint32_t version) { return double((item * 31 + version * 17) % 1'000'000); }
-std::string own_of(uint32_t item, uint32_t version) { return "own-" + std::to_string(item) + "-" + std::to_string(version); }
+std::string own_of(uint32_t item, uint32_t version) {
+  return "own-" + std::to_string(item) + "-" + std::to_string(version);
+}
 bool is_sold(uint32_t version) { return version % 5 < 2; }
 
 struct Story {
@@ -181,9 +183,15 @@ void read(Story& story, unsigned seed) {
       if (!reading.admitted()) fail("no seat for a reader");
       const FilterCondition filter = read_filter(asked.words.data(), asked.words.size());
       constexpr double kForever = std::numeric_limits<double>::infinity();
-      const std::shared_ptr<const FoundSlots> remembered = random() % 3 == 0 ? remembered_of(story, memory, asked.words) : nullptr;
-      const std::optional<SlotTest> test = remembered == nullptr && random() % 2 == 0 ? test_of_filter(story.index, filter, kForever, [](size_t) { return true; }) : std::nullopt;
-      bitmap = remembered != nullptr ? remembered->words : test.has_value() ? kept_of(*test) : std::move(*resolve_filter(story.index, filter, kForever)).as_bitmap();
+      const std::shared_ptr<const FoundSlots> remembered =
+          random() % 3 == 0 ? remembered_of(story, memory, asked.words) : nullptr;
+      const std::optional<SlotTest> test =
+          remembered == nullptr && random() % 2 == 0
+              ? test_of_filter(story.index, filter, kForever, [](size_t) { return true; })
+              : std::nullopt;
+      bitmap = remembered != nullptr ? remembered->words
+               : test.has_value()    ? kept_of(*test)
+                                     : std::move(*resolve_filter(story.index, filter, kForever)).as_bitmap();
       if (test.has_value()) story.tests++;
       if (remembered != nullptr) story.remembered++;
     }
@@ -213,12 +221,14 @@ void check_memory() {
       found.words.assign(words, filter);
       return found;
     };
-    const std::shared_ptr<const FoundSlots> found = memory.find(index, changes, &filter, 1, make, [&] { return stays; });
+    const std::shared_ptr<const FoundSlots> found =
+        memory.find(index, changes, &filter, 1, make, [&] { return stays; });
     if (found != nullptr && found->words.at(0) != filter) fail("the slots of another filter");
     return found != nullptr;
   };
   const auto settle = [&](uint32_t filter, uint64_t changes) {
-    for (uint32_t i = 1; i < RememberedFilters::kAsked; i++) if (ask(filter, changes)) fail("slots that were remembered at once");
+    for (uint32_t i = 1; i < RememberedFilters::kAsked; i++)
+      if (ask(filter, changes)) fail("slots that were remembered at once");
     return ask(filter, changes);
   };
   if (!settle(7, 2) || !ask(7, 2) || made != 1) fail("a filter that is asked again is not remembered");
@@ -259,7 +269,8 @@ int main() {
   std::mt19937 random(20'261);
   uint32_t version = 0;
   const auto await_more = [&] {
-    for (const size_t before = story->answers; story->answers < before + kAnswers;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (const size_t before = story->answers; story->answers < before + kAnswers;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   for (int round = 0; round < kRounds; round++) {
     // New slots alone, in any order; then some go, and their slots are used again.

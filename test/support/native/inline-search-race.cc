@@ -46,11 +46,13 @@ void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
   std::chrono::steady_clock::duration taken{};
   while (const std::shared_ptr<Index> index = shared_index(number)) {
     // Graphs are built at a low priority, which gets next to nothing beside threads that hardly rest.
-    std::this_thread::sleep_for(std::clamp<std::chrono::steady_clock::duration>(20 * taken, std::chrono::milliseconds(1), std::chrono::milliseconds(50)));
+    std::this_thread::sleep_for(std::clamp<std::chrono::steady_clock::duration>(
+        20 * taken, std::chrono::milliseconds(1), std::chrono::milliseconds(50)));
     const auto since = std::chrono::steady_clock::now();
     const Snapshot snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr) continue;
-    SearchRequest request{vectors_of(1, random), 10, seed % 2 == 0 ? EffortKind::kCalibrated : EffortKind::kGiven, 20, {}};
+    SearchRequest request{
+        vectors_of(1, random), 10, seed % 2 == 0 ? EffortKind::kCalibrated : EffortKind::kGiven, 20, {}};
     request.allowed.count = snapshot.rows->live();
     try {
       SearchCost cost;
@@ -90,7 +92,8 @@ size_t run(Quantization quantization, const std::string& folder) {
   std::vector<std::thread> readers;
   for (unsigned i = 0; i < kReaders; i++) readers.emplace_back([=, &answers] { read(number, i, answers); });
   const auto await_more = [&] {
-    for (const size_t before = answers; answers < before + 20;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (const size_t before = answers; answers < before + 20;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   std::vector<uint32_t> all_slots;
   for (uint32_t slot = 0; slot < kSlots; slot++) put(*index, {slot}, random);
@@ -123,10 +126,12 @@ size_t run(Quantization quantization, const std::string& folder) {
     });
     change(*index, random);
     builder.join();
-    index->replace({before.rows, graph, index->snapshot.effort, nullptr, Sketches::without(index->snapshot.sketches, graph->rows())});
+    index->replace({before.rows, graph, index->snapshot.effort, nullptr,
+                    Sketches::without(index->snapshot.sketches, graph->rows())});
     await_more();
     const Codes& int8 = codes.of(graph->rows(), 2, index->stop);
-    std::thread refiner([&] { refine_graph(*before.rows, int8, const_cast<Graph&>(*graph), 0, graph->rows(), 2, index->stop); });
+    std::thread refiner(
+        [&] { refine_graph(*before.rows, int8, const_cast<Graph&>(*graph), 0, graph->rows(), 2, index->stop); });
     change(*index, random);
     await_more();
     refiner.join();

@@ -1,6 +1,6 @@
-// Threads that search a store on the disk while its owner fills it, so that blocks of codes go into the file, removes rows,
-// seals it and closes it, built with ThreadSanitizer. The argument is a folder for files. Exits with 0 if every answer was
-// sound; ThreadSanitizer exits otherwise for a race.
+// Threads that search a store on the disk while its owner fills it, so that blocks of codes go into the file, removes
+// rows, seals it and closes it, built with ThreadSanitizer. The argument is a folder for files. Exits with 0 if every
+// answer was sound; ThreadSanitizer exits otherwise for a race.
 
 #include <algorithm>
 #include <atomic>
@@ -123,7 +123,8 @@ int main(int, char** words) {
   std::vector<std::thread> readers;
   for (unsigned i = 0; i < kReaders; i++) readers.emplace_back([=, &answers] { read(number, i, answers); });
   const auto await_more = [&] {
-    for (const size_t before = answers; answers < before + 20;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (const size_t before = answers; answers < before + 20;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   std::vector<uint32_t> slots(kBatchSlots);
   for (uint32_t first = 0; first < kSlots; first += kBatchSlots) {

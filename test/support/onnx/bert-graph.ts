@@ -34,7 +34,9 @@ class BertGraph {
 
   model(): Uint8Array {
     const { graph, shape } = this;
-    const [ids, mask, types] = ['input_ids', 'attention_mask', 'token_type_ids'].map((name) => graph.input(name, 'int64', ['batch', 'sequence']));
+    const [ids, mask, types] = ['input_ids', 'attention_mask', 'token_type_ids'].map((name) =>
+      graph.input(name, 'int64', ['batch', 'sequence']),
+    );
     let states = this.embeddings(ids, types);
     const bias = this.attentionBias(mask);
     for (let layer = 0; layer < shape.layers; layer++) states = this.layer(states, bias);
@@ -62,11 +64,17 @@ class BertGraph {
   private layer(states: string, bias: string): string {
     const { graph, shape } = this;
     const { hidden, heads, intermediate } = shape;
-    const split = (value: string, axes: number[]): string => graph.apply('Transpose', [graph.apply('Reshape', [value, graph.integers([4], [0, 0, heads, hidden / heads])])], { perm: axes });
+    const split = (value: string, axes: number[]): string =>
+      graph.apply('Transpose', [graph.apply('Reshape', [value, graph.integers([4], [0, 0, heads, hidden / heads])])], {
+        perm: axes,
+      });
     const query = split(this.linear(states, hidden, hidden), [0, 2, 1, 3]);
     const key = split(this.linear(states, hidden, hidden), [0, 2, 3, 1]);
     const value = split(this.linear(states, hidden, hidden), [0, 2, 1, 3]);
-    const scores = graph.apply('Mul', [graph.apply('MatMul', [query, key]), graph.floats([], [1 / Math.sqrt(hidden / heads)])]);
+    const scores = graph.apply('Mul', [
+      graph.apply('MatMul', [query, key]),
+      graph.floats([], [1 / Math.sqrt(hidden / heads)]),
+    ]);
     const attention = graph.apply('Softmax', [this.sum(scores, bias)], { axis: 3 });
     const context = graph.apply('Transpose', [graph.apply('MatMul', [attention, value])], { perm: [0, 2, 1, 3] });
     const joined = graph.apply('Reshape', [context, graph.integers([3], [0, 0, hidden])]);
@@ -77,7 +85,9 @@ class BertGraph {
 
   private linear(value: string, from: number, to: number): string {
     const spread = 2 / Math.sqrt(from);
-    const product = this.options.quantized ? this.integerProduct(value, from, to, spread) : this.graph.apply('MatMul', [value, this.weights([from, to], spread)]);
+    const product = this.options.quantized
+      ? this.integerProduct(value, from, to, spread)
+      : this.graph.apply('MatMul', [value, this.weights([from, to], spread)]);
     return this.sum(product, this.weights([to], 0.1));
   }
 
@@ -95,7 +105,10 @@ class BertGraph {
   private normalised(value: string): string {
     const { hidden } = this.shape;
     const ones = this.graph.floats([hidden], new Float32Array(hidden).fill(1));
-    return this.graph.apply('LayerNormalization', [value, ones, this.weights([hidden], 0.1)], { axis: 2, epsilon: { float: 1e-12 } });
+    return this.graph.apply('LayerNormalization', [value, ones, this.weights([hidden], 0.1)], {
+      axis: 2,
+      epsilon: { float: 1e-12 },
+    });
   }
 
   private sum(left: string, right: string): string {

@@ -118,7 +118,9 @@ function attribute(name: string, value: Attributes[string]): Uint8Array {
 
 /** A dimension that is a text is free. */
 function valueInfo(name: string, type: TensorType, dims: (number | string)[]): Uint8Array {
-  const shape = protobufMessage([[1, dims.map((dim) => protobufMessage([typeof dim === 'number' ? [1, dim] : [2, dim]]))]]);
+  const shape = protobufMessage([
+    [1, dims.map((dim) => protobufMessage([typeof dim === 'number' ? [1, dim] : [2, dim]]))],
+  ]);
   const tensor = protobufMessage([
     [1, TENSOR_TYPES[type]],
     [2, shape],

@@ -4,11 +4,21 @@ import { seededRandom } from '../values/random';
 import { type BertShape, bertModel } from './bert-graph';
 
 const SPECIAL_TOKENS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
-const WORDS = 'the a of and to in is was on with cat dog tree river stone red blue fast slow house sun moon rain snow wind fire sea road'.split(' ');
+const WORDS =
+  'the a of and to in is was on with cat dog tree river stone red blue fast slow house sun moon rain snow wind fire sea road'.split(
+    ' ',
+  );
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789', ...'.,;:!?-'];
 const VOCABULARY = [...SPECIAL_TOKENS, ...WORDS, ...LETTERS, ...LETTERS.map((letter) => `##${letter}`)];
 
-export const TINY_SHAPE: BertShape = { vocabulary: VOCABULARY.length, positions: 64, hidden: 32, heads: 4, layers: 2, intermediate: 64 };
+export const TINY_SHAPE: BertShape = {
+  vocabulary: VOCABULARY.length,
+  positions: 64,
+  hidden: 32,
+  heads: 4,
+  layers: 2,
+  intermediate: 64,
+};
 
 export interface TinyModelOptions {
   shape?: Partial<BertShape>;
@@ -64,7 +74,15 @@ export function writeTinyModel(folder: string, options: TinyModelOptions = {}): 
 }
 
 function tokenizer(): unknown {
-  const special = SPECIAL_TOKENS.map((content, id) => ({ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true }));
+  const special = SPECIAL_TOKENS.map((content, id) => ({
+    id,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: true,
+  }));
   const end = (id: string): unknown => ({ SpecialToken: { id, type_id: 0 } });
   const text = (id: string, type: number): unknown => ({ Sequence: { id, type_id: type } });
   return {
@@ -72,13 +90,24 @@ function tokenizer(): unknown {
     truncation: null,
     padding: null,
     added_tokens: special,
-    normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
+    normalizer: {
+      type: 'BertNormalizer',
+      clean_text: true,
+      handle_chinese_chars: true,
+      strip_accents: null,
+      lowercase: true,
+    },
     pre_tokenizer: { type: 'BertPreTokenizer' },
     post_processor: {
       type: 'TemplateProcessing',
       single: [end('[CLS]'), text('A', 0), end('[SEP]')],
       pair: [end('[CLS]'), text('A', 0), end('[SEP]'), text('B', 1), { SpecialToken: { id: '[SEP]', type_id: 1 } }],
-      special_tokens: Object.fromEntries(['[CLS]', '[SEP]'].map((token) => [token, { id: token, ids: [SPECIAL_TOKENS.indexOf(token)], tokens: [token] }])),
+      special_tokens: Object.fromEntries(
+        ['[CLS]', '[SEP]'].map((token) => [
+          token,
+          { id: token, ids: [SPECIAL_TOKENS.indexOf(token)], tokens: [token] },
+        ]),
+      ),
     },
     decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
     model: {

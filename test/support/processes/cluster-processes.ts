@@ -1,14 +1,29 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { collectionFromEntry, COLLECTIONS_PREFIX, dropFromEntry, DROPS_PREFIX } from '../../../coordinator/service/collections/collection-record';
+import {
+  collectionFromEntry,
+  COLLECTIONS_PREFIX,
+  dropFromEntry,
+  DROPS_PREFIX,
+} from '../../../coordinator/service/collections/collection-record';
 import { reshardFromEntry, RESHARDS_PREFIX } from '../../../coordinator/service/collections/reshard-record';
 import { EtcdClusterStore } from '../../../shared/cluster-store/etcd/etcd-cluster-store';
 import { SealedClusterStore } from '../../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../../shared/base/logs/logger';
 import { EntrySeal } from '../../../shared/base/secret/entry-seal';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX } from '../../../shared/cluster-store/entries/members';
-import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  CONTROLLER_PATH,
+  COORDINATORS_PREFIX,
+  memberFromEntry,
+  type NodeMember,
+  NODES_PREFIX,
+} from '../../../shared/cluster-store/entries/members';
+import {
+  assignmentFromEntry,
+  ASSIGNMENTS_PREFIX,
+  type ShardAssignment,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import { ApiClient } from '../targets/api-client';
 import { buildDiskShim, DiskUnderTest } from '../machines/disk-under-test';
 import type { Envelope } from './embedded-process';
@@ -35,8 +50,21 @@ export const API_KEY = 'test-admin-key';
 export interface ClusterView {
   controller: string | null;
   coordinators: { id: string; pid: number }[];
-  nodes: { id: string; pid: number; state: 'up' | 'draining' | 'drained' | 'down'; primaries: number; replicas: number }[];
-  shards: { collection: string; shard: number; epoch: number; primary: string | null; in_sync: string[]; state: 'ok' | 'degraded' | 'unavailable' }[];
+  nodes: {
+    id: string;
+    pid: number;
+    state: 'up' | 'draining' | 'drained' | 'down';
+    primaries: number;
+    replicas: number;
+  }[];
+  shards: {
+    collection: string;
+    shard: number;
+    epoch: number;
+    primary: string | null;
+    in_sync: string[];
+    state: 'ok' | 'degraded' | 'unavailable';
+  }[];
   /** Of collections that change their number of shards. */
   new_shards: ClusterView['shards'];
   moves: object[];
@@ -47,14 +75,19 @@ export interface ClusterOptions {
   coordinators?: number;
   replicas?: number;
   shards?: number;
-  /** Of each coordinator that serve its API. By default one, the main thread: each further one has a program to load when it starts. */
+  /**
+   * Of each coordinator that serve its API. By default one, the main thread: each further one has a program to load
+   * when it starts.
+   */
   threads?: number;
   environment?: Record<string, string>;
   /** What one member's environment has over the others'. */
   environmentOf?: (id: string, ports: { rpcPort: number; etcdPort: number }) => Promise<Record<string, string>>;
   /** Puts a proxy before each node's RPC port and one between each node and etcd, so that the ways can be cut. */
   proxied?: boolean;
-  /** Puts a proxy between each two nodes, one for each direction of calls, so that two can be parted that others reach. */
+  /**
+   * Puts a proxy between each two nodes, one for each direction of calls, so that two can be parted that others reach.
+   */
   parted?: boolean;
   /** Puts something before each node's disk, so that it can be made to hang. */
   disks?: boolean;
@@ -97,10 +130,20 @@ export class ClusterProcesses {
     return this.etcdMembers[0];
   }
 
-  /** Resolves when every process is ready and a member, there is a controller, and coordinators that limit nothing say so. */
+  /**
+   * Resolves when every process is ready and a member, there is a controller, and coordinators that limit nothing say
+   * so.
+   */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
     const { etcdMembers = 1, etcd } = options;
-    const cluster = new ClusterProcesses(etcd !== undefined ? [etcd] : etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
+    const cluster = new ClusterProcesses(
+      etcd !== undefined
+        ? [etcd]
+        : etcdMembers === 1
+          ? [await EtcdProcess.start()]
+          : (await EtcdCluster.start({ size: etcdMembers })).members,
+      options,
+    );
     try {
       for (let i = 0; i < (options.nodes ?? 3); i += 1) await cluster.addNode();
       for (let i = 0; i < (options.coordinators ?? 2); i += 1) await cluster.addCoordinator();
@@ -134,7 +177,11 @@ export class ClusterProcesses {
       this.disks.set(id, disk);
       Object.assign(placed, disk.environment);
     }
-    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), ...placed, ...environment });
+    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), {
+      ...(await this.shared(id, rpc, ops)),
+      ...placed,
+      ...environment,
+    });
     this.nodes.push(node);
     return node;
   }
@@ -143,7 +190,11 @@ export class ClusterProcesses {
   async addCoordinator(environment: Record<string, string> = {}): Promise<MemberProcess> {
     const [port, rpc, ops] = await freePorts(3);
     const id = `coordinator-${this.coordinators.length}`;
-    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), PORT: String(port), ...environment });
+    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), {
+      ...(await this.shared(id, rpc, ops)),
+      PORT: String(port),
+      ...environment,
+    });
     this.coordinators.push(coordinator);
     return coordinator;
   }
@@ -153,20 +204,35 @@ export class ClusterProcesses {
   }
 
   /** One call through a coordinator with the admin key; answers the envelope, throws when the connection breaks. */
-  async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Envelope<Data>> {
+  async call<Data = any>(
+    method: string,
+    path: string,
+    body?: unknown,
+    coordinator = 0,
+    deadlineMs = CALL_DEADLINE_MS,
+  ): Promise<Envelope<Data>> {
     const client = new ApiClient({ baseUrl: this.baseUrl(coordinator), adminKey: API_KEY });
     const { text } = await client.call({ method, path, body, signal: AbortSignal.timeout(deadlineMs) });
     return JSON.parse(text) as Envelope<Data>;
   }
 
   /** As `call`, but an error envelope throws. */
-  async data<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Data> {
+  async data<Data = any>(
+    method: string,
+    path: string,
+    body?: unknown,
+    coordinator = 0,
+    deadlineMs = CALL_DEADLINE_MS,
+  ): Promise<Data> {
     const envelope = await this.call<Data>(method, path, body, coordinator, deadlineMs);
     if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
     return envelope.data;
   }
 
-  /** Makes a collection by asking until it is there: a change that met a lost etcd member, or its election, is unknown at first. */
+  /**
+   * Makes a collection by asking until it is there: a change that met a lost etcd member, or its election, is unknown
+   * at first.
+   */
   async makeCollection(name: string, coordinator = 0): Promise<void> {
     await eventually(
       `the collection ${name} is made`,
@@ -188,7 +254,9 @@ export class ClusterProcesses {
         'every process is a member, and one the controller',
         async () => {
           const listed = await Promise.all([NODES_PREFIX, COORDINATORS_PREFIX].map((prefix) => store.list(prefix)));
-          const pids = listed.flatMap(({ entries }) => entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid));
+          const pids = listed.flatMap(({ entries }) =>
+            entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid),
+          );
           return running.every((member) => pids.includes(member.pid)) && (await store.get(CONTROLLER_PATH)) !== null;
         },
         READY_DEADLINE_MS,
@@ -200,7 +268,13 @@ export class ClusterProcesses {
 
   /** The cluster's state as its members see it; to be closed. */
   openStore(): SealedClusterStore {
-    return new SealedClusterStore({ store: this.openBareStore(), seal: new EntrySeal({ secret: SECRET }), rule: 'required', log: silentLogger, onRefused: () => undefined });
+    return new SealedClusterStore({
+      store: this.openBareStore(),
+      seal: new EntrySeal({ secret: SECRET }),
+      rule: 'required',
+      log: silentLogger,
+      onRefused: () => undefined,
+    });
   }
 
   /** What is in etcd, as anybody sees it who can read it; to be closed. */
@@ -215,8 +289,8 @@ export class ClusterProcesses {
 
   /**
    * Resolves when every shard has its replicas in sync and is served, and every running node is a member as the process
-   * that it now is, by the word of every running coordinator: a shard whose replica was just killed may look in order for
-   * a second.
+   * that it now is, by the word of every running coordinator: a shard whose replica was just killed may look in order
+   * for a second.
    */
   async settled(deadlineMs = 60_000): Promise<void> {
     for (const [i, coordinator] of this.coordinators.entries()) {
@@ -232,7 +306,12 @@ export class ClusterProcesses {
           });
           if (view === null) return false;
           last = view;
-          return view.controller !== null && this.holdsRunningNodes(view) && view.shards.every(({ state }) => state === 'ok') && view.moves.length === 0;
+          return (
+            view.controller !== null &&
+            this.holdsRunningNodes(view) &&
+            view.shards.every(({ state }) => state === 'ok') &&
+            view.moves.length === 0
+          );
         },
         deadlineMs,
       ).catch((error: Error) => {
@@ -241,7 +320,10 @@ export class ClusterProcesses {
     }
   }
 
-  /** The cluster as every running coordinator sees it now, and what every process said of late: the end of the story of a failure. */
+  /**
+   * The cluster as every running coordinator sees it now, and what every process said of late: the end of the story of
+   * a failure.
+   */
   async evidence(): Promise<string> {
     const views = await Promise.all(
       this.coordinators.map(async ({ id, isRunning }, i) => {
@@ -252,7 +334,12 @@ export class ClusterProcesses {
         )}`;
       }),
     );
-    return [...views, ...[...this.nodes, ...this.coordinators].map(({ id, isRunning, lastWords }) => `== ${id}${isRunning ? '' : ' (ended)'} said\n${lastWords}`)].join('\n');
+    return [
+      ...views,
+      ...[...this.nodes, ...this.coordinators].map(
+        ({ id, isRunning, lastWords }) => `== ${id}${isRunning ? '' : ' (ended)'} said\n${lastWords}`,
+      ),
+    ].join('\n');
   }
 
   /** Makes a node lead a shard of two replicas, of which it has one: the other restarts and hands it over. */
@@ -269,7 +356,10 @@ export class ClusterProcesses {
     await eventually(`${node.id} leads shard ${shard} of ${collection}`, leads, SPARED_DEADLINE_MS);
   }
 
-  /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
+  /**
+   * Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is
+   * written.
+   */
   async differences(): Promise<string[]> {
     const store = this.openStore();
     try {
@@ -286,8 +376,12 @@ export class ClusterProcesses {
     const store = this.openStore();
     try {
       // What is placed comes first: what has it by then is in the others.
-      const placed = (await store.list(ASSIGNMENTS_PREFIX)).entries.map((entry) => assignmentFromEntry(entry).spec.collectionUid);
-      const reshards = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).flatMap(({ from, to, earlier }) => [from, to, ...earlier]);
+      const placed = (await store.list(ASSIGNMENTS_PREFIX)).entries.map(
+        (entry) => assignmentFromEntry(entry).spec.collectionUid,
+      );
+      const reshards = (await store.list(RESHARDS_PREFIX)).entries
+        .map(reshardFromEntry)
+        .flatMap(({ from, to, earlier }) => [from, to, ...earlier]);
       const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
       const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
       const wanted = new Set([...reshards, ...drops, ...collections].map(({ uid }) => uid));
@@ -327,18 +421,24 @@ export class ClusterProcesses {
   }
 
   /**
-   * Begins a fault of a node that leads a shard, and resolves when another leads it. A follower that a busy machine held up
-   * for a second is not in sync for the moment, and then no other may lead: the fault ends, and begins again when all is
-   * in order.
+   * Begins a fault of a node that leads a shard, and resolves when another leads it. A follower that a busy machine
+   * held up for a second is not in sync for the moment, and then no other may lead: the fault ends, and begins again
+   * when all is in order.
    */
-  async replaced(node: MemberProcess, collection: string, shard: number, fault: { begin: () => unknown; end: () => unknown }): Promise<void> {
+  async replaced(
+    node: MemberProcess,
+    collection: string,
+    shard: number,
+    fault: { begin: () => unknown; end: () => unknown },
+  ): Promise<void> {
     const isSettledAnew = async (): Promise<boolean> => {
       await this.settled();
       await fault.begin();
       let isSpared = true;
       const isDecided = async (): Promise<boolean> => {
         const found = await this.shardOf(collection, shard).catch(() => null);
-        if (found !== null && found.primary !== null && found.primary !== node.id && found.state !== 'unavailable') return true;
+        if (found !== null && found.primary !== null && found.primary !== node.id && found.state !== 'unavailable')
+          return true;
         isSpared = await this.isSpared(node);
         return !isSpared;
       };
@@ -361,16 +461,23 @@ export class ClusterProcesses {
     await eventually(`${node.id} is killed while others are in sync with it`, isKilled, SPARED_DEADLINE_MS);
   }
 
-  /** Whether every shard that a node holds, of those with several replicas, is in sync on another: by etcd, whose word alone counts. */
+  /**
+   * Whether every shard that a node holds, of those with several replicas, is in sync on another: by etcd, whose word
+   * alone counts.
+   */
   async isSpared(node: MemberProcess): Promise<boolean> {
     const assignments = await this.assignments();
-    return assignments.every(({ replicas, inSync }) => replicas.length === 1 || !replicas.includes(node.id) || inSync.some((replica) => replica.node !== node.id));
+    return assignments.every(
+      ({ replicas, inSync }) =>
+        replicas.length === 1 || !replicas.includes(node.id) || inSync.some((replica) => replica.node !== node.id),
+    );
   }
 
   /**
-   * Whether that holds of a node that is dead, whatever it asked of etcd before: a change of a shard that it led may be on its way,
-   * by which all others leave the in-sync set. What it leads is written as it is, so that such a change comes too late. Nor is it
-   * made the primary, alone in sync, while its session goes on: what it is registered by is removed.
+   * Whether that holds of a node that is dead, whatever it asked of etcd before: a change of a shard that it led may be
+   * on its way, by which all others leave the in-sync set. What it leads is written as it is, so that such a change
+   * comes too late. Nor is it made the primary, alone in sync, while its session goes on: what it is registered by is
+   * removed.
    */
   async staysSpared(node: MemberProcess): Promise<boolean> {
     const store = this.openStore();
@@ -432,7 +539,11 @@ export class ClusterProcesses {
   }
 
   private holdsRunningNodes(view: ClusterView): boolean {
-    return this.nodes.every((node) => !node.isRunning || view.nodes.some(({ id, pid, state }) => id === node.id && pid === node.pid && state !== 'down'));
+    return this.nodes.every(
+      (node) =>
+        !node.isRunning ||
+        view.nodes.some(({ id, pid, state }) => id === node.id && pid === node.pid && state !== 'down'),
+    );
   }
 
   /** A proxy for the calls of each node to each other one. */
@@ -473,7 +584,12 @@ export class ClusterProcesses {
       HTTP_THREADS: String(threads),
       // As users have it: who answers is what promises about reads are about.
       READ_THREADS: '2',
-      ...(this.options.parted ? { NODE_OPTIONS: `--require ${join(__dirname, '../servers/rerouted-connect.cjs')}`, QUIVER_TEST_ROUTES: this.routesOf(id) } : {}),
+      ...(this.options.parted
+        ? {
+            NODE_OPTIONS: `--require ${join(__dirname, '../servers/rerouted-connect.cjs')}`,
+            QUIVER_TEST_ROUTES: this.routesOf(id),
+          }
+        : {}),
       ...environment,
       ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),
     };

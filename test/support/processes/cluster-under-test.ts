@@ -51,15 +51,18 @@ export interface ClusterUnderTest {
   links(): LinkUnderTest[];
   disks(): FailingDisk[];
   /**
-   * Ends a node with SIGKILL and removes what it has of one shard, which `random`, from 0 to 1, chooses; only ends it when
-   * no other replica holds what one of its own does. Missing: nothing of it can be spared.
+   * Ends a node with SIGKILL and removes what it has of one shard, which `random`, from 0 to 1, chooses; only ends it
+   * when no other replica holds what one of its own does. Missing: nothing of it can be spared.
    */
   loseShard?: (id: string, random: number) => Promise<void>;
   /** Resolves when every replica is in sync. */
   inSync(): Promise<void>;
   /** Resolves when everything runs and every shard is served and in order; rejects after a minute. */
   settled(): Promise<void>;
-  /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
+  /**
+   * Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is
+   * written.
+   */
   differences(): Promise<string[]>;
   /** Sets of shards that are placed, though no collection, reshard or drop has them, by uid. */
   strays(): Promise<string[]>;

@@ -24,7 +24,10 @@ export class CommandLine {
   }
 
   /** Starts a command; `outcome` resolves when it has ended. */
-  start(words: string[], options: { input?: string | Buffer; environment?: Record<string, string> } = {}): { child: ChildProcess; outcome: Promise<CommandOutcome> } {
+  start(
+    words: string[],
+    options: { input?: string | Buffer; environment?: Record<string, string> } = {},
+  ): { child: ChildProcess; outcome: Promise<CommandOutcome> } {
     const child = spawn(process.execPath, [QUIVER, ...words], {
       cwd: this.folder,
       env: { PATH: process.env.PATH ?? '', HOME: this.folder, ...this.environment, ...options.environment },
@@ -46,14 +49,21 @@ export class CommandLine {
     return { child, outcome };
   }
 
-  async run(words: string[], options: { input?: string | Buffer; environment?: Record<string, string> } = {}): Promise<CommandOutcome> {
+  async run(
+    words: string[],
+    options: { input?: string | Buffer; environment?: Record<string, string> } = {},
+  ): Promise<CommandOutcome> {
     return this.start(words, options).outcome;
   }
 
   /** As `run`; one that fails throws what it said. */
-  async succeed(words: string[], options: { input?: string | Buffer; environment?: Record<string, string> } = {}): Promise<CommandOutcome> {
+  async succeed(
+    words: string[],
+    options: { input?: string | Buffer; environment?: Record<string, string> } = {},
+  ): Promise<CommandOutcome> {
     const outcome = await this.run(words, options);
-    if (outcome.code !== 0) throw new Error(`quiver ${words.join(' ')} ended with ${outcome.code}: ${outcome.messages}${outcome.output}`);
+    if (outcome.code !== 0)
+      throw new Error(`quiver ${words.join(' ')} ended with ${outcome.code}: ${outcome.messages}${outcome.output}`);
     return outcome;
   }
 

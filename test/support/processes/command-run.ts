@@ -17,7 +17,15 @@ export async function runCommand(words: string[], environment: Record<string, st
   output.on('data', (chunk: Buffer) => (printed.output += chunk.toString()));
   messages.on('data', (chunk: Buffer) => (printed.messages += chunk.toString()));
   let exitCode = 0;
-  const context: CommandContext = { version: '0.0.0', environment, input: new PassThrough(), output, messages, signal: new AbortController().signal, exitWith: (code) => (exitCode = code) };
+  const context: CommandContext = {
+    version: '0.0.0',
+    environment,
+    input: new PassThrough(),
+    output,
+    messages,
+    signal: new AbortController().signal,
+    exitWith: (code) => (exitCode = code),
+  };
   try {
     await buildProgram(context).parseAsync(words, { from: 'user' });
   } catch (error) {

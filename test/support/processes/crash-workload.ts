@@ -21,7 +21,8 @@ export function batchOf(seed: number, writer: number, number: number): WriteOper
       externalId,
       vector: Float32Array.from({ length: WORKLOAD.dim }, () => random() - 0.5),
       stamp: number * 1000 + i,
-      metadata: random() < 0.7 ? JSON.stringify({ writer, number, note: 'n'.repeat(Math.floor(random() * 300)) }) : undefined,
+      metadata:
+        random() < 0.7 ? JSON.stringify({ writer, number, note: 'n'.repeat(Math.floor(random() * 300)) }) : undefined,
       text: random() < 0.5 ? `batch number${number} of writer${writer}` : undefined,
     };
   });

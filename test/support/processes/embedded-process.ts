@@ -65,23 +65,27 @@ export class EmbeddedProcess {
     this.output = '';
     const limit = this.openFilesMax === null ? '' : `ulimit -n ${this.openFilesMax} && `;
     const place = this.isOnOneProcessor ? `taskset -c ${firstProcessor()} ` : '';
-    const child = spawn('/bin/sh', ['-c', `${limit}exec ${place}"$0" "$@"`, process.execPath, join(root, 'scripts/quiver.cjs'), 'embedded'], {
-      env: {
-        PATH: process.env.PATH ?? '',
-        PORT: String(this.port),
-        HOST: '127.0.0.1',
-        OPS_PORT: String(this.opsPort),
-        DATA_DIR: this.dataDir,
-        API_KEY: this.apiKey,
-        EMBEDDING_MODEL: 'builtin',
-        RATE_LIMIT_PER_MINUTE: '0',
-        BAD_KEY_LIMIT_PER_MINUTE: '0',
-        LOG_LEVEL: 'warn',
-        ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
-        ...this.environment,
+    const child = spawn(
+      '/bin/sh',
+      ['-c', `${limit}exec ${place}"$0" "$@"`, process.execPath, join(root, 'scripts/quiver.cjs'), 'embedded'],
+      {
+        env: {
+          PATH: process.env.PATH ?? '',
+          PORT: String(this.port),
+          HOST: '127.0.0.1',
+          OPS_PORT: String(this.opsPort),
+          DATA_DIR: this.dataDir,
+          API_KEY: this.apiKey,
+          EMBEDDING_MODEL: 'builtin',
+          RATE_LIMIT_PER_MINUTE: '0',
+          BAD_KEY_LIMIT_PER_MINUTE: '0',
+          LOG_LEVEL: 'warn',
+          ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
+          ...this.environment,
+        },
+        stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],
       },
-      stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],
-    });
+    );
     this.child = child;
     const killWithUs = (): void => void child.kill('SIGKILL');
     process.once('exit', killWithUs);
@@ -130,8 +134,18 @@ export class EmbeddedProcess {
   }
 
   /** One call with the admin key; answers the envelope, throws when the connection breaks. */
-  async call<Data = any>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Envelope<Data>> {
-    const { text } = await new ApiClient({ baseUrl: this.baseUrl, adminKey: this.apiKey }).call({ method, path, body, headers });
+  async call<Data = any>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Envelope<Data>> {
+    const { text } = await new ApiClient({ baseUrl: this.baseUrl, adminKey: this.apiKey }).call({
+      method,
+      path,
+      body,
+      headers,
+    });
     return JSON.parse(text) as Envelope<Data>;
   }
 

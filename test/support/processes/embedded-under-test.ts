@@ -28,7 +28,8 @@ export async function startEmbeddedUnderTest(): Promise<ClusterUnderTest> {
     disks: () => [],
     inSync: async () => undefined,
     // It serves nothing before it has recovered.
-    settled: () => (isAlive(server) ? Promise.resolve() : Promise.reject(new Error(`the process does not run: ${server.output}`))),
+    settled: () =>
+      isAlive(server) ? Promise.resolve() : Promise.reject(new Error(`the process does not run: ${server.output}`)),
     differences: async () => [],
     strays: async () => [],
     evidence: async () => server.output.slice(-OUTPUT_SHOWN),

@@ -20,9 +20,9 @@ interface Ports {
 
 /**
  * A real etcd process on free ports of 127.0.0.1, with a data folder of its own: the only member of its cluster, or one
- * of several (EtcdCluster). `stop` is the polite end (SIGTERM), `kill` the rude one (SIGKILL); `start` may follow either,
- * on the same data and ports. `pause` freezes it (SIGSTOP): connections stay, answers don't come. `destroy` ends it in
- * any state and removes the data.
+ * of several (EtcdCluster). `stop` is the polite end (SIGTERM), `kill` the rude one (SIGKILL); `start` may follow
+ * either, on the same data and ports. `pause` freezes it (SIGSTOP): connections stay, answers don't come. `destroy`
+ * ends it in any state and removes the data.
  */
 export class EtcdProcess {
   readonly name: string;
@@ -34,8 +34,17 @@ export class EtcdProcess {
   private readonly dataDir: string;
   private child: ChildProcess | null = null;
 
-  constructor(options: { name?: string; ports?: Ports; initialCluster?: string; flags?: string[]; parent?: string | undefined } = {}) {
-    if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: "npm test" and "npm run fault" install it (Debian's package etcd-server)`);
+  constructor(
+    options: {
+      name?: string;
+      ports?: Ports;
+      initialCluster?: string;
+      flags?: string[];
+      parent?: string | undefined;
+    } = {},
+  ) {
+    if (!existsSync(BINARY))
+      throw new Error(`${BINARY} is missing: "npm test" and "npm run fault" install it (Debian's package etcd-server)`);
     this.name = options.name ?? 'etcd';
     this.ports = options.ports ?? null;
     this.initialCluster = options.initialCluster ?? null;
@@ -172,9 +181,14 @@ export class EtcdProcess {
     process.kill(this.pid, 'SIGCONT');
   }
 
-  /** From now on each of its writes to files fails, in this life of it: it ends by the first. Linux only. Throws where that can't be. */
+  /**
+   * From now on each of its writes to files fails, in this life of it: it ends by the first. Linux only. Throws where
+   * that can't be.
+   */
   failWrites(): void {
-    const { status, stderr, error } = spawnSync('prlimit', ['--pid', String(this.pid), '--fsize=1'], { encoding: 'utf8' });
+    const { status, stderr, error } = spawnSync('prlimit', ['--pid', String(this.pid), '--fsize=1'], {
+      encoding: 'utf8',
+    });
     if (status !== 0) throw new Error(`prlimit: ${error?.message ?? stderr}`);
   }
 
@@ -216,7 +230,9 @@ export class EtcdCluster {
     const free = await freePorts(2 * size);
     const ports = Array.from({ length: size }, (_, i) => ({ client: free[2 * i], peer: free[2 * i + 1] }));
     const initialCluster = ports.map(({ peer }, i) => `etcd-${i}=http://127.0.0.1:${peer}`).join(',');
-    const cluster = new EtcdCluster(ports.map((own, i) => new EtcdProcess({ name: `etcd-${i}`, ports: own, initialCluster, flags: options.flags })));
+    const cluster = new EtcdCluster(
+      ports.map((own, i) => new EtcdProcess({ name: `etcd-${i}`, ports: own, initialCluster, flags: options.flags })),
+    );
     await Promise.all(cluster.members.map((member) => member.start()));
     return cluster;
   }

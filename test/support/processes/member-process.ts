@@ -12,7 +12,10 @@ export const EARLIER_PROGRAM = process.env.QUIVER_EARLIER_PROGRAM;
 /** Of the output of each process in the story of a failure. */
 const OUTPUT_SHOWN = 3_000;
 
-/** Of which release a process is: the one in EARLIER_PROGRAM, this one, or this one that says to be another (test/support/versions). */
+/**
+ * Of which release a process is: the one in EARLIER_PROGRAM, this one, or this one that says to be another
+ * (test/support/versions).
+ */
 export type Release = 'earlier' | 'own' | 'next' | 'distant' | 'before';
 
 /** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
@@ -59,8 +62,23 @@ export class MemberProcess {
   }
 
   /** Another process of the same name and role elsewhere, not yet started. */
-  double({ port, rpcPort, opsPort, dataDir }: { port: number; rpcPort: number; opsPort: number; dataDir: string }): MemberProcess {
-    const places = { PORT: String(port), RPC_PORT: String(rpcPort), OPS_PORT: String(opsPort), ADVERTISE_ADDRESS: `127.0.0.1:${rpcPort}` };
+  double({
+    port,
+    rpcPort,
+    opsPort,
+    dataDir,
+  }: {
+    port: number;
+    rpcPort: number;
+    opsPort: number;
+    dataDir: string;
+  }): MemberProcess {
+    const places = {
+      PORT: String(port),
+      RPC_PORT: String(rpcPort),
+      OPS_PORT: String(opsPort),
+      ADVERTISE_ADDRESS: `127.0.0.1:${rpcPort}`,
+    };
     return new MemberProcess(this.role, this.id, port, opsPort, dataDir, { ...this.environment, ...places });
   }
 
@@ -69,7 +87,10 @@ export class MemberProcess {
     if (this.child !== null) throw new Error(`${this.id} is running`);
     const { release } = this;
     const program = release === 'earlier' ? EARLIER_PROGRAM! : root;
-    const claims = release === 'earlier' || release === 'own' ? {} : { NODE_OPTIONS: `--require ${join(__dirname, '../versions', `${release}.cjs`)}` };
+    const claims =
+      release === 'earlier' || release === 'own'
+        ? {}
+        : { NODE_OPTIONS: `--require ${join(__dirname, '../versions', `${release}.cjs`)}` };
     const child = spawn(process.execPath, [join(program, 'scripts/quiver.cjs'), this.role], {
       env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...claims, ...environment },
       stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],

@@ -23,10 +23,16 @@ export function reading(collection: string, shard: number, status: ShardStatus |
 }
 
 /** The metrics of a process as the main files make them, and what failed while they were measured. */
-export function metricsOfProcess(measureTimeoutMs?: number, clock?: ManualClock): { metrics: ProcessMetrics; errors: unknown[] } {
+export function metricsOfProcess(
+  measureTimeoutMs?: number,
+  clock?: ManualClock,
+): { metrics: ProcessMetrics; errors: unknown[] } {
   const errors: unknown[] = [];
   const identity = { role: 'coordinator', member: 'coordinator-0', version: '1.2.3' } as const;
-  return { metrics: new ProcessMetrics({ identity, onMeasureError: (error) => errors.push(error), measureTimeoutMs, clock }), errors };
+  return {
+    metrics: new ProcessMetrics({ identity, onMeasureError: (error) => errors.push(error), measureTimeoutMs, clock }),
+    errors,
+  };
 }
 
 /** The sample lines whose metric name starts with `prefix`, sorted. */

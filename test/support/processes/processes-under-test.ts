@@ -7,8 +7,8 @@ import type { MemberProcess } from './member-process';
 import { TcpProxy } from '../servers/tcp-proxy';
 
 /**
- * A whole cluster of real processes, each member reached and reaching etcd by proxies of its own: its advertised address
- * is one, so that a cut link separates it from every peer that calls it while its own calls still leave.
+ * A whole cluster of real processes, each member reached and reaching etcd by proxies of its own: its advertised
+ * address is one, so that a cut link separates it from every peer that calls it while its own calls still leave.
  */
 export async function startProcessesUnderTest(options: ClusterOptions = {}): Promise<ClusterUnderTest> {
   const proxies: TcpProxy[] = [];
@@ -78,7 +78,9 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
       // An etcd that gives no answer says nothing of the others.
       if (!(await cluster.staysSpared(node).catch(() => false))) return;
       const shards = join(node.dataDir, 'node', 'shards');
-      const folders = readdirSync(shards).flatMap((uid) => readdirSync(join(shards, uid)).map((shard) => join(shards, uid, shard)));
+      const folders = readdirSync(shards).flatMap((uid) =>
+        readdirSync(join(shards, uid)).map((shard) => join(shards, uid, shard)),
+      );
       if (folders.length > 0) rmSync(folders[Math.floor(random * folders.length)], { recursive: true });
     },
     inSync: () => cluster.inSync(),

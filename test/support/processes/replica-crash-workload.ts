@@ -19,7 +19,8 @@ export function entryAt(seed: number, position: { epoch: number; sequence: numbe
       externalId,
       vector: Float32Array.from({ length: CRASH_SPEC.dim }, () => random() - 0.5),
       stamp: sequence * 1000 + i,
-      metadata: random() < 0.6 ? JSON.stringify({ epoch, sequence, note: 'n'.repeat(Math.floor(random() * 200)) }) : undefined,
+      metadata:
+        random() < 0.6 ? JSON.stringify({ epoch, sequence, note: 'n'.repeat(Math.floor(random() * 200)) }) : undefined,
       text: random() < 0.5 ? `entry number${sequence}` : undefined,
     };
   });

@@ -25,7 +25,9 @@ async function main(): Promise<void> {
   for (;;) {
     const appends: Promise<void>[] = [];
     for (let width = 1 + Math.floor(random() * 6); width > 0; width--) {
-      const entries = Array.from({ length: 1 + Math.floor(random() * 3) }, () => entryAt(seed, { epoch, sequence: ++last }));
+      const entries = Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
+        entryAt(seed, { epoch, sequence: ++last }),
+      );
       const { sequence } = entries[entries.length - 1];
       const at = epoch;
       appends.push(storage.append({ entries }).then(() => say(`stored ${sequence} ${at}`)));

@@ -23,8 +23,9 @@ const TARGET = 'file:/of-this-test';
 const NOBODY = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
 
 /**
- * An embedded process without its API, in a folder that outlives it: real shards that keep their writes for shipping, a service
- * over them, and whoever drives reshards, backups and restores. It ships, and tells which collections there are, when it is told to.
+ * An embedded process without its API, in a folder that outlives it: real shards that keep their writes for shipping, a
+ * service over them, and whoever drives reshards, backups and restores. It ships, and tells which collections there
+ * are, when it is told to.
  */
 export class ShippingProcess {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
@@ -56,12 +57,26 @@ export class ShippingProcess {
       backups: { open: () => target, pace: new Pace(Infinity), log: 'own', wallMs },
       beforeDrop: (one) => this.shipping.shipRest(one),
     });
-    this.shipping = new LogShipping({ member: 'node-0', logs: () => this.host.logs(), target, pace: new Pace(Infinity), clock, everyMs: 1_000, log });
+    this.shipping = new LogShipping({
+      member: 'node-0',
+      logs: () => this.host.logs(),
+      target,
+      pace: new Pace(Infinity),
+      clock,
+      everyMs: 1_000,
+      log,
+    });
     // It looks whenever it is asked to.
     const hurried = { wallMs, monotonicMs: () => (this.looks += 1) * 60_000 };
     this.histories = new CollectionHistories({ store: this.store, logs: new ShippedLogs(target), clock: hurried, log });
     const shardClient = new LocalShardClient({ host: this.host, clock });
-    const { service } = await plainService({ store: this.store, shardClient, clock, environment: { BACKUP_TARGET: TARGET }, openTarget: () => target });
+    const { service } = await plainService({
+      store: this.store,
+      shardClient,
+      clock,
+      environment: { BACKUP_TARGET: TARGET },
+      openTarget: () => target,
+    });
     this.service = service;
     await this.drive();
     return this;

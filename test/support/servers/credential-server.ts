@@ -6,9 +6,9 @@ import { S3_KEY } from './tiny-s3';
 const LASTS_MS = 3_600_000;
 
 /**
- * Whoever gives temporary credentials away in a cloud, in one server on this machine: STS, which takes web identities; the
- * endpoint of a container's role; and the metadata of an EC2 instance, with its sessions. Each answer has a session token of
- * its own, `session-1` and so on.
+ * Whoever gives temporary credentials away in a cloud, in one server on this machine: STS, which takes web identities;
+ * the endpoint of a container's role; and the metadata of an EC2 instance, with its sessions. Each answer has a session
+ * token of its own, `session-1` and so on.
  */
 export class CredentialServer {
   readonly requests: { method: string; path: string; headers: IncomingMessage['headers']; body: string }[] = [];
@@ -51,7 +51,8 @@ export class CredentialServer {
     this.requests.push({ method, path, headers, body });
     if (this.isSilent) return;
     if (this.fault !== null) return void answer.writeHead(this.fault).end();
-    if (path === '/pod') return headers.authorization === this.containerToken ? this.giveJson(answer) : void answer.writeHead(401).end();
+    if (path === '/pod')
+      return headers.authorization === this.containerToken ? this.giveJson(answer) : void answer.writeHead(401).end();
     if (path.startsWith('/latest/')) return this.instance(method, path, headers, answer);
     if (method === 'POST' && path === '/') return this.assume(new URLSearchParams(body), answer);
     answer.writeHead(404).end();
@@ -59,7 +60,8 @@ export class CredentialServer {
 
   /** Version 2 of the metadata: nothing without a session. */
   private instance(method: string, path: string, headers: IncomingMessage['headers'], answer: ServerResponse): void {
-    if (path === '/latest/api/token') return void (method === 'PUT' ? answer.end('imds-session') : answer.writeHead(405).end());
+    if (path === '/latest/api/token')
+      return void (method === 'PUT' ? answer.end('imds-session') : answer.writeHead(405).end());
     if (headers['x-aws-ec2-metadata-token'] !== 'imds-session') return void answer.writeHead(401).end();
     if (path === '/latest/meta-data/iam/security-credentials/') return void answer.end('role-of-the-instance');
     if (path === '/latest/meta-data/iam/security-credentials/role-of-the-instance') return this.giveJson(answer);
@@ -69,13 +71,24 @@ export class CredentialServer {
   private giveJson(answer: ServerResponse): void {
     const { id, secret, token, expires } = this.next();
     answer.writeHead(200, { 'content-type': 'application/json' });
-    answer.end(JSON.stringify({ Code: 'Success', Type: 'AWS-HMAC', AccessKeyId: id, SecretAccessKey: secret, Token: token, Expiration: expires }));
+    answer.end(
+      JSON.stringify({
+        Code: 'Success',
+        Type: 'AWS-HMAC',
+        AccessKeyId: id,
+        SecretAccessKey: secret,
+        Token: token,
+        Expiration: expires,
+      }),
+    );
   }
 
   private assume(form: URLSearchParams, answer: ServerResponse): void {
     if (form.get('Action') !== 'AssumeRoleWithWebIdentity' || form.get('WebIdentityToken') !== this.identityToken) {
       answer.writeHead(this.refusal === 'AccessDenied' ? 403 : 400, { 'content-type': 'text/xml' });
-      return void answer.end(`<ErrorResponse><Error><Type>Sender</Type><Code>${this.refusal}</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>`);
+      return void answer.end(
+        `<ErrorResponse><Error><Type>Sender</Type><Code>${this.refusal}</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>`,
+      );
     }
     const { id, secret, token, expires } = this.next();
     const credentials = `<Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>${secret}</SecretAccessKey><SessionToken>${token}</SessionToken><Expiration>${expires}</Expiration></Credentials>`;
@@ -88,6 +101,11 @@ export class CredentialServer {
 
   private next(): { id: string; secret: string; token: string; expires: string } {
     this.given += 1;
-    return { id: S3_KEY.id, secret: S3_KEY.secret, token: `session-${this.given}`, expires: new Date(Date.now() + this.lastsMs).toISOString().replace(/\.\d+Z$/, 'Z') };
+    return {
+      id: S3_KEY.id,
+      secret: S3_KEY.secret,
+      token: `session-${this.given}`,
+      expires: new Date(Date.now() + this.lastsMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+    };
   }
 }

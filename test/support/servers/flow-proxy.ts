@@ -31,7 +31,9 @@ export class FlowProxy {
     for (const pair of [...this.pairs]) for (const socket of pair) socket.resetAndDestroy();
   }
 
-  /** The connections of the moment carry nothing any more and stay open, as when a machine vanishes; new ones are fine. */
+  /**
+   * The connections of the moment carry nothing any more and stay open, as when a machine vanishes; new ones are fine.
+   */
   freeze(): void {
     for (const [near, far] of this.pairs) {
       near.removeAllListeners('data').on('data', () => undefined);

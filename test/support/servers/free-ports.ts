@@ -3,7 +3,10 @@ import { createServer, type Server } from 'node:net';
 /** Below the range from which systems give ports to outgoing connections, which would take them in the meantime. */
 const PORT_MIN = 10_000;
 const PORT_MAX = 32_000;
-/** Ports of a block: more than most test files need, and few enough that every file of several runs has blocks of its own. */
+/**
+ * Ports of a block: more than most test files need, and few enough that every file of several runs has blocks of its
+ * own.
+ */
 const BLOCK = 50;
 
 /** The ports of this file's block that nobody has asked for yet. */
@@ -11,8 +14,8 @@ let left: number[] = [];
 
 /**
  * Ports that are free, all different, and given to nobody else, also while nothing listens on them: before a process
- * starts and between two lives of it. Each file takes blocks of ports for itself, which is safe beside other workers and
- * other runs: it listens on the first port of a block until its process ends.
+ * starts and between two lives of it. Each file takes blocks of ports for itself, which is safe beside other workers
+ * and other runs: it listens on the first port of a block until its process ends.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];

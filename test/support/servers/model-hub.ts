@@ -8,8 +8,8 @@ import { join } from 'node:path';
 export type HubMischief = 'silent' | 'stalls' | 'drips' | 'floods' | 'cut' | 'forbidden' | 'broken' | 'altered';
 
 /**
- * A hub on this machine: serves `<owner>/<name>/resolve/<revision>/<path>` from a folder of models, large files by a redirect
- * as the real one does, with its headers: the commit, and the digest of a file.
+ * A hub on this machine: serves `<owner>/<name>/resolve/<revision>/<path>` from a folder of models, large files by a
+ * redirect as the real one does, with its headers: the commit, and the digest of a file.
  */
 export class ModelHub {
   /** Paths asked for, in order. */
@@ -74,8 +74,13 @@ export class ModelHub {
     const content = readFileSync(file);
     const isLarge = path.startsWith('onnx/');
     if (this.commit !== null) response.setHeader('x-repo-commit', this.commit);
-    if (this.commit !== null && isLarge) response.setHeader('x-linked-etag', `"${createHash('sha256').update(content).digest('hex')}"`);
-    if (this.commit !== null && !isLarge) response.setHeader('etag', `"${createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')}"`);
+    if (this.commit !== null && isLarge)
+      response.setHeader('x-linked-etag', `"${createHash('sha256').update(content).digest('hex')}"`);
+    if (this.commit !== null && !isLarge)
+      response.setHeader(
+        'etag',
+        `"${createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')}"`,
+      );
     if (isLarge && isStored === undefined) return void response.writeHead(302, { location: `/stored${url}` }).end();
     response.writeHead(200, { 'content-length': content.length });
     if (mischief === 'altered') return void response.end(Buffer.from(content).fill(32, 0, 1));

@@ -10,7 +10,9 @@ export type PeerCommand = string[];
 
 const READY_DEADLINE_MS = 60_000;
 
-/** Chroma's server: CHROMA_COMMAND, `chroma` on the path (PyPI), or the package that the benchmark has installed (npm). */
+/**
+ * Chroma's server: CHROMA_COMMAND, `chroma` on the path (PyPI), or the package that the benchmark has installed (npm).
+ */
 export function findChroma(): PeerCommand | null {
   const onPath = process.env.CHROMA_COMMAND ?? find(['chroma'], paths());
   if (onPath !== null) return [onPath];
@@ -20,7 +22,12 @@ export function findChroma(): PeerCommand | null {
 
 /** Weaviate's server: WEAVIATE_COMMAND, or `weaviate-server` on the path or where `go install` puts it. */
 export function findWeaviate(): PeerCommand | null {
-  const command = process.env.WEAVIATE_COMMAND ?? find(['weaviate-server'], [...paths(), process.env.GOBIN ?? '', join(process.env.GOPATH ?? join(homedir(), 'go'), 'bin')]);
+  const command =
+    process.env.WEAVIATE_COMMAND ??
+    find(
+      ['weaviate-server'],
+      [...paths(), process.env.GOBIN ?? '', join(process.env.GOPATH ?? join(homedir(), 'go'), 'bin')],
+    );
   return command === null ? null : [command];
 }
 
@@ -33,7 +40,12 @@ export class PeerServer {
 
   async startChroma(command: PeerCommand): Promise<void> {
     const [port] = await freePorts(1);
-    await this.start([...command, 'run', '--path', this.folder, '--host', '127.0.0.1', '--port', String(port)], {}, port, '/api/v2/heartbeat');
+    await this.start(
+      [...command, 'run', '--path', this.folder, '--host', '127.0.0.1', '--port', String(port)],
+      {},
+      port,
+      '/api/v2/heartbeat',
+    );
   }
 
   async startWeaviate(command: PeerCommand): Promise<void> {
@@ -54,7 +66,12 @@ export class PeerServer {
       GO_PROFILING_DISABLE: 'true',
       LOG_LEVEL: 'error',
     };
-    await this.start([...command, '--scheme', 'http', '--host', '127.0.0.1', '--port', String(port)], environment, port, '/v1/.well-known/ready');
+    await this.start(
+      [...command, '--scheme', 'http', '--host', '127.0.0.1', '--port', String(port)],
+      environment,
+      port,
+      '/v1/.well-known/ready',
+    );
   }
 
   /** One call; answers its JSON, null where there is none. */
@@ -80,13 +97,23 @@ export class PeerServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private async start([program, ...words]: string[], environment: Record<string, string>, port: number, readyPath: string): Promise<void> {
-    const child = spawn(program, words, { cwd: this.folder, env: { PATH: process.env.PATH, HOME: this.folder, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  private async start(
+    [program, ...words]: string[],
+    environment: Record<string, string>,
+    port: number,
+    readyPath: string,
+  ): Promise<void> {
+    const child = spawn(program, words, {
+      cwd: this.folder,
+      env: { PATH: process.env.PATH, HOME: this.folder, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.child = child;
     const killWithUs = (): void => void child.kill('SIGKILL');
     process.once('exit', killWithUs);
     child.once('exit', () => process.removeListener('exit', killWithUs));
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     this.address = `http://127.0.0.1:${port}`;
     const isReady = async (): Promise<boolean> => {
       if (child.exitCode !== null) throw new Error(`${program} ended at its start: ${this.output}`);

@@ -2,7 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { resolve } from 'node:path';
 import { freePorts } from './free-ports';
 
-/** PostgreSQL with pgvector: the real ones, compiled to WebAssembly (PGlite), behind a socket of PostgreSQL's own protocol. */
+/**
+ * PostgreSQL with pgvector: the real ones, compiled to WebAssembly (PGlite), behind a socket of PostgreSQL's own
+ * protocol.
+ */
 export class PgvectorServer {
   address = '';
   private child: ChildProcess | null = null;

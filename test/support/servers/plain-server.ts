@@ -1,6 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { dashboardFolderOf } from '../../../coordinator/api/pages/dashboard-folder';
-import { type ApiServer, closeHttpServer, createHttpServer, type HttpServerParts, overloadBounds } from '../../../coordinator/api/http/http-server';
+import {
+  type ApiServer,
+  closeHttpServer,
+  createHttpServer,
+  type HttpServerParts,
+  overloadBounds,
+} from '../../../coordinator/api/http/http-server';
 import type { AnsweredRequest } from '../../../coordinator/api/http/observer';
 import type { RunningService } from '../../../coordinator/service-factory';
 import type { ApiTarget } from '../targets/api-target';
@@ -15,11 +21,14 @@ export interface PlainServer extends ApiTarget {
 }
 
 /**
- * The real HTTP layer in this process, listening on a port of its own, over a plain service: nothing is kept, and shards
- * are searched by brute force. `environment` as for the process. It refuses nobody because the event loop runs late: that is
- * the tests' own, which stands still for seconds while modules are loaded on a busy machine.
+ * The real HTTP layer in this process, listening on a port of its own, over a plain service: nothing is kept, and
+ * shards are searched by brute force. `environment` as for the process. It refuses nobody because the event loop runs
+ * late: that is the tests' own, which stands still for seconds while modules are loaded on a busy machine.
  */
-export async function startPlainServer(environment: Record<string, string> = {}, replace: Partial<HttpServerParts> = {}): Promise<PlainServer> {
+export async function startPlainServer(
+  environment: Record<string, string> = {},
+  replace: Partial<HttpServerParts> = {},
+): Promise<PlainServer> {
   const { config, adminKey, answered, parts, close } = await plainParts(environment);
   const server = createHttpServer({
     ...parts,

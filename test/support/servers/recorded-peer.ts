@@ -18,8 +18,8 @@ interface Exchange {
 }
 
 /**
- * A peer that answers by a list of exchanges (test/fixtures/migrate, where each says where its answers are from). A request that
- * is not in the list is answered with 404 and kept in `strange`.
+ * A peer that answers by a list of exchanges (test/fixtures/migrate, where each says where its answers are from). A
+ * request that is not in the list is answered with 404 and kept in `strange`.
  */
 export class RecordedPeer {
   readonly strange: string[] = [];
@@ -27,7 +27,10 @@ export class RecordedPeer {
   private readonly server: Server;
 
   constructor(name: string) {
-    const file = JSON.parse(readFileSync(resolve(__dirname, `../../fixtures/migrate/${name}.json`), 'utf8')) as { source: string; exchanges: Exchange[] };
+    const file = JSON.parse(readFileSync(resolve(__dirname, `../../fixtures/migrate/${name}.json`), 'utf8')) as {
+      source: string;
+      exchanges: Exchange[];
+    };
     this.exchanges = file.exchanges;
     this.server = createServer((request, response) => void this.answer(request, response));
   }
@@ -51,7 +54,9 @@ export class RecordedPeer {
       (one.rawBody === undefined || one.rawBody === body) &&
       (one.body === undefined || (body !== '' && isDeepStrictEqual(JSON.parse(body), one.body)));
     // To the letter first: as JSON, two numbers beyond 2^53 may look alike.
-    const found = this.exchanges.filter(isIt).sort((a, b) => Number(b.rawBody !== undefined) - Number(a.rawBody !== undefined))[0];
+    const found = this.exchanges
+      .filter(isIt)
+      .sort((a, b) => Number(b.rawBody !== undefined) - Number(a.rawBody !== undefined))[0];
     if (found === undefined) this.strange.push(`${request.method} ${request.url} ${body}`);
     response.writeHead(found === undefined ? 404 : (found.status ?? 200), { 'content-type': 'application/json' });
     response.end(found === undefined ? '{}' : (found.text ?? JSON.stringify(found.answer)));

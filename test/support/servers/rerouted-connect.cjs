@@ -7,7 +7,12 @@ const { Socket } = require('node:net');
 const { connect } = Socket.prototype;
 Socket.prototype.connect = function (...words) {
   const options = Array.isArray(words[0]) ? words[0][0] : words[0];
-  if (options !== null && typeof options === 'object' && options.port !== undefined && process.env.QUIVER_TEST_ROUTES !== undefined) {
+  if (
+    options !== null &&
+    typeof options === 'object' &&
+    options.port !== undefined &&
+    process.env.QUIVER_TEST_ROUTES !== undefined
+  ) {
     const routes = JSON.parse(readFileSync(process.env.QUIVER_TEST_ROUTES, 'utf8'));
     options.port = routes[options.port] ?? options.port;
   }

@@ -29,10 +29,19 @@ export class StrippingProxy {
       }
       const inside = url.slice(prefix.length) || '/';
       this.asked.push(inside);
-      const forwarded = request({ port: to, host: '127.0.0.1', method, path: strips ? inside : url, headers: { ...headers, ...(tells && { 'x-forwarded-prefix': prefix }) } }, (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
-      });
+      const forwarded = request(
+        {
+          port: to,
+          host: '127.0.0.1',
+          method,
+          path: strips ? inside : url,
+          headers: { ...headers, ...(tells && { 'x-forwarded-prefix': prefix }) },
+        },
+        (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(outgoing);
+        },
+      );
       forwarded.on('error', () => outgoing.destroy());
       incoming.pipe(forwarded);
     });

@@ -38,7 +38,10 @@ export class TcpProxy {
     await closed;
   }
 
-  /** Keeps every connection, takes new ones, and passes nothing on, as when packets are lost. Ends by `restore`, which cuts first. */
+  /**
+   * Keeps every connection, takes new ones, and passes nothing on, as when packets are lost. Ends by `restore`, which
+   * cuts first.
+   */
   silence(): void {
     this.silent = true;
     for (const socket of this.sockets) socket.pause();
@@ -68,7 +71,9 @@ export class TcpProxy {
     this.delayMs = 0;
     if (this.server !== null) return;
     const server = createServer((client) => this.join(client));
-    await new Promise<void>((listening, failed) => server.once('error', failed).listen(this.port, '127.0.0.1', listening));
+    await new Promise<void>((listening, failed) =>
+      server.once('error', failed).listen(this.port, '127.0.0.1', listening),
+    );
     this.server = server;
   }
 

@@ -27,21 +27,38 @@ export interface ThreadedServer extends ApiTarget {
   signIn: OneTimeSignIn;
 }
 
-/** Real front threads over a plain service in this process, which refuse nothing because a test keeps this thread busy. `environment` as for the process. */
+/**
+ * Real front threads over a plain service in this process, which refuse nothing because a test keeps this thread busy.
+ * `environment` as for the process.
+ */
 export async function startThreadedServer(
   environment: Record<string, string> = {},
   options: { lookMs?: number; connectionsMax?: number; entry?: string; certificate?: ApiCertificate } = {},
 ): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
   const { catalog, quotas, embedder, stampMemory } = parts.service;
-  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, quotas, embedder, shardClient: shards, deep: new DeepReads(systemClock) };
+  const main = {
+    ...parts,
+    localLimiter: parts.rateLimiter,
+    catalog,
+    quotas,
+    embedder,
+    shardClient: shards,
+    deep: new DeepReads(systemClock),
+  };
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];
   const threads = await FrontThreads.start({
     entry: options.entry ?? join(__dirname, '../threads/front-thread-worker.js'),
     threads: config.httpThreads,
-    data: { config, answerBytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()), connectionsMax: options.connectionsMax ?? 1_000, stampMemory, delayMsMax: Infinity },
+    data: {
+      config,
+      answerBytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()),
+      connectionsMax: options.connectionsMax ?? 1_000,
+      stampMemory,
+      delayMsMax: Infinity,
+    },
     handlers: (started, peer) => frontHandlers(main, started, peer),
     reader: {
       request: (endpoint, code) => counted.push(`${endpoint} ${code}`),
@@ -69,5 +86,15 @@ export async function startThreadedServer(
     await threads.close(1_000);
     await close();
   };
-  return { baseUrl: `http://127.0.0.1:${port}`, adminKey, stop, peers, log, counted, answered, threads, signIn: parts.signIn };
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    adminKey,
+    stop,
+    peers,
+    log,
+    counted,
+    answered,
+    threads,
+    signIn: parts.signIn,
+  };
 }

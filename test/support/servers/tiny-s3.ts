@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net';
 export const S3_KEY = { id: 'tiny-key-id', secret: 'tiny-secret-of-a-test' };
 const PAGE = 3;
 
-/** Answers that do not end: none at all, a byte now and then, and far more than was asked for; and one that is of somebody else. */
+/**
+ * Answers that do not end: none at all, a byte now and then, and far more than was asked for; and one that is of
+ * somebody else.
+ */
 const MANNERS = ['hang', 'drip', 'flood', 'page'] as const;
 type Manner = (typeof MANNERS)[number];
 
@@ -72,9 +75,11 @@ export class TinyS3 {
     const manner = MANNERS.find((one) => one === fault);
     if (manner !== undefined) return answerBy(manner, answer);
     if (fault !== null && typeof fault === 'object') return refuse(answer, fault.status, fault.code);
-    if (signatureOf(request, url) !== /Signature=([0-9a-f]{64})/.exec(request.headers.authorization ?? '')?.[1]) return refuse(answer, 403, 'SignatureDoesNotMatch');
+    if (signatureOf(request, url) !== /Signature=([0-9a-f]{64})/.exec(request.headers.authorization ?? '')?.[1])
+      return refuse(answer, 403, 'SignatureDoesNotMatch');
     const sum = request.headers['x-amz-content-sha256'];
-    if (request.method === 'PUT' && sum !== createHash('sha256').update(body).digest('hex')) return refuse(answer, 400, 'XAmzContentSHA256Mismatch');
+    if (request.method === 'PUT' && sum !== createHash('sha256').update(body).digest('hex'))
+      return refuse(answer, 400, 'XAmzContentSHA256Mismatch');
     const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
     if (bucket !== this.bucket) return refuse(answer, 404, 'NoSuchBucket');
     const key = rest.join('/');
@@ -102,10 +107,17 @@ export class TinyS3 {
   /** In pages of a few, so that every list has several. */
   private list(query: URLSearchParams, answer: ServerResponse): void {
     const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
-    const keys = [...this.objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after).sort();
+    const keys = [...this.objects.keys()]
+      .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
+      .sort();
     const page = keys.slice(0, PAGE);
-    const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>${this.objects.get(key)!.length}</Size></Contents>`).join('');
-    const more = keys.length > PAGE ? `<IsTruncated>true</IsTruncated><NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '<IsTruncated>false</IsTruncated>';
+    const contents = page
+      .map((key) => `<Contents><Key>${key}</Key><Size>${this.objects.get(key)!.length}</Size></Contents>`)
+      .join('');
+    const more =
+      keys.length > PAGE
+        ? `<IsTruncated>true</IsTruncated><NextContinuationToken>${page.at(-1)}</NextContinuationToken>`
+        : '<IsTruncated>false</IsTruncated>';
     answer.end(`<?xml version="1.0"?><ListBucketResult>${contents}${more}</ListBucketResult>`);
   }
 }
@@ -116,8 +128,10 @@ function refuse(answer: ServerResponse, status: number, code: string): void {
 
 /** AWS Signature Version 4, by its description. */
 function signatureOf(request: IncomingMessage, url: URL): string {
-  const [, scope = '', signed = ''] = /Credential=[^/]+\/([^,]+), ?SignedHeaders=([^,]+)/.exec(request.headers.authorization ?? '') ?? [];
-  const encoded = (text: string): string => encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  const [, scope = '', signed = ''] =
+    /Credential=[^/]+\/([^,]+), ?SignedHeaders=([^,]+)/.exec(request.headers.authorization ?? '') ?? [];
+  const encoded = (text: string): string =>
+    encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   const query = [...url.searchParams]
     .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
     .sort()
@@ -128,9 +142,24 @@ function signatureOf(request: IncomingMessage, url: URL): string {
         .trim()
         .replace(/\s+/g, ' ')}\n`,
   );
-  const canonical = [request.method, url.pathname, query, headers.join(''), signed, request.headers['x-amz-content-sha256']].join('\n');
+  const canonical = [
+    request.method,
+    url.pathname,
+    query,
+    headers.join(''),
+    signed,
+    request.headers['x-amz-content-sha256'],
+  ].join('\n');
   const [date, region, service] = scope.split('/');
-  const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
-  const key = [date, region, service, 'aws4_request'].reduce((last: Buffer | string, part) => createHmac('sha256', last).update(part).digest(), `AWS4${S3_KEY.secret}`);
+  const toSign = [
+    'AWS4-HMAC-SHA256',
+    request.headers['x-amz-date'],
+    scope,
+    createHash('sha256').update(canonical).digest('hex'),
+  ].join('\n');
+  const key = [date, region, service, 'aws4_request'].reduce(
+    (last: Buffer | string, part) => createHmac('sha256', last).update(part).digest(),
+    `AWS4${S3_KEY.secret}`,
+  );
   return createHmac('sha256', key).update(toSign).digest('hex');
 }

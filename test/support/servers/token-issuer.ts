@@ -11,8 +11,8 @@ interface IssuerKey {
 }
 
 /**
- * An issuer of tokens on this machine: discovery and keys over HTTP, and tokens that are really signed, by Node itself and not
- * by the library that checks them.
+ * An issuer of tokens on this machine: discovery and keys over HTTP, and tokens that are really signed, by Node itself
+ * and not by the library that checks them.
  */
 export class TokenIssuer {
   readonly audience = 'quiver';
@@ -36,7 +36,8 @@ export class TokenIssuer {
       this.asked.push(path);
       if (this.mischief === 'silent') return;
       if (this.mischief !== null) return response.writeHead(this.mischief).end();
-      if (path === '/.well-known/openid-configuration') return response.end(JSON.stringify({ issuer: this.url, jwks_uri: `${this.url}/keys` }));
+      if (path === '/.well-known/openid-configuration')
+        return response.end(JSON.stringify({ issuer: this.url, jwks_uri: `${this.url}/keys` }));
       if (path === '/keys') return response.end(this.keySet);
       response.writeHead(404).end();
     });
@@ -71,7 +72,10 @@ export class TokenIssuer {
   }
 
   /** A token for the audience, valid for five minutes, with these claims; undefined takes one away. */
-  token(claims: Record<string, unknown> = {}, options: { kid?: string; header?: Record<string, unknown> } = {}): string {
+  token(
+    claims: Record<string, unknown> = {},
+    options: { kid?: string; header?: Record<string, unknown> } = {},
+  ): string {
     return this.signed(JSON.stringify(this.claimsWith(claims)), options);
   }
 
@@ -80,7 +84,10 @@ export class TokenIssuer {
     return this.signed(JSON.stringify(this.claimsWith({ [claim]: '#' })).replace('"#"', text), {});
   }
 
-  private signed(payload: string, { kid = this.shown[0], header = {} }: { kid?: string; header?: Record<string, unknown> }): string {
+  private signed(
+    payload: string,
+    { kid = this.shown[0], header = {} }: { kid?: string; header?: Record<string, unknown> },
+  ): string {
     const { alg, privateKey } = this.keys.get(kid) as IssuerKey;
     const input = `${encoded({ alg, typ: 'JWT', kid, ...header })}.${Buffer.from(payload).toString('base64url')}`;
     return `${input}.${signature(alg, input, privateKey).toString('base64url')}`;
@@ -94,7 +101,15 @@ export class TokenIssuer {
 
   private claimsWith(claims: Record<string, unknown>): object {
     const seconds = Math.floor(Date.now() / 1_000);
-    return { iss: this.url, aud: this.audience, sub: 'ada', iat: seconds, exp: seconds + 300, role: 'readonly', ...claims };
+    return {
+      iss: this.url,
+      aud: this.audience,
+      sub: 'ada',
+      iat: seconds,
+      exp: seconds + 300,
+      role: 'readonly',
+      ...claims,
+    };
   }
 }
 

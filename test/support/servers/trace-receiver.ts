@@ -39,7 +39,10 @@ const STATUS_ERROR = 2;
 export class TraceReceiver {
   readonly spans: ReceivedSpan[] = [];
   readonly requests: { path: string; headers: IncomingHttpHeaders }[] = [];
-  /** `hang`: takes everything and never answers. `drip`: its answer has no end, and a byte comes now and then. `flood`: nor has this one. */
+  /**
+   * `hang`: takes everything and never answers. `drip`: its answer has no end, and a byte comes now and then. `flood`:
+   * nor has this one.
+   */
   manner: 'take' | 'refuse' | 'hang' | 'drip' | 'flood' | 'garbage' = 'take';
 
   private constructor(private readonly server: Server) {}
@@ -65,7 +68,9 @@ export class TraceReceiver {
         }
         if (receiver.manner === 'garbage') return void request.socket.end('\u0000 no HTTP\r\n\r\n');
         if (receiver.manner === 'take') receiver.take(Buffer.concat(pieces), request.headers['content-type'] ?? '');
-        response.writeHead(receiver.manner === 'take' ? 200 : 400, { 'content-type': request.headers['content-type'] ?? '' }).end(request.headers['content-type']?.includes('json') ? '{}' : '');
+        response
+          .writeHead(receiver.manner === 'take' ? 200 : 400, { 'content-type': request.headers['content-type'] ?? '' })
+          .end(request.headers['content-type']?.includes('json') ? '{}' : '');
       });
     });
     const receiver = new TraceReceiver(server);
@@ -94,7 +99,8 @@ export class TraceReceiver {
   private take(body: Buffer, type: string): void {
     const message: any = type.includes('json') ? JSON.parse(body.toString('utf8')) : decoded(OTLP, body);
     for (const { resource, scopeSpans } of message.resourceSpans) {
-      for (const { spans } of scopeSpans) for (const span of spans) this.spans.push(spanOf(span, attributesOf(resource.attributes)));
+      for (const { spans } of scopeSpans)
+        for (const span of spans) this.spans.push(spanOf(span, attributesOf(resource.attributes)));
     }
   }
 }
@@ -103,7 +109,9 @@ function decoded(type: Type, body: Buffer): unknown {
   const message: any = type.toObject(type.decode(body), { longs: String, bytes: Array, arrays: true });
   for (const { scopeSpans } of message.resourceSpans) {
     for (const { spans } of scopeSpans) {
-      for (const span of spans) for (const field of ['traceId', 'spanId', 'parentSpanId']) span[field] = Buffer.from(span[field] ?? []).toString('hex');
+      for (const span of spans)
+        for (const field of ['traceId', 'spanId', 'parentSpanId'])
+          span[field] = Buffer.from(span[field] ?? []).toString('hex');
     }
   }
   return message;
@@ -124,6 +132,13 @@ function spanOf(span: any, resource: ReceivedSpan['resource']): ReceivedSpan {
   };
 }
 
-function attributesOf(list: { key: string; value: Record<string, string | number | boolean> }[]): ReceivedSpan['attributes'] {
-  return Object.fromEntries(list.map(({ key, value }) => [key, 'intValue' in value ? Number(value.intValue) : (value.stringValue ?? value.boolValue ?? value.doubleValue)]));
+function attributesOf(
+  list: { key: string; value: Record<string, string | number | boolean> }[],
+): ReceivedSpan['attributes'] {
+  return Object.fromEntries(
+    list.map(({ key, value }) => [
+      key,
+      'intValue' in value ? Number(value.intValue) : (value.stringValue ?? value.boolValue ?? value.doubleValue),
+    ]),
+  );
 }

@@ -3,8 +3,8 @@ import { operationsToBytes } from '../../../shared/contract/writes/operation-cod
 import type { WriteOperation } from '../../../shared/contract/shard/shard-client';
 
 /**
- * A write as an earlier program put it into a log: of version 1 to 4, which have no moment. Operations may not expire, nor have a
- * number behind them below version 3.
+ * A write as an earlier program put it into a log: of version 1 to 4, which have no moment. Operations may not expire,
+ * nor have a number behind them below version 3.
  */
 export function earlierOperations(operations: readonly WriteOperation[], version: 1 | 2 | 3 | 4): Buffer {
   const bytes = operationsToBytes(operations);

@@ -1,8 +1,16 @@
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from '../../../node/engine/kv/key-value-store';
+import type {
+  KeyRange,
+  KeyValueChange,
+  KeyValueEntry,
+  KeyValueStore,
+  PackedPuts,
+  StoreMemory,
+  StoreSnapshot,
+} from '../../../node/engine/kv/key-value-store';
 
 /**
- * A store that shows a batch before its writer hears of it, and reads before their reader does, for as long as a test wants: what a
- * store on other threads may do at any time.
+ * A store that shows a batch before its writer hears of it, and reads before their reader does, for as long as a test
+ * wants: what a store on other threads may do at any time.
  */
 export class EarlyStore implements KeyValueStore {
   private holds = { writes: false, reads: false };
@@ -48,7 +56,11 @@ export class EarlyStore implements KeyValueStore {
 
   snapshot(): StoreSnapshot {
     const snapshot = this.store.snapshot();
-    return { getMany: (keys) => this.late('reads', snapshot.getMany(keys)), scan: (range) => snapshot.scan(range), free: () => snapshot.free() };
+    return {
+      getMany: (keys) => this.late('reads', snapshot.getMany(keys)),
+      scan: (range) => snapshot.scan(range),
+      free: () => snapshot.free(),
+    };
   }
 
   scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {

@@ -10,16 +10,23 @@ const CLOCK_AT = 3072;
 const MANNERS = { full: 'f', error: 'e', slow: 's' } as const;
 
 /**
- * How calls go by which a process uses files: `full`: what takes room fails with ENOSPC. `error`: each fails with EIO. `slow`:
- * each takes longer.
+ * How calls go by which a process uses files: `full`: what takes room fails with ENOSPC. `error`: each fails with EIO.
+ * `slow`: each takes longer.
  */
 export type FileManner = keyof typeof MANNERS;
 
-/** Compiles what stands between processes and their files into a folder; answers the library. Throws if there is no compiler. */
+/**
+ * Compiles what stands between processes and their files into a folder; answers the library. Throws if there is no
+ * compiler.
+ */
 export function buildFailingFiles(folder: string): string {
   const library = join(folder, 'failing-files.so');
   const source = join(__dirname, '../native/failing-files.c');
-  const { status, stderr } = spawnSync(process.env.CC ?? 'cc', ['-shared', '-fPIC', '-O1', source, '-o', library, '-ldl', '-lpthread'], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(
+    process.env.CC ?? 'cc',
+    ['-shared', '-fPIC', '-O1', source, '-o', library, '-ldl', '-lpthread'],
+    { encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(`the library was not built: ${stderr}`);
   return library;
 }

@@ -1,9 +1,17 @@
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from '../../../node/engine/kv/key-value-store';
+import type {
+  KeyRange,
+  KeyValueChange,
+  KeyValueEntry,
+  KeyValueStore,
+  PackedPuts,
+  StoreMemory,
+  StoreSnapshot,
+} from '../../../node/engine/kv/key-value-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 
 /**
- * How writes end: as the store does, failed with nothing stored, failed with all in the log: there once it is opened again, or
- * failed with all of it there already.
+ * How writes end: as the store does, failed with nothing stored, failed with all in the log: there once it is opened
+ * again, or failed with all of it there already.
  */
 export type WriteFault = 'none' | 'before' | 'after' | 'shown';
 
@@ -28,7 +36,8 @@ export class FailingKeyValueStore implements KeyValueStore {
     if (this.faults.writes === 'before') throw diskError();
     if (this.faults.writes === 'after') {
       // The memory of packed entries is used again.
-      for (const change of changes) this.logged.push(change.type === 'puts' ? { type: 'puts', entries: Buffer.from(change.entries) } : change);
+      for (const change of changes)
+        this.logged.push(change.type === 'puts' ? { type: 'puts', entries: Buffer.from(change.entries) } : change);
       throw diskError();
     }
     await this.store.write(changes, options);

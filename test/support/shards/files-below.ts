@@ -1,7 +1,10 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files below a folder in which one of the needles is, byte for byte. A process may be at work there: what goes meanwhile is left out. */
+/**
+ * The files below a folder in which one of the needles is, byte for byte. A process may be at work there: what goes
+ * meanwhile is left out.
+ */
 export function filesWith(folder: string, needles: readonly Buffer[]): string[] {
   return filesBelow(folder).filter((path) => {
     const bytes = unlessGone(() => readFileSync(path));

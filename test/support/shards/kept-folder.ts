@@ -6,8 +6,8 @@ import type { SealedClusterStore } from '../../../shared/cluster-store/sealed-cl
 import { seededRandom } from '../values/random';
 
 /**
- * Data folders of releases, kept under test/fixtures as `<form>-<version>.tar.gz`: the folder `data`, what the API answered
- * (`answers.json`), and of a node's what etcd held (`etcd.json`). scripts/keep-folders.mjs makes them.
+ * Data folders of releases, kept under test/fixtures as `<form>-<version>.tar.gz`: the folder `data`, what the API
+ * answered (`answers.json`), and of a node's what etcd held (`etcd.json`). scripts/keep-folders.mjs makes them.
  */
 const FIXTURES = resolve(__dirname, '../../fixtures');
 const DIM = 8;
@@ -30,30 +30,49 @@ export interface LanguageAnswers {
   keywords: Hit[];
 }
 
-/** What a service answers about everything that `fill` put into it. Answers that are the same (`withoutHits`, `differenceOfHits`) mean equal content. */
+/**
+ * What a service answers about everything that `fill` put into it. Answers that are the same (`withoutHits`,
+ * `differenceOfHits`) mean equal content.
+ */
 export type Answers = Record<(typeof LANGUAGES)[number], LanguageAnswers> & { keys: unknown };
 
 /**
- * Kernels for other instructions add in another order, which changes a score by some 1e-7; kept scores may have five digits
- * (at most 5e-5 of the score off). For scores above 1 it is a part of the score.
+ * Kernels for other instructions add in another order, which changes a score by some 1e-7; kept scores may have five
+ * digits (at most 5e-5 of the score off). For scores above 1 it is a part of the score.
  */
 const SCORE_TOLERANCE = 1e-4;
 
-/** Puts something of every kind into an empty service: the same at each call. `part` 0, then 1: what a checkpoint does not have. */
+/**
+ * Puts something of every kind into an empty service: the same at each call. `part` 0, then 1: what a checkpoint does
+ * not have.
+ */
 export async function fill(call: Call, part: 0 | 1): Promise<void> {
   const random = seededRandom(7 + part);
   const vectorOf = (): number[] => Array.from({ length: DIM }, () => Math.fround(random() * 2 - 1));
   const pick = (): string => WORDS[Math.floor(random() * WORDS.length)];
   for (const language of LANGUAGES) {
     if (part === 0)
-      await call('POST', '/v1/collections', { name: `kept-${language}`, dim: DIM, distance_metric: language === 'en' ? 'cosine' : 'l2', description: 'of a kept folder', shards: 2, language });
+      await call('POST', '/v1/collections', {
+        name: `kept-${language}`,
+        dim: DIM,
+        distance_metric: language === 'en' ? 'cosine' : 'l2',
+        description: 'of a kept folder',
+        shards: 2,
+        language,
+      });
     const items = Array.from({ length: part === 0 ? 60 : 20 }, (_, i) => {
       const number = part === 0 ? i : i + 50;
       const words = `${pick()} ${pick()} ${pick()}`;
-      return { external_id: `item-${number}`, vector: vectorOf(), text: `${words} in part ${part}`, metadata: { number, part, words, tags: [`t${number % 3}`], nested: { even: number % 2 === 0 } } };
+      return {
+        external_id: `item-${number}`,
+        vector: vectorOf(),
+        text: `${words} in part ${part}`,
+        metadata: { number, part, words, tags: [`t${number % 3}`], nested: { even: number % 2 === 0 } },
+      };
     });
     await call('POST', `/v1/collections/kept-${language}/bulk_upsert`, { items });
-    for (const number of part === 0 ? [3, 17] : [5, 55]) await call('DELETE', `/v1/collections/kept-${language}/delete/item-${number}`);
+    for (const number of part === 0 ? [3, 17] : [5, 55])
+      await call('DELETE', `/v1/collections/kept-${language}/delete/item-${number}`);
   }
   if (part === 0) await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
 }
@@ -68,13 +87,20 @@ export async function answersOf(call: Call): Promise<Answers> {
     const { vectors } = await call('POST', `${path}/scroll`, { limit: 1000 });
     const { text } = await call('GET', `${path}/vectors/item-61`);
     const hits = async (kind: string, body: object): Promise<Hit[]> =>
-      (await call<{ results: { external_id: string; score: number }[] }>('POST', `${path}/${kind}`, body)).results.map(({ external_id, score }) => [external_id, score]);
+      (await call<{ results: { external_id: string; score: number }[] }>('POST', `${path}/${kind}`, body)).results.map(
+        ({ external_id, score }) => [external_id, score],
+      );
     answers[language] = {
       collection: { name, dim, distance_metric, description, shards, vector_count },
       vectors,
       text,
       search: await hits('search', { vector, k: 20, exact: true }),
-      filtered: await hits('search', { vector, k: 20, exact: true, filters: { $and: [{ tags: 't1' }, { 'nested.even': true }, { number: { $gte: 10 } }] } }),
+      filtered: await hits('search', {
+        vector,
+        k: 20,
+        exact: true,
+        filters: { $and: [{ tags: 't1' }, { 'nested.even': true }, { number: { $gte: 10 } }] },
+      }),
       keywords: await hits('hybrid_search', { vector, query_text: 'river winter', alpha: 0, k: 20 }),
     };
   }
@@ -85,13 +111,15 @@ export async function answersOf(call: Call): Promise<Answers> {
 
 /** These answers without the hits, which `differenceOfHits` compares. */
 export function withoutHits(answers: Answers): unknown {
-  const without = ({ search: _search, filtered: _filtered, keywords: _keywords, ...rest }: LanguageAnswers): unknown => rest;
+  const without = ({ search: _search, filtered: _filtered, keywords: _keywords, ...rest }: LanguageAnswers): unknown =>
+    rest;
   return { ...answers, en: without(answers.en), de: without(answers.de) };
 }
 
 /**
- * In what two lists of hits differ, in words; null: in nothing that another processor may not change. Those are the last
- * digits of scores, and with them the order of hits as near to each other, and which of them is the last one of the list.
+ * In what two lists of hits differ, in words; null: in nothing that another processor may not change. Those are the
+ * last digits of scores, and with them the order of hits as near to each other, and which of them is the last one of
+ * the list.
  */
 export function differenceOfHits(found: Hit[], kept: Hit[]): string | null {
   if (found.length !== kept.length) return `${found.length} hits, not ${kept.length}`;
@@ -101,7 +129,8 @@ export function differenceOfHits(found: Hit[], kept: Hit[]): string | null {
   for (const [i, [id, score]] of found.entries()) {
     const expected = scores.get(id) ?? kept[kept.length - 1][1];
     if (seen.has(id)) return `${id} twice`;
-    if (!isNear(score, expected) || !isNear(score, kept[i][1])) return `${id} at ${i} with ${score}, where ${kept[i][0]} has ${kept[i][1]}`;
+    if (!isNear(score, expected) || !isNear(score, kept[i][1]))
+      return `${id} at ${i} with ${score}, where ${kept[i][0]} has ${kept[i][1]}`;
     seen.add(id);
   }
   return null;
@@ -114,18 +143,39 @@ export async function entriesOf(store: SealedClusterStore): Promise<{ key: strin
 }
 
 /** Packs a folder as the fixture of this name; whoever made the files and when is left out. */
-export function keep(name: string, folder: string, parts: { answers: Answers; entries?: { key: string; value: string }[] }): void {
+export function keep(
+  name: string,
+  folder: string,
+  parts: { answers: Answers; entries?: { key: string; value: string }[] },
+): void {
   writeFileSync(join(folder, 'answers.json'), JSON.stringify(parts.answers));
   if (parts.entries !== undefined) writeFileSync(join(folder, 'etcd.json'), JSON.stringify(parts.entries));
   const names = ['data', 'answers.json', ...(parts.entries === undefined ? [] : ['etcd.json'])];
   // RocksDB's own log says nothing that is needed.
-  const words = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=2000-01-01', '--exclude=LOG', '--exclude=LOG.old.*', '--exclude=LOCK', '--use-compress-program=gzip -9n'];
+  const words = [
+    '--sort=name',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+    '--mtime=2000-01-01',
+    '--exclude=LOG',
+    '--exclude=LOG.old.*',
+    '--exclude=LOCK',
+    '--use-compress-program=gzip -9n',
+  ];
   execFileSync('tar', [...words, '-cf', join(FIXTURES, `${name}.tar.gz`), '-C', folder, ...names]);
 }
 
 /** Unpacks a fixture into the folder. */
-export function unpack(name: string, folder: string): { dataDir: string; answers: Answers; entries: { key: string; value: string }[] } {
+export function unpack(
+  name: string,
+  folder: string,
+): { dataDir: string; answers: Answers; entries: { key: string; value: string }[] } {
   execFileSync('tar', ['-xzf', join(FIXTURES, `${name}.tar.gz`), '-C', folder]);
   const json = (file: string): any => JSON.parse(readFileSync(join(folder, file), 'utf8'));
-  return { dataDir: join(folder, 'data'), answers: json('answers.json'), entries: name.startsWith('node-') ? json('etcd.json') : [] };
+  return {
+    dataDir: join(folder, 'data'),
+    answers: json('answers.json'),
+    entries: name.startsWith('node-') ? json('etcd.json') : [],
+  };
 }

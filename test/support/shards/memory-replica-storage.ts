@@ -29,7 +29,12 @@ export class MemoryReplicaStorage implements ReplicaStorage {
     };
   }
 
-  append(change: { truncateAfter?: number; entries?: LogEntry[]; promisedEpoch?: number; lastLedEpoch?: number }): Promise<void> {
+  append(change: {
+    truncateAfter?: number;
+    entries?: LogEntry[];
+    promisedEpoch?: number;
+    lastLedEpoch?: number;
+  }): Promise<void> {
     return this.next(() => {
       const { state } = this;
       if (change.truncateAfter !== undefined) {
@@ -41,7 +46,8 @@ export class MemoryReplicaStorage implements ReplicaStorage {
       for (const entry of change.entries ?? []) {
         assert.equal(entry.sequence, state.lastSequence + 1);
         this.entries.push(entry);
-        if (entry.epoch > (state.epochStarts.at(-1)?.epoch ?? 0)) state.epochStarts.push({ epoch: entry.epoch, sequence: entry.sequence });
+        if (entry.epoch > (state.epochStarts.at(-1)?.epoch ?? 0))
+          state.epochStarts.push({ epoch: entry.epoch, sequence: entry.sequence });
         state.lastSequence = entry.sequence;
       }
       state.promisedEpoch = change.promisedEpoch ?? state.promisedEpoch;
@@ -58,14 +64,18 @@ export class MemoryReplicaStorage implements ReplicaStorage {
     return this.next(() => {
       const { state } = this;
       const results: AppliedEntry[] = [];
-      for (const entry of this.entries.filter((one) => one.sequence > state.appliedSequence && one.sequence <= sequence)) {
+      for (const entry of this.entries.filter(
+        (one) => one.sequence > state.appliedSequence && one.sequence <= sequence,
+      )) {
         state.appliedSequence = entry.sequence;
         if (entry.write === null) {
           results.push({ sequence: entry.sequence, result: null });
           continue;
         }
         const { session, requestNumber } = entry.write.source;
-        const known = state.settled.find((one: SettledWrite) => one.session === session && one.requestNumber === requestNumber);
+        const known = state.settled.find(
+          (one: SettledWrite) => one.session === session && one.requestNumber === requestNumber,
+        );
         if (known !== undefined) {
           results.push({ sequence: entry.sequence, result: null, duplicateOf: known.sequence });
           continue;
@@ -83,7 +93,9 @@ export class MemoryReplicaStorage implements ReplicaStorage {
   }
 
   bytesBetween(from: number, below: number): number {
-    return this.entries.filter(({ sequence }) => sequence >= from && sequence < below).reduce((sum, { write }) => sum + (write?.payload.length ?? 0), 0);
+    return this.entries
+      .filter(({ sequence }) => sequence >= from && sequence < below)
+      .reduce((sum, { write }) => sum + (write?.payload.length ?? 0), 0);
   }
 
   firstBeyond(from: number, bytes: number): number {

@@ -37,9 +37,15 @@ export interface PlainParts {
   close(): Promise<void>;
 }
 
-/** The services of a process over a plain service: nothing is kept, and shards are searched by brute force. `environment` as for the process. */
+/**
+ * The services of a process over a plain service: nothing is kept, and shards are searched by brute force.
+ * `environment` as for the process.
+ */
 export async function plainParts(environment: Record<string, string>): Promise<PlainParts> {
-  const config = readConfig({ EMBEDDING_MODEL: 'builtin', RATE_LIMIT_PER_MINUTE: '0', BAD_KEY_LIMIT_PER_MINUTE: '0', ...environment }, 1);
+  const config = readConfig(
+    { EMBEDDING_MODEL: 'builtin', RATE_LIMIT_PER_MINUTE: '0', BAD_KEY_LIMIT_PER_MINUTE: '0', ...environment },
+    1,
+  );
   const adminKey = 'admin-secret';
   const clock = systemClock;
   const { service, store, shards, embedding } = await plainService({ environment });
@@ -56,10 +62,28 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     newShards: () => service.readNewShards(),
     embedding: () => embedding.status(),
   });
-  const durations = new StepHistogram<string>({ name: 'durations', help: '', label: 'endpoint', steps: [], isOpen: true, buckets: [0.001, 0.01, 0.1, 1] });
-  const counted = { bounds: durations.bounds, counts: () => durations.read(), failures: () => new Map<string, number>() };
+  const durations = new StepHistogram<string>({
+    name: 'durations',
+    help: '',
+    label: 'endpoint',
+    steps: [],
+    isOpen: true,
+    buckets: [0.001, 0.01, 0.1, 1],
+  });
+  const counted = {
+    bounds: durations.bounds,
+    counts: () => durations.read(),
+    failures: () => new Map<string, number>(),
+  };
   const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
-  const activity = new RecentActivity({ id: 'plain', clock, requests: counted, embedding: { ...counted, counts: () => new Map() }, load: new HttpLoad(), slow });
+  const activity = new RecentActivity({
+    id: 'plain',
+    clock,
+    requests: counted,
+    embedding: { ...counted, counts: () => new Map() },
+    load: new HttpLoad(),
+    slow,
+  });
   const requestAnswered = (facts: AnsweredRequest): void => {
     answered.push(facts);
     durations.observe(facts.endpoint, facts.durationMs / 1000);

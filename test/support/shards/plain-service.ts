@@ -1,7 +1,11 @@
 import { targetOpener } from '../../../shared/backup-store/open-target';
 import { TEST_SEALS } from '../cluster/test-seals';
 import { join } from 'node:path';
-import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from '../../../coordinator/models/embedding-provider';
+import type {
+  EmbeddingModel,
+  EmbeddingProvider,
+  EmbeddingStatus,
+} from '../../../coordinator/models/embedding-provider';
 import { BuiltinModel } from '../../../coordinator/models/builtin-model';
 import type { VectorInput } from '../../../coordinator/service/service';
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
@@ -19,7 +23,11 @@ import { systemClock, type Clock } from '../../../shared/base/time/clock';
 import { PlainShardClient } from './plain-shard-client';
 
 /** As many collections and shards as a test likes. */
-export const UNBOUNDED: CollectionQuota = { collectionsMax: Infinity, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: Infinity, source: '' }) };
+export const UNBOUNDED: CollectionQuota = {
+  collectionsMax: Infinity,
+  shardsOf: ({ shards }) => shards,
+  room: () => ({ shardsMax: Infinity, source: '' }),
+};
 
 /** Models by name, the first of which is the default. */
 export class PlainEmbedding implements EmbeddingProvider {
@@ -37,7 +45,8 @@ export class PlainEmbedding implements EmbeddingProvider {
 
   async model(name: string): Promise<EmbeddingModel> {
     const model = this.models.get(name);
-    if (model === undefined) throw new QuiverError('embedding_unavailable', `the embedding model ${name} can't be loaded`);
+    if (model === undefined)
+      throw new QuiverError('embedding_unavailable', `the embedding model ${name} can't be loaded`);
     return model;
   }
 
@@ -109,12 +118,27 @@ export async function plainService(
 }
 
 /** A collection as tests want it: everything that a test is not about has a default. */
-export function newCollection(name: string, given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number; language?: Language } = {}) {
-  return { name, dim: given.dim ?? 2, metric: given.metric ?? ('cosine' as const), description: null, language: given.language ?? null, shards: given.shards, replicas: undefined };
+export function newCollection(
+  name: string,
+  given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number; language?: Language } = {},
+) {
+  return {
+    name,
+    dim: given.dim ?? 2,
+    metric: given.metric ?? ('cosine' as const),
+    description: null,
+    language: given.language ?? null,
+    shards: given.shards,
+    replicas: undefined,
+  };
 }
 
 /** An item to store; metadata and text are left out unless given. */
-export function item(externalId: string, vector: number[], given: { metadata?: object; text?: string } = {}): VectorInput {
+export function item(
+  externalId: string,
+  vector: number[],
+  given: { metadata?: object; text?: string } = {},
+): VectorInput {
   return {
     externalId,
     source: { vector: Float32Array.from(vector) },

@@ -24,7 +24,14 @@ import {
 } from '../../../shared/contract/shard/shard-client';
 import type { MarkRecord } from '../../../shared/contract/writes/mark-record';
 import { sampleKey } from '../../../shared/contract/shard/sample-key';
-import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../../shared/contract/shard/shard-read';
+import type {
+  AnswerOf,
+  IndexProgress,
+  KeywordStatistics,
+  ReadKind,
+  RequestOf,
+  StoredItem,
+} from '../../../shared/contract/shard/shard-read';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import { systemClock, type Clock } from '../../../shared/base/time/clock';
 import { scoreOf } from '../../../shared/contract/vector/metric';
@@ -57,12 +64,19 @@ export interface PlainShard {
 /** What each read means. */
 const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: RequestOf<Kind>) => AnswerOf<Kind> } = {
   search: (shard, { vector, k, filter, texts, counted }) => {
-    const scored = passing(shard, filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, vector, item.vector) }));
+    const scored = passing(shard, filter).map((item) => ({
+      item,
+      score: scoreOf(shard.spec.metric, vector, item.vector),
+    }));
     const hits = best(scored, k).map(({ item, score }) => {
       const hit = { externalId: item.externalId, score, metadata: item.metadata };
       return texts ? { ...hit, text: item.text ?? '' } : hit;
     });
-    return { hits, vectorCount: shard.items.size, ...(counted === true && { cost: { scored: 0, rescored: scored.length } }) };
+    return {
+      hits,
+      vectorCount: shard.items.size,
+      ...(counted === true && { cost: { scored: 0, rescored: scored.length } }),
+    };
   },
   score: (shard, { vector, externalIds }) =>
     externalIds.flatMap((externalId) => {
@@ -77,7 +91,9 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     return best(scored, k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
   },
   keywordStatistics: (shard, { terms }) => {
-    const documents = [...shard.items.values()].map((item) => termsOf(shard, item)).filter((document) => document.length > 0);
+    const documents = [...shard.items.values()]
+      .map((item) => termsOf(shard, item))
+      .filter((document) => document.length > 0);
     return {
       documentCount: documents.length,
       totalLength: documents.reduce((sum, document) => sum + document.length, 0),
@@ -87,12 +103,18 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
   fetch: (shard, { externalIds, vectors, texts, versions, expiries }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
-      return item === undefined ? null : { ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) };
+      return item === undefined
+        ? null
+        : { ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) };
     }),
   sample: (shard, { size, seed, filter }) => {
     const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
     const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
-    return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
+    return {
+      population: matching.length,
+      externalIds: drawn.map(({ externalId }) => externalId),
+      keys: Float64Array.from(drawn, ({ key }) => key),
+    };
   },
   scan: (shard, { after, limit, filter, vectors, texts, versions, expiries }) =>
     passing(shard, filter)
@@ -104,7 +126,11 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     const metadata = [...shard.items.values()].map((item) => JSON.parse(item.metadata) as JsonObject);
     const names = metadata.flatMap((one) => pathsOf(one, ''));
     const present = paths.map((path) => metadata.some((one) => matches({ type: 'exists', path }, one)));
-    const forms = dates.map((path) => [...new Set(metadata.flatMap((one) => [lookUpPath(one, path)].flat().map(dateForm)))].filter((form) => form !== null));
+    const forms = dates.map((path) =>
+      [...new Set(metadata.flatMap((one) => [lookUpPath(one, path)].flat().map(dateForm)))].filter(
+        (form) => form !== null,
+      ),
+    );
     return { items: shard.items.size, present, forms, names: present.includes(false) ? [...new Set(names)] : [] };
   },
   count: (shard) => shard.items.size,
@@ -119,7 +145,8 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     index: progressOf(shard.items.size),
   }),
   optimize: (shard) => progressOf(shard.items.size),
-  marks: (shard, { token }) => [...shard.marks.values()].map(({ record }) => record).filter((record) => record.token === token),
+  marks: (shard, { token }) =>
+    [...shard.marks.values()].map(({ record }) => record).filter((record) => record.token === token),
   transfer: ({ gate, changes, items, lastVersion }, { after, limit }) => {
     const { stage, term, reshard, since, lastChange, forgotten } = gate;
     const found = changes.filter(({ change }) => change > Math.max(after, forgotten)).slice(0, limit);
@@ -141,11 +168,18 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
 };
 
 function pathsOf(object: JsonObject, prefix: string): string[] {
-  return Object.entries(object).flatMap(([key, value]) => [prefix + key, ...(isJsonObject(value) ? pathsOf(value, `${prefix}${key}.`) : [])]);
+  return Object.entries(object).flatMap(([key, value]) => [
+    prefix + key,
+    ...(isJsonObject(value) ? pathsOf(value, `${prefix}${key}.`) : []),
+  ]);
 }
 
 /** What the read means, whatever the gate of the shard. */
-export function answerPlainly<Kind extends ReadKind>(shard: PlainShard, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
+export function answerPlainly<Kind extends ReadKind>(
+  shard: PlainShard,
+  kind: Kind,
+  request: RequestOf<Kind>,
+): AnswerOf<Kind> {
   const answer = ANSWERS[kind];
   if (answer === undefined) throw new QuiverError('internal', `no test has needed ${kind} of a plain shard`);
   return answer(shard, request);
@@ -158,7 +192,10 @@ function progressOf(rows: number): IndexProgress {
 
 /** Runs before each call of the shard; what it throws or waits for is what the caller sees. */
 /** A shard that is made is one that is opened. */
-export type ShardInterception = (call: Exclude<keyof ShardClient, 'read' | 'make'> | ReadKind, id: ShardId) => Promise<void> | void;
+export type ShardInterception = (
+  call: Exclude<keyof ShardClient, 'read' | 'make'> | ReadKind,
+  id: ShardId,
+) => Promise<void> | void;
 
 /**
  * ShardClient by brute force over Maps in memory: what a shard means, with nothing clever in it.
@@ -183,7 +220,16 @@ export class PlainShardClient implements ShardClient {
   async make(spec: ShardSpec): Promise<void> {
     await this.intercept?.('open', spec);
     if (!this.shards.has(keyOf(spec)))
-      this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, lastVersion: 0, changes: [], marks: new Map() });
+      this.shards.set(keyOf(spec), {
+        spec: { ...spec },
+        items: new Map(),
+        lastOperation: 0,
+        lastStamp: 0,
+        gate: OPEN_GATE,
+        lastVersion: 0,
+        changes: [],
+        marks: new Map(),
+      });
   }
 
   async open(spec: ShardSpec): Promise<void> {
@@ -204,7 +250,12 @@ export class PlainShardClient implements ShardClient {
     return writeTo(shard, operations, atMs);
   }
 
-  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  async read<Kind extends ReadKind>(
+    id: ShardId,
+    kind: Kind,
+    request: RequestOf<Kind>,
+    call: CallOptions,
+  ): Promise<AnswerOf<Kind>> {
     const shard = await this.enter(kind, id, call);
     mustAnswer(shard.gate, kind);
     return answerPlainly(shard, kind, request);
@@ -212,7 +263,8 @@ export class PlainShardClient implements ShardClient {
 
   private async enter(call: Parameters<ShardInterception>[0], id: ShardId, options: CallOptions): Promise<PlainShard> {
     await this.intercept?.(call, id);
-    if (this.clock.monotonicMs() > options.deadlineMs) throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
+    if (this.clock.monotonicMs() > options.deadlineMs)
+      throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
     const shard = this.shards.get(keyOf(id));
     if (shard === undefined) throw new QuiverError('not_found', `shard ${keyOf(id)} does not exist`);
     sweep(shard, this.clock.wallMs());
@@ -222,7 +274,10 @@ export class PlainShardClient implements ShardClient {
 
 function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number): WriteResult {
   shard.lastOperation += 1;
-  const firstVersion = Math.max(shard.lastVersion + 1, operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0);
+  const firstVersion = Math.max(
+    shard.lastVersion + 1,
+    operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0,
+  );
   const { lastVersion } = shard;
   const before = new Map(shard.items);
   const present: number[] = [];
@@ -231,15 +286,28 @@ function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number):
     if ('externalId' in operation) sweepOne(shard, operation.externalId, atMs);
     return apply(shard, operation, firstVersion + i, present, atMs);
   });
-  if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
+  if (
+    !operations.some(
+      (operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true),
+    )
+  )
+    return { outcomes, firstVersion, present };
   shard.items = before;
   shard.lastVersion = lastVersion;
-  return { outcomes: outcomes.map((outcome) => (outcome === 'conflict' || outcome === 'refused' ? outcome : 'withheld')), firstVersion, present };
+  return {
+    outcomes: outcomes.map((outcome) => (outcome === 'conflict' || outcome === 'refused' ? outcome : 'withheld')),
+    firstVersion,
+    present,
+  };
 }
 
 /** A write that is done once. */
 function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOperation[], atMs: number): WriteResult {
-  const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({ outcomes: [first, ...operations.map(() => outcome)], firstVersion: 0, present: [] });
+  const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({
+    outcomes: [first, ...operations.map(() => outcome)],
+    firstVersion: 0,
+    present: [],
+  });
   if (refusesWrites(shard.gate)) return all('refused');
   const found = shard.marks.get(mark.token);
   const known = found === undefined || found.record.expiresAtMs <= mark.nowMs ? undefined : found;
@@ -254,7 +322,13 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
   const count = (...of: WriteOutcome[]): number => done.outcomes.filter((outcome) => of.includes(outcome)).length;
   const excess = operations.find((_, i) => done.outcomes[i] === 'excess') as { externalId: string } | undefined;
   let conflicts = 0;
-  const versions = done.outcomes.map((outcome, i) => (outcome === 'conflict' ? done.present[conflicts++] : outcome === 'inserted' || outcome === 'updated' ? done.firstVersion + i : 0));
+  const versions = done.outcomes.map((outcome, i) =>
+    outcome === 'conflict'
+      ? done.present[conflicts++]
+      : outcome === 'inserted' || outcome === 'updated'
+        ? done.firstVersion + i
+        : 0,
+  );
   const record: MarkRecord = {
     token: mark.token,
     digest: mark.digest,
@@ -262,7 +336,11 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
     sequence: 0,
     entries:
       mark.step === PLAIN_STEP
-        ? operations.flatMap((operation, i) => ('externalId' in operation ? [{ hash: hashExternalId(operation.externalId), outcome: done.outcomes[i], version: versions[i] }] : []))
+        ? operations.flatMap((operation, i) =>
+            'externalId' in operation
+              ? [{ hash: hashExternalId(operation.externalId), outcome: done.outcomes[i], version: versions[i] }]
+              : [],
+          )
         : [],
     verdict: mark.step === PLAIN_STEP && mark.note !== '' ? mark.note : null,
     progress:
@@ -277,7 +355,11 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
           },
     earlier: [],
   };
-  const again: WriteResult = { outcomes: ['updated', ...done.outcomes], firstVersion: EACH_VERSION, present: [0, ...versions] };
+  const again: WriteResult = {
+    outcomes: ['updated', ...done.outcomes],
+    firstVersion: EACH_VERSION,
+    present: [0, ...versions],
+  };
   shard.marks.set(mark.token, { record, result: mark.step === PLAIN_STEP ? again : null });
   // The item of operation i has the version `firstVersion + i`, and the mark is the first operation.
   return { outcomes, firstVersion: done.firstVersion - 1, present: done.present };
@@ -297,7 +379,13 @@ function sweepOne(shard: PlainShard, externalId: string, atMs: number): void {
 }
 
 /** `present` gets the versions of what conflicts. */
-function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[], atMs: number): WriteOutcome {
+function apply(
+  shard: PlainShard,
+  operation: WriteOperation,
+  version: number,
+  present: number[],
+  atMs: number,
+): WriteOutcome {
   if (operation.type === 'stage') {
     const after = gateAfter(shard.gate, operation);
     shard.gate = after ?? shard.gate;
@@ -308,7 +396,13 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     const { externalId, item } = operation;
     if (shard.gate.stage !== 'filling' || operation.term !== shard.gate.term) return 'outdated';
     shard.items.delete(externalId);
-    if (item !== null) shard.items.set(externalId, { ...item, version: item.version ?? 0, externalId, vector: Float32Array.from(item.vector) });
+    if (item !== null)
+      shard.items.set(externalId, {
+        ...item,
+        version: item.version ?? 0,
+        externalId,
+        vector: Float32Array.from(item.vector),
+      });
     shard.lastVersion = Math.max(shard.lastVersion, item?.version ?? 0);
     shard.lastStamp = Math.max(shard.lastStamp, item?.stamp ?? 0);
     return item === null ? 'deleted' : 'updated';
@@ -327,11 +421,21 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     present.push(now);
     return 'conflict';
   }
-  if (operation.type === 'delete' && operation.filter !== undefined && (previous === undefined || !passes(previous, operation.filter))) return 'absent';
+  if (
+    operation.type === 'delete' &&
+    operation.filter !== undefined &&
+    (previous === undefined || !passes(previous, operation.filter))
+  )
+    return 'absent';
   if (operation.type === 'patch') {
     const { metadata, filter, vector, text } = operation;
     if (previous === undefined || (filter !== undefined && !passes(previous, filter))) return 'absent';
-    const json = metadata === undefined ? previous.metadata : metadata.replaces ? metadata.json : JSON.stringify(mergePatched(JSON.parse(previous.metadata), JSON.parse(metadata.json)));
+    const json =
+      metadata === undefined
+        ? previous.metadata
+        : metadata.replaces
+          ? metadata.json
+          : JSON.stringify(mergePatched(JSON.parse(previous.metadata), JSON.parse(metadata.json)));
     if (metadata !== undefined && json.length > metadata.bytesMax) return 'excess';
     shard.items.set(operation.externalId, {
       ...previous,
@@ -345,7 +449,8 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     return 'updated';
   }
   if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
-  if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
+  if (operation.vector.length !== shard.spec.dim)
+    throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
   shard.items.set(operation.externalId, {
     externalId: operation.externalId,
     stamp: previous?.stamp ?? operation.stamp,
@@ -403,7 +508,9 @@ function inCodeUnits(a: string, b: string): number {
 }
 
 function termsOf(shard: PlainShard, item: PlainItem): string[] {
-  return analyserFor(shard.spec.language ?? null).terms(keywordText(item.text, JSON.parse(item.metadata) as JsonObject));
+  return analyserFor(shard.spec.language ?? null).terms(
+    keywordText(item.text, JSON.parse(item.metadata) as JsonObject),
+  );
 }
 
 /** Okapi BM25 as the textbooks write it, k1 = 1.2, b = 0.75, with an idf that can't fall below 0. */

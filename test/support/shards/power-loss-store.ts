@@ -1,6 +1,15 @@
 import { MemoryKeyValueStore } from '../models/memory-key-value-store';
 import { unpackedEntries } from '../../../node/engine/kv/packed-entries';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from '../../../node/engine/kv/key-value-store';
+import {
+  type KeyRange,
+  type KeyValueChange,
+  type KeyValueEntry,
+  type KeyValueStore,
+  NO_MEMORY,
+  type PackedPuts,
+  type StoreMemory,
+  type StoreSnapshot,
+} from '../../../node/engine/kv/key-value-store';
 
 const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
 
@@ -18,7 +27,11 @@ export class PowerLossStore implements KeyValueStore {
 
   async write(given: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
     // The memory of packed entries is used again.
-    const changes = given.flatMap((change): KeyValueChange[] => (change.type === 'puts' ? [...unpackedEntries(Buffer.from(change.entries))].map((entry) => ({ type: 'put', ...entry })) : [change]));
+    const changes = given.flatMap((change): KeyValueChange[] =>
+      change.type === 'puts'
+        ? [...unpackedEntries(Buffer.from(change.entries))].map((entry) => ({ type: 'put', ...entry }))
+        : [change],
+    );
     await this.current.write(changes);
     this.unsynced.push(changes);
     if (options.sync) await this.harden(this.unsynced.length);
@@ -34,7 +47,8 @@ export class PowerLossStore implements KeyValueStore {
 
   async clear(range: { from: Buffer; to: Buffer }): Promise<void> {
     const gone: KeyValueChange[] = [];
-    for await (const page of this.current.scan({ ...range, values: false })) gone.push(...page.map(({ key }) => ({ type: 'delete' as const, key })));
+    for await (const page of this.current.scan({ ...range, values: false }))
+      gone.push(...page.map(({ key }) => ({ type: 'delete' as const, key })));
     await this.write(gone, { sync: false });
   }
 
@@ -43,7 +57,8 @@ export class PowerLossStore implements KeyValueStore {
     await this.harden(Math.floor(this.unsynced.length * share));
     this.unsynced = [];
     this.current = new MemoryKeyValueStore();
-    for await (const page of this.durable.scan(EVERYTHING)) await this.current.write(page.map((entry) => ({ type: 'put', ...entry })));
+    for await (const page of this.durable.scan(EVERYTHING))
+      await this.current.write(page.map((entry) => ({ type: 'put', ...entry })));
   }
 
   get(key: Buffer): Promise<Buffer | undefined> {

@@ -35,6 +35,17 @@ export async function replay(spec: ShardSpec, entries: LogEntry[]): Promise<Repl
       known.writes.set(requestNumber, { sequence, result: result.result });
     }
   }
-  const settled = [...sessions].flatMap(([session, { writes }]) => [...writes].map(([requestNumber, one]) => ({ session, requestNumber, ...one })));
-  return { items: await plain.read(spec, 'scan', { after: null, limit: 1_000_000, filter: null, vectors: true, versions: true }, NO_HURRY), results, settled };
+  const settled = [...sessions].flatMap(([session, { writes }]) =>
+    [...writes].map(([requestNumber, one]) => ({ session, requestNumber, ...one })),
+  );
+  return {
+    items: await plain.read(
+      spec,
+      'scan',
+      { after: null, limit: 1_000_000, filter: null, vectors: true, versions: true },
+      NO_HURRY,
+    ),
+    results,
+    settled,
+  };
 }

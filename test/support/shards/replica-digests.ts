@@ -20,7 +20,14 @@ export interface HeldReplica {
  */
 export async function replicaDigests(nodes: { id: string; address: string }[], secret: string): Promise<HeldReplica[]> {
   const channels = new RpcChannels({ credentials: { secret, tls: null } });
-  const streams = nodes.map(({ address }) => new QuestionStream<WireQuestion, WireReport>({ address, method: administrationDefinition.Exchange as never, channels }));
+  const streams = nodes.map(
+    ({ address }) =>
+      new QuestionStream<WireQuestion, WireReport>({
+        address,
+        method: administrationDefinition.Exchange as never,
+        channels,
+      }),
+  );
   const ask = async (node: number, question: Omit<WireQuestion, 'id'>): Promise<WireReport> => {
     const answer = await streams[node].ask(question, ANSWER_MS);
     if (answer === null) throw new Error(`${nodes[node].id} gave no answer`);
@@ -35,7 +42,9 @@ export async function replicaDigests(nodes: { id: string; address: string }[], s
         if (digest !== null) held.push({ node: id, shard: `${collectionUid}/${shard}`, digest });
       }
     }
-    return [...byShard(held).values()].every((replicas) => new Set(replicas.map(({ digest }) => digest.appliedSequence)).size === 1);
+    return [...byShard(held).values()].every(
+      (replicas) => new Set(replicas.map(({ digest }) => digest.appliedSequence)).size === 1,
+    );
   };
   try {
     await eventually('the replicas of a shard have applied the same', () => look().catch(() => false), SETTLE_MS);
@@ -49,9 +58,13 @@ export async function replicaDigests(nodes: { id: string; address: string }[], s
 /** One sentence for each shard whose replicas do not hold the same. */
 export function differencesOf(held: HeldReplica[]): string[] {
   return [...byShard(held)].flatMap(([shard, replicas]) => {
-    const states = replicas.map(({ digest: { items, content, order, sessions } }) => JSON.stringify({ items, content, order, sessions }));
+    const states = replicas.map(({ digest: { items, content, order, sessions } }) =>
+      JSON.stringify({ items, content, order, sessions }),
+    );
     if (new Set(states).size === 1) return [];
-    return [`the replicas of ${shard} differ: ${replicas.map(({ node }, i) => `${node} holds ${states[i]}`).join(', ')}`];
+    return [
+      `the replicas of ${shard} differ: ${replicas.map(({ node }, i) => `${node} holds ${states[i]}`).join(', ')}`,
+    ];
   });
 }
 

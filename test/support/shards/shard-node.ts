@@ -17,17 +17,31 @@ import { type Clock, systemClock } from '../../../shared/base/time/clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
 
 const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
-  loadFilterIndex: async (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf }))),
-  loadKeywordIndex: async (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser }))),
+  loadFilterIndex: async (bytes, metadataOf) =>
+    bytes === null
+      ? new MemoryFilterIndex({ metadataOf })
+      : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf })),
+  loadKeywordIndex: async (bytes, analyser) =>
+    bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser })),
 };
 
 /** A shard's indexes with vectors compared one by one, with the native graph, and with small segments on the disk. */
-export const plainFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => PlainVectorIndex.open(options, save) };
-export const nativeFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => NativeVectorIndex.open(options, save) };
-export const diskFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, segmentRows: 100 }, save) };
+export const plainFactories: IndexFactories = {
+  ...textIndexes,
+  openVectorIndex: (options, save) => PlainVectorIndex.open(options, save),
+};
+export const nativeFactories: IndexFactories = {
+  ...textIndexes,
+  openVectorIndex: (options, save) => NativeVectorIndex.open(options, save),
+};
+export const diskFactories: IndexFactories = {
+  ...textIndexes,
+  openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, segmentRows: 100 }, save),
+};
 
 export const openMemoryStore: ShardOptions['openStore'] = async () => new MemoryKeyValueStore();
-export const openRocksStore: ShardOptions['openStore'] = (folder, how) => RocksKeyValueStore.open(folder, undefined, how);
+export const openRocksStore: ShardOptions['openStore'] = (folder, how) =>
+  RocksKeyValueStore.open(folder, undefined, how);
 
 /** Remembers what a node logged, so that a test can ask. */
 export class LogMemory implements ShardLogger {
@@ -85,7 +99,18 @@ export class ShardNode {
   async start(): Promise<this> {
     const { factories, openStore, clock, fieldsMax, backups, rests, openShardsMax = Infinity } = this.parts;
     const wallMs = clock && (() => clock.wallMs());
-    this.host = await ShardHost.start(this.folder, { wallMs, factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax, fieldsMax, backups, rests });
+    this.host = await ShardHost.start(this.folder, {
+      wallMs,
+      factories,
+      openStore,
+      recallTarget: 0.99,
+      buildThreads: 1,
+      logger: this.log,
+      openShardsMax,
+      fieldsMax,
+      backups,
+      rests,
+    });
     this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
     return this;
   }

@@ -24,11 +24,21 @@ export class StoredReplica {
   constructor(
     readonly folder: string,
     private readonly spec: ShardSpec,
-    private readonly options: { openStore?: (folder: string) => Promise<KeyValueStore>; factories?: IndexFactories; backups?: ShardOptions['backups']; wallMs?: () => number } = {},
+    private readonly options: {
+      openStore?: (folder: string) => Promise<KeyValueStore>;
+      factories?: IndexFactories;
+      backups?: ShardOptions['backups'];
+      wallMs?: () => number;
+    } = {},
   ) {}
 
   async open(): Promise<this> {
-    const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories, backups, wallMs } = this.options;
+    const {
+      openStore = (path: string) => RocksKeyValueStore.open(path),
+      factories = plainFactories,
+      backups,
+      wallMs,
+    } = this.options;
     const kept = async (path: string): Promise<KeyValueStore> => (this.store = await openStore(path));
     const surroundings = {
       budget: new WriteBudget(1 << 28),
@@ -38,8 +48,17 @@ export class StoredReplica {
       removeExpired: async () => false,
       onDamaged: (error: Error) => this.log.error({ error }, 'damaged'),
     };
-    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log, backups, wallMs }, surroundings);
-    this.storage = await RocksReplicaStorage.open({ store: this.store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
+    this.shard = await Shard.open(
+      this.folder,
+      this.spec,
+      { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log, backups, wallMs },
+      surroundings,
+    );
+    this.storage = await RocksReplicaStorage.open({
+      store: this.store,
+      shard: this.shard,
+      markPath: join(this.folder, 'log-mark'),
+    });
     return this;
   }
 
@@ -73,5 +92,11 @@ export function writeEntry(
   counted = true,
 ): LogEntry {
   const { session = 's', requestNumber = position.sequence, settledBelow = 0 } = source;
-  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: counted ? operationsToBytes(operations) : earlierOperations(operations, 1) } };
+  return {
+    ...position,
+    write: {
+      source: { session, requestNumber, settledBelow },
+      payload: counted ? operationsToBytes(operations) : earlierOperations(operations, 1),
+    },
+  };
 }

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EmbeddingModel } from '../../../coordinator/models/embedding-provider';
-import { transformersLoader, type TransformersOptions } from '../../../coordinator/models/transformers/transformers-loader';
+import {
+  transformersLoader,
+  type TransformersOptions,
+} from '../../../coordinator/models/transformers/transformers-loader';
 import type { LogFields } from '../../../shared/base/logs/logger';
 import { systemClock } from '../../../shared/base/time/clock';
 

@@ -8,28 +8,35 @@ export interface ScriptCommand {
   options: Record<string, string>;
 }
 
-/** Carries a command out and answers what there was to see, a line each. Errors end the story; they are never written down. */
+/**
+ * Carries a command out and answers what there was to see, a line each. Errors end the story; they are never written
+ * down.
+ */
 export type Interpreter = (command: ScriptCommand) => string[];
 
 const BETWEEN = '----';
 
 /**
- * One test for each script of a folder, in the manner of etcd raft's datadriven tests. A script is blocks with a blank line
- * between them: notes behind `#`, commands, `----`, and what they answer. The whole is compared, so that a wrong answer
- * shows as a difference within its story. `UPDATE=1` writes the answers anew; then the difference is git's to show.
+ * One test for each script of a folder, in the manner of etcd raft's datadriven tests. A script is blocks with a blank
+ * line between them: notes behind `#`, commands, `----`, and what they answer. The whole is compared, so that a wrong
+ * answer shows as a difference within its story. `UPDATE=1` writes the answers anew; then the difference is git's to
+ * show.
  *
  * @param begin a new world for each script
  */
 export function testGoldenScripts(folder: string, begin: () => Interpreter): void {
   const names = readdirSync(folder).filter((name) => name.endsWith('.txt'));
   if (names.length === 0) throw new Error(`no scripts in ${folder}`);
-  test.each(names.sort().map((name) => [name.replace(/\.txt$/, '').replaceAll('-', ' '), name]))('%s', (_title, name) => {
-    const file = join(folder, name);
-    const script = readFileSync(file, 'utf8');
-    const replayed = replay(script, begin());
-    if (process.env.UPDATE === '1') writeFileSync(file, replayed);
-    else expect(replayed).toBe(script);
-  });
+  test.each(names.sort().map((name) => [name.replace(/\.txt$/, '').replaceAll('-', ' '), name]))(
+    '%s',
+    (_title, name) => {
+      const file = join(folder, name);
+      const script = readFileSync(file, 'utf8');
+      const replayed = replay(script, begin());
+      if (process.env.UPDATE === '1') writeFileSync(file, replayed);
+      else expect(replayed).toBe(script);
+    },
+  );
 }
 
 function replay(script: string, interpret: Interpreter): string {

@@ -3,12 +3,17 @@ import { spawn } from 'node:child_process';
 const DEADLINE_MS = 120_000;
 
 /**
- * Runs `story`, an expression that is a promise, in a process of its own to its end: it has to exit with 0 by itself. FOLDER
- * in its environment is `folder`; `flags` are Node's, `before` is shell in front of it (`ulimit -v …;`).
+ * Runs `story`, an expression that is a promise, in a process of its own to its end: it has to exit with 0 by itself.
+ * FOLDER in its environment is `folder`; `flags` are Node's, `before` is shell in front of it (`ulimit -v …;`).
  */
 export async function tellStory(
   story: string,
-  { folder, flags = [], before = '', deadlineMs = DEADLINE_MS }: { folder: string; flags?: string[]; before?: string; deadlineMs?: number },
+  {
+    folder,
+    flags = [],
+    before = '',
+    deadlineMs = DEADLINE_MS,
+  }: { folder: string; flags?: string[]; before?: string; deadlineMs?: number },
 ): Promise<void> {
   const code = `${story}.catch((error) => { console.error(error); process.exit(3); });`;
   const child = spawn('sh', ['-c', `${before}exec "$0" "$@"`, process.execPath, ...flags, '-e', code], {

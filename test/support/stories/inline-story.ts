@@ -5,9 +5,9 @@ import { seededRandom } from '../values/random';
 
 /**
  * What the writer of a shard and the threads that search it inline share. Each item has a number that rises with every
- * change: odd while the item lives, even while it does not (STEPS). `begun` is set before a write is sent, `answered` after
- * its answer. So an answer to a search must show each item between what was answered when it began and what was begun when
- * it ended.
+ * change: odd while the item lives, even while it does not (STEPS). `begun` is set before a write is sent, `answered`
+ * after its answer. So an answer to a search must show each item between what was answered when it began and what was
+ * begun when it ended.
  */
 export interface InlineStory {
   spec: ShardSpec;
@@ -41,7 +41,13 @@ export function vectorOf(item: number, change: number): Float32Array {
 export function metadataOf(item: number, change: number): JsonObject {
   const random = seededRandom(item * 7_919 + change * 104_729);
   const below = (limit: number): number => Math.floor(random() * limit);
-  const metadata: JsonObject = { change, kind: `k${below(4)}`, price: below(4_000) / 4, sold: below(2) === 0, tags: [`t${below(5)}`, below(5), null] };
+  const metadata: JsonObject = {
+    change,
+    kind: `k${below(4)}`,
+    price: below(4_000) / 4,
+    sold: below(2) === 0,
+    tags: [`t${below(5)}`, below(5), null],
+  };
   if (below(3) > 0) metadata.stock = { count: below(20), 'at.hand': below(3) };
   if (below(4) === 0) metadata['stock.count'] = below(20);
   if (below(5) > 0) metadata.date = `2024-0${1 + below(9)}-1${below(9)}`;

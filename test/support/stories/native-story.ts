@@ -3,7 +3,10 @@ import { tellStory } from './hazard-story';
 
 const ADDON = join(__dirname, '../../../node/engine/native/build/vectors.node');
 
-/** What every story starts with: the addon, a folder, an index of `rows` vectors that are the same in each run, and when work is under way. */
+/**
+ * What every story starts with: the addon, a folder, an index of `rows` vectors that are the same in each run, and when
+ * work is under way.
+ */
 export const NATIVE_PROLOGUE = `
   const { VectorIndex, kernelNames, searchInline } = require(${JSON.stringify(ADDON)});
   const { join } = require('node:path');

@@ -1,7 +1,12 @@
 import { type CollectionRecord, defaultMinInSync } from '../../../coordinator/service/collections/collection-record';
 import { planChanges } from '../../../coordinator/cluster/placement/plan';
 import type { NodeMember } from '../../../shared/cluster-store/entries/members';
-import { assignmentPath, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentPath,
+  type ReplicaId,
+  type ShardAssignment,
+  withMoveEnded,
+} from '../../../shared/cluster-store/entries/shard-assignment';
 import type { Interpreter, ScriptCommand } from './golden-script';
 
 /** More than any story has before it comes to rest. */
@@ -13,14 +18,15 @@ const DISK_BYTES = 1000;
  *
  *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=]   nodes are there, with what they say of themselves
  *   lose a … | away a ms=                                      a node ends; how long it has been away
- *   reprieve a …                                               nodes that lost their sessions a moment ago; none: nobody did
- *   behind books/0 …                                           shards of which nodes know a later assignment; none: of no shard
- *   drain a | undrain a | unreachable a … | reachable a …
- *   failing books/0 a …                                        nodes whose replica of the shard failed; none: all are well
- *   collection books shards= replicas= [min-in-sync=] [new=yes]   wanted from now on, or wanted otherwise than before
- *   shrink books/0 a …                                         replicas leave the in-sync set; eligible if too few are left
- *   round | catch-up | settle                                  what is planned; what primaries do meanwhile; both until nothing is left
- *   map | load                                                 every shard's assignment; replicas and primaries of each node
+ *   reprieve a …                                               nodes that lost their sessions a moment ago; none:
+ *   nobody did behind books/0 …                                           shards of which nodes know a later
+ *   assignment; none: of no shard drain a | undrain a | unreachable a … | reachable a …
+ *   failing books/0 a …                                        nodes whose replica of the shard failed; none: all are
+ *   well collection books shards= replicas= [min-in-sync=] [new=yes]   wanted from now on, or wanted otherwise than
+ *   before shrink books/0 a …                                         replicas leave the in-sync set; eligible if too
+ *   few are left round | catch-up | settle                                  what is planned; what primaries do
+ *   meanwhile; both until nothing is left map | load                                                 every shard's
+ *   assignment; replicas and primaries of each node
  */
 export function planStory(): Interpreter {
   const story = new PlanStory();
@@ -94,17 +100,39 @@ class PlanStory {
     }
   }
 
-  private register(id: string, { zone = '', free = '', store = `${id}-store`, 'shards-max': shardsMax }: Record<string, string>): void {
+  private register(
+    id: string,
+    { zone = '', free = '', store = `${id}-store`, 'shards-max': shardsMax }: Record<string, string>,
+  ): void {
     const disk = free === '' ? { diskBytes: 0, freeBytes: 0 } : { diskBytes: DISK_BYTES, freeBytes: Number(free) };
     const most = shardsMax === undefined ? {} : { shardsMax: Number(shardsMax) };
-    this.members.set(id, { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', ...disk, ...most });
+    this.members.set(id, {
+      id,
+      address: `${id}:7000`,
+      store,
+      incarnation: '1',
+      zone,
+      pid: 1,
+      startedAt: '',
+      ...disk,
+      ...most,
+    });
     this.awayMs.delete(id);
   }
 
   private want(name: string, options: Record<string, string>): void {
     const [shards, replicas] = [Number(options.shards), Number(options.replicas)];
     const minInSync = Number(options['min-in-sync'] ?? defaultMinInSync(replicas));
-    const rest = { dim: 3, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
+    const rest = {
+      dim: 3,
+      metric: 'cosine',
+      description: null,
+      language: null,
+      quantization: 'int8',
+      createdAt: '',
+      embeddingModel: null,
+      state: 'ready',
+    } as const;
     if (options.new === 'yes') this.isNew.add(name);
     else this.isNew.delete(name);
     this.collections.set(name, { uid: name, identity: name, name, shards, replicas, minInSync, ...rest });
@@ -114,7 +142,11 @@ class PlanStory {
   private round(): string[] {
     const { reprieved, behind, unreachable, failing, draining, awayMs } = this;
     const changes = planChanges({
-      collections: [...this.collections.values()].map((record) => ({ record, revision: 1, isNew: this.isNew.has(record.name) })),
+      collections: [...this.collections.values()].map((record) => ({
+        record,
+        revision: 1,
+        isNew: this.isNew.has(record.name),
+      })),
       assignments: [...this.assignments.values()],
       members: [...this.members.values()],
       reprieved,
@@ -148,7 +180,12 @@ class PlanStory {
       const mustHandOver = removing.includes(primary.node) && withMoveEnded({ ...before, inSync }) !== null;
       const heir = mustHandOver ? inSync.find(({ node }) => !removing.includes(node)) : undefined;
       const eligible = inSync.length < minInSync ? before.eligible : [];
-      const after = { ...before, inSync, eligible, ...(heir === undefined ? {} : { primary: heir, epoch: before.epoch + 1 }) };
+      const after = {
+        ...before,
+        inSync,
+        eligible,
+        ...(heir === undefined ? {} : { primary: heir, epoch: before.epoch + 1 }),
+      };
       if (JSON.stringify(after) === JSON.stringify(before)) continue;
       this.put(after);
       lines.push(`${shardOf(after)} by its primary: ${told(after, before)}`);
@@ -160,7 +197,11 @@ class PlanStory {
     const { assignment: before } = this.assignments.get(pathOf(shard))!;
     const inSync = before.inSync.filter(({ node }) => !nodes.includes(node));
     const left = before.inSync.filter(({ node }) => nodes.includes(node));
-    const after = { ...before, inSync, eligible: inSync.length < before.minInSync ? [...before.eligible, ...left] : [] };
+    const after = {
+      ...before,
+      inSync,
+      eligible: inSync.length < before.minInSync ? [...before.eligible, ...left] : [],
+    };
     this.put(after);
     return [`${shard} by its primary: ${told(after, before)}`];
   }
@@ -191,9 +232,12 @@ class PlanStory {
 
 /** Whatever is planned, those who have everything are of the shard, and as many as must have it. */
 function mustKeepEnough(after: ShardAssignment, before: ShardAssignment | undefined): void {
-  const complete = (one: ShardAssignment): string[] => [...new Set([...one.inSync, ...one.eligible].map(({ node }) => node))];
+  const complete = (one: ShardAssignment): string[] => [
+    ...new Set([...one.inSync, ...one.eligible].map(({ node }) => node)),
+  ];
   expect(after.replicas).toEqual(expect.arrayContaining(complete(after)));
-  if (before !== undefined) expect(complete(after).length).toBeGreaterThanOrEqual(Math.min(complete(before).length, after.minInSync));
+  if (before !== undefined)
+    expect(complete(after).length).toBeGreaterThanOrEqual(Math.min(complete(before).length, after.minInSync));
 }
 
 function orNothing(lines: string[]): string[] {

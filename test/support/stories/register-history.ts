@@ -1,4 +1,6 @@
-/** One operation on one id: what was asked, when, and what came of it. Times are milliseconds of one process's clock. */
+/**
+ * One operation on one id: what was asked, when, and what came of it. Times are milliseconds of one process's clock.
+ */
 export interface RegisterOperation {
   client: number;
   id: string;
@@ -12,10 +14,10 @@ export interface RegisterOperation {
 }
 
 /**
- * What contradicts that each id is one register (reads and writes take effect at one moment between their call and their
- * answer); empty when nothing was found. The checks are necessary ones, each a plain sentence about two or three operations:
- * a read sees something that was written, not something overwritten before it began, and not something older than what an
- * earlier read saw.
+ * What contradicts that each id is one register (reads and writes take effect at one moment between their call and
+ * their answer); empty when nothing was found. The checks are necessary ones, each a plain sentence about two or three
+ * operations: a read sees something that was written, not something overwritten before it began, and not something
+ * older than what an earlier read saw.
  */
 export function contradictionsOf(history: readonly RegisterOperation[]): string[] {
   const byId = new Map<string, RegisterOperation[]>();
@@ -30,9 +32,13 @@ export function contradictionsOf(history: readonly RegisterOperation[]): string[
 function contradictionsOfOne(operations: RegisterOperation[]): string[] {
   const found: string[] = [];
   const changes = operations.filter(({ kind, outcome }) => kind !== 'read' && outcome !== 'failed');
-  const reads = operations.filter(({ kind, outcome }) => kind === 'read' && outcome === 'ok').sort((a, b) => a.invokedMs - b.invokedMs);
+  const reads = operations
+    .filter(({ kind, outcome }) => kind === 'read' && outcome === 'ok')
+    .sort((a, b) => a.invokedMs - b.invokedMs);
   const writers = new Map(changes.filter(({ kind }) => kind === 'write').map((write) => [write.value, write]));
-  const refused = new Set(operations.filter(({ kind, outcome }) => kind === 'write' && outcome === 'failed').map(({ value }) => value));
+  const refused = new Set(
+    operations.filter(({ kind, outcome }) => kind === 'write' && outcome === 'failed').map(({ value }) => value),
+  );
   for (const read of reads) {
     if (read.value !== null) {
       const writer = writers.get(read.value);
@@ -41,8 +47,15 @@ function contradictionsOfOne(operations: RegisterOperation[]): string[] {
         continue;
       }
       if (writer.invokedMs > read.returnedMs) found.push(`${say(read)} before ${say(writer)} began`);
-      const overwritten = changes.find((change) => change !== writer && isCertain(change) && change.invokedMs > writer.returnedMs && change.returnedMs < read.invokedMs);
-      if (overwritten !== undefined) found.push(`${say(read)}, but ${say(overwritten)} came after ${say(writer)} and before the read`);
+      const overwritten = changes.find(
+        (change) =>
+          change !== writer &&
+          isCertain(change) &&
+          change.invokedMs > writer.returnedMs &&
+          change.returnedMs < read.invokedMs,
+      );
+      if (overwritten !== undefined)
+        found.push(`${say(read)}, but ${say(overwritten)} came after ${say(writer)} and before the read`);
     } else {
       // Nothing there: no write may stand that no delete can have undone.
       const standing = changes.find(
@@ -50,7 +63,10 @@ function contradictionsOfOne(operations: RegisterOperation[]): string[] {
           change.kind === 'write' &&
           isCertain(change) &&
           change.returnedMs < read.invokedMs &&
-          !changes.some((other) => other.kind === 'delete' && other.returnedMs > change.invokedMs && other.invokedMs < read.returnedMs),
+          !changes.some(
+            (other) =>
+              other.kind === 'delete' && other.returnedMs > change.invokedMs && other.invokedMs < read.returnedMs,
+          ),
       );
       if (standing !== undefined) found.push(`${say(read)}, but ${say(standing)} stands: a write is lost`);
     }
@@ -60,7 +76,8 @@ function contradictionsOfOne(operations: RegisterOperation[]): string[] {
       const [first, second] = [reads[earlier], reads[later]];
       if (first.returnedMs >= second.invokedMs || first.value === second.value) continue;
       const [old, young] = [writers.get(second.value ?? NaN), writers.get(first.value ?? NaN)];
-      if (old !== undefined && young !== undefined && old.returnedMs < young.invokedMs) found.push(`${say(second)} after ${say(first)}: it went back`);
+      if (old !== undefined && young !== undefined && old.returnedMs < young.invokedMs)
+        found.push(`${say(second)} after ${say(first)}: it went back`);
     }
   }
   return found;

@@ -14,18 +14,22 @@ import type { Interpreter, ScriptCommand } from './golden-script';
 const STEPS_MAX = 1000;
 /** A new shard's followers have heard by then that the barrier is committed. */
 const BEGUN_MS = 150;
-/** How long the cluster store takes to refuse a change. Its other answers take no time; this one is asked for again at once. */
+/**
+ * How long the cluster store takes to refuse a change. Its other answers take no time; this one is asked for again at
+ * once.
+ */
 const REFUSAL_MS = 100;
 /** A crash loses everything that was not on stable storage. */
 const UNLUCKY = { below: () => 0 } as unknown as Chance;
 
 /**
- * A shard's replicas, one on each node, with the cluster store between them, told by commands. Every command goes on until
- * nothing more happens without time passing; `wait` lets it pass. Lines are what replicas want done, in order: `3@2` is
- * entry 3 of epoch 2, `a → b` a message, `✗` one that is lost. What is said to the same node again is left out.
+ * A shard's replicas, one on each node, with the cluster store between them, told by commands. Every command goes on
+ * until nothing more happens without time passing; `wait` lets it pass. Lines are what replicas want done, in order:
+ * `3@2` is entry 3 of epoch 2, `a → b` a message, `✗` one that is lost. What is said to the same node again is left
+ * out.
  *
- *   shard a b c [min-in-sync=] [in-sync=a,b] [down=c] [deaf=c] [unused=yes]   a new shard, with a running node for each replica
- *   serving-shard a b c …          the same, and a leads: how it came to that is left out
+ *   shard a b c [min-in-sync=] [in-sync=a,b] [down=c] [deaf=c] [unused=yes]   a new shard, with a running node for each
+ *   replica serving-shard a b c …          the same, and a leads: how it came to that is left out
  *   write a x=1 [as=<number>] [settled-below=<number>]   a client's write of x through a, by a name of its own
  *   load a for=<ms> every=<ms>     such writes one after the other; only changes of the assignment are told
  *   wait <ms>                      clocks go on, ticks are served
@@ -36,8 +40,8 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   slow-disk a by=<ms> | release-disk a   each thing that a appends takes so long, one after the other
  *   delay a | deliver a            what a sends arrives late
  *   crash a … | start a … | wipe a …
- *   put-back a [to=3]              the disk of a, which has ended, is as it was before the shard, or with entry 3 as the last
- *   trim a to=3                    a's log begins with entry 3 from now on
+ *   put-back a [to=3]              the disk of a, which has ended, is as it was before the shard, or with entry 3 as
+ *   the last trim a to=3                    a's log begins with entry 3 from now on
  *   outdate a | update a           a's program does not know the writes that it is sent; it restarts with one that does
  *   handover a [to=b] | cancel-handover a
  *   promote                        the controller gives the shard another primary
@@ -175,7 +179,9 @@ class ReplicaStory {
       case 'promote':
         return this.promote();
       case 'assign':
-        return this.change(Object.fromEntries(Object.entries(options).map(([key, list]) => [key, list === '' ? [] : list.split(',')])));
+        return this.change(
+          Object.fromEntries(Object.entries(options).map(([key, list]) => [key, list === '' ? [] : list.split(',')])),
+        );
       case 'save-store':
         return void (this.saved = { assignment: this.assignment, revision: this.revision });
       case 'put-back-store':
@@ -187,7 +193,12 @@ class ReplicaStory {
         return this.change({ ...assignment, epoch: assignment!.epoch + 1 });
       }
       case 'adopt':
-        return this.change({ epoch: this.assignment.epoch + 1, primary: this.idOf(node), inSync: [this.idOf(node)], eligible: [] });
+        return this.change({
+          epoch: this.assignment.epoch + 1,
+          primary: this.idOf(node),
+          inSync: [this.idOf(node)],
+          eligible: [],
+        });
       case 'read':
         return this.step(node, { type: 'read' });
       case 'renew':
@@ -204,13 +215,34 @@ class ReplicaStory {
   private create(ids: string[], options: Record<string, string>): void {
     for (const id of ids) {
       const storage = new SimulatedStorage({ node: id, chance: UNLUCKY, machine: new Registers() });
-      const rest = { isCut: false, isDeaf: options.deaf === id, isOutdated: false, held: null, disk: { tookMs: 0, busyUntilMs: 0 }, delayed: null };
+      const rest = {
+        isCut: false,
+        isDeaf: options.deaf === id,
+        isOutdated: false,
+        held: null,
+        disk: { tookMs: 0, busyUntilMs: 0 },
+        delayed: null,
+      };
       this.nodes.set(id, { id, storage, replica: null, starts: 0, ...rest });
     }
     const inSync = (options['in-sync']?.split(',') ?? ids).map((node) => ({ node, store: `${node}.0` }));
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
-    const rest = { ...(options.unused === 'yes' && { unused: true }), eligible: [], replicas: ids, adding: [], removing: [], changeId: '' };
-    this.assignment = { spec, minInSync: Number(options['min-in-sync'] ?? 2), epoch: 1, primary: inSync[0], inSync, ...rest };
+    const rest = {
+      ...(options.unused === 'yes' && { unused: true }),
+      eligible: [],
+      replicas: ids,
+      adding: [],
+      removing: [],
+      changeId: '',
+    };
+    this.assignment = {
+      spec,
+      minInSync: Number(options['min-in-sync'] ?? 2),
+      epoch: 1,
+      primary: inSync[0],
+      inSync,
+      ...rest,
+    };
     this.revision = 1;
     this.say(`store: ${toldAssignment(this.assignment)}`);
     for (const node of this.nodes.values()) {
@@ -222,11 +254,20 @@ class ReplicaStory {
 
   private start(node: StoryNode, isNew = false): void {
     const state = node.storage.state();
-    const unapplied = node.storage.entries.slice(state.appliedSequence).map(({ sequence, write }) => ({ sequence, source: write?.source ?? null }));
+    const unapplied = node.storage.entries
+      .slice(state.appliedSequence)
+      .map(({ sequence, write }) => ({ sequence, source: write?.source ?? null }));
     node.starts += 1;
     // A store that lost everything is taken for a new replica of the assignment that is in force.
     if (state.promisedEpoch === 0) state.promisedEpoch = node.storage.disk.promisedEpoch = this.assignment.epoch;
-    node.replica = new ShardReplica({ self: this.idOf(node), changeIdPrefix: `${node.id}${node.starts}`, state, unapplied, isNew, nowMs: this.nowMs });
+    node.replica = new ShardReplica({
+      self: this.idOf(node),
+      changeIdPrefix: `${node.id}${node.starts}`,
+      state,
+      unapplied,
+      isNew,
+      nowMs: this.nowMs,
+    });
     this.connect(node);
   }
 
@@ -256,7 +297,10 @@ class ReplicaStory {
     }
   }
 
-  private write(node: StoryNode, { as, 'settled-below': settledBelow = '1', ...written }: Record<string, string>): void {
+  private write(
+    node: StoryNode,
+    { as, 'settled-below': settledBelow = '1', ...written }: Record<string, string>,
+  ): void {
     const requestNumber = Number(as ?? this.writes + 1);
     this.writes = Math.max(this.writes, requestNumber);
     const [[key, value]] = Object.entries(written);
@@ -274,14 +318,18 @@ class ReplicaStory {
       const now = this.due.filter(({ atMs }) => atMs <= this.nowMs);
       this.due = this.due.filter((one) => !now.includes(one));
       for (const { act } of now) act();
-      for (const node of this.nodes.values()) if ((node.replica?.nextTickAt() ?? Infinity) <= this.nowMs) this.step(node, { type: 'tick' });
+      for (const node of this.nodes.values())
+        if ((node.replica?.nextTickAt() ?? Infinity) <= this.nowMs) this.step(node, { type: 'tick' });
       this.drain();
     }
     this.nowMs = endMs;
   }
 
   private nextTickAt(): number {
-    return Math.min(...[...this.nodes.values()].map(({ replica }) => replica?.nextTickAt() ?? Infinity), ...this.due.map(({ atMs }) => atMs));
+    return Math.min(
+      ...[...this.nodes.values()].map(({ replica }) => replica?.nextTickAt() ?? Infinity),
+      ...this.due.map(({ atMs }) => atMs),
+    );
   }
 
   private drain(): void {
@@ -297,7 +345,9 @@ class ReplicaStory {
   }
 
   private promote(): void {
-    const living = [...this.nodes.values()].filter(isRegistered).map(({ id, storage }) => [id, { store: storage.store }] as const);
+    const living = [...this.nodes.values()]
+      .filter(isRegistered)
+      .map(({ id, storage }) => [id, { store: storage.store }] as const);
     const promotion = decidePromotion(this.assignment, new Map(living));
     if (promotion === null) return this.say('nobody may lead');
     this.change(promotion.assignment);
@@ -348,17 +398,24 @@ class ReplicaStory {
         return this.store(node, () => this.step(node, { type: 'stored', token: storage.finishAppend().token }));
       case 'apply':
         this.say(`${id} applies up to ${effect.upTo}`);
-        return this.later(node, () => this.step(node, { type: 'applied', upTo: effect.upTo, results: storage.apply(effect.upTo) }));
+        return this.later(node, () =>
+          this.step(node, { type: 'applied', upTo: effect.upTo, results: storage.apply(effect.upTo) }),
+        );
       case 'sendAppend': {
         const { range, ...header } = effect.message;
         const entries = range === null ? [] : storage.entries.slice(range.from - 1, range.to);
         const seen = this.nodes.get(effect.to)!.isOutdated ? entries.map(asUnknown) : entries;
-        return this.send(node, effect.to, toldAppend(effect.message, entries), { type: 'append', message: { ...header, entries: seen } });
+        return this.send(node, effect.to, toldAppend(effect.message, entries), {
+          type: 'append',
+          message: { ...header, entries: seen },
+        });
       }
       case 'sendAck':
         return this.send(node, effect.to, toldResult(effect.ack.result), { type: 'appendAck', ack: effect.ack });
       case 'answer':
-        return this.say(`${id} answers ${this.written.get(effect.writeId)}: ${effect.answer.ok ? effect.answer.result.outcomes.join() : `${effect.answer.kind}, ${effect.answer.reason}`}`);
+        return this.say(
+          `${id} answers ${this.written.get(effect.writeId)}: ${effect.answer.ok ? effect.answer.result.outcomes.join() : `${effect.answer.kind}, ${effect.answer.reason}`}`,
+        );
       case 'change':
         return this.ask(node, effect);
       case 'snapshot':
@@ -386,7 +443,10 @@ class ReplicaStory {
   }
 
   /** Asks the cluster store, which compares and swaps; from behind a cut it hears nothing. */
-  private ask(node: StoryNode, { assignment, expectedRevision, requires }: Extract<ReplicaEffect, { type: 'change' }>): void {
+  private ask(
+    node: StoryNode,
+    { assignment, expectedRevision, requires }: Extract<ReplicaEffect, { type: 'change' }>,
+  ): void {
     const isLost = !isRegistered(node);
     const line = `${node.id} asks for: ${toldAssignment(assignment, node.replica?.assignment ?? undefined)}${requires.length === 0 ? '' : `, if ${requires.map(label).join(' ')} is there`}${isLost ? ' ✗' : ''}`;
     // How often it asks counts here.
@@ -394,12 +454,15 @@ class ReplicaStory {
     const isNew = this.sayOnce(`${node.id} asks`, line);
     if (isLost) return;
     this.queue.push(() => {
-      const isMet = requires.every((replica) => [...this.nodes.values()].some((one) => isRegistered(one) && label(this.idOf(one)) === label(replica)));
+      const isMet = requires.every((replica) =>
+        [...this.nodes.values()].some((one) => isRegistered(one) && label(this.idOf(one)) === label(replica)),
+      );
       const applied = expectedRevision === this.revision && isMet;
       if (applied) this.change(assignment);
       else if (isNew) this.say('store: refused');
       const { assignment: current, revision } = this;
-      const answer = (): void => this.step(node, { type: 'changeAnswer', changeId: assignment.changeId, applied, current, revision });
+      const answer = (): void =>
+        this.step(node, { type: 'changeAnswer', changeId: assignment.changeId, applied, current, revision });
       if (applied) this.later(node, answer);
       else this.due.push({ atMs: this.nowMs + REFUSAL_MS, act: () => this.later(node, answer) });
     });
@@ -425,7 +488,8 @@ class ReplicaStory {
 
   private mayRead({ replica }: StoryNode): string {
     const verdict = replica?.mayServe(this.nowMs);
-    if (verdict === 'yes' && replica?.leaseValid(replica.epoch, this.nowMs) !== true) return 'yes, and the answer does not count';
+    if (verdict === 'yes' && replica?.leaseValid(replica.epoch, this.nowMs) !== true)
+      return 'yes, and the answer does not count';
     return String(verdict);
   }
 
@@ -434,8 +498,11 @@ class ReplicaStory {
     const { role, epoch, phase, lastSequence, storedSequence, committed, applied, peers } = replica.status(this.nowMs);
     const values = [...storage.machine.values].map(([key, value]) => `${key}=${value}`).join(' ') || 'nothing';
     const rank = phase === null ? role : `${phase} ${role}`;
-    this.say(`${id}: ${rank} of epoch ${epoch}, log ${lastSequence}, stored ${storedSequence}, committed ${committed}, applied ${applied}: ${values}`);
-    for (const peer of peers) this.say(`  ${peer.node}: ${peer.inSync ? 'in sync' : 'not in sync'}, ${peer.state}, has ${peer.match}`);
+    this.say(
+      `${id}: ${rank} of epoch ${epoch}, log ${lastSequence}, stored ${storedSequence}, committed ${committed}, applied ${applied}: ${values}`,
+    );
+    for (const peer of peers)
+      this.say(`  ${peer.node}: ${peer.inSync ? 'in sync' : 'not in sync'}, ${peer.state}, has ${peer.match}`);
   }
 
   private idOf({ id, storage }: StoryNode): ReplicaId {
@@ -493,7 +560,12 @@ function toldAssignment(assignment: ShardAssignment, before?: ShardAssignment): 
 }
 
 function toldEntries(entries: readonly LogEntry[]): string {
-  return entries.map(({ epoch, sequence, write }) => `${at({ epoch, sequence })} ${write === null ? 'barrier' : toldWrite(write.payload)}`).join(', ');
+  return entries
+    .map(
+      ({ epoch, sequence, write }) =>
+        `${at({ epoch, sequence })} ${write === null ? 'barrier' : toldWrite(write.payload)}`,
+    )
+    .join(', ');
 }
 
 function toldWrite(payload: Buffer): string {
@@ -501,16 +573,26 @@ function toldWrite(payload: Buffer): string {
   return `${key}=${value}`;
 }
 
-function toldChange({ promisedEpoch, lastLedEpoch, truncateAfter, entries }: Extract<ReplicaEffect, { type: 'append' }>): string {
+function toldChange({
+  promisedEpoch,
+  lastLedEpoch,
+  truncateAfter,
+  entries,
+}: Extract<ReplicaEffect, { type: 'append' }>): string {
   const parts = [
-    lastLedEpoch === undefined ? promisedEpoch !== undefined && `promise epoch ${promisedEpoch}` : `promise and lead epoch ${lastLedEpoch}`,
+    lastLedEpoch === undefined
+      ? promisedEpoch !== undefined && `promise epoch ${promisedEpoch}`
+      : `promise and lead epoch ${lastLedEpoch}`,
     truncateAfter !== undefined && `drop what follows ${truncateAfter}`,
     entries !== undefined && toldEntries(entries),
   ];
   return parts.filter(Boolean).join(', ');
 }
 
-function toldAppend({ epoch, prev, commit, releasesLease, sharesSince, withdrawsShare, recorded }: OutgoingAppend, entries: readonly LogEntry[]): string {
+function toldAppend(
+  { epoch, prev, commit, releasesLease, sharesSince, withdrawsShare, recorded }: OutgoingAppend,
+  entries: readonly LogEntry[],
+): string {
   const parts = [
     `${entries.length === 0 ? 'heartbeat' : toldEntries(entries)} after ${at(prev)}`,
     `commit ${commit}`,

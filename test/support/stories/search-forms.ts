@@ -47,6 +47,9 @@ export function listed({ source, candidates, ...given }: NearestInput & { candid
   return searchOf({ type: 'listed', to: source, externalIds: candidates }, { k: candidates.length, ...given });
 }
 
-function searchOf(source: Query['source'], { k = 10, offset = 0, filter = null, effort = { type: 'calibrated' }, minScore, texts = false }: GivenSearch): SearchRequest {
+function searchOf(
+  source: Query['source'],
+  { k = 10, offset = 0, filter = null, effort = { type: 'calibrated' }, minScore, texts = false }: GivenSearch,
+): SearchRequest {
   return { query: { source, filter, effort }, page: { k, offset, minScore }, output: { texts } };
 }

@@ -2,15 +2,36 @@ import { readersOf } from '../../../shared/base/config/setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/base/config/settings';
 
 /** What most deployments set: the README names these, docs/configuration.md names all. */
-const MOST_USED: readonly (keyof typeof SETTINGS)[] = ['port', 'opsPort', 'dataDir', 'apiKey', 'rateLimitPerMinute', 'embeddingModel', 'recallTarget', 'defaultShards', 'defaultReplicas', 'logLevel'];
-const MOST_USED_IN_CLUSTER: readonly (keyof typeof CLUSTER_SETTINGS)[] = ['etcdEndpoints', 'clusterSecret', 'memberId', 'advertiseAddress', 'rpcPort'];
+const MOST_USED: readonly (keyof typeof SETTINGS)[] = [
+  'port',
+  'opsPort',
+  'dataDir',
+  'apiKey',
+  'rateLimitPerMinute',
+  'embeddingModel',
+  'recallTarget',
+  'defaultShards',
+  'defaultReplicas',
+  'logLevel',
+];
+const MOST_USED_IN_CLUSTER: readonly (keyof typeof CLUSTER_SETTINGS)[] = [
+  'etcdEndpoints',
+  'clusterSecret',
+  'memberId',
+  'advertiseAddress',
+  'rpcPort',
+];
 
 function fallbackOf(setting: Setting): string {
   switch (setting.kind) {
     case 'secret':
       return '(unset)';
     case 'integer':
-      return setting.fallback === 'cores' ? (setting.fallbackMax === undefined ? '(processors)' : `(processors, at most ${setting.fallbackMax})`) : `\`${setting.fallback}\``;
+      return setting.fallback === 'cores'
+        ? setting.fallbackMax === undefined
+          ? '(processors)'
+          : `(processors, at most ${setting.fallbackMax})`
+        : `\`${setting.fallback}\``;
     case 'choice':
     case 'fraction':
     case 'text':
@@ -67,7 +88,13 @@ function rolesOf(field: string): string {
 }
 
 function fullTableOf(settings: Record<string, Setting>): string {
-  const rows = Object.entries(settings).map(([field, setting]) => [`\`${setting.name}\``, fallbackOf(setting), rangeOf(setting), rolesOf(field), setting.meaning]);
+  const rows = Object.entries(settings).map(([field, setting]) => [
+    `\`${setting.name}\``,
+    fallbackOf(setting),
+    rangeOf(setting),
+    rolesOf(field),
+    setting.meaning,
+  ]);
   return tableOf(['variable', 'default', 'range', 'for', 'meaning'], rows);
 }
 

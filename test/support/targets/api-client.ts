@@ -28,9 +28,12 @@ export class ApiClient {
 
   async call({ method, path, body, headers = {}, key = this.target.adminKey, signal }: ApiRequest): Promise<ApiAnswer> {
     const { hostname, port } = new URL(this.target.baseUrl);
-    const payload = body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const payload =
+      body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const sent = {
-      ...(payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }),
+      ...(payload === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }),
       ...(key === null ? {} : { 'x-api-key': key }),
       ...headers,
     };
@@ -53,22 +56,41 @@ export class ApiClient {
     });
   }
 
-  get = (path: string, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> => this.call({ method: 'GET', path, ...more });
-  post = (path: string, body?: unknown, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> => this.call({ method: 'POST', path, body, ...more });
-  patch = (path: string, body?: unknown, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> => this.call({ method: 'PATCH', path, body, ...more });
-  delete = (path: string, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> => this.call({ method: 'DELETE', path, ...more });
+  get = (path: string, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> =>
+    this.call({ method: 'GET', path, ...more });
+  post = (path: string, body?: unknown, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> =>
+    this.call({ method: 'POST', path, body, ...more });
+  patch = (path: string, body?: unknown, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> =>
+    this.call({ method: 'PATCH', path, body, ...more });
+  delete = (path: string, more: Partial<ApiRequest> = {}): Promise<ApiAnswer> =>
+    this.call({ method: 'DELETE', path, ...more });
 
   /** Uploads by multipart/form-data, the parts in the order given. */
-  async upload(parts: ({ name: string; value: string } | { name: string; fileName: string; content: Buffer | string })[], more: Partial<ApiRequest> = {}): Promise<ApiAnswer> {
+  async upload(
+    parts: ({ name: string; value: string } | { name: string; fileName: string; content: Buffer | string })[],
+    more: Partial<ApiRequest> = {},
+  ): Promise<ApiAnswer> {
     const boundary = 'a-boundary-that-is-not-in-the-parts';
     const pieces = parts.flatMap((part) => {
       const isFile = 'fileName' in part;
       const disposition = `form-data; name="${part.name}"${isFile ? `; filename="${part.fileName}"` : ''}`;
       const type = isFile ? 'Content-Type: text/plain\r\n' : '';
-      return [`--${boundary}\r\nContent-Disposition: ${disposition}\r\n${type}\r\n`, isFile ? part.content : part.value, '\r\n'];
+      return [
+        `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${type}\r\n`,
+        isFile ? part.content : part.value,
+        '\r\n',
+      ];
     });
-    const body = Buffer.concat([...pieces, `--${boundary}--\r\n`].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
-    return this.call({ method: 'POST', path: '/v1/documents/upload', body, ...more, headers: { 'content-type': `multipart/form-data; boundary=${boundary}`, ...more.headers } });
+    const body = Buffer.concat(
+      [...pieces, `--${boundary}--\r\n`].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)),
+    );
+    return this.call({
+      method: 'POST',
+      path: '/v1/documents/upload',
+      body,
+      ...more,
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}`, ...more.headers },
+    });
   }
 }
 

@@ -11,7 +11,7 @@ export interface ApiTarget {
 }
 
 /**
- * Starts a service with these environment variables over the defaults; RATE_LIMIT_PER_MINUTE and BAD_KEY_LIMIT_PER_MINUTE are 0 unless given. Each
- * call is an empty service of its own.
+ * Starts a service with these environment variables over the defaults; RATE_LIMIT_PER_MINUTE and
+ * BAD_KEY_LIMIT_PER_MINUTE are 0 unless given. Each call is an empty service of its own.
  */
 export type StartTarget = (environment?: Record<string, string>) => Promise<ApiTarget>;

@@ -4,7 +4,10 @@ import { eventually } from '../eventually';
 export type AdminCall = <Data = any>(method: string, path: string, body?: unknown) => Promise<Data>;
 
 /** Takes a backup and answers it once it is complete. `startedMs`: before the call. */
-export async function takeBackup(call: AdminCall, body: { collections?: string[]; target?: string } = {}): Promise<any> {
+export async function takeBackup(
+  call: AdminCall,
+  body: { collections?: string[]; target?: string } = {},
+): Promise<any> {
   const { id } = await call('POST', '/v1/admin/backups', body);
   return backupEnded(call, id, body);
 }

@@ -8,7 +8,8 @@ import { API_KEY, ClusterProcesses, type ClusterOptions } from '../processes/clu
 export const startCluster: StartTarget = (environment = {}) => start({ environment, shards: 2, threads: 2 });
 
 /** One of each, for what a coordinator judges by itself. */
-export const startSmallCluster: StartTarget = (environment = {}) => start({ environment, nodes: 1, coordinators: 1, replicas: 1, shards: 2, threads: 2 });
+export const startSmallCluster: StartTarget = (environment = {}) =>
+  start({ environment, nodes: 1, coordinators: 1, replicas: 1, shards: 2, threads: 2 });
 
 /** Ended the polite way, and its data removed. */
 async function start(options: ClusterOptions): Promise<ApiTarget> {
@@ -21,7 +22,8 @@ async function start(options: ClusterOptions): Promise<ApiTarget> {
       const codes = await cluster.stop();
       const outputs = members.filter((_, i) => codes[i] !== 0).map((member) => `${member.id}: ${member.output}`);
       await cluster.destroy();
-      if (codes.some((code) => code !== 0)) throw new Error(`processes ended with ${codes.join(', ')}: ${outputs.join('\n')}`);
+      if (codes.some((code) => code !== 0))
+        throw new Error(`processes ended with ${codes.join(', ')}: ${outputs.join('\n')}`);
     },
   };
 }

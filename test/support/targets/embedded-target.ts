@@ -5,7 +5,8 @@ import { EmbeddedProcess } from '../processes/embedded-process';
 export const startEmbedded: StartTarget = (environment) => start(new EmbeddedProcess({ environment }));
 
 /** The same on one processor. */
-export const startOnOneProcessor: StartTarget = (environment) => start(new EmbeddedProcess({ environment, isOnOneProcessor: true }));
+export const startOnOneProcessor: StartTarget = (environment) =>
+  start(new EmbeddedProcess({ environment, isOnOneProcessor: true }));
 
 async function start(server: EmbeddedProcess): Promise<Awaited<ReturnType<StartTarget>>> {
   await server.start();

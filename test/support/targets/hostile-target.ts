@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What somebody who can write to a folder of backups, and knows no secret, can put there: every object has the checksum that it
- * should have.
+ * What somebody who can write to a folder of backups, and knows no secret, can put there: every object has the checksum
+ * that it should have.
  */
 export class HostileTarget {
   constructor(readonly folder: string) {}
@@ -21,13 +21,19 @@ export class HostileTarget {
   /** Puts a content under a name, with its checksum and no seal, or with `seal`. Answers the object's bytes. */
   put(key: string, content: unknown, seal?: string): Buffer {
     const text = JSON.stringify(content);
-    const bytes = Buffer.from(JSON.stringify({ format: 1, sha256: sha256(text), content: text, ...(seal !== undefined && { seal }) }));
+    const bytes = Buffer.from(
+      JSON.stringify({ format: 1, sha256: sha256(text), content: text, ...(seal !== undefined && { seal }) }),
+    );
     writeFileSync(join(this.folder, key), bytes);
     return bytes;
   }
 
   /** Changes what a backup consists of, and whatever names it by its checksum. */
-  changed(id: string, change: { manifest?: (manifest: any) => unknown; shard?: (shard: any) => unknown }, as = id): void {
+  changed(
+    id: string,
+    change: { manifest?: (manifest: any) => unknown; shard?: (shard: any) => unknown },
+    as = id,
+  ): void {
     const manifest = this.contentOf(`backups/${id}.json`);
     manifest.id = as;
     if (change.shard !== undefined) {
@@ -46,12 +52,30 @@ export function sha256(bytes: Buffer | string): string {
 }
 
 /** Values that no field expects. */
-const ODD: unknown[] = [null, -1, 1e6, 1e15, 1.5, '', '../../etc/passwd', '/etc/passwd', 'x'.repeat(5_000_000), [], [null], {}, true, Array.from({ length: 100_000 }, () => ({})), { length: 1e9 }];
+const ODD: unknown[] = [
+  null,
+  -1,
+  1e6,
+  1e15,
+  1.5,
+  '',
+  '../../etc/passwd',
+  '/etc/passwd',
+  'x'.repeat(5_000_000),
+  [],
+  [null],
+  {},
+  true,
+  Array.from({ length: 100_000 }, () => ({})),
+  { length: 1e9 },
+];
 
 /** Every place of a JSON value, as a path. */
 export function placesIn(value: unknown, path: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [path];
-  const entries: [string | number, unknown][] = Array.isArray(value) ? value.slice(0, 2).map((one, i) => [i, one]) : Object.entries(value);
+  const entries: [string | number, unknown][] = Array.isArray(value)
+    ? value.slice(0, 2).map((one, i) => [i, one])
+    : Object.entries(value);
   return [...(path.length > 0 ? [path] : []), ...entries.flatMap(([name, one]) => placesIn(one, [...path, name]))];
 }
 

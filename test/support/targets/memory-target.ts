@@ -22,7 +22,9 @@ export class MemoryTarget implements BackupTarget {
   }
 
   async list(prefix: string, after = ''): Promise<BackupObject[]> {
-    return [...this.objects].filter(([key]) => key.startsWith(prefix) && key > after).map(([key, { length: bytes }]) => ({ key, bytes }));
+    return [...this.objects]
+      .filter(([key]) => key.startsWith(prefix) && key > after)
+      .map(([key, { length: bytes }]) => ({ key, bytes }));
   }
 
   async delete(key: string): Promise<void> {

@@ -31,7 +31,8 @@ export class EventQueue {
   private sink(): void {
     for (let place = 0; ;) {
       let first = place;
-      for (const child of [2 * place + 1, 2 * place + 2]) if (child < this.heap.length && this.isBefore(child, first)) first = child;
+      for (const child of [2 * place + 1, 2 * place + 2])
+        if (child < this.heap.length && this.isBefore(child, first)) first = child;
       if (first === place) return;
       this.swap(place, first);
       place = first;

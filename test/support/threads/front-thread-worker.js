@@ -1,4 +1,6 @@
-/** A front thread from its TypeScript source, for tests that do not compile. It can be told to die, or to stand still. */
+/**
+ * A front thread from its TypeScript source, for tests that do not compile. It can be told to die, or to stand still.
+ */
 require('../swc-register.js');
 const { parentPort, workerData } = require('node:worker_threads');
 const { FrontShards } = require('../../../coordinator/api/threads/front-shards.ts');

@@ -18,10 +18,14 @@ export function processorMs(work: () => void): number {
 
 /**
  * Fails when work costs more than in proportion to the length of its text: at four times the length more than
- * {@link SLACK} × four times as much. `prepare` makes the work for a length. Answers the cost at the greatest one, which
- * is not run when a shorter one failed.
+ * {@link SLACK} × four times as much. `prepare` makes the work for a length. Answers the cost at the greatest one,
+ * which is not run when a shorter one failed.
  */
-export function expectLinear(name: string, prepare: (units: number) => () => void, lengths: readonly number[] = LENGTHS): number {
+export function expectLinear(
+  name: string,
+  prepare: (units: number) => () => void,
+  lengths: readonly number[] = LENGTHS,
+): number {
   let before: { units: number; ms: number } | null = null;
   let cost = 0;
   for (const units of lengths) {
@@ -31,7 +35,9 @@ export function expectLinear(name: string, prepare: (units: number) => () => voi
     // A collection of garbage may fall into one run.
     for (let i = 0; i < REPEATS && ms > boundMs; i++) ms = Math.min(ms, processorMs(work));
     if (before !== null && ms > boundMs) {
-      throw new Error(`${name}: ${before.ms.toFixed(1)} ms for ${before.units} units, ${ms.toFixed(1)} ms for ${units}`);
+      throw new Error(
+        `${name}: ${before.ms.toFixed(1)} ms for ${before.units} units, ${ms.toFixed(1)} ms for ${units}`,
+      );
     }
     before = { units, ms };
     cost = ms;

@@ -2,7 +2,8 @@
 //
 //   node made-tables.mjs FORMAT FILE ROWS DIM [OPTIONS AS JSON]
 //
-// Row i: id "r<i>", a vector that follows from i, a text, a year that is missing in every tenth row, and a list of tags.
+// Row i: id "r<i>", a vector that follows from i, a text, a year that is missing in every tenth row, and a list of
+// tags.
 import { writeFileSync } from 'node:fs';
 import { ParquetWriter, fileWriter } from 'hyparquet-writer';
 import { madeVector } from './made-vectors.cjs';

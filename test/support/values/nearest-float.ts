@@ -1,6 +1,8 @@
 /** What JSON numbers become as float32, in whole numbers of any size: slow, and without an error of its own. */
 
-/** The bits of infinity: those of the first power of two beyond the range, to which what lies nearer to that is rounded. */
+/**
+ * The bits of infinity: those of the first power of two beyond the range, to which what lies nearer to that is rounded.
+ */
 const INFINITY = 0x7f800000;
 const VIEW = new DataView(new ArrayBuffer(4));
 
@@ -35,7 +37,10 @@ export function nearestFloat(decimal: string): number {
   return isNegative ? -floatOf(bits) : floatOf(bits);
 }
 
-/** The number in the middle between the float32 of these bits, which is no negative one, and the next. A double holds it exactly. */
+/**
+ * The number in the middle between the float32 of these bits, which is no negative one, and the next. A double holds it
+ * exactly.
+ */
 export function middleAfter(bits: number): number {
   const { over, under } = middleAbove(bits);
   return Number(over) / Number(under);
@@ -59,5 +64,7 @@ function fractionOf(decimal: string): Fraction {
   const [, whole, part = '', power = '0'] = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(decimal) ?? [];
   const digits = BigInt(whole + part);
   const exponent = Number(power) - part.length;
-  return exponent < 0 ? { over: digits, under: 10n ** BigInt(-exponent) } : { over: digits * 10n ** BigInt(exponent), under: 1n };
+  return exponent < 0
+    ? { over: digits, under: 10n ** BigInt(-exponent) }
+    : { over: digits * 10n ** BigInt(exponent), under: 1n };
 }

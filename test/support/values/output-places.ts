@@ -9,7 +9,10 @@ const READ_BYTES = 65_536;
 /** Of the event loop, in which a reader looks for more before it rests. */
 const TURNS = 20_000;
 
-/** A pipe whose reader stands still until it is told to read, or goes away. Its writer is for a process that is started with it. */
+/**
+ * A pipe whose reader stands still until it is told to read, or goes away. Its writer is for a process that is started
+ * with it.
+ */
 export class StalledPipe {
   readonly writer: number;
   private readonly reader: number;

@@ -18,7 +18,8 @@ export function seededRandom(seed: number): () => number {
  */
 export function runSeed(title: string): number {
   const { SEED } = process.env;
-  const seed = SEED === 'random' ? Math.floor(Math.random() * 0xffffffff) : SEED === undefined ? crc32(title) : Number(SEED);
+  const seed =
+    SEED === 'random' ? Math.floor(Math.random() * 0xffffffff) : SEED === undefined ? crc32(title) : Number(SEED);
   console.log(`${title}: ${again(seed)}`);
   return seed;
 }

@@ -1,6 +1,6 @@
 /**
- * Prints the rows of files as `quiver import` reads them, one JSON document: for each file its rows, or why there are none. A
- * process of its own: Jest can't load the packages that read tables.
+ * Prints the rows of files as `quiver import` reads them, one JSON document: for each file its rows, or why there are
+ * none. A process of its own: Jest can't load the packages that read tables.
  */
 require('../swc-register.js');
 const { formatOf, openFile } = require('../../../cli/formats/open-source.ts');
@@ -11,8 +11,12 @@ async function rowsOf(path) {
   /** @type {unknown[]} */
   const rows = [];
   try {
-    const source = await openFile({ path, format: formatOf(path), name: path }, { format: null, delimiter: null, columns: null, split: { by: 'file' } });
-    for await (const { records } of source.read(null, null)) rows.push(...records.map((/** @type {any} */ { fields }) => metadataValue(fields)));
+    const source = await openFile(
+      { path, format: formatOf(path), name: path },
+      { format: null, delimiter: null, columns: null, split: { by: 'file' } },
+    );
+    for await (const { records } of source.read(null, null))
+      rows.push(...records.map((/** @type {any} */ { fields }) => metadataValue(fields)));
     return { rows };
   } catch (error) {
     return { error: /** @type {Error} */ (error).message };

@@ -1,5 +1,10 @@
-/** Vectors around random centres, as embeddings lie: `rows` × `dim`, row-major; of length 1, or varied from 0.5 to 1.5. */
-export function clusteredVectors(random: () => number, shape: { rows: number; dim: number; centres: number; noise?: number; lengths?: 'unit' | 'varied' }): Float32Array {
+/**
+ * Vectors around random centres, as embeddings lie: `rows` × `dim`, row-major; of length 1, or varied from 0.5 to 1.5.
+ */
+export function clusteredVectors(
+  random: () => number,
+  shape: { rows: number; dim: number; centres: number; noise?: number; lengths?: 'unit' | 'varied' },
+): Float32Array {
   const { rows, dim, centres, noise = 0.7, lengths = 'unit' } = shape;
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const centre = Float32Array.from({ length: centres * dim }, normal);

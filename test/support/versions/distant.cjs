@@ -1,2 +1,3 @@
-// Preloaded into a process under test (NODE_OPTIONS=--require): by its own word it is then of the protocol version after the next (shared/base/process/member-version.ts).
+// Preloaded into a process under test (NODE_OPTIONS=--require): by its own word it is then of the protocol version
+// after the next (shared/base/process/member-version.ts).
 globalThis.quiverMemberVersion = { protocol: 5, oldest: 4, features: ['of-next'] };

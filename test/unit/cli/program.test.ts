@@ -33,7 +33,9 @@ function rowsOf(command: Command): string[] {
   return command.options.map(({ flags, description, defaultValue, argChoices }) => {
     const notes = [
       ...(argChoices === undefined ? [] : [argChoices.join(', ')]),
-      ...(defaultValue === undefined || defaultValue === true || defaultValue === '' ? [] : [`default ${String(defaultValue)}`]),
+      ...(defaultValue === undefined || defaultValue === true || defaultValue === ''
+        ? []
+        : [`default ${String(defaultValue)}`]),
     ];
     return `- \`${flags}\`: ${angled(description)}${notes.length === 0 ? '' : ` (${angled(notes.join('; '))})`}\n`;
   });
@@ -42,7 +44,12 @@ function rowsOf(command: Command): string[] {
 /** Options that many commands have in the same words: said once, and by their name at each of these. */
 const SHARED: readonly { title: string; name: string; of: string; flags: RegExp }[] = [
   { title: 'Options of a service', name: 'service', of: 'collections', flags: /^- `--(url|profile|timeout)\b/ },
-  { title: 'Options of a new collection', name: 'new collection', of: 'create', flags: /^- `--(metric|description|language|quantization|metadata-on|vectors-on|shards|replicas|ttl-seconds)\b/ },
+  {
+    title: 'Options of a new collection',
+    name: 'new collection',
+    of: 'create',
+    flags: /^- `--(metric|description|language|quantization|metadata-on|vectors-on|shards|replicas|ttl-seconds)\b/,
+  },
 ];
 
 const shared = SHARED.map(({ title, name, of, flags }) => {
@@ -51,7 +58,12 @@ const shared = SHARED.map(({ title, name, of, flags }) => {
 });
 
 function section({ path, command }: { path: string; command: Command }): string {
-  const words = [path, ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}${one.variadic ? '…' : ''}>` : `[${one.name()}${one.variadic ? '…' : ''}]`))];
+  const words = [
+    path,
+    ...command.registeredArguments.map((one) =>
+      one.required ? `<${one.name()}${one.variadic ? '…' : ''}>` : `[${one.name()}${one.variadic ? '…' : ''}]`,
+    ),
+  ];
   const rows = rowsOf(command);
   const groups = shared.filter((group) => group.rows.every((row) => rows.includes(row)));
   const links = groups.map(({ title, name }) => `[${name}](#${title.toLowerCase().replaceAll(' ', '-')})`);
@@ -86,7 +98,20 @@ describe('the command line', () => {
     ]);
     expect(nameless).toEqual([]);
     expect(leaves(program).map(({ path }) => path)).toEqual(
-      expect.arrayContaining(['embedded', 'collections', 'create', 'delete', 'search', 'import', 'export', 'keys create', 'cluster', 'drain', 'bench', 'completion']),
+      expect.arrayContaining([
+        'embedded',
+        'collections',
+        'create',
+        'delete',
+        'search',
+        'import',
+        'export',
+        'keys create',
+        'cluster',
+        'drain',
+        'bench',
+        'completion',
+      ]),
     );
   });
 });

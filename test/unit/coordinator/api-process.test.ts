@@ -22,7 +22,10 @@ import { PlainShardClient } from '../../support/shards/plain-shard-client';
 /** More than are opened at once. */
 const COLLECTIONS = 20;
 
-/** A cluster store that is away for one call: the `failing`th from now on, which is done or not. It counts who follows it. */
+/**
+ * A cluster store that is away for one call: the `failing`th from now on, which is done or not. It counts who follows
+ * it.
+ */
 class BriefOutage {
   calls = 0;
   following = 0;
@@ -72,9 +75,19 @@ interface Interruption {
 async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Promise<Started> {
   const config = { ...readConfig({ EMBEDDING_MODEL: 'builtin', HTTP_THREADS: '1' }, 1), port: 0, host: '127.0.0.1' };
   const endings = new Endings();
-  const metrics = new ProcessMetrics({ identity: { role: 'coordinator', member: 'c', version: '0' }, onMeasureError: () => undefined });
+  const metrics = new ProcessMetrics({
+    identity: { role: 'coordinator', member: 'c', version: '0' },
+    onMeasureError: () => undefined,
+  });
   const named = { config, clock: systemClock, log: silentLogger, instanceId: 'i', coordinatorId: 'c' };
-  const api = new ApiProcess({ ...named, endings, ending: given.ending ?? new AbortController().signal, metrics, traces: null, output: new LineOutput({ file: 1, mayBlock: false }) });
+  const api = new ApiProcess({
+    ...named,
+    endings,
+    ending: given.ending ?? new AbortController().signal,
+    metrics,
+    traces: null,
+    output: new LineOutput({ file: 1, mayBlock: false }),
+  });
   let repeated = 0;
   const reached = async <Result>(attempt: () => Promise<Result>): Promise<Result> => {
     for (;;) {
@@ -89,7 +102,9 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
   const limiter = new ProcessLimiter({ limit: 0, clock: sharedClock });
   const serving = api.serve({
     clusterStore: outage.store,
-    shardClient: Object.assign(given.shardClient ?? new PlainShardClient({ clock: systemClock }), { searchNow: () => null }),
+    shardClient: Object.assign(given.shardClient ?? new PlainShardClient({ clock: systemClock }), {
+      searchNow: () => null,
+    }),
     rateLimiter: limiter,
     localLimiter: limiter,
     addressLimiter: limiter,
@@ -124,25 +139,32 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
   return { port, secret: first?.secret ?? null, repeated, end: () => endings.unwind() };
 }
 
-test.each([false, true])('whenever the cluster store goes away during a start, for a moment, the process starts, drives once, and has its first key (the call is done: %s)', async (isDone) => {
-  let following = 0;
-  let calls = 0;
-  for (let failing = 0; failing <= calls; failing += 1) {
-    const inner = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-    const outage = new BriefOutage(inner);
-    Object.assign(outage, { failing, isDone });
-    const { port, secret, repeated, end } = await start(outage);
-    // The first run has no outage: it shows how many calls there are, and who follows.
-    if (failing === 0) [calls, following] = [outage.calls, outage.following];
-    expect({ failing, repeated, following: outage.following }).toEqual({ failing, repeated: failing === 0 ? 0 : 1, following });
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/keys`, { headers: { 'x-api-key': secret! } });
-    expect(await answer.json()).toMatchObject({ status: 'success', data: { keys: [{ id: 1 }] } });
-    await end();
-    expect(outage.following).toBe(0);
-    await inner.close();
-  }
-  expect(calls).toBeGreaterThan(5);
-});
+test.each([false, true])(
+  'whenever the cluster store goes away during a start, for a moment, the process starts, drives once, and has its first key (the call is done: %s)',
+  async (isDone) => {
+    let following = 0;
+    let calls = 0;
+    for (let failing = 0; failing <= calls; failing += 1) {
+      const inner = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+      const outage = new BriefOutage(inner);
+      Object.assign(outage, { failing, isDone });
+      const { port, secret, repeated, end } = await start(outage);
+      // The first run has no outage: it shows how many calls there are, and who follows.
+      if (failing === 0) [calls, following] = [outage.calls, outage.following];
+      expect({ failing, repeated, following: outage.following }).toEqual({
+        failing,
+        repeated: failing === 0 ? 0 : 1,
+        following,
+      });
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/keys`, { headers: { 'x-api-key': secret! } });
+      expect(await answer.json()).toMatchObject({ status: 'success', data: { keys: [{ id: 1 }] } });
+      await end();
+      expect(outage.following).toBe(0);
+      await inner.close();
+    }
+    expect(calls).toBeGreaterThan(5);
+  },
+);
 
 test('a process that is asked to end while it opens its collections opens no more, drives nothing and serves nobody', async () => {
   const inner = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
@@ -150,7 +172,11 @@ test('a process that is asked to end while it opens its collections opens no mor
   const before = await start(outage);
   for (let i = 0; i < COLLECTIONS; i += 1) {
     const body = JSON.stringify({ name: `c${i}`, dim: 2 });
-    const created = await fetch(`http://127.0.0.1:${before.port}/v1/collections`, { method: 'POST', headers: { 'x-api-key': before.secret!, 'content-type': 'application/json' }, body });
+    const created = await fetch(`http://127.0.0.1:${before.port}/v1/collections`, {
+      method: 'POST',
+      headers: { 'x-api-key': before.secret!, 'content-type': 'application/json' },
+      body,
+    });
     expect(await created.json()).toMatchObject({ status: 'success' });
   }
   await before.end();
@@ -172,7 +198,9 @@ test('a process that is asked to end while it opens its collections opens no mor
         isDriven = true;
       },
     });
-  await expect(start(outage, { shardClient, ending: ending.signal, recover })).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(start(outage, { shardClient, ending: ending.signal, recover })).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
   expect({ isDriven, following: outage.following }).toEqual({ isDriven: false, following: 0 });
   expect(opened).toBeGreaterThan(0);
   expect(opened).toBeLessThan(COLLECTIONS);

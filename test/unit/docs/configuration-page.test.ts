@@ -2,7 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readersOf } from '../../../shared/base/config/setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/base/config/settings';
-import { clusterSettingsTable, mostUsedClusterSettingsTable, mostUsedSettingsTable, settingsTable } from '../../support/stories/settings-table';
+import {
+  clusterSettingsTable,
+  mostUsedClusterSettingsTable,
+  mostUsedSettingsTable,
+  settingsTable,
+} from '../../support/stories/settings-table';
 
 /** docs/configuration.md and the README hold the tables that the settings give; `UPDATE=1` writes them anew. */
 
@@ -46,16 +51,22 @@ describe('the configuration page', () => {
 describe('for whom a setting is', () => {
   /** The fields of its configuration that a main file names; a coordinator has those of its membership apart. */
   function namedIn(file: string): Set<string> {
-    return new Set([...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:config|member)\.(\w+)/g)].map((match) => match[1]));
+    return new Set(
+      [...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:config|member)\.(\w+)/g)].map((match) => match[1]),
+    );
   }
 
   test('a storage node reads those settings of the service that its main file names', () => {
     const named = namedIn('node/main.ts');
-    expect(Object.keys(SETTINGS).filter((field) => readersOf(field).includes('node'))).toEqual(Object.keys(SETTINGS).filter((field) => named.has(field)));
+    expect(Object.keys(SETTINGS).filter((field) => readersOf(field).includes('node'))).toEqual(
+      Object.keys(SETTINGS).filter((field) => named.has(field)),
+    );
   });
 
   test("what only a storage node names of a cluster's settings is for nodes alone", () => {
-    const onlyNode = [...namedIn('node/main.ts')].filter((field) => field in CLUSTER_SETTINGS && !namedIn('coordinator/main.ts').has(field));
+    const onlyNode = [...namedIn('node/main.ts')].filter(
+      (field) => field in CLUSTER_SETTINGS && !namedIn('coordinator/main.ts').has(field),
+    );
     expect(
       Object.keys(CLUSTER_SETTINGS)
         .filter((field) => !readersOf(field).includes('coordinator'))
@@ -69,7 +80,9 @@ describe('for whom a setting is', () => {
   });
 
   test('names are used once', () => {
-    const names = [...Object.values<Setting>(SETTINGS), ...Object.values<Setting>(CLUSTER_SETTINGS)].map(({ name }) => name);
+    const names = [...Object.values<Setting>(SETTINGS), ...Object.values<Setting>(CLUSTER_SETTINGS)].map(
+      ({ name }) => name,
+    );
     expect(new Set(names).size).toBe(names.length);
   });
 });

@@ -7,7 +7,10 @@ import { ownBackupSecret } from '../../../embedded/backup-secret';
 
 let folder: string;
 const lines: string[] = [];
-const log = { info: (_: object, message: string) => void lines.push(`info ${message}`), error: (_: object, message: string) => void lines.push(`error ${message}`) };
+const log = {
+  info: (_: object, message: string) => void lines.push(`info ${message}`),
+  error: (_: object, message: string) => void lines.push(`error ${message}`),
+};
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quiver-backup-secret-'));

@@ -2,7 +2,15 @@ import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import type { ShardStatus } from '../../../shared/contract/shard/shard-read';
 import { ManualClock } from '../../support/manual-clock';
 
-const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [], index: null });
+const status = (vectorCount: number): ShardStatus => ({
+  vectorCount,
+  lastOperation: 9,
+  lastStamp: 1,
+  diskBytes: 100,
+  memoryBytes: 50,
+  segments: [],
+  index: null,
+});
 
 function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } {
   const clock = new ManualClock(Date.UTC(2024, 4, 6, 7, 8, 9));
@@ -47,12 +55,34 @@ describe('the embedded form as a cluster of one', () => {
   test('the cluster has one coordinator, one node, and every shard on it', async () => {
     const { clock, operations } = operationsOf();
     clock.advance(1000);
-    const onNode = { epoch: 1, primary: 'node-1', inSync: ['node-1'], learners: [], lagOperations: { 'node-1': 0 }, laterEpoch: null };
+    const onNode = {
+      epoch: 1,
+      primary: 'node-1',
+      inSync: ['node-1'],
+      learners: [],
+      lagOperations: { 'node-1': 0 },
+      laterEpoch: null,
+    };
     expect(await operations.cluster()).toEqual({
       mode: 'embedded',
       controller: 'coordinator-1',
-      coordinators: [{ id: 'coordinator-1', address: '127.0.0.1:8000', pid: 4711, startedAt: '2024-05-06T07:08:09.000Z' }],
-      nodes: [{ id: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711, state: 'up', downSince: null, primaries: 3, replicas: 0, vectors: 5, diskBytes: 200 }],
+      coordinators: [
+        { id: 'coordinator-1', address: '127.0.0.1:8000', pid: 4711, startedAt: '2024-05-06T07:08:09.000Z' },
+      ],
+      nodes: [
+        {
+          id: 'node-1',
+          address: '127.0.0.1:8000',
+          zone: 'local',
+          pid: 4711,
+          state: 'up',
+          downSince: null,
+          primaries: 3,
+          replicas: 0,
+          vectors: 5,
+          diskBytes: 200,
+        },
+      ],
       shards: [
         { collection: 'books', shard: 0, ...onNode, state: 'ok', vectors: 3, lastOperation: 9 },
         { collection: 'books', shard: 1, ...onNode, state: 'ok', vectors: 2, lastOperation: 9 },
@@ -69,7 +99,10 @@ describe('the embedded form as a cluster of one', () => {
 
   test('the only node cannot be drained, and is up when undrained', async () => {
     const { operations } = operationsOf();
-    await expect(operations.drain('node-1')).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('nowhere to move') });
+    await expect(operations.drain('node-1')).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringContaining('nowhere to move'),
+    });
     expect(await operations.undrain('node-1')).toMatchObject({ id: 'node-1', state: 'up' });
     await expect(operations.drain('node-2')).rejects.toMatchObject({ kind: 'not_found' });
     await expect(operations.undrain('node-2')).rejects.toMatchObject({ kind: 'not_found' });

@@ -30,7 +30,10 @@ function shardsWith({ tookMs = 0, found = ANSWER as VectorSearchResult | null } 
       return found;
     },
   };
-  return { shards: new InlineShards({ shards, inline, clock: { monotonicMs: () => nowMs, wallMs: () => nowMs } as never }), asked };
+  return {
+    shards: new InlineShards({ shards, inline, clock: { monotonicMs: () => nowMs, wallMs: () => nowMs } as never }),
+    asked,
+  };
 }
 
 test('a search is answered where it is asked; all else by the shards', async () => {
@@ -52,7 +55,11 @@ test('what is not for the thread that serves is left to the shards', () => {
 
 test('searches of one round of the event loop have a bound, and the next round begins anew', async () => {
   const { shards } = shardsWith({ tookMs: 5 });
-  expect([shards.searchNow(ID, SEARCH), shards.searchNow(ID, SEARCH), shards.searchNow(ID, SEARCH)]).toEqual([ANSWER, ANSWER, null]);
+  expect([shards.searchNow(ID, SEARCH), shards.searchNow(ID, SEARCH), shards.searchNow(ID, SEARCH)]).toEqual([
+    ANSWER,
+    ANSWER,
+    null,
+  ]);
   await new Promise((next) => setImmediate(next));
   await new Promise((next) => setImmediate(next));
   expect(shards.searchNow(ID, SEARCH)).toBe(ANSWER);

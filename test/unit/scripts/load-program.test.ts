@@ -25,7 +25,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** Runs the program, after it was changed to `source`, in a process of its own; answers what it printed. */
 function run(source?: string): string {
   if (source !== undefined) writeFileSync(program, source);
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', START], { cwd: folder, env: { ...process.env, PROGRAM: program, COMPILED: compiled }, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', START], {
+    cwd: folder,
+    env: { ...process.env, PROGRAM: program, COMPILED: compiled },
+    encoding: 'utf8',
+  });
   expect([status, stderr]).toEqual([0, '']);
   return stdout.trim();
 }
@@ -47,17 +51,24 @@ testOnNode20('what it compiled to is written once, and read by the next process'
   expect(statSync(codeFile(), { bigint: true }).mtimeNs).toBe(mtimeNs);
 });
 
-testOnNode20('code that is damaged or cut short is thrown away, and a folder that can not be written is done without', () => {
-  run("console.log('as ever')");
-  const good = readFileSync(codeFile());
-  for (const bad of [Buffer.from(good).fill(7, good.length - 40, good.length - 20), good.subarray(0, good.length / 2), Buffer.alloc(3)]) {
-    writeFileSync(codeFile(), bad);
+testOnNode20(
+  'code that is damaged or cut short is thrown away, and a folder that can not be written is done without',
+  () => {
+    run("console.log('as ever')");
+    const good = readFileSync(codeFile());
+    for (const bad of [
+      Buffer.from(good).fill(7, good.length - 40, good.length - 20),
+      good.subarray(0, good.length / 2),
+      Buffer.alloc(3),
+    ]) {
+      writeFileSync(codeFile(), bad);
+      expect(run()).toBe('as ever');
+      expect(readFileSync(codeFile())).toHaveLength(good.length);
+    }
+    compiled = program;
     expect(run()).toBe('as ever');
-    expect(readFileSync(codeFile())).toHaveLength(good.length);
-  }
-  compiled = program;
-  expect(run()).toBe('as ever');
-});
+  },
+);
 
 test('it finds its modules and its place, and its errors name file and line, compiled anew or not', () => {
   mkdirSync(join(folder, 'node_modules', 'beside'), { recursive: true });

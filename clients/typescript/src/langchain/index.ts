@@ -1,1 +1,6 @@
-export { type HybridSearchOptions, type QuiverDeleteParams, QuiverVectorStore, type QuiverVectorStoreConfig } from './quiver-vector-store';
+export {
+  type HybridSearchOptions,
+  type QuiverDeleteParams,
+  QuiverVectorStore,
+  type QuiverVectorStoreConfig,
+} from './quiver-vector-store';

@@ -14,13 +14,16 @@ import type { Filters } from '../values';
 export interface QuiverVectorStoreConfig {
   /** The service: a client, or what makes one. */
   client: QuiverClient | QuiverOptions;
-  /** The collection's name. It is made when the first documents come, with the dimension of their vectors, unless it is there. */
+  /**
+   * The collection's name. It is made when the first documents come, with the dimension of their vectors, unless it is
+   * there.
+   */
   collection: string;
   /** What it is made with; `language` makes keywords find other forms of words. */
   create?: Omit<NewCollection, 'name' | 'dim'>;
   /**
-   * Given, searches by text weigh meaning against keywords: alpha 1 is the vector alone, 0 the keywords alone. Their scores
-   * are those of ranks then. Left out, they go by the vector.
+   * Given, searches by text weigh meaning against keywords: alpha 1 is the vector alone, 0 the keywords alone. Their
+   * scores are those of ranks then. Left out, they go by the vector.
    */
   hybrid?: { alpha: number };
 }
@@ -42,8 +45,8 @@ const FETCH_K = 20;
 const LAMBDA = 0.5;
 
 /**
- * A LangChain vector store over a collection of Quiver. A document's text is kept as the item's text, where keyword search
- * finds it, its metadata as they are, its id as external_id.
+ * A LangChain vector store over a collection of Quiver. A document's text is kept as the item's text, where keyword
+ * search finds it, its metadata as they are, its id as external_id.
  */
 export class QuiverVectorStore extends VectorStore {
   declare FilterType: Filters;
@@ -68,17 +71,34 @@ export class QuiverVectorStore extends VectorStore {
 
   /** Embeds documents and stores them; answers their ids. One whose id is there replaces it. */
   async addDocuments(documents: DocumentInterface[], options?: { ids?: string[] }): Promise<string[]> {
-    return this.addVectors(await this.embeddings.embedDocuments(documents.map(({ pageContent }) => pageContent)), documents, options);
+    return this.addVectors(
+      await this.embeddings.embedDocuments(documents.map(({ pageContent }) => pageContent)),
+      documents,
+      options,
+    );
   }
 
   /** Stores documents with their vectors; ids are those given, else the documents' own, else new ones. */
-  async addVectors(vectors: number[][], documents: DocumentInterface[], options: { ids?: string[] } = {}): Promise<string[]> {
-    if (vectors.length !== documents.length) throw new RangeError(`there are ${vectors.length} vectors for ${documents.length} documents`);
-    if (options.ids !== undefined && options.ids.length !== documents.length) throw new RangeError(`there are ${options.ids.length} ids for ${documents.length} documents`);
+  async addVectors(
+    vectors: number[][],
+    documents: DocumentInterface[],
+    options: { ids?: string[] } = {},
+  ): Promise<string[]> {
+    if (vectors.length !== documents.length)
+      throw new RangeError(`there are ${vectors.length} vectors for ${documents.length} documents`);
+    if (options.ids !== undefined && options.ids.length !== documents.length)
+      throw new RangeError(`there are ${options.ids.length} ids for ${documents.length} documents`);
     if (documents.length === 0) return [];
     await this.ensureCollection(vectors[0].length);
     const ids = documents.map(({ id }, i) => options.ids?.[i] ?? id ?? globalThis.crypto.randomUUID());
-    await this.collection.upsertMany(documents.map(({ pageContent, metadata }, i) => ({ external_id: ids[i], vector: vectors[i], text: pageContent, metadata })));
+    await this.collection.upsertMany(
+      documents.map(({ pageContent, metadata }, i) => ({
+        external_id: ids[i],
+        vector: vectors[i],
+        text: pageContent,
+        metadata,
+      })),
+    );
     return ids;
   }
 
@@ -98,8 +118,14 @@ export class QuiverVectorStore extends VectorStore {
     return (found ?? []).map(documentOf);
   }
 
-  async similaritySearchVectorWithScore(query: number[], k: number, filter?: this['FilterType']): Promise<[Document, number][]> {
-    const answer = await this.ifThere(async () => this.collection.search({ vector: query, k, filters: filter, include_text: true }));
+  async similaritySearchVectorWithScore(
+    query: number[],
+    k: number,
+    filter?: this['FilterType'],
+  ): Promise<[Document, number][]> {
+    const answer = await this.ifThere(async () =>
+      this.collection.search({ vector: query, k, filters: filter, include_text: true }),
+    );
     return scored(answer?.results ?? []);
   }
 
@@ -107,23 +133,38 @@ export class QuiverVectorStore extends VectorStore {
     return (await this.similaritySearchWithScore(query, k, filter)).map(([document]) => document);
   }
 
-  override async similaritySearchWithScore(query: string, k = 4, filter?: this['FilterType']): Promise<[Document, number][]> {
+  override async similaritySearchWithScore(
+    query: string,
+    k = 4,
+    filter?: this['FilterType'],
+  ): Promise<[Document, number][]> {
     if (this.hybrid !== null) return this.hybridSearchWithScore(query, k, { alpha: this.hybrid.alpha, filter });
     return this.similaritySearchVectorWithScore(await this.embeddings.embedQuery(query), k, filter);
   }
 
   /** Documents by meaning and keywords together, with the scores of their ranks. */
-  async hybridSearchWithScore(query: string, k = 4, { alpha, filter }: HybridSearchOptions = {}): Promise<[Document, number][]> {
+  async hybridSearchWithScore(
+    query: string,
+    k = 4,
+    { alpha, filter }: HybridSearchOptions = {},
+  ): Promise<[Document, number][]> {
     const vector = await this.embeddings.embedQuery(query);
-    const answer = await this.ifThere(async () => this.collection.hybridSearch({ query_text: query, vector, k, alpha, filters: filter, include_text: true }));
+    const answer = await this.ifThere(async () =>
+      this.collection.hybridSearch({ query_text: query, vector, k, alpha, filters: filter, include_text: true }),
+    );
     return scored(answer?.results ?? []);
   }
 
   /** Documents that are near the query and unlike each other. */
-  override async maxMarginalRelevanceSearch(query: string, options: MaxMarginalRelevanceSearchOptions<this['FilterType']>): Promise<Document[]> {
+  override async maxMarginalRelevanceSearch(
+    query: string,
+    options: MaxMarginalRelevanceSearchOptions<this['FilterType']>,
+  ): Promise<Document[]> {
     const { k, fetchK = Math.max(FETCH_K, k), lambda = LAMBDA, filter } = options;
     const vector = await this.embeddings.embedQuery(query);
-    const answer = await this.ifThere(async () => this.collection.search({ vector, k: fetchK, filters: filter, fields: [] }));
+    const answer = await this.ifThere(async () =>
+      this.collection.search({ vector, k: fetchK, filters: filter, fields: [] }),
+    );
     const found = await this.collection.fetch((answer?.results ?? []).map(({ external_id }) => external_id));
     const chosen = maximalMarginalRelevance(
       vector,
@@ -135,20 +176,38 @@ export class QuiverVectorStore extends VectorStore {
   }
 
   /** A store with a document for each text; `metadatas` are one for each, or one for all. */
-  static override async fromTexts(texts: string[], metadatas: object[] | object, embeddings: EmbeddingsInterface, config: QuiverVectorStoreConfig): Promise<QuiverVectorStore> {
-    const documents = texts.map((pageContent, i) => new Document({ pageContent, metadata: (Array.isArray(metadatas) ? metadatas[i] : metadatas) as Record<string, unknown> }));
+  static override async fromTexts(
+    texts: string[],
+    metadatas: object[] | object,
+    embeddings: EmbeddingsInterface,
+    config: QuiverVectorStoreConfig,
+  ): Promise<QuiverVectorStore> {
+    const documents = texts.map(
+      (pageContent, i) =>
+        new Document({
+          pageContent,
+          metadata: (Array.isArray(metadatas) ? metadatas[i] : metadatas) as Record<string, unknown>,
+        }),
+    );
     return this.fromDocuments(documents, embeddings, config);
   }
 
   /** A store with documents. */
-  static override async fromDocuments(documents: DocumentInterface[], embeddings: EmbeddingsInterface, config: QuiverVectorStoreConfig): Promise<QuiverVectorStore> {
+  static override async fromDocuments(
+    documents: DocumentInterface[],
+    embeddings: EmbeddingsInterface,
+    config: QuiverVectorStoreConfig,
+  ): Promise<QuiverVectorStore> {
     const store = new this(embeddings, config);
     await store.addDocuments(documents);
     return store;
   }
 
   /** A store over a collection that must be there; a NotFoundError without it. */
-  static async fromExistingCollection(embeddings: EmbeddingsInterface, config: Omit<QuiverVectorStoreConfig, 'create'>): Promise<QuiverVectorStore> {
+  static async fromExistingCollection(
+    embeddings: EmbeddingsInterface,
+    config: Omit<QuiverVectorStoreConfig, 'create'>,
+  ): Promise<QuiverVectorStore> {
     const store = new this(embeddings, config);
     await store.collection.info();
     return store;

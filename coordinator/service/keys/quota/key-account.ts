@@ -53,7 +53,11 @@ export class KeyAccount {
   /** Whether `free` has room, and is of this quota and period. */
   hasRoomFor(needed: Written, quota: KeyQuota, wallMs: number): boolean {
     const period = periodAt(quota.period, wallMs);
-    return isSameQuota(this.quota, quota) && (this.period === period || isLater(this.period, period)) && fitsIn(this.free, needed);
+    return (
+      isSameQuota(this.quota, quota) &&
+      (this.period === period || isLater(this.period, period)) &&
+      fitsIn(this.free, needed)
+    );
   }
 
   add({ items, bytes }: Written): void {

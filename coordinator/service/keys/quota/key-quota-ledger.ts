@@ -2,11 +2,45 @@ import type { ClusterStore, StoreEntry } from '../../../../shared/cluster-store/
 import { isQuiverError, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import { NumberTable } from '../../../../shared/base/tables/number-table';
 import type { Clock } from '../../../../shared/base/time/clock';
-import { type Charge, countedOf, fitsIn, isSameQuota, KeyAccount, needOf, sumOf, type WaitingWrite, without } from './key-account';
-import { type KeyQuotaGate, type KeyQuotaUse, type KeyWriter, keyExcessOf, NOTHING_WRITTEN, periodAt, resetOf, writerName, type Written } from './key-quota';
-import { grantOf, isLater, isOver, KEY_QUOTAS_PREFIX, quotaPath, roomBeside, takenFromEntry, type TakenQuota, takenToValue, TOKEN_QUOTAS_PREFIX } from './quota-entry';
+import {
+  type Charge,
+  countedOf,
+  fitsIn,
+  isSameQuota,
+  KeyAccount,
+  needOf,
+  sumOf,
+  type WaitingWrite,
+  without,
+} from './key-account';
+import {
+  type KeyQuotaGate,
+  type KeyQuotaUse,
+  type KeyWriter,
+  keyExcessOf,
+  NOTHING_WRITTEN,
+  periodAt,
+  resetOf,
+  writerName,
+  type Written,
+} from './key-quota';
+import {
+  grantOf,
+  isLater,
+  isOver,
+  KEY_QUOTAS_PREFIX,
+  quotaPath,
+  roomBeside,
+  takenFromEntry,
+  type TakenQuota,
+  takenToValue,
+  TOKEN_QUOTAS_PREFIX,
+} from './quota-entry';
 
-/** A key that did not write for so long gives back what was taken for it, for other coordinators. What came back goes at once. */
+/**
+ * A key that did not write for so long gives back what was taken for it, for other coordinators. What came back goes at
+ * once.
+ */
 const IDLE_MS = 2_000;
 /** Every failed attempt means that another coordinator took something. */
 const ATTEMPTS_MAX = 32;
@@ -22,11 +56,11 @@ const WAIT_MS = 10_000;
 type Writer = Pick<KeyWriter, 'identity' | 'quota'>;
 
 /**
- * Counts what keys with a quota store, for all writes of this process, on its main thread. What is used was taken from an
- * entry in the cluster store before (quota-entry.ts), a little in advance; what is left over goes back once the key is
- * quiet, and at the end. So all coordinators together never let more through than the quota has. A process that dies keeps
- * what it had taken: at most a small share of what was left. A write that would have room if others of this process store
- * less than they may waits for these to end, before it is refused.
+ * Counts what keys with a quota store, for all writes of this process, on its main thread. What is used was taken from
+ * an entry in the cluster store before (quota-entry.ts), a little in advance; what is left over goes back once the key
+ * is quiet, and at the end. So all coordinators together never let more through than the quota has. A process that dies
+ * keeps what it had taken: at most a small share of what was left. A write that would have room if others of this
+ * process store less than they may waits for these to end, before it is refused.
  */
 export class KeyQuotaLedger implements KeyQuotaGate {
   private readonly accounts = new Map<string, KeyAccount>();
@@ -35,7 +69,14 @@ export class KeyQuotaLedger implements KeyQuotaGate {
   private refused = 0;
   private sweptMs = -Infinity;
 
-  constructor(private readonly parts: { store: Pick<ClusterStore, 'get' | 'list' | 'transact'>; clock: Clock; idleMs?: number; waitMs?: number }) {}
+  constructor(
+    private readonly parts: {
+      store: Pick<ClusterStore, 'get' | 'list' | 'transact'>;
+      clock: Clock;
+      idleMs?: number;
+      waitMs?: number;
+    },
+  ) {}
 
   /** Writes that were refused since the start. */
   get refusals(): number {
@@ -51,7 +92,8 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     const { quota } = writer;
     const account = this.accountOf(writer);
     const needed = countedOf(quota, written);
-    if (account.waiting.length === 0 && account.hasRoomFor(needed, quota, clock.wallMs())) return this.spend(account, needed);
+    if (account.waiting.length === 0 && account.hasRoomFor(needed, quota, clock.wallMs()))
+      return this.spend(account, needed);
     return new Promise((resolve, reject) => {
       account.waiting.push({ ...needed, quota, untilMs: clock.monotonicMs() + waitMs, resolve, reject });
       account.noteChange();
@@ -83,7 +125,9 @@ export class KeyQuotaLedger implements KeyQuotaGate {
   /** The same of many keys, in their order. */
   async usedOfAll(keys: readonly Writer[]): Promise<KeyQuotaUse[]> {
     if (keys.length === 0) return [];
-    const entries = new Map((await this.parts.store.list(KEY_QUOTAS_PREFIX)).entries.map((entry) => [entry.key, entry]));
+    const entries = new Map(
+      (await this.parts.store.list(KEY_QUOTAS_PREFIX)).entries.map((entry) => [entry.key, entry]),
+    );
     return keys.map((key) => this.useOf(key, entries.get(quotaPath(key)) ?? null));
   }
 
@@ -92,14 +136,17 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
     for (const account of this.accounts.values()) {
-      for (const { reject, quota } of account.waiting.splice(0)) reject(undecided({ identity: account.identity, quota }));
+      for (const { reject, quota } of account.waiting.splice(0))
+        reject(undecided({ identity: account.identity, quota }));
       account.noteChange();
     }
     await Promise.all([...this.accounts.values()].map((account) => this.release(account).catch(() => undefined)));
     this.accounts.clear();
   }
 
-  /** Deletes what is kept of subjects of tokens for periods that are over. Harmless at any time. Errors: unavailable. */
+  /**
+   * Deletes what is kept of subjects of tokens for periods that are over. Harmless at any time. Errors: unavailable.
+   */
   async sweep(): Promise<void> {
     const { store, clock } = this.parts;
     const { entries } = await store.list(TOKEN_QUOTAS_PREFIX);
@@ -118,9 +165,13 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     const wallMs = this.parts.clock.wallMs();
     const taken = entry === null ? null : takenFromEntry(entry);
     const period = periodAt(quota.period, wallMs);
-    const counts = taken !== null && (taken.period === period || isLater(taken.period, period)) ? taken : NOTHING_WRITTEN;
+    const counts =
+      taken !== null && (taken.period === period || isLater(taken.period, period)) ? taken : NOTHING_WRITTEN;
     const account = this.accounts.get(quotaPath(writer));
-    const used = without(counts, account !== undefined && taken?.period === account.period ? account.free : NOTHING_WRITTEN);
+    const used = without(
+      counts,
+      account !== undefined && taken?.period === account.period ? account.free : NOTHING_WRITTEN,
+    );
     return {
       items: quota.items === null ? null : used.items,
       bytes: quota.bytes === null ? null : used.bytes,
@@ -138,7 +189,8 @@ export class KeyQuotaLedger implements KeyQuotaGate {
         const { changes } = account;
         const open = await this.serveSome(account);
         account.waiting.unshift(...open);
-        if (open.length > 0 && account.changes === changes) await account.changed.next(Math.min(...open.map(({ untilMs }) => untilMs)));
+        if (open.length > 0 && account.changes === changes)
+          await account.changed.next(Math.min(...open.map(({ untilMs }) => untilMs)));
       }
     } finally {
       account.isServed = false;
@@ -174,7 +226,8 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     for (const one of batch) {
       const left = sumOf(untaken, account.free);
       if (fitsIn(account.free, one)) one.resolve(this.spend(account, one));
-      else if (!fitsIn(sumOf(left, account.mayReturn), one)) one.reject(keyExcessOf({ identity: account.identity, quota }, left, one, this.parts.clock.wallMs()));
+      else if (!fitsIn(sumOf(left, account.mayReturn), one))
+        one.reject(keyExcessOf({ identity: account.identity, quota }, left, one, this.parts.clock.wallMs()));
       else if (this.parts.clock.monotonicMs() < one.untilMs) stay.push(one);
       else one.reject(undecided({ identity: account.identity, quota }));
     }
@@ -194,7 +247,10 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     }
   }
 
-  /** Gives back what is held, and takes what `decide` says of what all others have taken. Errors: unavailable; commit_unknown: then it counts as taken. */
+  /**
+   * Gives back what is held, and takes what `decide` says of what all others have taken. Errors: unavailable;
+   * commit_unknown: then it counts as taken.
+   */
   private async exchange(account: KeyAccount, decide: (taken: Written) => Written): Promise<void> {
     const { store, clock } = this.parts;
     const key = account.path;
@@ -234,7 +290,10 @@ export class KeyQuotaLedger implements KeyQuotaGate {
       throw failure(error);
     }
     account.add(held);
-    throw new QuiverError('unavailable', 'what was stored could not be counted in the quota of whoever writes: the cluster store is too busy; nothing was written, and the call may be retried');
+    throw new QuiverError(
+      'unavailable',
+      'what was stored could not be counted in the quota of whoever writes: the cluster store is too busy; nothing was written, and the call may be retried',
+    );
   }
 
   private refund(account: KeyAccount, given: Written): void {
@@ -244,7 +303,14 @@ export class KeyQuotaLedger implements KeyQuotaGate {
 
   private spend(account: KeyAccount, { items, bytes }: Written): number {
     account.free = without(account.free, { items, bytes });
-    const charge: Charge = { account, items, bytes, period: account.period, number: 0, untilMs: this.parts.clock.monotonicMs() + LOST_MS };
+    const charge: Charge = {
+      account,
+      items,
+      bytes,
+      period: account.period,
+      number: 0,
+      untilMs: this.parts.clock.monotonicMs() + LOST_MS,
+    };
     account.open.add(charge);
     return (charge.number = this.charges.add(charge));
   }
@@ -288,6 +354,7 @@ function undecided(writer: Writer): QuiverError {
 
 function failure(error: unknown): unknown {
   if (!isQuiverError(error) || (error.kind !== 'unavailable' && error.kind !== 'commit_unknown')) return error;
-  const message = 'what was stored can not be counted in the quota of whoever writes while the cluster store can not be reached; nothing was written, and the call may be retried';
+  const message =
+    'what was stored can not be counted in the quota of whoever writes while the cluster store can not be reached; nothing was written, and the call may be retried';
   return new QuiverError('unavailable', message, { cause: error });
 }

@@ -11,7 +11,10 @@ export interface KeyQuota {
   period: QuotaPeriod;
 }
 
-/** What a write stores: each of its items, whether it is new or replaces another, and about as many bytes as it sent of them. */
+/**
+ * What a write stores: each of its items, whether it is new or replaces another, and about as many bytes as it sent of
+ * them.
+ */
 export interface Written {
   items: number;
   bytes: number;
@@ -30,7 +33,10 @@ export interface KeyWriter {
 
 /** Lets writes of keys with a quota through. */
 export interface KeyQuotaGate {
-  /** Takes what a write may store, and answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; unavailable, also when that could not be decided in time. */
+  /**
+   * Takes what a write may store, and answers a number for {@link settle}. Errors: limit_exceeded for a write that is
+   * beyond the quota; unavailable, also when that could not be decided in time.
+   */
   take(writer: Pick<KeyWriter, 'identity' | 'quota'>, written: Written): Promise<number>;
   /** Says what a write has stored; null when that is not known: then it counts as a whole. */
   settle(charge: number, written: Written | null): void;
@@ -83,7 +89,12 @@ export function resetOf(period: QuotaPeriod, wallMs: number): string | null {
 }
 
 /** Why a write is beyond what a quota has left; null: it is not. */
-export function keyExcessOf({ identity, quota }: Pick<KeyWriter, 'identity' | 'quota'>, left: Written, written: Written, wallMs: number): QuiverError | null {
+export function keyExcessOf(
+  { identity, quota }: Pick<KeyWriter, 'identity' | 'quota'>,
+  left: Written,
+  written: Written,
+  wallMs: number,
+): QuiverError | null {
   for (const part of ['items', 'bytes'] as const) {
     const most = quota[part];
     if (most === null || written[part] <= left[part]) continue;
@@ -91,7 +102,8 @@ export function keyExcessOf({ identity, quota }: Pick<KeyWriter, 'identity' | 'q
     const reset = resetOf(quota.period, wallMs);
     const span = quota.period === 'total' ? '' : ` this ${quota.period} (UTC)`;
     const after = reset === null ? 'have an admin raise it' : `wait until ${reset}, or have an admin raise it`;
-    const source = keyIdOf(identity) === null ? `JWT_QUOTA_${part.toUpperCase()} or JWT_LIMITS_CLAIM` : `quota.${part} of the key`;
+    const source =
+      keyIdOf(identity) === null ? `JWT_QUOTA_${part.toUpperCase()} or JWT_LIMITS_CLAIM` : `quota.${part} of the key`;
     const message = `${writerName({ identity })} has stored ${stored} ${part}${span}, and ${written[part]} more are beyond its quota of ${most} (${source}); they were not written: ${after}`;
     return new QuiverError('limit_exceeded', message);
   }

@@ -12,8 +12,8 @@ export type ReadKeys = () => Promise<PublicKey[]>;
 export interface KeyTimes {
   refreshMs: number;
   /**
-   * Anybody can send tokens that name keys which there are not: however many, the issuer is asked no more often than this.
-   * An issuer shows a new key long before it signs with it, or is asked in time.
+   * Anybody can send tokens that name keys which there are not: however many, the issuer is asked no more often than
+   * this. An issuer shows a new key long before it signs with it, or is asked in time.
    */
   cooldownMs: number;
 }
@@ -26,8 +26,8 @@ export const FILE_TIMES: KeyTimes = { refreshMs: 5_000, cooldownMs: 1_000 };
 const FAILURE_PAUSES = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
- * The issuer's public keys, of which there is one copy in a process, on its main thread. They are read in the background,
- * again and again. While they can't be, those that were read last stay in force.
+ * The issuer's public keys, of which there is one copy in a process, on its main thread. They are read in the
+ * background, again and again. While they can't be, those that were read last stay in force.
  */
 export class IssuerKeys {
   private readonly followers = new Set<(keys: readonly PublicKey[]) => void>();
@@ -42,7 +42,9 @@ export class IssuerKeys {
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
 
-  constructor(private readonly parts: { read: ReadKeys; times: KeyTimes; clock: Pick<Clock, 'monotonicMs'>; log: Logger }) {}
+  constructor(
+    private readonly parts: { read: ReadKeys; times: KeyTimes; clock: Pick<Clock, 'monotonicMs'>; log: Logger },
+  ) {}
 
   /** Begins to read, without waiting for it. */
   start(): void {
@@ -71,7 +73,10 @@ export class IssuerKeys {
     return () => this.followers.delete(follower);
   }
 
-  /** Reads the keys again for a token whose key is not known, unless that was done just now. Resolves also when it failed. */
+  /**
+   * Reads the keys again for a token whose key is not known, unless that was done just now. Resolves also when it
+   * failed.
+   */
   async refresh(): Promise<void> {
     if (this.reading === null && this.parts.clock.monotonicMs() < this.nextAskMs) return;
     await this.read();
@@ -104,11 +109,14 @@ export class IssuerKeys {
       this.failures += 1;
       pauseMs = Math.min(pauseMs, this.backoff.nextMs());
       const complaint = String((error as Error).message);
-      if (complaint !== this.complaint) log.error({ error }, 'the keys of the tokens’ issuer could not be read; those that are known stay in force');
+      if (complaint !== this.complaint)
+        log.error({ error }, 'the keys of the tokens’ issuer could not be read; those that are known stay in force');
       this.complaint = complaint;
     }
     // Without any keys, nothing but the pause after a failure keeps tokens from being taken.
-    this.nextAskMs = clock.monotonicMs() + (this.known === null ? Math.min(FAILURE_PAUSES.firstMs, times.cooldownMs) : times.cooldownMs);
+    this.nextAskMs =
+      clock.monotonicMs() +
+      (this.known === null ? Math.min(FAILURE_PAUSES.firstMs, times.cooldownMs) : times.cooldownMs);
     this.timer = setTimeout(() => void this.read(), pauseMs);
     this.timer.unref();
   }

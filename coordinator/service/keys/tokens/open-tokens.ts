@@ -18,9 +18,19 @@ export function openTokens(parts: { config: TokenVariables; clock: Clock; log: L
   const { clock, log } = parts;
   const settings = tokenSettings(parts.config);
   if (settings === null) return { keys: null, verifier: null, close: () => undefined };
-  const place = settings.keys.type === 'url' ? settings.keys.url : settings.keys.type === 'discovery' ? settings.issuer : '';
-  if (place.startsWith('http://')) log.warn({ place }, 'the keys of the tokens’ issuer come over plain HTTP: whoever can change what is sent there can make tokens');
-  const keys = new IssuerKeys({ read: keyReader(settings.keys), times: parts.times ?? (settings.keys.type === 'file' ? FILE_TIMES : ISSUER_TIMES), clock, log });
+  const place =
+    settings.keys.type === 'url' ? settings.keys.url : settings.keys.type === 'discovery' ? settings.issuer : '';
+  if (place.startsWith('http://'))
+    log.warn(
+      { place },
+      'the keys of the tokens’ issuer come over plain HTTP: whoever can change what is sent there can make tokens',
+    );
+  const keys = new IssuerKeys({
+    read: keyReader(settings.keys),
+    times: parts.times ?? (settings.keys.type === 'file' ? FILE_TIMES : ISSUER_TIMES),
+    clock,
+    log,
+  });
   const verifier = new TokenVerifier({ settings, clock, refresh: () => keys.refresh() });
   keys.follow((known) => verifier.useKeys(known));
   keys.start();

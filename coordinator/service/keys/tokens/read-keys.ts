@@ -32,10 +32,17 @@ export function keyReader(keys: TokenSettings['keys']): ReadKeys {
 async function discovered(issuer: string): Promise<string> {
   const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const found = parsed(await textAt(place), place) as { issuer?: unknown; jwks_uri?: unknown };
-  if (found.issuer !== issuer) throw new QuiverError('unavailable', `${place} is about another issuer than JWT_ISSUER: ${JSON.stringify(found.issuer)}`);
+  if (found.issuer !== issuer)
+    throw new QuiverError(
+      'unavailable',
+      `${place} is about another issuer than JWT_ISSUER: ${JSON.stringify(found.issuer)}`,
+    );
   const { jwks_uri: url } = found;
   // Who could change what goes over the wire could put own keys there.
-  if (typeof url !== 'string' || !(url.startsWith('https://') || (url.startsWith('http://') && issuer.startsWith('http://')))) {
+  if (
+    typeof url !== 'string' ||
+    !(url.startsWith('https://') || (url.startsWith('http://') && issuer.startsWith('http://')))
+  ) {
     throw new QuiverError('unavailable', `${place} names no jwks_uri over HTTPS`);
   }
   return url;
@@ -45,10 +52,14 @@ async function discovered(issuer: string): Promise<string> {
 export function keysIn(text: string, place: string): PublicKey[] {
   const { keys } = parsed(text, place) as { keys?: unknown };
   if (!Array.isArray(keys)) throw new QuiverError('unavailable', `${place} holds no set of keys`);
-  const usable = (keys as unknown[]).filter((key): key is PublicKey => typeof key === 'object' && key !== null && KINDS.includes((key as PublicKey).kty));
+  const usable = (keys as unknown[]).filter(
+    (key): key is PublicKey => typeof key === 'object' && key !== null && KINDS.includes((key as PublicKey).kty),
+  );
   if (usable.length === 0) throw new QuiverError('unavailable', `${place} holds no public key`);
   if (usable.length > KEYS_MAX) throw new QuiverError('unavailable', `${place} holds more than ${KEYS_MAX} keys`);
-  return usable.map((key) => Object.fromEntries(PUBLIC_MEMBERS.filter((name) => Object.hasOwn(key, name)).map((name) => [name, key[name]])));
+  return usable.map((key) =>
+    Object.fromEntries(PUBLIC_MEMBERS.filter((name) => Object.hasOwn(key, name)).map((name) => [name, key[name]])),
+  );
 }
 
 function parsed(text: string, place: string): object {
@@ -62,7 +73,11 @@ function parsed(text: string, place: string): object {
 }
 
 async function textAt(url: string): Promise<string> {
-  const answer = await fetch(url, { redirect: 'error', headers: { accept: 'application/json' }, signal: AbortSignal.timeout(FETCH_MS) }).catch((cause: Error) => {
+  const answer = await fetch(url, {
+    redirect: 'error',
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.timeout(FETCH_MS),
+  }).catch((cause: Error) => {
     throw new QuiverError('unavailable', `${url} could not be read: ${reasonOf(cause)}`, { cause });
   });
   if (!answer.ok) {

@@ -16,13 +16,16 @@ const SUBJECT_CHARACTERS_MAX = 255;
 const SCOPE = /^([A-Za-z0-9_-]{0,255})(\*?)(?::(admin|readwrite|readonly))?$/;
 
 /**
- * Whom a token speaks for, and what that caller may do. Errors: unauthenticated without a subject; forbidden when its claims
- * give no role, no collection, or what is no collection or no limit.
+ * Whom a token speaks for, and what that caller may do. Errors: unauthenticated without a subject; forbidden when its
+ * claims give no role, no collection, or what is no collection or no limit.
  */
 export function callerOf(claims: Claims, rules: Rules): Caller {
   const subject = claimAt(claims, rules.subjectClaim);
   if (typeof subject !== 'string' || subject === '' || subject.length > SUBJECT_CHARACTERS_MAX) {
-    throw new QuiverError('unauthenticated', `invalid bearer token: its claim ${rules.subjectClaim} must be a text of 1 to ${SUBJECT_CHARACTERS_MAX} characters`);
+    throw new QuiverError(
+      'unauthenticated',
+      `invalid bearer token: its claim ${rules.subjectClaim} must be a text of 1 to ${SUBJECT_CHARACTERS_MAX} characters`,
+    );
   }
   const role = roleIn(claims, rules) ?? rules.defaultRole;
   const rights = rules.collectionsClaim === '' ? everywhere(role, rules) : scopesIn(claims, role, rules);
@@ -70,18 +73,23 @@ function scopesIn(claims: Claims, role: Role | null, rules: Rules): Pick<Caller,
   const { collectionsClaim } = rules;
   const scopes: CollectionScope[] = [];
   const texts = textsOf(claimAt(claims, collectionsClaim));
-  if (texts.length > SCOPES_MAX) throw new QuiverError('forbidden', `the token's claim ${collectionsClaim} has more than ${SCOPES_MAX} entries`);
+  if (texts.length > SCOPES_MAX)
+    throw new QuiverError('forbidden', `the token's claim ${collectionsClaim} has more than ${SCOPES_MAX} entries`);
   for (const text of texts) {
     const [matched, name, star, own] = SCOPE.exec(text) ?? [];
     if (matched === undefined || (name === '' && star === '')) {
-      throw new QuiverError('forbidden', `the token's claim ${collectionsClaim} has an entry that is not name, prefix* or *, with or without :role`);
+      throw new QuiverError(
+        'forbidden',
+        `the token's claim ${collectionsClaim} has an entry that is not name, prefix* or *, with or without :role`,
+      );
     }
     const scopeRole = (own as Role | undefined) ?? role;
     if (scopeRole === null) throw lacksRole(rules);
     if (name === '' && own === undefined) return { role: scopeRole, collections: null };
     scopes.push(star === '' ? { name, role: scopeRole } : { prefix: name, role: scopeRole });
   }
-  if (scopes.length === 0) throw new QuiverError('forbidden', `the token's claim ${collectionsClaim} names no collection`);
+  if (scopes.length === 0)
+    throw new QuiverError('forbidden', `the token's claim ${collectionsClaim} names no collection`);
   return { role: role === 'admin' ? 'readwrite' : (role ?? 'readonly'), collections: scopes };
 }
 

@@ -25,7 +25,10 @@ export function limitsIn(claim: unknown, rules: Rules): Limits {
   const strange = strangerIn(given, LIMITS);
   if (strange !== undefined) throw wrong(`has ${shown(strange)}, which is none of ${LIMITS.join(', ')}`);
   const { rate_limit_per_minute: rate, quota: own } = given;
-  const limits = { rateLimitPerMinute: (rate as number | null | undefined) ?? rateLimitPerMinute, quota: own === undefined ? quota : quotaIn(own, quotaPeriod, wrong) };
+  const limits = {
+    rateLimitPerMinute: (rate as number | null | undefined) ?? rateLimitPerMinute,
+    quota: own === undefined ? quota : quotaIn(own, quotaPeriod, wrong),
+  };
   try {
     checkLimits(limits);
   } catch (error) {
@@ -40,7 +43,8 @@ function quotaIn(own: unknown, fallback: KeyQuota['period'], wrong: (what: strin
   const given = objectIn(own);
   if (given === null) throw wrong('has a quota that is no object');
   const strange = strangerIn(given, QUOTA_FIELDS);
-  if (strange !== undefined) throw wrong(`has ${shown(strange)} in its quota, which is none of ${QUOTA_FIELDS.join(', ')}`);
+  if (strange !== undefined)
+    throw wrong(`has ${shown(strange)} in its quota, which is none of ${QUOTA_FIELDS.join(', ')}`);
   const { items = null, bytes = null, period = fallback } = given as Partial<KeyQuota>;
   return { items, bytes, period };
 }
@@ -55,7 +59,9 @@ function objectIn(value: unknown): Record<string, unknown> | null {
       return null;
     }
   }
-  return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : null;
+  return typeof found === 'object' && found !== null && !Array.isArray(found)
+    ? (found as Record<string, unknown>)
+    : null;
 }
 
 function shown(name: string): string {

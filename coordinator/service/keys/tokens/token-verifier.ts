@@ -21,7 +21,10 @@ const TIME_CLAIMS = ['exp', 'nbf', 'iat'];
 
 /** Takes bearer tokens. */
 export interface Tokens {
-  /** Whom the token speaks for. Errors: unauthenticated, forbidden; unavailable while no key of the issuer is known; overloaded. */
+  /**
+   * Whom the token speaks for. Errors: unauthenticated, forbidden; unavailable while no key of the issuer is known;
+   * overloaded.
+   */
   authenticate(token: string): Promise<Caller>;
 }
 
@@ -34,8 +37,8 @@ interface Cached {
 type Jose = typeof import('jose', { with: { 'resolution-mode': 'import' } });
 
 /**
- * Checks bearer tokens against the issuer's public keys, on the thread that serves the request. A token that was found valid
- * is known by its hash until it ends or the keys change.
+ * Checks bearer tokens against the issuer's public keys, on the thread that serves the request. A token that was found
+ * valid is known by its hash until it ends or the keys change.
  */
 export class TokenVerifier implements Tokens {
   private readonly cached = new LRUCache<string, Cached>({ max: CACHED_MAX });
@@ -46,8 +49,13 @@ export class TokenVerifier implements Tokens {
   /** Changes with the keys: what was checked with others is not kept. */
   private generation = 0;
 
-  /** `refresh` asks for the issuer's keys to be read again; when it resolves, {@link useKeys} was called if they changed. */
-  constructor(private readonly parts: { settings: TokenSettings; clock: Pick<Clock, 'wallMs'>; refresh: () => Promise<void> }) {}
+  /**
+   * `refresh` asks for the issuer's keys to be read again; when it resolves, {@link useKeys} was called if they
+   * changed.
+   */
+  constructor(
+    private readonly parts: { settings: TokenSettings; clock: Pick<Clock, 'wallMs'>; refresh: () => Promise<void> },
+  ) {}
 
   useKeys(keys: readonly PublicKey[]): void {
     this.keys = keys;
@@ -76,7 +84,11 @@ export class TokenVerifier implements Tokens {
     this.jose ??= await import('jose');
     mustBeAllowed(headerOf(token, this.jose), this.parts.settings);
     if (this.keys === null) await this.refreshed();
-    if (this.keys === null) throw new QuiverError('unavailable', 'bearer tokens can not be checked: the keys of their issuer could not be read yet; API keys work');
+    if (this.keys === null)
+      throw new QuiverError(
+        'unavailable',
+        'bearer tokens can not be checked: the keys of their issuer could not be read yet; API keys work',
+      );
     const { generation } = this;
     try {
       return await this.check(token, this.jose);
@@ -121,7 +133,8 @@ export class TokenVerifier implements Tokens {
 
   /** Errors: overloaded. */
   private async refreshed(): Promise<void> {
-    if (this.waiting >= WAITING_MAX) throw new QuiverError('overloaded', 'too many bearer tokens wait for the keys of their issuer; try again');
+    if (this.waiting >= WAITING_MAX)
+      throw new QuiverError('overloaded', 'too many bearer tokens wait for the keys of their issuer; try again');
     this.waiting += 1;
     try {
       await this.parts.refresh();
@@ -153,7 +166,10 @@ export class TokenVerifier implements Tokens {
   }
 }
 
-/** Only what is signed counts of a header, and of that only the algorithm and the name of a key: never a key, or where one is. */
+/**
+ * Only what is signed counts of a header, and of that only the algorithm and the name of a key: never a key, or where
+ * one is.
+ */
 function headerOf(token: string, jose: Jose): { alg?: unknown } {
   try {
     return jose.decodeProtectedHeader(token);
@@ -163,7 +179,8 @@ function headerOf(token: string, jose: Jose): { alg?: unknown } {
 }
 
 function mustBeAllowed({ alg }: { alg?: unknown }, { algorithms }: TokenSettings): void {
-  if (typeof alg !== 'string' || !algorithms.includes(alg)) throw refused('the algorithm of its signature is not allowed');
+  if (typeof alg !== 'string' || !algorithms.includes(alg))
+    throw refused('the algorithm of its signature is not allowed');
 }
 
 function isTime(value: unknown): boolean {

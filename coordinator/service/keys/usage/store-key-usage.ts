@@ -4,11 +4,24 @@ import type { Clock } from '../../../../shared/base/time/clock';
 import { TOKENS_USAGE_ID } from '../caller';
 import type { KeyUsage, UsageSummary, UsageView } from '../keys-service';
 import { UsageCounter, dayOfMs } from './usage-counter';
-import { CHANGES_PER_TRANSACTION, coordinatorOf, dayOf, hoursFromValue, hoursPath, hoursPrefix, totalsFromValue, totalsPath, totalsPrefix, type UsageSubject } from './usage-entries';
+import {
+  CHANGES_PER_TRANSACTION,
+  coordinatorOf,
+  dayOf,
+  hoursFromValue,
+  hoursPath,
+  hoursPrefix,
+  totalsFromValue,
+  totalsPath,
+  totalsPrefix,
+  type UsageSubject,
+} from './usage-entries';
 
 /** A crash may lose the counts of this time. */
 const FLUSH_MS = 5000;
-/** Subjects written per flush, so that any number of busy keys writes at most 200 small entries a second to the store. */
+/**
+ * Subjects written per flush, so that any number of busy keys writes at most 200 small entries a second to the store.
+ */
 const SUBJECTS_PER_FLUSH = 500;
 /** Subjects read and written together: with two changes each, they fill most of one transaction. */
 const SUBJECTS_PER_GROUP = 40;
@@ -55,9 +68,17 @@ export class StoreKeyUsage implements KeyUsage {
 
   /**
    * `coordinatorId` is unique among the coordinators that run at the same time, and should stay the same over restarts.
-   * `onFlushError` gets errors of failed writes; a later flush writes their counts, unless that was the last one (`isLast`).
+   * `onFlushError` gets errors of failed writes; a later flush writes their counts, unless that was the last one
+   * (`isLast`).
    */
-  constructor(options: { store: ClusterStore; clock: Clock; coordinatorId: string; keys: CountedKeys; onFlushError: (error: unknown, isLast: boolean) => void; flushMs?: number }) {
+  constructor(options: {
+    store: ClusterStore;
+    clock: Clock;
+    coordinatorId: string;
+    keys: CountedKeys;
+    onFlushError: (error: unknown, isLast: boolean) => void;
+    flushMs?: number;
+  }) {
     this.store = options.store;
     this.clock = options.clock;
     this.coordinatorId = options.coordinatorId;
@@ -85,7 +106,11 @@ export class StoreKeyUsage implements KeyUsage {
     const names = this.keys.names();
     for (let first = 0; first < names.length; first += SUMS_AT_ONCE) {
       const group = names.slice(first, first + SUMS_AT_ONCE);
-      byKey.push(...(await Promise.all(group.map(async ({ id, name }) => ({ keyId: id, keyName: name, usage: await this.sum(id) })))));
+      byKey.push(
+        ...(await Promise.all(
+          group.map(async ({ id, name }) => ({ keyId: id, keyName: name, usage: await this.sum(id) })),
+        )),
+      );
     }
     const tokens = await this.sum(TOKENS_USAGE_ID);
     if (tokens.totalRequests > 0) byKey.push({ keyId: TOKENS_USAGE_ID, keyName: 'bearer tokens', usage: tokens });
@@ -98,7 +123,10 @@ export class StoreKeyUsage implements KeyUsage {
     return this.flushing;
   }
 
-  /** Stops the periodic flush and writes everything. A cluster store that is away takes the last counts with it, and not the stop. */
+  /**
+   * Stops the periodic flush and writes everything. A cluster store that is away takes the last counts with it, and not
+   * the stop.
+   */
   async close(): Promise<void> {
     clearInterval(this.timer);
     await this.flush().catch((error: unknown) => this.onFlushError(error, true));
@@ -116,13 +144,17 @@ export class StoreKeyUsage implements KeyUsage {
   }
 
   private async sum(subject: UsageSubject): Promise<UsageView> {
-    const [totals, hours] = await Promise.all([this.store.list(totalsPrefix(subject)), this.store.list(hoursPrefix(subject))]);
+    const [totals, hours] = await Promise.all([
+      this.store.list(totalsPrefix(subject)),
+      this.store.list(hoursPrefix(subject)),
+    ]);
     // Synchronous from here on: `complete` must not change between choosing the entries and adding them up.
     const tally = this.tallies.get(subject);
     const counts = (path: string): boolean => tally?.complete !== true || coordinatorOf(path) !== this.coordinatorId;
     const sum = new UsageCounter();
     for (const entry of totals.entries) if (counts(entry.key)) sum.addTotals(totalsFromValue(entry.value));
-    for (const entry of hours.entries) if (counts(entry.key)) sum.addHours(dayOf(entry.key), hoursFromValue(entry.value));
+    for (const entry of hours.entries)
+      if (counts(entry.key)) sum.addHours(dayOf(entry.key), hoursFromValue(entry.value));
     if (tally !== undefined) sum.addCounter(tally.counter);
     return sum.view(this.clock.wallMs());
   }
@@ -171,10 +203,14 @@ export class StoreKeyUsage implements KeyUsage {
 
   /** Adds to the tally what this coordinator wrote about the subject before its last restart. */
   private async complete(subject: UsageSubject, tally: Tally): Promise<void> {
-    const [totals, hours] = await Promise.all([this.store.get(totalsPath(subject, this.coordinatorId)), this.store.list(hoursPrefix(subject))]);
+    const [totals, hours] = await Promise.all([
+      this.store.get(totalsPath(subject, this.coordinatorId)),
+      this.store.list(hoursPrefix(subject)),
+    ]);
     if (totals !== null) tally.counter.addTotals(totalsFromValue(totals.value));
     for (const entry of hours.entries) {
-      if (coordinatorOf(entry.key) === this.coordinatorId) tally.counter.addHours(dayOf(entry.key), hoursFromValue(entry.value));
+      if (coordinatorOf(entry.key) === this.coordinatorId)
+        tally.counter.addHours(dayOf(entry.key), hoursFromValue(entry.value));
     }
     tally.complete = true;
   }
@@ -185,7 +221,11 @@ export class StoreKeyUsage implements KeyUsage {
     const days = [...tally.dirtyDays].filter((day) => !forgotten.includes(day));
     return [
       { type: 'put', key: totalsPath(subject, this.coordinatorId), value: JSON.stringify(tally.counter.totals()) },
-      ...days.map((day): StoreChange => ({ type: 'put', key: path(day), value: JSON.stringify(tally.counter.hours(day)) })),
+      ...days.map((day): StoreChange => ({
+        type: 'put',
+        key: path(day),
+        value: JSON.stringify(tally.counter.hours(day)),
+      })),
       ...forgotten.map((day): StoreChange => ({ type: 'delete', key: path(day) })),
     ];
   }

@@ -50,7 +50,11 @@ export class UsageCounter {
   }
 
   totals(): UsageTotals {
-    return { requests: this.requests, byEndpoint: Object.fromEntries(this.byEndpoint), lastRequestMs: this.lastRequestMs };
+    return {
+      requests: this.requests,
+      byEndpoint: Object.fromEntries(this.byEndpoint),
+      lastRequestMs: this.lastRequestMs,
+    };
   }
 
   hours(day: number): readonly number[] {

@@ -1,6 +1,6 @@
 // What JavaScript sees of RocksDB: functions over handles (budget, database, cursor, snapshot, new table), mirrored by
-// node/engine/kv/store-binding.ts with the same names, argument order and meaning. Everything that may touch the disk runs on
-// libuv's pool and answers with a promise. Nothing is global, so any number of threads may load the addon.
+// node/engine/kv/store-binding.ts with the same names, argument order and meaning. Everything that may touch the disk
+// runs on libuv's pool and answers with a promise. Nothing is global, so any number of threads may load the addon.
 
 #include <fcntl.h>
 #include <node_api.h>
@@ -116,7 +116,10 @@ napi_value bytes_and_lengths(napi_env env, Bytes& bytes, const std::vector<uint3
 class OpenTask final : public Task {
  public:
   OpenTask(napi_env env, const Arguments& arguments)
-      : budget_(handled<const Budget>(env, arguments.at(0))), folder_(arguments.text(1)), must_exist_(arguments.flag(2)), reading_(arguments.flag(3)) {}
+      : budget_(handled<const Budget>(env, arguments.at(0))),
+        folder_(arguments.text(1)),
+        must_exist_(arguments.flag(2)),
+        reading_(arguments.flag(3)) {}
   void run() override { database_ = Database::open(folder_, budget_, must_exist_, reading_); }
   napi_value finish(napi_env env) override { return make_handle(env, std::move(database_)); }
 
@@ -157,8 +160,8 @@ class OpenFile {
   const int handle_;
 };
 
-// Not a store's matter either: beside a store lie several small files, and to read one in JavaScript takes a turn on the pool for
-// each of opening, looking, reading and closing.
+// Not a store's matter either: beside a store lie several small files, and to read one in JavaScript takes a turn on
+// the pool for each of opening, looking, reading and closing.
 class ReadFilesTask final : public Task {
  public:
   ReadFilesTask(napi_env env, const Arguments& arguments) : bytes_max_(arguments.whole(1, 0, kPageMax)) {
@@ -239,7 +242,9 @@ class WriteTask final : public DatabaseTask {
     batch_ = rocksdb::WriteBatch(bytes);
     for (const Change& change : changes) {
       if (change.kind == Kind::kEntries) {
-        for_each_entry(change.key.data(), change.key.size(), [this](const rocksdb::Slice& key, const rocksdb::Slice& value) { require(batch_.Put(key, value)); });
+        for_each_entry(
+            change.key.data(), change.key.size(),
+            [this](const rocksdb::Slice& key, const rocksdb::Slice& value) { require(batch_.Put(key, value)); });
       } else {
         require(change.kind == Kind::kPut ? batch_.Put(change.key, change.value) : batch_.Delete(change.key));
       }
@@ -489,7 +494,8 @@ class FreeTask final : public Task {
 
 napi_value new_budget(napi_env env, const Arguments& arguments) {
   constexpr uint64_t kBytesMax = uint64_t(1) << 50;
-  return make_handle(env, std::make_shared<const Budget>(arguments.whole(0, 0, kBytesMax), arguments.whole(1, 0, kBytesMax)));
+  return make_handle(
+      env, std::make_shared<const Budget>(arguments.whole(0, 0, kBytesMax), arguments.whole(1, 0, kBytesMax)));
 }
 
 napi_value budget_memory(napi_env env, const Arguments& arguments) {
@@ -544,7 +550,8 @@ napi_value new_cursor(napi_env env, const Arguments& arguments) {
   const auto from = arguments.bytes(1), to = arguments.bytes(2);
   Cursor::Range range{{from.data, from.size}, {to.data, to.size}, arguments.flag(3), arguments.flag(4)};
   const auto snapshot = snapshot_of(env, arguments, 5);
-  return make_handle(env, std::make_shared<Cursor>(handled<Database>(env, arguments.at(0)), std::move(range), snapshot.get()));
+  return make_handle(
+      env, std::make_shared<Cursor>(handled<Database>(env, arguments.at(0)), std::move(range), snapshot.get()));
 }
 
 // Not a store's matter, but the addon that every node has loaded is the one at hand: JavaScript's own clock is
@@ -553,7 +560,8 @@ napi_value boot_time_ms(napi_env env, const Arguments&) {
   timespec now{};
   if (clock_gettime(CLOCK_BOOTTIME, &now) != 0) throw std::runtime_error("the machine has no CLOCK_BOOTTIME");
   napi_value milliseconds;
-  napi_create_double(env, static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6, &milliseconds);
+  napi_create_double(env, static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6,
+                     &milliseconds);
   return milliseconds;
 }
 
@@ -612,6 +620,7 @@ NAPI_MODULE_INIT() {
       function<boot_time_ms>("bootTimeMs"),
       function<duplicate_handle>("duplicateHandle"),
   };
-  if (napi_define_properties(env, exports, sizeof functions / sizeof functions[0], functions) != napi_ok) return nullptr;
+  if (napi_define_properties(env, exports, sizeof functions / sizeof functions[0], functions) != napi_ok)
+    return nullptr;
   return exports;
 }

@@ -25,7 +25,8 @@ inline constexpr std::array<uint32_t, 256> kTable = table();
 // CRC-32C of bytes that follow those of which `before` is the CRC-32C; 0: they are the first.
 inline uint32_t crc32c(const void* data, size_t size, uint32_t before = 0) {
   uint32_t crc = ~before;
-  for (size_t i = 0; i < size; i++) crc = (crc >> 8) ^ crc32c_detail::kTable[(crc ^ static_cast<const uint8_t*>(data)[i]) & 0xff];
+  for (size_t i = 0; i < size; i++)
+    crc = (crc >> 8) ^ crc32c_detail::kTable[(crc ^ static_cast<const uint8_t*>(data)[i]) & 0xff];
   return ~crc;
 }
 

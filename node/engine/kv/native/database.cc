@@ -33,8 +33,8 @@ constexpr int kOpenFilesMax = 100;
 constexpr size_t kReadAheadBytes = 256u << 10;
 // The values of a read are cached for the next one only if it asks for at most this many keys.
 constexpr size_t kCachedKeysMax = 32;
-// One of more is opened for writing at once: while it is read alone, all of its tables are open, and what is in its logs is in
-// memory.
+// One of more is opened for writing at once: while it is read alone, all of its tables are open, and what is in its
+// logs is in memory.
 constexpr size_t kReadTablesMax = 8;
 constexpr uint64_t kReadLogBytesMax = 1u << 20;
 
@@ -71,7 +71,9 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
 bool is_small(rocksdb::Env& env, const std::string& folder) {
   std::vector<rocksdb::Env::FileAttributes> files;
   if (!env.GetChildrenFileAttributes(folder, &files).ok()) return false;
-  const auto ends = [](const std::string& name, const char* with) { return name.size() > 4 && name.compare(name.size() - 4, 4, with) == 0; };
+  const auto ends = [](const std::string& name, const char* with) {
+    return name.size() > 4 && name.compare(name.size() - 4, 4, with) == 0;
+  };
   size_t tables = 0;
   uint64_t log_bytes = 0;
   for (const auto& file : files) {
@@ -88,12 +90,13 @@ bool is_corruption(const rocksdb::Status& status) {
 }  // namespace
 
 /**
- * Throws InUseError when another has the lock of a folder, and StorageError when it could not be asked for: RocksDB's status is
- * the same for both, and only the system tells them apart.
+ * Throws InUseError when another has the lock of a folder, and StorageError when it could not be asked for: RocksDB's
+ * status is the same for both, and only the system tells them apart.
  */
 [[noreturn]] static void refuse_unlocked(const std::string& file, const rocksdb::Status& status) {
   // Another database of this process: to open the file and close it again would end that lock.
-  if (status.ToString().find("lock hold by current process") != std::string::npos) throw InUseError(file + " is in use");
+  if (status.ToString().find("lock hold by current process") != std::string::npos)
+    throw InUseError(file + " is in use");
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) throw StorageError(file + ": " + std::strerror(errno));
   struct flock wanted = {};
@@ -128,12 +131,14 @@ Database::~Database() {
   }
 }
 
-std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist, bool reading) {
+std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget,
+                                         bool must_exist, bool reading) {
   std::shared_ptr<Database> database(new Database(folder, std::move(budget)));
   const rocksdb::Options options = options_for(*database->budget_, database->log_, must_exist);
   rocksdb::Env& env = *options.env;
   // Every database has this file from its first moment on, and it names the others.
-  if (must_exist && env.FileExists(folder + "/CURRENT").IsNotFound()) throw DamagedError("there is no database in " + folder + ": CURRENT is missing");
+  if (must_exist && env.FileExists(folder + "/CURRENT").IsNotFound())
+    throw DamagedError("there is no database in " + folder + ": CURRENT is missing");
   if (!must_exist) require(env.CreateDirIfMissing(folder));
   // Nobody may write to the log while it is examined.
   database->lock();
@@ -173,7 +178,8 @@ std::unique_ptr<rocksdb::DB> Database::open_for_writing(const rocksdb::Options& 
   std::unique_ptr<rocksdb::DB> opened(db);
   const uint64_t found = opened->GetLatestSequenceNumber();
   if (last.has_value() && found != *last) {
-    throw DamagedError("its last change was " + std::to_string(*last) + " while it was only read, and is " + std::to_string(found) + " now");
+    throw DamagedError("its last change was " + std::to_string(*last) + " while it was only read, and is " +
+                       std::to_string(found) + " now");
   }
   mark_.open(folder_ + kMarkName, synced_);
   return opened;
@@ -181,8 +187,8 @@ std::unique_ptr<rocksdb::DB> Database::open_for_writing(const rocksdb::Options& 
 
 /**
  * Throws DamagedError if the database lacks a change up to `least`. Reads without changing anything: opening for
- * writing would keep what it finds and drop the rest of a damaged log for good. Answers what was opened for that; `stays`: to
- * be read from then on.
+ * writing would keep what it finds and drop the rest of a damaged log for good. Answers what was opened for that;
+ * `stays`: to be read from then on.
  */
 std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options options, uint64_t least, bool stays) {
   // All tables are opened then, and an open one stays readable when it is removed once the database takes changes.
@@ -194,7 +200,8 @@ std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options opti
   if (!status.ok()) {
     if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));
     // No database yet, or no longer: a marked one has lost its CURRENT file.
-    throw DamagedError("a database that once held " + std::to_string(least) + " changes cannot be read: " + status.ToString());
+    throw DamagedError("a database that once held " + std::to_string(least) +
+                       " changes cannot be read: " + status.ToString());
   }
   const uint64_t last = found->GetLatestSequenceNumber();
   if (last >= least) return found;
@@ -238,7 +245,8 @@ void Database::take_changes() {
   db->Close().PermitUncheckedError();
 }
 
-// Without the lock, another may change or remove what is read here: then it is closed for good. Throws StorageError then.
+// Without the lock, another may change or remove what is read here: then it is closed for good. Throws StorageError
+// then.
 void Database::lock_again(const std::string& why) {
   std::string reason;
   try {
@@ -247,7 +255,8 @@ void Database::lock_again(const std::string& why) {
     reason = error.what();
   }
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
-  lost_ = folder_ + " was closed, because it could not be opened for changes (" + why + "), nor locked again: " + reason;
+  lost_ =
+      folder_ + " was closed, because it could not be opened for changes (" + why + "), nor locked again: " + reason;
   // It was only read, so that nothing is lost with what fails here.
   close_held().PermitUncheckedError();
   throw StorageError(lost_);
@@ -291,7 +300,8 @@ const rocksdb::Snapshot* Database::state_of(const Snapshot* snapshot) const {
   return snapshot == nullptr ? nullptr : snapshot->state_;
 }
 
-bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values) {
+bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot,
+                         Values& values) {
   const Held held = hold();
   rocksdb::ReadOptions options;
   options.read_tier = tier;
@@ -302,7 +312,8 @@ bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slic
   values.values.resize(keys.size());
   values.found.assign(keys.size(), false);
   std::vector<rocksdb::Status> statuses(keys.size());
-  held.db.MultiGet(options, held.db.DefaultColumnFamily(), keys.size(), keys.data(), values.values.data(), statuses.data());
+  held.db.MultiGet(options, held.db.DefaultColumnFamily(), keys.size(), keys.data(), values.values.data(),
+                   statuses.data());
   for (size_t i = 0; i < keys.size(); i++) {
     if (statuses[i].IsNotFound()) continue;
     if (statuses[i].IsIncomplete()) return false;
@@ -327,7 +338,8 @@ uint64_t Database::size_bytes() {
   const std::string first(1, '\0'), last(32, '\xff');
   const rocksdb::Range range(first, last);
   uint64_t size = 0;
-  require(held.db.GetApproximateSizes(rocksdb::SizeApproximationOptions(), held.db.DefaultColumnFamily(), &range, 1, &size));
+  require(held.db.GetApproximateSizes(rocksdb::SizeApproximationOptions(), held.db.DefaultColumnFamily(), &range, 1,
+                                      &size));
   return size;
 }
 
@@ -387,11 +399,15 @@ void Database::ingest(const std::vector<std::string>& paths) {
   require_made(held.db.IngestExternalFile(paths, options));
 }
 
-NewTable::NewTable(const std::string& path) : writer_(rocksdb::EnvOptions(), options_for(budget_, log_)) { require_made(writer_.Open(path)); }
+NewTable::NewTable(const std::string& path) : writer_(rocksdb::EnvOptions(), options_for(budget_, log_)) {
+  require_made(writer_.Open(path));
+}
 
 uint64_t NewTable::add(const char* bytes, size_t size) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for_each_entry(bytes, size, [this](const rocksdb::Slice& key, const rocksdb::Slice& value) { require_made(writer_.Put(key, value)); });
+  for_each_entry(bytes, size, [this](const rocksdb::Slice& key, const rocksdb::Slice& value) {
+    require_made(writer_.Put(key, value));
+  });
   return writer_.FileSize();
 }
 
@@ -414,7 +430,8 @@ void Database::compact() {
 void Database::reclaim(const rocksdb::Slice& from, const rocksdb::Slice& to) {
   const Held held = hold_for_change();
   rocksdb::ColumnFamilyHandle* family = held.db.DefaultColumnFamily();
-  // Files that hold nothing else cost no rewrite. What says in one of them that older keys are gone goes with it, so that is said again.
+  // Files that hold nothing else cost no rewrite. What says in one of them that older keys are gone goes with it, so
+  // that is said again.
   require(rocksdb::DeleteFilesInRange(&held.db, family, &from, &to, false));
   require(held.db.DeleteRange(rocksdb::WriteOptions(), family, from, to));
   require(held.db.Flush(rocksdb::FlushOptions()));

@@ -45,8 +45,8 @@ class Cursor;
 class Snapshot;
 
 /**
- * A table file that is written apart from any database, in the order of its keys, for one to take it in. Calls may come from
- * any thread.
+ * A table file that is written apart from any database, in the order of its keys, for one to take it in. Calls may come
+ * from any thread.
  */
 class NewTable {
  public:
@@ -55,8 +55,9 @@ class NewTable {
   NewTable(const NewTable&) = delete;
 
   /**
-   * Adds entries in ascending order: u32 key bytes, u32 value bytes (little-endian), key, value, one after the other. Answers
-   * the bytes of the file so far. Throws std::invalid_argument for what is cut, StorageError, also for keys out of order.
+   * Adds entries in ascending order: u32 key bytes, u32 value bytes (little-endian), key, value, one after the other.
+   * Answers the bytes of the file so far. Throws std::invalid_argument for what is cut, StorageError, also for keys out
+   * of order.
    */
   uint64_t add(const char* bytes, size_t size);
   // The file is on stable storage on return. Throws StorageError, also for a table without entries.
@@ -76,12 +77,14 @@ class NewTable {
 class Database : public std::enable_shared_from_this<Database> {
  public:
   /**
-   * Opens the database in `folder`, or makes one; with `must_exist` it makes none, and nothing on the way to one. A log that ends with half a record is cut there, because that record
-   * was never acknowledged. A log that lacks anything that was synced is left as it is. With `reading`, a small one that
-   * must exist is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
-   * Throws InUseError, DamagedError, StorageError.
+   * Opens the database in `folder`, or makes one; with `must_exist` it makes none, and nothing on the way to one. A log
+   * that ends with half a record is cut there, because that record was never acknowledged. A log that lacks anything
+   * that was synced is left as it is. With `reading`, a small one that must exist is opened to be read alone, which
+   * writes and syncs nothing, until the first call that changes something. Throws InUseError, DamagedError,
+   * StorageError.
    */
-  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist, bool reading);
+  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget,
+                                        bool must_exist, bool reading);
   ~Database();
 
   // Applies the batch; with `sync` it is on stable storage on return. Throws StorageError.
@@ -102,14 +105,14 @@ class Database : public std::enable_shared_from_this<Database> {
   // One of RocksDB's numeric properties; 0 if it does not know the name.
   uint64_t property(const std::string& name);
 
-  // Writes all changes to tables and rewrites every table, so that nothing that was deleted is left in a file. Ends early
-  // when the database closes, and with `end_rewrites`. Throws StorageError.
+  // Writes all changes to tables and rewrites every table, so that nothing that was deleted is left in a file. Ends
+  // early when the database closes, and with `end_rewrites`. Throws StorageError.
   void compact();
-  // Removes every key from `from` up to, but not including, `to`, and gives back what they took on the disk. Ends early as
-  // `compact` does. Throws StorageError.
+  // Removes every key from `from` up to, but not including, `to`, and gives back what they took on the disk. Ends early
+  // as `compact` does. Throws StorageError.
   void reclaim(const rocksdb::Slice& from, const rocksdb::Slice& to);
-  // Running calls of `compact` and `reclaim` fail soon, and later ones at once; the tables stay as they are. It waits for nothing: each of those
-  // calls may keep a thread of the pool.
+  // Running calls of `compact` and `reclaim` fail soon, and later ones at once; the tables stay as they are. It waits
+  // for nothing: each of those calls may keep a thread of the pool.
   void end_rewrites() { rewrites_ended_ = true; }
 
   // Paths of the table files in use, relative to the folder.
@@ -118,8 +121,8 @@ class Database : public std::enable_shared_from_this<Database> {
   // StorageError.
   void verify_table(const std::string& name);
 
-  // Takes in finished tables of which no two have keys between each other's, and which are gone from their place then. On
-  // stable storage on return. Throws StorageError.
+  // Takes in finished tables of which no two have keys between each other's, and which are gone from their place then.
+  // On stable storage on return. Throws StorageError.
   void ingest(const std::vector<std::string>& paths);
 
   // Opens it for changes, where it is open to be read alone: what is read goes on, in the state in which it was. Throws
@@ -148,7 +151,8 @@ class Database : public std::enable_shared_from_this<Database> {
   // What reads of the snapshot go by; null: of the present state. Throws ClosedError for that of another database.
   const rocksdb::Snapshot* state_of(const Snapshot* snapshot) const;
   // False if a key would need more than `tier` allows.
-  bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values);
+  bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot,
+                 Values& values);
   // Keeps others out of the folder. Throws InUseError, StorageError.
   void lock();
   void unlock();
@@ -180,7 +184,8 @@ class Database : public std::enable_shared_from_this<Database> {
   std::set<Snapshot*> snapshots_;
 };
 
-// The state of a database at its construction, for reads. It may end on any thread; after the database's close it is empty.
+// The state of a database at its construction, for reads. It may end on any thread; after the database's close it is
+// empty.
 class Snapshot {
  public:
   /// Throws ClosedError.
@@ -191,7 +196,8 @@ class Snapshot {
  private:
   friend class Database;
   const std::shared_ptr<Database> database_;
-  // Set and released under snapshots_mutex_; while the database is held open, it does not change. None while it is only read.
+  // Set and released under snapshots_mutex_; while the database is held open, it does not change. None while it is only
+  // read.
   const rocksdb::Snapshot* state_ = nullptr;
 };
 

@@ -22,7 +22,8 @@ template <class T>
 napi_value make_handle(napi_env env, std::shared_ptr<T> value) {
   napi_value object;
   auto holder = std::make_unique<std::shared_ptr<T>>(std::move(value));
-  if (napi_create_object(env, &object) != napi_ok || napi_type_tag_object(env, object, &HandleTag<T>::kTag) != napi_ok ||
+  if (napi_create_object(env, &object) != napi_ok ||
+      napi_type_tag_object(env, object, &HandleTag<T>::kTag) != napi_ok ||
       napi_wrap(env, object, holder.get(), free_handle<T>, nullptr, nullptr) != napi_ok) {
     return nullptr;
   }

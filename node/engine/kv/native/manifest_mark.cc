@@ -83,7 +83,8 @@ bool read_mark(const std::string& path, Stored& stored) {
     if (errno == ENOENT) return false;
     throw storage_error(path + " cannot be opened");
   }
-  return read_at(file.get(), kAt, &stored, sizeof stored, path) == sizeof stored && stored.magic == kMagic && stored.checksum == checksum_of(stored);
+  return read_at(file.get(), kAt, &stored, sizeof stored, path) == sizeof stored && stored.magic == kMagic &&
+         stored.checksum == checksum_of(stored);
 }
 
 }  // namespace
@@ -121,7 +122,9 @@ void refuse_changed_manifest(const std::string& folder) {
     const size_t got = read_at(file.get(), off_t(at), bytes.data(), wanted, path);
     content = crc32c(bytes.data(), got, content);
     at += got;
-    if (got < wanted) throw DamagedError(std::string(name) + " ends at byte " + std::to_string(at) + ", and " + std::to_string(stored.size) + " were on stable storage");
+    if (got < wanted)
+      throw DamagedError(std::string(name) + " ends at byte " + std::to_string(at) + ", and " +
+                         std::to_string(stored.size) + " were on stable storage");
   }
   if (content != stored.content) throw DamagedError(std::string(name) + " is not what was on stable storage");
 }

@@ -15,19 +15,19 @@ struct ManifestMark {
 };
 
 /**
- * The mark is in the third block of the file of the mark of synced changes (synced_mark.h), which earlier versions do not read.
- * RocksDB takes a manifest that was cut for one that ends there: tables that were added since are none of the database then, and
- * are removed as such, although later changes in the log show the full count of changes.
+ * The mark is in the third block of the file of the mark of synced changes (synced_mark.h), which earlier versions do
+ * not read. RocksDB takes a manifest that was cut for one that ends there: tables that were added since are none of the
+ * database then, and are removed as such, although later changes in the log show the full count of changes.
  *
- * A mark is written after each sync of a manifest, and is not synced itself: it is never ahead of what it is about. 32 bytes: u64
- * number, u64 size, u32 content, u32 magic, u32 zero, u32 CRC-32C of the bytes before; little-endian.
+ * A mark is written after each sync of a manifest, and is not synced itself: it is never ahead of what it is about. 32
+ * bytes: u64 number, u64 size, u32 content, u32 magic, u32 zero, u32 CRC-32C of the bytes before; little-endian.
  */
 
 // Never throws: what can't be marked is not checked at the next opening.
 void mark_manifest(const std::string& folder, const ManifestMark& mark) noexcept;
 
-// Throws DamagedError if the manifest that CURRENT names is marked, and lacks some of what was stored, or has something else
-// there; StorageError if a file can't be read.
+// Throws DamagedError if the manifest that CURRENT names is marked, and lacks some of what was stored, or has something
+// else there; StorageError if a file can't be read.
 void refuse_changed_manifest(const std::string& folder);
 
 }  // namespace quiver

@@ -55,7 +55,8 @@ uint64_t SyncedMark::read(const std::string& path) {
       ::close(file);
       throw error;
     }
-    if (got == ssize_t(sizeof slot) && slot.magic == kMagic && slot.checksum == checksum_of(slot) && slot.change > best) {
+    if (got == ssize_t(sizeof slot) && slot.magic == kMagic && slot.checksum == checksum_of(slot) &&
+        slot.change > best) {
       best = slot.change;
     }
   }

@@ -23,7 +23,8 @@ class WholeFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
 
   rocksdb::IOStatus Read(uint64_t offset, size_t count, const rocksdb::IOOptions& options, rocksdb::Slice* result,
                          char* scratch, rocksdb::IODebugContext* context) const override {
-    const rocksdb::IOStatus status = FSRandomAccessFileOwnerWrapper::Read(offset, count, options, result, scratch, context);
+    const rocksdb::IOStatus status =
+        FSRandomAccessFileOwnerWrapper::Read(offset, count, options, result, scratch, context);
     return status.ok() ? whole(offset, count, *result) : status;
   }
 
@@ -48,7 +49,8 @@ class WholeFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
   const uint64_t size_;
 };
 
-// Marks how much of a manifest is on stable storage, by each sync. RocksDB writes it from its start to its end, one call at a time.
+// Marks how much of a manifest is on stable storage, by each sync. RocksDB writes it from its start to its end, one
+// call at a time.
 class MarkedManifest : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   MarkedManifest(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string folder, uint64_t number)
@@ -98,8 +100,8 @@ class WholeFileSystem : public rocksdb::FileSystemWrapper {
 
   const char* Name() const override { return "WholeFileSystem"; }
 
-  // Of its options RocksDB writes a file at each opening, syncs it and reads it back, which nobody needs: they are in the code.
-  // It goes on without.
+  // Of its options RocksDB writes a file at each opening, syncs it and reads it back, which nobody needs: they are in
+  // the code. It goes on without.
   rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* result,
                                     rocksdb::IODebugContext* context) override {
@@ -107,7 +109,8 @@ class WholeFileSystem : public rocksdb::FileSystemWrapper {
     const rocksdb::IOStatus status = target()->NewWritableFile(path, options, result, context);
     const size_t name = path.rfind("/MANIFEST-");
     unsigned long long number = 0;
-    if (!status.ok() || name == std::string::npos || std::sscanf(path.c_str() + name, "/MANIFEST-%llu", &number) != 1) return status;
+    if (!status.ok() || name == std::string::npos || std::sscanf(path.c_str() + name, "/MANIFEST-%llu", &number) != 1)
+      return status;
     *result = std::make_unique<MarkedManifest>(std::move(*result), path.substr(0, name), number);
     return status;
   }

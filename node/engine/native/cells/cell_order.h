@@ -31,12 +31,13 @@ struct CellScratch {
 };
 
 /**
- * The cells of a search in the order of their centres' keys, best first. Most are never asked for, so they are sorted in
- * parts: a few at first, and then those that can still matter, roughly.
+ * The cells of a search in the order of their centres' keys, best first. Most are never asked for, so they are sorted
+ * in parts: a few at first, and then those that can still matter, roughly.
  */
 class CellOrder {
  public:
-  CellOrder(const Cells& cells, const Query& query, CellScratch& scratch) : keys_(scratch.keys), part_(scratch.part), taken_(scratch.taken) {
+  CellOrder(const Cells& cells, const Query& query, CellScratch& scratch)
+      : keys_(scratch.keys), part_(scratch.part), taken_(scratch.taken) {
     const Codes& centres = cells.centres();
     keys_.resize(cells.count());
     const uint8_t* codes[kTogether] = {};
@@ -67,13 +68,16 @@ class CellOrder {
   }
 
   // What `next` will answer after so many others, unless that is in another part.
-  const RankedCell* ahead(size_t others) const { return place_ + others < part_.size() ? &part_[place_ + others] : nullptr; }
+  const RankedCell* ahead(size_t others) const {
+    return place_ + others < part_.size() ? &part_[place_ + others] : nullptr;
+  }
   // Whether the last one was the first of its part.
   bool is_first() const { return place_ == 1; }
 
   // How many more there are down to `least`.
   size_t left(float least) const {
-    const size_t below = size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
+    const size_t below =
+        size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
     return below + part_.size() - place_;
   }
 
@@ -100,8 +104,8 @@ class CellOrder {
     }
   }
 
-  // The same for many: by passes without a branch, since the processor could not predict it. Only those of about the same key
-  // are in any order.
+  // The same for many: by passes without a branch, since the processor could not predict it. Only those of about the
+  // same key are in any order.
   void take_roughly(float above) {
     const float least = lowest_;
     const size_t cells = keys_.size();

@@ -98,13 +98,20 @@ void score_range(Scorer<RowQuery>& scorer, size_t first, size_t end, const Add& 
 }
 
 /**
- * Divides the rows, by the links of the graph: near rows are linked, so few centres have to be compared with a row. Without a
- * graph by a tree: coarse cells of a sample, and each is divided anew.
+ * Divides the rows, by the links of the graph: near rows are linked, so few centres have to be compared with a row.
+ * Without a graph by a tree: coarse cells of a sample, and each is divided anew.
  */
 class Cells::Builder {
  public:
-  Builder(Cells& cells, const RowStore& rows, const Codes& codes, const Graph* graph, unsigned threads, const StopFlag& stop)
-      : cells_(cells), rows_(rows), codes_(codes), graph_(graph), threads_(threads), stop_(stop), cell_of_(cells.rows(), kNoCell) {}
+  Builder(Cells& cells, const RowStore& rows, const Codes& codes, const Graph* graph, unsigned threads,
+          const StopFlag& stop)
+      : cells_(cells),
+        rows_(rows),
+        codes_(codes),
+        graph_(graph),
+        threads_(threads),
+        stop_(stop),
+        cell_of_(cells.rows(), kNoCell) {}
 
   // Leaves the rows by cells in `order`.
   void run_without_graph(std::vector<uint32_t>& order) {
@@ -129,7 +136,8 @@ class Cells::Builder {
     is_sorted_ = true;
     count_ = cells_.count();
     for (size_t cell = 0; cell < count_; cell++) {
-      std::fill(cell_of_.begin() + ptrdiff_t(cells_.starts_[cell]), cell_of_.begin() + ptrdiff_t(cells_.starts_[cell + 1]), uint32_t(cell));
+      std::fill(cell_of_.begin() + ptrdiff_t(cells_.starts_[cell]),
+                cell_of_.begin() + ptrdiff_t(cells_.starts_[cell + 1]), uint32_t(cell));
     }
     make_centres();
     measure_spread();
@@ -213,7 +221,8 @@ class Cells::Builder {
   }
 
   // The nearest of the first `count` centres to a row.
-  uint32_t nearest_of(const Codes& centres, Scorer<RowQuery>& scorer, RowQuery& query, uint32_t row, size_t count) const {
+  uint32_t nearest_of(const Codes& centres, Scorer<RowQuery>& scorer, RowQuery& query, uint32_t row,
+                      size_t count) const {
     query.set(row);
     uint32_t nearest = 0;
     float best = -std::numeric_limits<float>::infinity();
@@ -227,7 +236,8 @@ class Cells::Builder {
   }
 
   // The rows of each of `count` groups, one after the other, and where they start.
-  static std::vector<uint32_t> grouped(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& group_of, size_t count, std::vector<uint32_t>& starts) {
+  static std::vector<uint32_t> grouped(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& group_of,
+                                       size_t count, std::vector<uint32_t>& starts) {
     starts.assign(count + 1, 0);
     for (uint32_t group : group_of) starts[group + 1]++;
     for (size_t i = 0; i < count; i++) starts[i + 1] += starts[i];
@@ -264,7 +274,8 @@ class Cells::Builder {
       for_all(coarse, threads_, stop_, [&](size_t first, size_t last) {
         std::vector<float> mean(codes_.dim);
         for (size_t i = first; i < last; i++) {
-          if (starts[i + 1] > starts[i]) encode_mean(centres, i, &by_centre[starts[i]], starts[i + 1] - starts[i], mean);
+          if (starts[i + 1] > starts[i])
+            encode_mean(centres, i, &by_centre[starts[i]], starts[i + 1] - starts[i], mean);
         }
       }, 16);
     }
@@ -321,7 +332,8 @@ class Cells::Builder {
           for (size_t j = 0; j < own.size(); j++) chosen[j] = nearest_of(centres, scorer, query, own[j], fine);
           const std::vector<uint32_t> by_centre = grouped(own, chosen, fine, own_starts);
           for (size_t j = 0; j < fine; j++) {
-            if (own_starts[j + 1] > own_starts[j]) encode_mean(centres, j, &by_centre[own_starts[j]], own_starts[j + 1] - own_starts[j], mean);
+            if (own_starts[j + 1] > own_starts[j])
+              encode_mean(centres, j, &by_centre[own_starts[j]], own_starts[j + 1] - own_starts[j], mean);
           }
         }
         for (size_t j = 0; j < own.size(); j++) cell_of_[own[j]] = fine_starts_[i] + chosen[j];
@@ -555,14 +567,20 @@ class Cells::Builder {
 
 Cells::Cells(const RowStore& rows, const Codes& codes, const Graph& graph, double recall_target, unsigned threads,
              const StopFlag& stop)
-    : metric_(rows.metric), rows_(graph.rows()), sorted_(false), centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {
+    : metric_(rows.metric),
+      rows_(graph.rows()),
+      sorted_(false),
+      centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {
   if (rows.has_extreme_rows()) return;
   Builder(*this, rows, codes, &graph, threads, stop).run();
   measure(rows, codes, recall_target, threads, stop);
 }
 
 Cells::Cells(const RowStore& rows, size_t count)
-    : metric_(rows.metric), rows_(count), sorted_(true), centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {}
+    : metric_(rows.metric),
+      rows_(count),
+      sorted_(true),
+      centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {}
 
 std::shared_ptr<Cells> Cells::of_rows(const RowStore& rows, const Codes& codes, unsigned threads, const StopFlag& stop,
                                       std::vector<uint32_t>& order) {
@@ -702,7 +720,9 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
             for (size_t d = first_depth; d < kCases; d++) {
               auto& found = best_of_query[d];
               if (found.size() == k_of(d) && key <= found.front().first) continue;
-              if (d == kDepths ? !placed[j] : d > 0 && (!chance[j] || !allowed_by_chance(kDepthOf[d].scarcity, tile[j]))) continue;
+              if (d == kDepths ? !placed[j]
+                               : d > 0 && (!chance[j] || !allowed_by_chance(kDepthOf[d].scarcity, tile[j])))
+                continue;
               if (found.size() == k_of(d)) {
                 std::pop_heap(found.begin(), found.end(), by_key);
                 found.pop_back();
@@ -712,7 +732,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
             }
             float least = std::numeric_limits<float>::infinity();
             for (size_t d = first_depth; d < kCases; d++) {
-              least = best_of_query[d].size() < k_of(d) ? -std::numeric_limits<float>::infinity() : std::min(least, best_of_query[d].front().first);
+              least = best_of_query[d].size() < k_of(d) ? -std::numeric_limits<float>::infinity()
+                                                        : std::min(least, best_of_query[d].front().first);
             }
             worst[i - first] = least;
           }
@@ -725,7 +746,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
         const Query& query = asked[i - first];
         centres_.dot(centre_codes.data(), count(), query.code(), centres_.padded, centre_products.data());
         std::vector<float> keys(count());
-        for (size_t cell = 0; cell < count(); cell++) keys[cell] = query.key(centre_products[cell], centres_.meta(cell));
+        for (size_t cell = 0; cell < count(); cell++)
+          keys[cell] = query.key(centre_products[cell], centres_.meta(cell));
         // Its own cell would lie elsewhere without it.
         const uint32_t own = cell_of[live[i]];
         const float size_of_own = float(size(own));
@@ -755,15 +777,16 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   if (queries == 0) return;
   // Of the best `ranks` of a case.
   const auto reaches = [&](size_t tried, size_t ranks, float beyond) {
-    // Queries of a pass have the same filter by place, so they don't fail independently of each other: they count as one.
+    // Queries of a pass have the same filter by place, so they don't fail independently of each other: they count as
+    // one.
     const size_t together = tried == kDepths ? pass : 1;
     double sum = 0, squares = 0, part = 0;
     for (size_t i = 0; i < queries; i++) {
       const std::vector<Answer>& of_query = answers[i * kCases + tried];
       const size_t wanted = std::min(ranks, of_query.size());
-      const auto found = std::count_if(of_query.begin(), of_query.begin() + ptrdiff_t(wanted), [&](const Answer& answer) {
-        return of_query[wanted - 1].key - answer.centre_key <= beyond * units[i];
-      });
+      const auto found = std::count_if(
+          of_query.begin(), of_query.begin() + ptrdiff_t(wanted),
+          [&](const Answer& answer) { return of_query[wanted - 1].key - answer.centre_key <= beyond * units[i]; });
       const double recall = wanted == 0 ? 1 : double(found) / double(wanted);
       sum += recall;
       part += recall;
@@ -791,7 +814,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
     for (size_t i = 0; i < visits; i++) {
       const std::vector<Answer>& of_query = answers[i * kCases + tried];
       const float least = of_query.empty() ? 0 : of_query[std::min(ranks, of_query.size()) - 1].key - beyond * units[i];
-      const auto end = std::partition_point(centre_keys[i].begin(), centre_keys[i].end(), [&](const auto& one) { return one.first >= least; });
+      const auto end = std::partition_point(centre_keys[i].begin(), centre_keys[i].end(),
+                                            [&](const auto& one) { return one.first >= least; });
       if (end != centre_keys[i].begin()) sum += (end - 1)->second;
     }
     return std::max(1.0, sum / double(visits));
@@ -830,7 +854,8 @@ Cells::Place Cells::place(double depth) const {
 
 double Cells::visited(double depth) const {
   const Place at = place(depth);
-  if (at.near == at.far && (visited_[at.near] == 0 || depth > kBeyondMeasuredDepth * kDepthOf[at.near].rows())) return 0;
+  if (at.near == at.far && (visited_[at.near] == 0 || depth > kBeyondMeasuredDepth * kDepthOf[at.near].rows()))
+    return 0;
   return visited_[at.near] * std::pow(visited_[at.far] / visited_[at.near], at.part);
 }
 
@@ -858,10 +883,15 @@ double Cells::depth_of_key(const Query& query, float key) const {
   const float away = units_away(query, key);
   size_t depth = 0;
   while (depth < kDepths && visited_[depth] > 0 && away > few_.farthest[depth]) depth++;
-  return depth == 0 ? 1 : depth == kDepths ? kDepthOf[depth - 1].rows() : visited_[depth] > 0 ? kDepthOf[depth].rows() : kDepthOf[depth - 1].rows();
+  return depth == 0            ? 1
+         : depth == kDepths    ? kDepthOf[depth - 1].rows()
+         : visited_[depth] > 0 ? kDepthOf[depth].rows()
+                               : kDepthOf[depth - 1].rows();
 }
 
-float Cells::reach_of_part_by_place(const Query& query, double own) const { return few_.beyond_by_place[few_rank(own)] * unit(query); }
+float Cells::reach_of_part_by_place(const Query& query, double own) const {
+  return few_.beyond_by_place[few_rank(own)] * unit(query);
+}
 
 double Cells::visited_of_part(double depth) const {
   if (few_.visited[0] == 0) return 0;

@@ -11,8 +11,8 @@ namespace quiver {
 
 /**
  * The int8 codes by which a graph is built, refined and measured: links that were chosen by rougher codes would lead
- * nowhere. They are the store's own, or a copy beside them, made from the originals and kept as long as there is something
- * to build. Rows never change, so the copy only grows. One thread at a time.
+ * nowhere. They are the store's own, or a copy beside them, made from the originals and kept as long as there is
+ * something to build. Rows never change, so the copy only grows. One thread at a time.
  */
 class BuildCodes {
  public:

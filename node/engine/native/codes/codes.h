@@ -26,8 +26,8 @@ struct RowMeta {
 };
 
 /**
- * The codes of rows, by which these are compared with queries. Grows in blocks that never move: one thread writes a row,
- * others read it once it was published to them.
+ * The codes of rows, by which these are compared with queries. Grows in blocks that never move: one thread writes a
+ * row, others read it once it was published to them.
  */
 class Codes {
  public:

@@ -16,8 +16,8 @@ using DotCodes = void (*)(const uint8_t* const* codes, size_t count, const int8_
 // Rows whose sketches lie together (sketches.h).
 constexpr size_t kSketchRows = 64;
 
-// What turns the sum of a row's lookups into a bound on its key: scale · (sum · weight + base) + norm · per_norm − norm² ·
-// per_square, with the row's own scale and norm.
+// What turns the sum of a row's lookups into a bound on its key: scale · (sum · weight + base) + norm · per_norm −
+// norm² · per_square, with the row's own scale and norm.
 struct SketchLine {
   float weight, base, per_norm, per_square;
 };
@@ -31,17 +31,18 @@ struct Kernels {
   const char* name;
   /// out[i] = Σ codes[i][j] · query[j].
   DotCodes dot_codes;
-  // The same of half bytes, the signed code plus 8, of padded / 2 bytes. In 32 bytes for 64 dimensions, the low halves are the
-  // first 32 of them.
+  // The same of half bytes, the signed code plus 8, of padded / 2 bytes. In 32 bytes for 64 dimensions, the low halves
+  // are the first 32 of them.
   DotCodes dot_nibbles;
-  // out[i] = 2 · Σ query[j] over the bits j that are set in codes[i], of padded / 8 bytes, lowest bits first: the product with
-  // signs, plus Σ query.
+  // out[i] = 2 · Σ query[j] over the bits j that are set in codes[i], of padded / 8 bytes, lowest bits first: the
+  // product with signs, plus Σ query.
   DotCodes dot_bits;
-  // Of kSketchRows rows: out[r] = Σ tables[32 j + (x & 15)] + tables[32 j + 16 + (x >> 4)] over j < count, with x = bytes[64 j +
-  // r]. No table holds more than 127, and no sum exceeds 2^16 − 1.
+  // Of kSketchRows rows: out[r] = Σ tables[32 j + (x & 15)] + tables[32 j + 16 + (x >> 4)] over j < count, with x =
+  // bytes[64 j + r]. No table holds more than 127, and no sum exceeds 2^16 − 1.
   void (*sum_lookups)(const uint8_t* bytes, size_t count, const uint8_t* tables, uint16_t* out);
   // Bit r: the bound of row r is not below `floor`. NaN is not.
-  uint64_t (*reach_floor)(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line, float floor);
+  uint64_t (*reach_floor)(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line,
+                          float floor);
   /// Σ a[j] · (b[j] − 128).
   int32_t (*dot_code_pair)(const uint8_t* a, const uint8_t* b, size_t padded);
   /// Σ a[j] · b[j].
@@ -52,7 +53,8 @@ struct Kernels {
   float (*max_abs)(const float* x, size_t dim);
   /// out[j] = round(x[j] · factor) + 128 for j < dim; |x[j] · factor| ≤ 127. Returns Σ of the signed codes.
   int32_t (*quantise)(const float* x, size_t dim, float factor, uint8_t* out);
-  // Bit j % 8 of out[j / 8] says whether x[j] ≥ 0, for j < dim; the bits behind them, up to padded, are 0. Returns Σ |x[j]|.
+  // Bit j % 8 of out[j / 8] says whether x[j] ≥ 0, for j < dim; the bits behind them, up to padded, are 0. Returns Σ
+  // |x[j]|.
   float (*take_signs)(const float* x, size_t dim, size_t padded, uint8_t* out);
   // The Walsh–Hadamard transform of `count` numbers, a power of two, in place and without a factor.
   void (*transform)(float* x, size_t count);

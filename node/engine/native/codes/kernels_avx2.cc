@@ -75,7 +75,8 @@ QUIVER_TARGET void dot_nibbles(const uint8_t* const* codes, size_t count, const 
       const __m256i block = load(codes[i] + j / 2);
       // Four products of 15 · 127 at most: maddubs and the sum of two of its results do not saturate.
       const __m256i first = _mm256_maddubs_epi16(_mm256_and_si256(block, low), load(query + j));
-      const __m256i second = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(block, 4), low), load(query + j + 32));
+      const __m256i second =
+          _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(block, 4), low), load(query + j + 32));
       sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_add_epi16(first, second), ones));
     }
     out[i] = sum_epi32(sum);
@@ -113,8 +114,9 @@ QUIVER_TARGET void sum_lookups(const uint8_t* bytes, size_t count, const uint8_t
     const __m256i second = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tables + 16)));
     for (size_t half = 0; half < 2; half++) {
       const __m256i codes = load(bytes + 32 * half);
-      const __m256i found = _mm256_add_epi8(_mm256_shuffle_epi8(first, _mm256_and_si256(codes, low)),
-                                            _mm256_shuffle_epi8(second, _mm256_and_si256(_mm256_srli_epi16(codes, 4), low)));
+      const __m256i found =
+          _mm256_add_epi8(_mm256_shuffle_epi8(first, _mm256_and_si256(codes, low)),
+                          _mm256_shuffle_epi8(second, _mm256_and_si256(_mm256_srli_epi16(codes, 4), low)));
       pairs[half] = _mm256_add_epi16(pairs[half], found);
       seconds[half] = _mm256_add_epi16(seconds[half], _mm256_srli_epi16(found, 8));
     }
@@ -122,22 +124,26 @@ QUIVER_TARGET void sum_lookups(const uint8_t* bytes, size_t count, const uint8_t
   for (size_t half = 0; half < 2; half++) {
     const __m256i firsts = _mm256_sub_epi16(pairs[half], _mm256_slli_epi16(seconds[half], 8));
     // Eight rows of each lane.
-    const __m256i lower = _mm256_unpacklo_epi16(firsts, seconds[half]), upper = _mm256_unpackhi_epi16(firsts, seconds[half]);
+    const __m256i lower = _mm256_unpacklo_epi16(firsts, seconds[half]),
+                  upper = _mm256_unpackhi_epi16(firsts, seconds[half]);
     __m256i* rows = reinterpret_cast<__m256i*>(out + 32 * half);
     _mm256_storeu_si256(rows, _mm256_permute2x128_si256(lower, upper, 0x20));
     _mm256_storeu_si256(rows + 1, _mm256_permute2x128_si256(lower, upper, 0x31));
   }
 }
 
-QUIVER_TARGET uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line, float floor) {
+QUIVER_TARGET uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms,
+                                   const SketchLine& line, float floor) {
   const __m256 weight = _mm256_set1_ps(line.weight), base = _mm256_set1_ps(line.base);
-  const __m256 per_norm = _mm256_set1_ps(line.per_norm), per_square = _mm256_set1_ps(line.per_square), floors = _mm256_set1_ps(floor);
+  const __m256 per_norm = _mm256_set1_ps(line.per_norm), per_square = _mm256_set1_ps(line.per_square),
+               floors = _mm256_set1_ps(floor);
   uint64_t reaching = 0;
   for (size_t row = 0; row < kSketchRows; row += 8) {
     const __m256i sum = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(sums + row)));
     const __m256 norm = _mm256_loadu_ps(norms + row);
     const __m256 of_norm = _mm256_mul_ps(norm, _mm256_fnmadd_ps(norm, per_square, per_norm));
-    const __m256 bound = _mm256_fmadd_ps(_mm256_loadu_ps(scales + row), _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), weight, base), of_norm);
+    const __m256 bound =
+        _mm256_fmadd_ps(_mm256_loadu_ps(scales + row), _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), weight, base), of_norm);
     reaching |= uint64_t(unsigned(_mm256_movemask_ps(_mm256_cmp_ps(bound, floors, _CMP_NLT_UQ)))) << row;
   }
   return reaching;
@@ -260,8 +266,9 @@ QUIVER_TARGET void transform(float* x, size_t count) {
 }  // namespace
 
 const Kernels* avx2_kernels() {
-  static const Kernels kernels = {"avx2", dot_codes,       dot_nibbles, dot_bits, sum_lookups, reach_floor, dot_code_pair, dot,
-                                  square_distance, max_abs, quantise,    take_signs, transform};
+  static const Kernels kernels = {"avx2",      dot_codes,     dot_nibbles, dot_bits,        sum_lookups,
+                                  reach_floor, dot_code_pair, dot,         square_distance, max_abs,
+                                  quantise,    take_signs,    transform};
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
 }

@@ -85,28 +85,33 @@ QUIVER_TARGET void sum_lookups(const uint8_t* bytes, size_t count, const uint8_t
     const __m512i codes = _mm512_loadu_si512(bytes);
     const __m512i first = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tables)));
     const __m512i second = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tables + 16)));
-    const __m512i found = _mm512_add_epi8(_mm512_shuffle_epi8(first, _mm512_and_si512(codes, low)),
-                                          _mm512_shuffle_epi8(second, _mm512_and_si512(_mm512_srli_epi16(codes, 4), low)));
+    const __m512i found =
+        _mm512_add_epi8(_mm512_shuffle_epi8(first, _mm512_and_si512(codes, low)),
+                        _mm512_shuffle_epi8(second, _mm512_and_si512(_mm512_srli_epi16(codes, 4), low)));
     pairs = _mm512_add_epi16(pairs, found);
     seconds = _mm512_add_epi16(seconds, _mm512_srli_epi16(found, 8));
   }
   const __m512i firsts = _mm512_sub_epi16(pairs, _mm512_slli_epi16(seconds, 8));
   // Eight rows of each lane.
   const __m512i lower = _mm512_unpacklo_epi16(firsts, seconds), upper = _mm512_unpackhi_epi16(firsts, seconds);
-  const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   _mm512_storeu_si512(out, _mm512_permutex2var_epi64(lower, left, upper));
   _mm512_storeu_si512(out + 32, _mm512_permutex2var_epi64(lower, right, upper));
 }
 
-QUIVER_TARGET uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line, float floor) {
+QUIVER_TARGET uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms,
+                                   const SketchLine& line, float floor) {
   const __m512 weight = _mm512_set1_ps(line.weight), base = _mm512_set1_ps(line.base);
-  const __m512 per_norm = _mm512_set1_ps(line.per_norm), per_square = _mm512_set1_ps(line.per_square), floors = _mm512_set1_ps(floor);
+  const __m512 per_norm = _mm512_set1_ps(line.per_norm), per_square = _mm512_set1_ps(line.per_square),
+               floors = _mm512_set1_ps(floor);
   uint64_t reaching = 0;
   for (size_t row = 0; row < kSketchRows; row += 16) {
     const __m512i sum = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + row)));
     const __m512 norm = _mm512_loadu_ps(norms + row);
     const __m512 of_norm = _mm512_mul_ps(norm, _mm512_fnmadd_ps(norm, per_square, per_norm));
-    const __m512 bound = _mm512_fmadd_ps(_mm512_loadu_ps(scales + row), _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), weight, base), of_norm);
+    const __m512 bound =
+        _mm512_fmadd_ps(_mm512_loadu_ps(scales + row), _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), weight, base), of_norm);
     reaching |= uint64_t(_mm512_cmp_ps_mask(bound, floors, _CMP_NLT_UQ)) << row;
   }
   return reaching;
@@ -228,8 +233,9 @@ QUIVER_TARGET void transform(float* x, size_t count) {
 }  // namespace
 
 const Kernels* avx512_kernels() {
-  static const Kernels kernels = {"avx512", dot_codes,       dot_nibbles, dot_bits, sum_lookups, reach_floor, dot_code_pair, dot,
-                                  square_distance, max_abs, quantise,    take_signs, transform};
+  static const Kernels kernels = {"avx512",    dot_codes,     dot_nibbles, dot_bits,        sum_lookups,
+                                  reach_floor, dot_code_pair, dot,         square_distance, max_abs,
+                                  quantise,    take_signs,    transform};
   __builtin_cpu_init();
   const bool runs = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&

@@ -96,7 +96,8 @@ void sum_lookups(const uint8_t* bytes, size_t count, const uint8_t* tables, uint
     const uint8x16_t first = vld1q_u8(tables), second = vld1q_u8(tables + 16);
     for (size_t part = 0; part < 4; part++) {
       const uint8x16_t codes = vld1q_u8(bytes + 16 * part);
-      const uint8x16_t found = vaddq_u8(vqtbl1q_u8(first, vandq_u8(codes, low)), vqtbl1q_u8(second, vshrq_n_u8(codes, 4)));
+      const uint8x16_t found =
+          vaddq_u8(vqtbl1q_u8(first, vandq_u8(codes, low)), vqtbl1q_u8(second, vshrq_n_u8(codes, 4)));
       sums[2 * part] = vaddw_u8(sums[2 * part], vget_low_u8(found));
       sums[2 * part + 1] = vaddw_u8(sums[2 * part + 1], vget_high_u8(found));
     }
@@ -158,8 +159,9 @@ bool has_dot_product() {
 const Kernels* neon_kernels() {
   // Both loops over single floats are simple enough for the compiler to vectorise, because NEON is the baseline here.
   const Kernels& plain = *plain_kernels();
-  static const Kernels kernels = {"neon", dot_codes,       dot_nibbles,   dot_bits, sum_lookups, plain.reach_floor, dot_code_pair,    dot,
-                                  square_distance, plain.max_abs, plain.quantise, plain.take_signs, plain.transform};
+  static const Kernels kernels = {
+      "neon", dot_codes,       dot_nibbles,   dot_bits,       sum_lookups,      plain.reach_floor, dot_code_pair,
+      dot,    square_distance, plain.max_abs, plain.quantise, plain.take_signs, plain.transform};
   return has_dot_product() ? &kernels : nullptr;
 }
 

@@ -45,11 +45,13 @@ void sum_lookups(const uint8_t* bytes, size_t count, const uint8_t* tables, uint
   }
 }
 
-uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line, float floor) {
+uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line,
+                     float floor) {
   uint64_t reaching = 0;
   for (size_t row = 0; row < kSketchRows; row++) {
     const float norm = norms[row];
-    const float bound = scales[row] * (float(sums[row]) * line.weight + line.base) + norm * (line.per_norm - norm * line.per_square);
+    const float bound =
+        scales[row] * (float(sums[row]) * line.weight + line.base) + norm * (line.per_norm - norm * line.per_square);
     reaching |= uint64_t(!(bound < floor)) << row;
   }
   return reaching;
@@ -127,8 +129,9 @@ void transform(float* x, size_t count) {
 }  // namespace
 
 const Kernels* plain_kernels() {
-  static const Kernels kernels = {"plain", dot_codes,       dot_nibbles, dot_bits, sum_lookups, reach_floor, dot_code_pair, dot,
-                                  square_distance, max_abs, quantise,    take_signs, transform};
+  static const Kernels kernels = {"plain",     dot_codes,     dot_nibbles, dot_bits,        sum_lookups,
+                                  reach_floor, dot_code_pair, dot,         square_distance, max_abs,
+                                  quantise,    take_signs,    transform};
   return &kernels;
 }
 

@@ -8,8 +8,8 @@ namespace quiver {
 
 namespace {
 
-// How many deviations above its estimate a key may be. Fewer would leave out more rows, and lose some that matter: walks
-// then have to go farther for the recall that was promised. From 1 to 2 it takes about as long.
+// How many deviations above its estimate a key may be. Fewer would leave out more rows, and lose some that matter:
+// walks then have to go farther for the recall that was promised. From 1 to 2 it takes about as long.
 constexpr float kSlack = 1.5f;
 
 }  // namespace
@@ -42,7 +42,8 @@ void Signs::encode(size_t row, const float* vector, double norm, bool sound) {
            metric_ == Metric::kL2 ? float(norm * norm / 2) : 0};
 }
 
-SignQuery::SignQuery(const Signs& signs, const Kernels& kernels, const float* vector, size_t dim, size_t padded, float norm)
+SignQuery::SignQuery(const Signs& signs, const Kernels& kernels, const float* vector, size_t dim, size_t padded,
+                     float norm)
     : code_(padded), slack_(kSlack * norm) {
   if (norm == 0) return;
   thread_local std::vector<float> rotated;

@@ -13,8 +13,9 @@ namespace quiver {
 
 /**
  * A second, rough code of rows: the signs of the rotated vector, and what bounds the row's key by them (RaBitQ,
- * arXiv:2405.12497). A walk compares a query with many rows, and most of them are farther away than all it looks for. Their
- * signs tell that from one or two cache lines, where the codes would take one for each 64 dimensions. Grows as Codes do.
+ * arXiv:2405.12497). A walk compares a query with many rows, and most of them are farther away than all it looks for.
+ * Their signs tell that from one or two cache lines, where the codes would take one for each 64 dimensions. Grows as
+ * Codes do.
  */
 class Signs {
  public:

@@ -13,8 +13,8 @@ namespace quiver {
 
 namespace {
 
-// By how many deviations a row's key may exceed what its sketch tells. The error is nearly normal, so of the rows that are
-// just good enough 1 in 700 is lost, and of better ones fewer.
+// By how many deviations a row's key may exceed what its sketch tells. The error is nearly normal, so of the rows that
+// are just good enough 1 in 700 is lost, and of better ones fewer.
 constexpr float kSketchDeviations = 3;
 // The tangent of a vector and its signs where the components are normally distributed, and its slope over the inverse
 // cosine: see query.cc.
@@ -86,9 +86,12 @@ void Sketches::make_chunk(const RowStore& rows, size_t first, uint8_t* chunk) co
     if (square == 0) continue;
     rotation_->apply(rotated.data());
     const double product = rows.kernels.take_signs(rotated.data(), dim_, padded, signs.data());
-    const float length = rows.metric == Metric::kCosine ? 1 : rows.metric == Metric::kIp ? meta.norm : std::sqrt(2 * meta.norm);
+    const float length = rows.metric == Metric::kCosine ? 1
+                         : rows.metric == Metric::kIp   ? meta.norm
+                                                        : std::sqrt(2 * meta.norm);
     // NaN: never below a floor.
-    scale = rows.is_extreme(row) ? std::numeric_limits<float>::quiet_NaN() : float(length * std::sqrt(square) / product);
+    scale =
+        rows.is_extreme(row) ? std::numeric_limits<float>::quiet_NaN() : float(length * std::sqrt(square) / product);
     norm = length;
     for (size_t j = 0; j < bytes_; j++) block[j * kSketchRows + place] = signs[j];
   }
@@ -130,8 +133,8 @@ SketchQuery::SketchQuery(const RowStore& rows, const Sketches& sketches, const f
 }
 
 SketchLine SketchQuery::line(float floor) const {
-  // What the query has beside the row's direction makes the error, and for a row that reaches the floor that is at most its
-  // distance to the row (l2), or follows from their angle (cosine). Of ip, rows of any length may reach it.
+  // What the query has beside the row's direction makes the error, and for a row that reaches the floor that is at most
+  // its distance to the row (l2), or follows from their angle (cosine). Of ip, rows of any length may reach it.
   float beside = norm_;
   if (metric_ == Metric::kL2) beside = std::min(norm_, std::sqrt(std::max(0.0f, norm_ * norm_ - 2 * floor)));
   if (metric_ == Metric::kCosine && floor > 0) beside = std::sqrt(std::max(0.0f, norm_ * norm_ - floor * floor));

@@ -15,9 +15,10 @@ namespace quiver {
 
 /**
  * Short codes of rows that wait to be linked: the signs of the rotated row, and two numbers by which they bound its key
- * (RaBitQ, arXiv:2405.12497, as signs.h). Every search scans the rows that wait, and all but a few of them are farther away
- * than what the graph has answered already; their sketches tell that from a sixth of the memory of their codes. Those of 64
- * rows lie together, byte by byte, so that four signs of each are looked up at once ("fast scan", André et al., VLDB 2015).
+ * (RaBitQ, arXiv:2405.12497, as signs.h). Every search scans the rows that wait, and all but a few of them are farther
+ * away than what the graph has answered already; their sketches tell that from a sixth of the memory of their codes.
+ * Those of 64 rows lie together, byte by byte, so that four signs of each are looked up at once ("fast scan", André et
+ * al., VLDB 2015).
  *
  * Made of the int8 codes, in chunks, and kept until a chunk's rows are in the graph. Immutable; any thread.
  */
@@ -28,8 +29,8 @@ class Sketches {
   // Whether rows of a kind get sketches: those of int8 codes in memory. Others are as short, or in a file.
   static bool pay(const RowKind& kind) { return kind.quantization == Quantization::kInt8 && !kind.on_disk; }
 
-  // Of the rows of full chunks from the one on that `first` is in. What `before` has of them is taken over; null: nothing.
-  // Throws ClosedError when `stop` is raised; std::bad_alloc.
+  // Of the rows of full chunks from the one on that `first` is in. What `before` has of them is taken over; null:
+  // nothing. Throws ClosedError when `stop` is raised; std::bad_alloc.
   Sketches(const RowStore& rows, const Sketches* before, size_t first, unsigned threads, const StopFlag& stop);
 
   // Those that are left when the rows before `first` are in the graph; null: none.
@@ -44,7 +45,9 @@ class Sketches {
   const uint8_t* block(size_t row) const {
     return chunks_[(row - begin_) / kChunkRows]->data() + row % kChunkRows / kSketchRows * block_bytes_;
   }
-  const float* scales(const uint8_t* block) const { return reinterpret_cast<const float*>(block + kSketchRows * bytes_); }
+  const float* scales(const uint8_t* block) const {
+    return reinterpret_cast<const float*>(block + kSketchRows * bytes_);
+  }
   const float* norms(const uint8_t* block) const { return scales(block) + kSketchRows; }
   // Bytes of a row's signs.
   size_t bytes() const { return bytes_; }
@@ -66,7 +69,8 @@ class SketchQuery {
  public:
   SketchQuery(const RowStore& rows, const Sketches& sketches, const float* vector);
 
-  // For rows that may have an exact key of `floor` or more: the nearer they have to be, the smaller is the error of their signs.
+  // For rows that may have an exact key of `floor` or more: the nearer they have to be, the smaller is the error of
+  // their signs.
   SketchLine line(float floor) const;
   // Which rows of a block may, by that line: bit r for the r-th.
   uint64_t reaching(const uint8_t* block, const SketchLine& line, float floor) const;

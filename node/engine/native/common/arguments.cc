@@ -86,12 +86,14 @@ bool Arguments::flag(size_t i) const {
 std::vector<napi_value> elements_of(napi_env env, napi_value array) {
   bool is_array = false;
   uint32_t length = 0;
-  if (napi_is_array(env, array, &is_array) != napi_ok || !is_array || napi_get_array_length(env, array, &length) != napi_ok) {
+  if (napi_is_array(env, array, &is_array) != napi_ok || !is_array ||
+      napi_get_array_length(env, array, &length) != napi_ok) {
     throw std::invalid_argument("expected an array");
   }
   std::vector<napi_value> elements(length);
   for (uint32_t i = 0; i < length; i++) {
-    if (napi_get_element(env, array, i, &elements[i]) != napi_ok) throw std::invalid_argument("an element cannot be read");
+    if (napi_get_element(env, array, i, &elements[i]) != napi_ok)
+      throw std::invalid_argument("an element cannot be read");
   }
   return elements;
 }

@@ -21,7 +21,9 @@ constexpr size_t kChunk = size_t(1) << 20;
 }  // namespace
 
 CheckedWriter::CheckedWriter(const std::string& path)
-    : path_(path), aside_(path + ".tmp"), file_(::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
+    : path_(path),
+      aside_(path + ".tmp"),
+      file_(::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
   if (file_ < 0) throw storage_error("opening " + aside_);
 }
 

@@ -69,7 +69,8 @@ ChecksumShift::ChecksumShift(size_t bytes) {
   }
 }
 
-RowChecksum::RowChecksum(size_t row_bytes) : bytes_(row_bytes), words_(row_bytes / 24), by_part_(8 * words_), by_row_(row_bytes) {}
+RowChecksum::RowChecksum(size_t row_bytes)
+    : bytes_(row_bytes), words_(row_bytes / 24), by_part_(8 * words_), by_row_(row_bytes) {}
 
 uint32_t RowChecksum::of(const void* row) const {
   const uint8_t* first = static_cast<const uint8_t*>(row);

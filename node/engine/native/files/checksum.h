@@ -26,8 +26,8 @@ class ChecksumShift {
 };
 
 /**
- * CRC-32C of rows of one length. Three parts of a row are summed side by side, because each step waits for the one before it:
- * that takes about a third of the time.
+ * CRC-32C of rows of one length. Three parts of a row are summed side by side, because each step waits for the one
+ * before it: that takes about a third of the time.
  */
 class RowChecksum {
  public:

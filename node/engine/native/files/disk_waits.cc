@@ -12,8 +12,8 @@ namespace {
 
 // After a wait it is expected in so many pieces of work. One that asks ahead waits little, so it is then seen anew.
 constexpr int kRemembered = 16;
-// Waits are often where there is one for so many pieces. Asking for a cell takes 2 µs of a processor, and what is asked for and not
-// needed takes the place of something else.
+// Waits are often where there is one for so many pieces. Asking for a cell takes 2 µs of a processor, and what is asked
+// for and not needed takes the place of something else.
 constexpr size_t kOftenShare = 8;
 
 thread_local int remembered = 0, remembered_often = 0;

@@ -8,8 +8,8 @@ namespace quiver {
 void ask_disk(const void* begin, const void* end);
 
 /**
- * Whether work of this thread is likely to wait for pages from the disk: it did so a short while ago. Asking for what is in memory
- * anyway takes longer than scoring it. Lives as long as the work.
+ * Whether work of this thread is likely to wait for pages from the disk: it did so a short while ago. Asking for what
+ * is in memory anyway takes longer than scoring it. Lives as long as the work.
  */
 class DiskWaits {
  public:

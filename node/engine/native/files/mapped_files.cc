@@ -51,7 +51,8 @@ bool replace_by_zeros(uintptr_t address) {
       place.damaged.load(std::memory_order_relaxed)->store(true, std::memory_order_seq_cst);
       // Replaces the whole mapping, so that a file that lost everything costs one signal per mapping and not one per
       // page.
-      void* zeros = mmap(reinterpret_cast<void*>(begin), bytes, PROT_READ, MAP_PRIVATE | MAP_ANON | MAP_FIXED | MAP_NORESERVE, -1, 0);
+      void* zeros = mmap(reinterpret_cast<void*>(begin), bytes, PROT_READ,
+                         MAP_PRIVATE | MAP_ANON | MAP_FIXED | MAP_NORESERVE, -1, 0);
       return zeros != MAP_FAILED;
     }
   }
@@ -76,7 +77,8 @@ void install_handler() {
   // The handler stays for good, so its code must stay, too, when the environment that loaded the addon ends before
   // others.
   Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(&on_bus_error), &self) != 0) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  if (dladdr(reinterpret_cast<void*>(&on_bus_error), &self) != 0)
+    dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   struct sigaction action;
   std::memset(&action, 0, sizeof action);
   action.sa_sigaction = on_bus_error;

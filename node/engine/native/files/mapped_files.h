@@ -22,7 +22,8 @@ class MappedFile {
   // Maps `bytes` of `file` from `offset` on. `damaged` must outlive this. Throws StorageError (`path` is for its
   // message). `place`: memory of whole pages that the mapping replaces, at the same addresses, and that its owner gives
   // back after this is gone; null: the mapping has addresses of its own.
-  MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path, void* place = nullptr);
+  MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path,
+             void* place = nullptr);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;

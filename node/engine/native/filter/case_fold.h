@@ -7,12 +7,13 @@
 namespace quiver {
 
 /**
- * Texts without the difference of cases, as node/engine/filter/case-fold.ts defines it: one code unit for each. JavaScript knows
- * Unicode, so the table comes from there, once for the process, before the first filter that needs it.
+ * Texts without the difference of cases, as node/engine/filter/case-fold.ts defines it: one code unit for each.
+ * JavaScript knows Unicode, so the table comes from there, once for the process, before the first filter that needs it.
  */
 class CaseFold {
  public:
-  // `units`: what each of the 65,536 code units becomes; `pairs`: code points beyond them, rising, each followed by what it becomes.
+  // `units`: what each of the 65,536 code units becomes; `pairs`: code points beyond them, rising, each followed by
+  // what it becomes.
   static void install(const uint16_t* units, const uint32_t* pairs, size_t pair_count);
   // Null before it is installed.
   static const CaseFold* installed();

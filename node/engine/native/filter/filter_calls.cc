@@ -104,7 +104,8 @@ napi_value construct(napi_env env, const Arguments& arguments) {
 napi_value add_field(napi_env env, const Arguments& arguments) {
   const auto words = words_of(arguments, 1);
   WordReader reader(words.data, words.size);
-  return number_value(env, index_of(env, arguments).add_field(uint32_t(arguments.whole(0, 0, UINT32_MAX)), reader.characters()));
+  return number_value(
+      env, index_of(env, arguments).add_field(uint32_t(arguments.whole(0, 0, UINT32_MAX)), reader.characters()));
 }
 
 napi_value drop_field(napi_env env, const Arguments& arguments) {
@@ -123,7 +124,8 @@ napi_value apply(napi_env env, const Arguments& arguments) {
 
 napi_value has(napi_env env, const Arguments& arguments) {
   napi_value value = nullptr;
-  napi_get_boolean(env, PostingView(index_of(env, arguments).all()).has(uint32_t(arguments.whole(0, 0, UINT32_MAX))), &value);
+  napi_get_boolean(env, PostingView(index_of(env, arguments).all()).has(uint32_t(arguments.whole(0, 0, UINT32_MAX))),
+                   &value);
   return value;
 }
 
@@ -131,7 +133,8 @@ napi_value found_value(napi_env env, const FoundSlots& found) {
   void* data;
   napi_value result, listed, slots = new_array(env, napi_uint32_array, found.words.size(), sizeof(uint32_t), &data);
   if (!found.words.empty()) std::memcpy(data, found.words.data(), found.words.size() * sizeof(uint32_t));
-  if (napi_create_object(env, &result) != napi_ok || napi_get_boolean(env, found.listed, &listed) != napi_ok) return nullptr;
+  if (napi_create_object(env, &result) != napi_ok || napi_get_boolean(env, found.listed, &listed) != napi_ok)
+    return nullptr;
   napi_set_named_property(env, result, "listed", listed);
   napi_set_named_property(env, result, "words", slots);
   napi_set_named_property(env, result, "count", number_value(env, double(found.count)));
@@ -188,7 +191,9 @@ napi_value order_some(napi_env env, const Arguments& arguments) {
 }
 
 napi_value present_count(napi_env env, const Arguments& arguments) {
-  return number_value(env, double(PostingView(index_of(env, arguments).field(uint32_t(arguments.whole(0, 1, UINT32_MAX))).present).size()));
+  return number_value(
+      env,
+      double(PostingView(index_of(env, arguments).field(uint32_t(arguments.whole(0, 1, UINT32_MAX))).present).size()));
 }
 
 napi_value remove_everywhere(napi_env env, const Arguments& arguments) {
@@ -263,7 +268,8 @@ napi_value load_values_call(napi_env env, const Arguments& arguments) {
   SavedBytes bytes = saved_at(arguments, 3);
   FilterField& field = index.field(uint32_t(arguments.whole(0, 1, UINT32_MAX)));
   const FilterIndex::Change change(index);
-  index.entries += load_values(index.heap(), field, kind_of(arguments, 1), uint32_t(arguments.whole(2, 1, UINT32_MAX)), bytes);
+  index.entries +=
+      load_values(index.heap(), field, kind_of(arguments, 1), uint32_t(arguments.whole(2, 1, UINT32_MAX)), bytes);
   index.collect();
   report_memory(env, holder);
   return number_value(env, double(bytes.at));
@@ -311,8 +317,8 @@ napi_value define_filter_index(napi_env env) {
       method("share", guarded<share_call>),
   };
   napi_value index_class = nullptr;
-  napi_define_class(env, "FilterIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr, sizeof methods / sizeof methods[0],
-                    methods, &index_class);
+  napi_define_class(env, "FilterIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,
+                    sizeof methods / sizeof methods[0], methods, &index_class);
   return index_class;
 }
 
@@ -340,7 +346,8 @@ std::optional<FoundSlots> SharedFilter::resolve(double ns_max) const {
   return is_whole() ? std::move(found) : std::nullopt;
 }
 
-std::shared_ptr<const FoundSlots> SharedFilter::remembered(RememberedFilters& memory, const std::function<bool(size_t)>& is_wanted) const {
+std::shared_ptr<const FoundSlots> SharedFilter::remembered(RememberedFilters& memory,
+                                                           const std::function<bool(size_t)>& is_wanted) const {
   if (!is_whole()) return nullptr;
   const uint64_t changes = index_->changes();
   const auto make = [&] {
@@ -348,7 +355,8 @@ std::shared_ptr<const FoundSlots> SharedFilter::remembered(RememberedFilters& me
     if (found.has_value() && !is_wanted(found->count)) found.reset();
     return found;
   };
-  std::shared_ptr<const FoundSlots> slots = memory.find(number_, changes, words_, count_, make, [&] { return index_->is_unchanged(changes); });
+  std::shared_ptr<const FoundSlots> slots =
+      memory.find(number_, changes, words_, count_, make, [&] { return index_->is_unchanged(changes); });
   return slots != nullptr && is_wanted(slots->count) ? slots : nullptr;
 }
 

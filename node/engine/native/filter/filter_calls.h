@@ -23,9 +23,9 @@ napi_value define_filter_index(napi_env env);
 napi_value define_fold_cases(napi_env env);
 
 /**
- * A filter index that is read on the calling thread, which need not own it, and a filter: argument `first` is the number of the
- * index, the next one the filter's words, which must stay. The thread reads for as long as this object lives. Throws
- * std::invalid_argument, std::bad_alloc.
+ * A filter index that is read on the calling thread, which need not own it, and a filter: argument `first` is the
+ * number of the index, the next one the filter's words, which must stay. The thread reads for as long as this object
+ * lives. Throws std::invalid_argument, std::bad_alloc.
  */
 class SharedFilter {
  public:
@@ -33,8 +33,10 @@ class SharedFilter {
 
   // Nothing if the index is gone, holds items outside its lists, or the filter takes long.
   std::optional<FoundSlots> resolve() const;
-  // The slots, where the filter was asked before, nothing has changed since, and so many are wanted as a bitmap; null otherwise.
-  std::shared_ptr<const FoundSlots> remembered(RememberedFilters& memory, const std::function<bool(size_t)>& is_wanted) const;
+  // The slots, where the filter was asked before, nothing has changed since, and so many are wanted as a bitmap; null
+  // otherwise.
+  std::shared_ptr<const FoundSlots> remembered(RememberedFilters& memory,
+                                               const std::function<bool(size_t)>& is_wanted) const;
   // As test_of_filter. Who has used it asks `is_whole`, or forgets what it found.
   std::optional<SlotTest> test(const std::function<bool(size_t)>& enough) const;
   // Whether all items are in the lists.

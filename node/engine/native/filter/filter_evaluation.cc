@@ -19,11 +19,12 @@ using Type = FilterCondition::Type;
 constexpr unsigned kPathDepthMax = 32;
 // Inside an `and`, a column is asked for the slots that are left if they are fewer than one in this many.
 constexpr size_t kFewSlotsShare = 16;
-// Of a range over numbers in order, so many slots tell how many pass the other conditions too; fewer than this of them are
-// no basis.
+// Of a range over numbers in order, so many slots tell how many pass the other conditions too; fewer than this of them
+// are no basis.
 constexpr size_t kSampled = 512, kSampledMin = 32;
 // What parts of the work take, as in slot_algebra.h.
-constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kOrderedSlotNs = 2.5, kLookNs = 4, kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
+constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kOrderedSlotNs = 2.5, kLookNs = 4,
+                 kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
 // The same of tests of texts: a look at a signature, and at a text.
 constexpr double kSignatureNs = 2, kTextNs = 60;
 // Values that are signed at once: a few milliseconds.
@@ -98,7 +99,8 @@ class Evaluation {
     const ColumnRange& rarest = parts.ranges[0];
     SlotTest test;
     test.count = rarest.range->about();
-    if (!enough(parts.others.empty() ? test.count : std::min(test.count, size_t(parts.others[0].first)))) return std::nullopt;
+    if (!enough(parts.others.empty() ? test.count : std::min(test.count, size_t(parts.others[0].first))))
+      return std::nullopt;
     for (const auto& [size, part] : parts.others) {
       // What takes long to find, and is rarer, leaves little to ask.
       if (part->type != Type::kEquals && size < double(test.count)) return std::nullopt;
@@ -132,7 +134,8 @@ class Evaluation {
     std::vector<Slots> found;
     for (const FilterField* field : fields_of(index_, filter.path)) {
       const StringDictionary* texts = field->strings.load();
-      if (texts != nullptr && texts->long_count() > 0) found.push_back(passing_text(*field, filter.text, TextTest::Answer::kUnknown));
+      if (texts != nullptr && texts->long_count() > 0)
+        found.push_back(passing_text(*field, filter.text, TextTest::Answer::kUnknown));
     }
     return result_of(algebra_.united(found, algebra_.limit));
   }
@@ -190,8 +193,10 @@ class Evaluation {
     Parts result;
     add_parts(first, count, result);
     for (ColumnRange& range : result.ranges) range.find();
-    std::stable_sort(result.ranges.begin(), result.ranges.end(), [](const ColumnRange& a, const ColumnRange& b) { return a.at_most() < b.at_most(); });
-    std::stable_sort(result.others.begin(), result.others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(result.ranges.begin(), result.ranges.end(),
+                     [](const ColumnRange& a, const ColumnRange& b) { return a.at_most() < b.at_most(); });
+    std::stable_sort(result.others.begin(), result.others.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     return result;
   }
 
@@ -213,29 +218,35 @@ class Evaluation {
       }
       algebra_.spend(kConditionNs);
       // A slot has one number in a column, so several ranges over one are one.
-      const auto known = std::find_if(result.ranges.begin(), result.ranges.end(), [&](const ColumnRange& range) { return range.column == own->column; });
+      const auto known = std::find_if(result.ranges.begin(), result.ranges.end(),
+                                      [&](const ColumnRange& range) { return range.column == own->column; });
       if (known == result.ranges.end()) result.ranges.push_back(*own);
-      else known->interval = {std::max(known->interval.low, own->interval.low), std::min(known->interval.high, own->interval.high)};
+      else
+        known->interval = {std::max(known->interval.low, own->interval.low),
+                           std::min(known->interval.high, own->interval.high)};
     }
   }
 
   // Whether values are looked through for it.
   static bool is_searched(const FilterCondition& part) { return part.type == Type::kRange || part.type == Type::kText; }
 
-  // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones left.
+  // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones
+  // left.
   Slots conjunction(const std::vector<FilterCondition>& all) {
     const Parts parts = parts_of(all.data(), all.size());
     std::optional<Slots> left;
     size_t next_range = 0;
     // A range that is known to be rarer than all the others comes before them.
-    if (!parts.ranges.empty() && !parts.others.empty() && double(parts.ranges[0].at_most()) < parts.others[0].first) left = in_column(parts.ranges[next_range++]);
+    if (!parts.ranges.empty() && !parts.others.empty() && double(parts.ranges[0].at_most()) < parts.others[0].first)
+      left = in_column(parts.ranges[next_range++]);
     for (const auto& [size, part] : parts.others) {
       if (left.has_value() && SlotAlgebra::is_empty(*left)) return Slots::list({});
       left = left.has_value() ? algebra_.intersection(std::move(*left), find(*part)) : find(*part);
     }
     for (; next_range < parts.ranges.size(); next_range++) {
       if (left.has_value() && SlotAlgebra::is_empty(*left)) return Slots::list({});
-      left = left.has_value() ? narrowed(std::move(*left), parts.ranges[next_range]) : in_column(parts.ranges[next_range]);
+      left =
+          left.has_value() ? narrowed(std::move(*left), parts.ranges[next_range]) : in_column(parts.ranges[next_range]);
     }
     if (!left.has_value()) left = Slots::bitmap(complete_);
     for (const FilterCondition* part : parts.negations) {
@@ -260,7 +271,8 @@ class Evaluation {
 
   Slots narrowed(Slots left, const ColumnRange& range) {
     const size_t size = SlotAlgebra::size_of(left);
-    if (size * kFewSlotsShare >= algebra_.limit && double(size) * kLookNs >= in_column_ns(range)) return algebra_.intersection(std::move(left), in_column(range));
+    if (size * kFewSlotsShare >= algebra_.limit && double(size) * kLookNs >= in_column_ns(range))
+      return algebra_.intersection(std::move(left), in_column(range));
     return algebra_.kept(std::move(left), [&](uint32_t slot) { return range.column->has(slot, range.interval); });
   }
 
@@ -276,8 +288,9 @@ class Evaluation {
   }
 
   /**
-   * The slots for the field that a path means. A dotted path can mean different fields in different items. So the fields
-   * are asked in the order in which lookUpPath tries them, each only for the slots that have none of the earlier ones.
+   * The slots for the field that a path means. A dotted path can mean different fields in different items. So the
+   * fields are asked in the order in which lookUpPath tries them, each only for the slots that have none of the earlier
+   * ones.
    */
   Slots on_path(const FilterCondition& filter) {
     algebra_.spend(kConditionNs);
@@ -355,7 +368,8 @@ class Evaluation {
 
   Slots in_range_of(const FilterField& field, const FilterCondition& filter) {
     const FilterValue& bound = filter.values[0];
-    if (bound.kind == ValueKind::kString) return in_dictionary(field.strings.load(), filter.range, bound.text, kStringNs);
+    if (bound.kind == ValueKind::kString)
+      return in_dictionary(field.strings.load(), filter.range, bound.text, kStringNs);
     std::optional<ColumnRange> range = column_range(field, Interval::of(filter.range, bound.number));
     if (range.has_value()) {
       range->find();
@@ -363,7 +377,8 @@ class Evaluation {
     }
     const NumberDictionary* numbers = field.numbers.load();
     // The writer's thread may have a column made.
-    if (numbers != nullptr && numbers->size() >= FilterField::kColumnNumbersMin && !field.is_prepared.load()) algebra_.leave();
+    if (numbers != nullptr && numbers->size() >= FilterField::kColumnNumbersMin && !field.is_prepared.load())
+      algebra_.leave();
     return in_dictionary(numbers, filter.range, bound.number, kNumberNs);
   }
 
@@ -478,7 +493,8 @@ bool prepare_field(FilterIndex& index, FilterField& field, const FilterCondition
   if (texts == nullptr) return false;
   if (condition.type == Type::kRange || condition.text.is_plain_prefix()) return texts->sort_some();
   const CaseFold* fold = CaseFold::installed();
-  return fold != nullptr && !condition.text.needed().is_empty() && texts->sign_some(kSignedAtOnce, [&](const Characters& key) { return signature_of(key, *fold); });
+  return fold != nullptr && !condition.text.needed().is_empty() &&
+         texts->sign_some(kSignedAtOnce, [&](const Characters& key) { return signature_of(key, *fold); });
 }
 
 }  // namespace
@@ -522,7 +538,8 @@ bool prepare_filter(FilterIndex& index, const FilterCondition& filter) {
   bool has_more = false;
   for (const FilterCondition& part : filter.parts) has_more = prepare_filter(index, part) || has_more;
   if (filter.type != Type::kRange && filter.type != Type::kText) return has_more;
-  for (const FilterField* field : fields_of(index, filter.path)) has_more = prepare_field(index, const_cast<FilterField&>(*field), filter) || has_more;
+  for (const FilterField* field : fields_of(index, filter.path))
+    has_more = prepare_field(index, const_cast<FilterField&>(*field), filter) || has_more;
   return has_more;
 }
 

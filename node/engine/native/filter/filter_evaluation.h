@@ -25,16 +25,17 @@ struct FoundSlots {
 };
 
 /**
- * The slots whose metadata match, by set algebra over the lists of values (node/engine/filter/matches.ts says what matching is).
- * Any thread, within a Reading. Right for all slots that were put before the call, unless one was removed meanwhile; slots
- * put later may or may not be in it, and are only if they match. Nothing if it is expected to take longer than `ns_max`.
+ * The slots whose metadata match, by set algebra over the lists of values (node/engine/filter/matches.ts says what
+ * matching is). Any thread, within a Reading. Right for all slots that were put before the call, unless one was removed
+ * meanwhile; slots put later may or may not be in it, and are only if they match. Nothing if it is expected to take
+ * longer than `ns_max`.
  */
 std::optional<FoundSlots> resolve_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max);
 
 /**
- * The same filter as a test of one slot, where that is at hand: an `and` of ranges over numbers in order and of what asks for
- * values, too. Nothing where it is not, or if so many slots, about, are not `enough` for the caller to prefer it, or
- * if making it takes longer than `ns_max`.
+ * The same filter as a test of one slot, where that is at hand: an `and` of ranges over numbers in order and of what
+ * asks for values, too. Nothing where it is not, or if so many slots, about, are not `enough` for the caller to prefer
+ * it, or if making it takes longer than `ns_max`.
  */
 std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max,
                                        const std::function<bool(size_t)>& enough);
@@ -45,7 +46,8 @@ std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCon
  */
 bool prepare_filter(FilterIndex& index, const FilterCondition& filter);
 
-// The slots with a text of which the lists can't tell whether it passes, by a kText alone: their metadata can. Writer's thread.
+// The slots with a text of which the lists can't tell whether it passes, by a kText alone: their metadata can. Writer's
+// thread.
 FoundSlots unknown_slots(const FilterIndex& index, const FilterCondition& filter);
 
 }  // namespace quiver

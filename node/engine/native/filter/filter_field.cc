@@ -80,7 +80,8 @@ bool FilterField::add_number(double value, uint32_t slot, bool is_element) {
   NumberColumn* present_column = column.load(std::memory_order_relaxed);
   if (present_column == nullptr) return is_new;
   if (slot >= present_column->capacity) {
-    NumberColumn* grown = grown_column(heap_, *present_column, std::max<size_t>(size_t(slot) + 1, size_t(present_column->capacity) * 5 / 4));
+    NumberColumn* grown = grown_column(heap_, *present_column,
+                                       std::max<size_t>(size_t(slot) + 1, size_t(present_column->capacity) * 5 / 4));
     grown->set(slot, value);
     column.store(grown);
     heap_.retire(present_column, NumberColumn::bytes(present_column->capacity));

@@ -34,10 +34,11 @@ class FilterField {
   // Objects and arrays as a whole, by composite key.
   std::atomic<StringDictionary*> composites{nullptr};
   std::atomic<NumberColumn*> column{nullptr};
-  // The slots of the column in the order of their numbers; null until they are all in it. Readers load it before the column.
+  // The slots of the column in the order of their numbers; null until they are all in it. Readers load it before the
+  // column.
   std::atomic<NumberOrder*> order{nullptr};
-  // Whether the writer has decided about a column since there were many numbers. Until then a reader leaves a range over them to
-  // the writer's thread.
+  // Whether the writer has decided about a column since there were many numbers. Until then a reader leaves a range
+  // over them to the writer's thread.
   std::atomic<bool> is_prepared{false};
 
   // A scalar of a slot; `is_element`: of an array. Answers whether the value is new.

@@ -40,7 +40,9 @@ uint32_t FilterIndex::add_field(uint32_t parent, const Characters& key) {
   }
   auto made = std::make_unique<NumberedField>(heap_, number);
   made->key = full_key(parent, key);
-  children_.put(characters_of(made->key), [&](Posting& posting) { posting.store(reinterpret_cast<uint64_t>(static_cast<FilterField*>(made.get()))); });
+  children_.put(characters_of(made->key), [&](Posting& posting) {
+    posting.store(reinterpret_cast<uint64_t>(static_cast<FilterField*>(made.get())));
+  });
   fields_[number] = made.release();
   entries++;
   return number;
@@ -62,7 +64,8 @@ FilterField& FilterIndex::field(uint32_t number) const {
 }
 
 const FilterField* FilterIndex::child_of(const FilterField* parent, const Characters& key) const {
-  const std::vector<uint16_t> full = full_key(parent == nullptr ? kRoot : static_cast<const NumberedField*>(parent)->number, key);
+  const std::vector<uint16_t> full =
+      full_key(parent == nullptr ? kRoot : static_cast<const NumberedField*>(parent)->number, key);
   const Posting* found = children_.find(characters_of(full));
   return found == nullptr ? nullptr : reinterpret_cast<const FilterField*>(found->load());
 }
@@ -74,7 +77,9 @@ void FilterIndex::apply(WordReader& words) {
   const bool puts = words.next() == 1;
   if (!puts) remove_slot(heap_, all_, slot);
   else if (slot >= slot_limit_.load(std::memory_order_relaxed)) slot_limit_.store(slot + 1, std::memory_order_release);
-  const auto change = [&](Posting& posting) { puts ? add_slot(heap_, posting, slot) : void(remove_slot(heap_, posting, slot)); };
+  const auto change = [&](Posting& posting) {
+    puts ? add_slot(heap_, posting, slot) : void(remove_slot(heap_, posting, slot));
+  };
   while (!words.at_end()) {
     const uint32_t head = words.next();
     FilterField& one = field(head >> 4);

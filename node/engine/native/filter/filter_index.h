@@ -16,9 +16,9 @@ namespace quiver {
 
 /**
  * The fields of a shard's metadata, and for each the slots that have it, by value. JavaScript's FieldNode
- * (node/engine/filter/field-node.ts) takes metadata apart; this holds what a filter reads. One thread owns it; others may call what
- * is marked so, within a Reading. What those find is right for all slots that were put before they began, unless a slot
- * was removed meanwhile.
+ * (node/engine/filter/field-node.ts) takes metadata apart; this holds what a filter reads. One thread owns it; others
+ * may call what is marked so, within a Reading. What those find is right for all slots that were put before they began,
+ * unless a slot was removed meanwhile.
  */
 class FilterIndex {
  public:

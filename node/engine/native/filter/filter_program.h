@@ -19,8 +19,8 @@ struct FilterValue {
 };
 
 /**
- * A filter as node/engine/filter/filter-program.ts writes it (shared/contract/filter/filter.ts says what each means). Texts point into the
- * words that it was read from.
+ * A filter as node/engine/filter/filter-program.ts writes it (shared/contract/filter/filter.ts says what each means).
+ * Texts point into the words that it was read from.
  */
 struct FilterCondition {
   // The numbers are those of node/engine/filter/filter-program.ts.

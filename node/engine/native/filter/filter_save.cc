@@ -70,7 +70,9 @@ void put_posting(std::string& out, const PostingView& posting) {
   posting.for_each([&](uint32_t slot) { put_u32(out, slot); });
 }
 
-void put_keys(std::string& out, const std::vector<double>& keys) { put(out, keys.data(), keys.size() * sizeof(double)); }
+void put_keys(std::string& out, const std::vector<double>& keys) {
+  put(out, keys.data(), keys.size() * sizeof(double));
+}
 
 void put_keys(std::string& out, const std::vector<Characters>& keys) {
   const bool wide = std::any_of(keys.begin(), keys.end(), [](const Characters& key) { return key.wide; });
@@ -129,7 +131,8 @@ std::vector<uint32_t> read_slots(SavedBytes& bytes) {
         uint16_t value;
         std::memcpy(&value, values + size_t(v) * 2, 2);
         const uint32_t slot = (high << 16) + value;
-        if (slots.size() > before && slots.back() >= slot) throw std::invalid_argument("saved slot set is out of order");
+        if (slots.size() > before && slots.back() >= slot)
+          throw std::invalid_argument("saved slot set is out of order");
         slots.push_back(slot);
       }
     }
@@ -161,7 +164,8 @@ void unite(Heap& heap, Posting& posting, const std::vector<uint32_t>& slots) {
 }
 
 template <class Dictionary>
-uint32_t unite_all(Heap& heap, Dictionary& dictionary, const std::vector<typename Dictionary::Key>& keys, SavedBytes& bytes) {
+uint32_t unite_all(Heap& heap, Dictionary& dictionary, const std::vector<typename Dictionary::Key>& keys,
+                   SavedBytes& bytes) {
   uint32_t fresh = 0;
   for (const auto& key : keys) {
     const std::vector<uint32_t> slots = read_posting(bytes);
@@ -194,7 +198,8 @@ std::string saved_slots(const Posting& posting) {
 
 std::string saved_postings(const FilterField& field) {
   std::string out;
-  for (const Posting* posting : {&field.present, &field.nulls, &field.trues, &field.falses}) put_posting(out, PostingView(*posting));
+  for (const Posting* posting : {&field.present, &field.nulls, &field.trues, &field.falses})
+    put_posting(out, PostingView(*posting));
   return out;
 }
 
@@ -206,7 +211,8 @@ std::string saved_values(const FilterField& field, ValueKind kind, uint32_t from
 void load_slots(Heap& heap, Posting& posting, SavedBytes& bytes) { unite(heap, posting, read_slots(bytes)); }
 
 void load_postings(Heap& heap, FilterField& field, SavedBytes& bytes) {
-  for (Posting* posting : {&field.present, &field.nulls, &field.trues, &field.falses}) unite(heap, *posting, read_posting(bytes));
+  for (Posting* posting : {&field.present, &field.nulls, &field.trues, &field.falses})
+    unite(heap, *posting, read_posting(bytes));
 }
 
 uint32_t load_values(Heap& heap, FilterField& field, ValueKind kind, uint32_t count, SavedBytes& bytes) {
@@ -215,7 +221,8 @@ uint32_t load_values(Heap& heap, FilterField& field, ValueKind kind, uint32_t co
     std::vector<double> keys(count);
     const uint8_t* from = bytes.skip(size_t(count) * sizeof(double));
     if (count > 0) std::memcpy(keys.data(), from, size_t(count) * sizeof(double));
-    for (const double key : keys) if (std::isnan(key)) throw std::invalid_argument("saved filter index: a value that is not a number");
+    for (const double key : keys)
+      if (std::isnan(key)) throw std::invalid_argument("saved filter index: a value that is not a number");
     return unite_all(heap, field.made_numbers(), keys, bytes);
   }
   const bool wide = bytes.u8() == 1;
@@ -236,7 +243,8 @@ uint32_t load_values(Heap& heap, FilterField& field, ValueKind kind, uint32_t co
     }
     keys.push_back(key);
   }
-  return unite_all(heap, kind == ValueKind::kString ? field.made(field.strings) : field.made(field.composites), keys, bytes);
+  return unite_all(heap, kind == ValueKind::kString ? field.made(field.strings) : field.made(field.composites), keys,
+                   bytes);
 }
 
 }  // namespace quiver

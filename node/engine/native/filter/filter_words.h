@@ -23,8 +23,8 @@ struct Characters {
 };
 
 /**
- * Reads what node/engine/filter/filter-words.ts writes: words of 32 bits, with strings as (characters × 2 + wide) and their bytes,
- * and numbers as two words. Throws std::invalid_argument at the end.
+ * Reads what node/engine/filter/filter-words.ts writes: words of 32 bits, with strings as (characters × 2 + wide) and
+ * their bytes, and numbers as two words. Throws std::invalid_argument at the end.
  */
 class WordReader {
  public:

@@ -5,7 +5,8 @@
 
 namespace quiver {
 
-std::shared_ptr<const FoundSlots> RememberedFilters::find(uint64_t index, uint64_t changes, const uint32_t* words, size_t count,
+std::shared_ptr<const FoundSlots> RememberedFilters::find(uint64_t index, uint64_t changes, const uint32_t* words,
+                                                          size_t count,
                                                           const std::function<std::optional<FoundSlots>()>& make,
                                                           const std::function<bool()>& is_unchanged) {
   // While the index is being changed, nothing is known of how it will be.
@@ -43,7 +44,8 @@ std::shared_ptr<const FoundSlots> RememberedFilters::find(uint64_t index, uint64
 RememberedFilters::Entry& RememberedFilters::entry_of(uint64_t index, const uint32_t* words, size_t count) {
   Entry* oldest = &entries_[0];
   for (Entry& entry : entries_) {
-    if (entry.index == index && entry.words.size() == count && std::equal(words, words + count, entry.words.begin())) return entry;
+    if (entry.index == index && entry.words.size() == count && std::equal(words, words + count, entry.words.begin()))
+      return entry;
     if (entry.used_at < oldest->used_at) oldest = &entry;
   }
   forget(*oldest);

@@ -10,9 +10,9 @@
 namespace quiver {
 
 /**
- * A filter that is asked slot by slot: for a search that looks at few of the slots, where finding all that pass would take
- * longer than the search. All ranges and sets must have a slot. It answers what resolve_filter would, as of the time of each
- * question; for the Reading in which it was made.
+ * A filter that is asked slot by slot: for a search that looks at few of the slots, where finding all that pass would
+ * take longer than the search. All ranges and sets must have a slot. It answers what resolve_filter would, as of the
+ * time of each question; for the Reading in which it was made.
  */
 struct SlotTest {
   std::vector<RankedRange> ranges;
@@ -32,8 +32,8 @@ struct SlotTest {
     for (size_t i = 0; i < count; i++) __builtin_prefetch(ranks + slots[i]);
   }
 
-  // Writes the places of those of `count` slots that pass to `passed`, which has room for all of them, and answers how many
-  // they are.
+  // Writes the places of those of `count` slots that pass to `passed`, which has room for all of them, and answers how
+  // many they are.
   size_t keep(const uint32_t* slots, size_t count, uint32_t* passed) const {
     // The first without a branch, so that the processor waits for many ranks at once.
     const RankedRange& range = ranges[0];
@@ -46,7 +46,8 @@ struct SlotTest {
       passed[kept] = uint32_t(i);
       kept += size_t((rank >= first) & (rank <= last) & (slot < capacity));
     }
-    for (const RankedRange& own : ranges) kept = keep_some(slots, kept, passed, [&](uint32_t slot) { return own.has(slot); });
+    for (const RankedRange& own : ranges)
+      kept = keep_some(slots, kept, passed, [&](uint32_t slot) { return own.has(slot); });
     for (const Slots& set : sets) kept = keep_some(slots, kept, passed, [&](uint32_t slot) { return set.has(slot); });
     return kept;
   }

@@ -49,7 +49,8 @@ TextTest::TextTest(Kind kind, bool folds, std::vector<uint32_t> pattern) : kind_
   // The pattern of a test that does not fold is folded for the signature.
   const Characters all{reinterpret_cast<const uint8_t*>(units_.data()), uint32_t(units_.size()), true};
   for (uint32_t i = 0; i + 2 < pattern_.size(); i++) {
-    if (std::any_of(pattern_.begin() + i, pattern_.begin() + i + 3, [](uint32_t unit) { return unit > UINT16_MAX; })) continue;
+    if (std::any_of(pattern_.begin() + i, pattern_.begin() + i + 3, [](uint32_t unit) { return unit > UINT16_MAX; }))
+      continue;
     needed_.add(folded_at(all, i, *fold), folded_at(all, i + 1, *fold), folded_at(all, i + 2, *fold));
   }
 }
@@ -59,7 +60,8 @@ TextTest::Answer TextTest::of(const Characters& key) const {
   const uint32_t count = is_long ? StringKeys::kKeptCharacters : key.count;
   if (fold_ != nullptr) return answer(Folded{key, *fold_}, count, is_long);
   if (!key.wide && kind_ != Kind::kLike) {
-    if (!is_narrow_) return is_long && (kind_ == Kind::kContains || pattern_.size() > count) ? Answer::kUnknown : Answer::kNo;
+    if (!is_narrow_)
+      return is_long && (kind_ == Kind::kContains || pattern_.size() > count) ? Answer::kUnknown : Answer::kNo;
     if (kind_ == Kind::kContains) {
       if (bytes_.empty() || memmem(key.data, count, bytes_.data(), bytes_.size()) != nullptr) return Answer::kYes;
       return is_long ? Answer::kUnknown : Answer::kNo;
@@ -111,8 +113,8 @@ bool TextTest::contains(const At& at, uint32_t count) const {
   return false;
 }
 
-// Each `kMany` takes as little as it can, and more where what follows fails: only the last one is tried again, so the time is
-// at most that of the text times the pattern.
+// Each `kMany` takes as little as it can, and more where what follows fails: only the last one is tried again, so the
+// time is at most that of the text times the pattern.
 template <class At>
 bool TextTest::is_like(const At& at, uint32_t count) const {
   const uint32_t end = uint32_t(pattern_.size());

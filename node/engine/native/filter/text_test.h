@@ -12,8 +12,9 @@ namespace quiver {
 class CaseFold;
 
 /**
- * What a filter asks of a text, given the key of the text in a StringDictionary (node/engine/filter/value-key.ts). Of a long text a
- * key has the beginning alone, which may not be enough to know. node/engine/filter/text-test.ts says what each test means.
+ * What a filter asks of a text, given the key of the text in a StringDictionary (node/engine/filter/value-key.ts). Of a
+ * long text a key has the beginning alone, which may not be enough to know. node/engine/filter/text-test.ts says what
+ * each test means.
  */
 class TextTest {
  public:
@@ -25,7 +26,8 @@ class TextTest {
   static constexpr uint32_t kOne = 0x10000, kMany = 0x10001;
 
   TextTest() = default;
-  // `pattern`: code units, folded if the test `folds`. Throws std::invalid_argument if the table for that is not installed.
+  // `pattern`: code units, folded if the test `folds`. Throws std::invalid_argument if the table for that is not
+  // installed.
   TextTest(Kind kind, bool folds, std::vector<uint32_t> pattern);
 
   Answer of(const Characters& key) const;

@@ -16,9 +16,9 @@ namespace {
 // Links per node above the bottom, and twice as many at the bottom; measured best on embeddings of text
 // (docs/performance.md).
 constexpr int kLinks = 24;
-// How many near rows are found to choose links from. A row that was linked quickly and then refined takes less time than
-// one that was linked with care, and searches score no more rows (docs/performance.md). Quick is the least at which HNSW's
-// heuristic chooses: with fewer candidates than a list holds, it keeps all.
+// How many near rows are found to choose links from. A row that was linked quickly and then refined takes less time
+// than one that was linked with care, and searches score no more rows (docs/performance.md). Quick is the least at
+// which HNSW's heuristic chooses: with fewer candidates than a list holds, it keeps all.
 // Most of these are expanded, too: with three in four, links are as good.
 constexpr NearLimits kCareful{200, 150};
 constexpr NearLimits kQuick{2 * kLinks, 2 * kLinks};

@@ -26,12 +26,12 @@ class GraphGrowth {
   // Whether the graph is as this one, and the next step may start here.
   bool continues(const std::shared_ptr<const Graph>& graph) const { return graph == newest_; }
   /**
-   * Adds the rows that are missing below `rows`, if any, with `threads` threads of low priority, and answers a copy of the
-   * graph. `codes` are int8 codes of the rows. Rows that are dead by then get no links. Throws ClosedError when `stop` is raised, within a few
-   * milliseconds; after an error the growth is of no more use.
+   * Adds the rows that are missing below `rows`, if any, with `threads` threads of low priority, and answers a copy of
+   * the graph. `codes` are int8 codes of the rows. Rows that are dead by then get no links. Throws ClosedError when
+   * `stop` is raised, within a few milliseconds; after an error the growth is of no more use.
    */
-  std::shared_ptr<const Graph> extend(const RowStore& store, const Codes& codes, size_t rows, Care care, unsigned threads,
-                                      const StopFlag& stop);
+  std::shared_ptr<const Graph> extend(const RowStore& store, const Codes& codes, size_t rows, Care care,
+                                      unsigned threads, const StopFlag& stop);
   size_t memory_bytes() const;
 
  private:
@@ -42,9 +42,10 @@ class GraphGrowth {
 };
 
 /**
- * By int8 codes, refines rows `first` … `end` − 1 of the graph in place, while it is walked, with `threads` threads of low priority.
- * Throws ClosedError when `stop` is raised; the graph is then as good as before.
+ * By int8 codes, refines rows `first` … `end` − 1 of the graph in place, while it is walked, with `threads` threads of
+ * low priority. Throws ClosedError when `stop` is raised; the graph is then as good as before.
  */
-void refine_graph(const RowStore& store, const Codes& codes, Graph& graph, size_t first, size_t end, unsigned threads, const StopFlag& stop);
+void refine_graph(const RowStore& store, const Codes& codes, Graph& graph, size_t first, size_t end, unsigned threads,
+                  const StopFlag& stop);
 
 }  // namespace quiver

@@ -9,8 +9,9 @@ namespace quiver {
 
 namespace {
 
-// What is near a neighbour: as many as a builder finds (graph_builder.cc), with fewer of them expanded. Lists chosen among these
-// have the recall of those that come from the builder's own walk, for half of its time (docs/performance.md).
+// What is near a neighbour: as many as a builder finds (graph_builder.cc), with fewer of them expanded. Lists chosen
+// among these have the recall of those that come from the builder's own walk, for half of its time
+// (docs/performance.md).
 constexpr NearLimits kRefined{200, 32}, kCoarse{48, 16};
 
 std::vector<uint32_t> links_of(const Graph& graph, uint32_t row) {

@@ -10,10 +10,11 @@
 namespace quiver {
 
 /**
- * The bottom lists of a graph (see WideLists) about as they would be had one row never been added. Each neighbour that has a
- * link to it gets its list chosen anew as a builder does, from its other links and from what is near it.
- * To leave the row out alone would make its neighbours hard to find, because many are linked through it. To choose among the
- * links of both would make them too easy to find: that many lead to one place is no list that a builder makes.
+ * The bottom lists of a graph (see WideLists) about as they would be had one row never been added. Each neighbour that
+ * has a link to it gets its list chosen anew as a builder does, from its other links and from what is near it.
+ * To leave the row out alone would make its neighbours hard to find, because many are linked through it. To choose
+ * among the links of both would make them too easy to find: that many lead to one place is no list that a builder
+ * makes.
  */
 class GraphWithoutRow {
  public:

@@ -34,15 +34,16 @@ inline void store_link(int32_t& link, int32_t row) { __atomic_store_n(&link, row
 inline bool nearer(const PoolEntry& a, const PoolEntry& b) { return a.key > b.key; }
 
 /**
- * HNSW's heuristic: of a row's candidates, nearest first and with keys to the row, keeps those that are nearer to the row
- * than to any that was kept before, at most `links_max`. As in FAISS, it only chooses if there are as many as the list
- * holds.
+ * HNSW's heuristic: of a row's candidates, nearest first and with keys to the row, keeps those that are nearer to the
+ * row than to any that was kept before, at most `links_max`. As in FAISS, it only chooses if there are as many as the
+ * list holds.
  */
 void choose_links(const Codes& codes, Links& candidates, size_t links_max);
 
 /**
  * Writes lists of links, with choose_links for which are kept, by int8 codes. One per thread. `Lists`: `degree()`,
- * `edit(row, buffer)`, which answers the row's list, or a copy of it in the buffer, to be written; and `commit(row, list)`.
+ * `edit(row, buffer)`, which answers the row's list, or a copy of it in the buffer, to be written; and
+ * `commit(row, list)`.
  */
 class LinkWriter {
  public:

@@ -22,19 +22,20 @@ struct NearLimits {
 };
 
 /**
- * Finds what is near a stored row, by a walk through the lists of one level. A search expands one row at a time, because
- * what it leads to may come next, and waits for its list and for the first codes. A builder wants many near rows and
- * expands most of them, in whatever order. So the best few are expanded together: what they lead to is scored in one go,
- * while the lists of the next few are on their way. One per thread.
+ * Finds what is near a stored row, by a walk through the lists of one level. A search expands one row at a time,
+ * because what it leads to may come next, and waits for its list and for the first codes. A builder wants many near
+ * rows and expands most of them, in whatever order. So the best few are expanded together: what they lead to is scored
+ * in one go, while the lists of the next few are on their way. One per thread.
  */
 class NearRows {
  public:
   NearRows(const Codes& codes, const RowQuery& query) : codes_(codes), query_(query) {}
 
-  // Leaves the rows near the query in `found`, nearest first, without `excluded`, which is the query itself: the first of the
-  // `starts` may be there. `lists` as for walk_level, of `rows` rows.
+  // Leaves the rows near the query in `found`, nearest first, without `excluded`, which is the query itself: the first
+  // of the `starts` may be there. `lists` as for walk_level, of `rows` rows.
   template <class Lists>
-  void find(const Lists& lists, size_t rows, std::initializer_list<PoolEntry> starts, const NearLimits& limits, uint32_t excluded, Links& found) {
+  void find(const Lists& lists, size_t rows, std::initializer_list<PoolEntry> starts, const NearLimits& limits,
+            uint32_t excluded, Links& found) {
     // With room for the row that is excluded.
     const size_t wanted = limits.wanted + 1;
     WalkScratch& scratch = WalkScratch::of_this_thread();

@@ -26,7 +26,12 @@ class GrowingLists {
 }  // namespace
 
 RowLinker::RowLinker(const Codes& codes, GrowingGraph& graph, const NearLimits& limits)
-    : graph_(graph), limits_(limits), query_(codes), scorer_(codes, query_), near_rows_(codes, query_), writer_(codes, graph.list_locks) {}
+    : graph_(graph),
+      limits_(limits),
+      query_(codes),
+      scorer_(codes, query_),
+      near_rows_(codes, query_),
+      writer_(codes, graph.list_locks) {}
 
 void RowLinker::link(uint32_t row) {
   faiss::HNSW& hnsw = graph_.hnsw;

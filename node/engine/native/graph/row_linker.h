@@ -26,9 +26,9 @@ struct GrowingGraph {
 };
 
 /**
- * Adds rows to a graph as faiss::HNSW::add_with_locks does, but finds what is near a row with NearRows: FAISS asks for one
- * distance after the other, through a virtual call. Distances are those of int8 codes. One per thread; rows of a level must
- * be added before those of lower levels.
+ * Adds rows to a graph as faiss::HNSW::add_with_locks does, but finds what is near a row with NearRows: FAISS asks for
+ * one distance after the other, through a virtual call. Distances are those of int8 codes. One per thread; rows of a
+ * level must be added before those of lower levels.
  */
 class RowLinker {
  public:

@@ -26,15 +26,20 @@ struct NarrowEdit {
 }  // namespace
 
 RowRefiner::RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, const NearLimits& limits)
-    : graph_(graph), limits_(limits), query_(codes), scorer_(codes, query_), near_rows_(codes, query_), writer_(codes, locks) {}
+    : graph_(graph),
+      limits_(limits),
+      query_(codes),
+      scorer_(codes, query_),
+      near_rows_(codes, query_),
+      writer_(codes, locks) {}
 
 void RowRefiner::refine(uint32_t row) {
   query_.set(row);
   scorer_.near_rows[0] = row;
   scorer_.score(1);
   const PoolEntry self{scorer_.keys[0], row};
-  // From the row itself, through its links: it is left out of what is found. And from where a search for it would begin: a row
-  // that was linked quickly may have its links in a wrong place, from which no way leads to the right one.
+  // From the row itself, through its links: it is left out of what is found. And from where a search for it would
+  // begin: a row that was linked quickly may have its links in a wrong place, from which no way leads to the right one.
   const PoolEntry other = descend(graph_, scorer_);
   with_lists(graph_, [&](const auto& lists) {
     near_rows_.find(lists, graph_.rows(), {self, other}, limits_, row, found_);

@@ -31,8 +31,8 @@ struct PoolEntry {
 
 /**
  * What a walk needs per thread, kept between walks. `visited` holds the number of the last walk that saw each row, so
- * that it need not be cleared but for once in 255 walks: in bytes, of which more stay in the cache. It is as long as the
- * largest graph that the thread has walked.
+ * that it need not be cleared but for once in 255 walks: in bytes, of which more stay in the cache. It is as long as
+ * the largest graph that the thread has walked.
  */
 struct WalkScratch {
   std::vector<uint8_t> visited;
@@ -66,8 +66,8 @@ struct WalkReach {
   // Rows of the graph.
   size_t graph_rows;
   size_t anchor;
-  // γ if every row is eligible; else it depends on how many rows lie before the anchor (Effort::passing_gamma), so that it
-  // fits whether eligible rows are common or rare near the query.
+  // γ if every row is eligible; else it depends on how many rows lie before the anchor (Effort::passing_gamma), so that
+  // it fits whether eligible rows are common or rare near the query.
   float gamma;
   bool filtered;
   // Most rows that the pool may hold: bounds the walk where many rows are about as near as the anchor.
@@ -241,7 +241,8 @@ class ReachPool : public SortedPool {
   void move_anchor(size_t place) {
     while (entries_[place].passage()) place--;
     anchor_ = place;
-    const float gamma = reach_.filtered ? reach_.effort.passing_gamma(double(place + 1), reach_.graph_rows) : reach_.gamma;
+    const float gamma =
+        reach_.filtered ? reach_.effort.passing_gamma(double(place + 1), reach_.graph_rows) : reach_.gamma;
     const float key = entries_[place].key, distance = zero_key_ - key;
     // ip: rows that are longer than all that were measured. Then only the pool bounds the walk.
     if (distance < 0 && reach_.rows.metric == Metric::kIp) {
@@ -267,12 +268,13 @@ class ReachPool : public SortedPool {
 
 /**
  * Best-first search from one row over the links of one level, by approximate keys. It uses one sorted pool instead of
- * HNSW's two heaps, and prefetches links and codes. While rows still come to the front, it expands the best one alone, as it
- * may lead to a better one. Later what is in the pool will be expanded anyway, so the best few are expanded together: the lists
- * of the next few and the codes are on their way meanwhile. `Pool` says which rows are kept and expanded: FixedPool or ReachPool.
- * `lists.of(row)` are the row's links, at most `lists.degree()`, until it is called again; the first −1 ends them. They may
- * be written meanwhile, a link at a time. `eligible(row)` says whether a row may be an answer; the walk passes through the others. `excluded` is
- * a row that is treated as if it were not in the graph; kNoRow for none. The entries are left in `scratch.pool`.
+ * HNSW's two heaps, and prefetches links and codes. While rows still come to the front, it expands the best one alone,
+ * as it may lead to a better one. Later what is in the pool will be expanded anyway, so the best few are expanded
+ * together: the lists of the next few and the codes are on their way meanwhile. `Pool` says which rows are kept and
+ * expanded: FixedPool or ReachPool. `lists.of(row)` are the row's links, at most `lists.degree()`, until it is called
+ * again; the first −1 ends them. They may be written meanwhile, a link at a time. `eligible(row)` says whether a row
+ * may be an answer; the walk passes through the others. `excluded` is a row that is treated as if it were not in the
+ * graph; kNoRow for none. The entries are left in `scratch.pool`.
  */
 template <class Pool, class Lists, class Query, class Eligible>
 WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Query>& scorer, const Eligible& eligible,
@@ -372,7 +374,8 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, c
 }
 
 // The eligible rows that a walk has left in `scratch` become candidates.
-inline void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result, Candidates& candidates) {
+inline void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result,
+                     Candidates& candidates) {
   for (size_t i = 0; i < result.entries; i++) {
     const PoolEntry& entry = scratch.pool[i];
     if (!entry.passage()) candidates.add(entry.row(), entry.key, rows.meta(entry.row()));

@@ -90,7 +90,8 @@ Characters StringKeys::key_of(uint64_t stored) {
 
 bool StringKeys::equal(uint64_t stored, const Characters& key) {
   const Characters own = key_of(stored);
-  return own.count == key.count && own.wide == key.wide && (key.count == 0 || std::memcmp(own.data, key.data, key.bytes()) == 0);
+  return own.count == key.count && own.wide == key.wide &&
+         (key.count == 0 || std::memcmp(own.data, key.data, key.bytes()) == 0);
 }
 
 int StringKeys::compare(uint64_t stored, const Characters& key) { return quiver::compare(key_of(stored), key); }

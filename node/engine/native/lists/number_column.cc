@@ -21,7 +21,8 @@ void NumberColumn::make_bounds() {
   std::sort(sample.begin(), sample.end());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   bounds[0] = -kInfinity;
-  for (uint32_t i = 1; i + 1 < kRanks; i++) bounds[i] = sample.empty() ? kInfinity : sample[i * sample.size() / (kRanks - 1)];
+  for (uint32_t i = 1; i + 1 < kRanks; i++)
+    bounds[i] = sample.empty() ? kInfinity : sample[i * sample.size() / (kRanks - 1)];
   bounds[kRanks - 1] = kInfinity;
   has_bounds = 1;
 }

@@ -34,30 +34,41 @@ struct Interval {
 };
 
 /**
- * The numbers of a field by slot, for ranges over keys with nearly as many values as items (times, prices): a range is one
- * pass over 8 bytes per slot, and one slot is one look.
+ * The numbers of a field by slot, for ranges over keys with nearly as many values as items (times, prices): a range is
+ * one pass over 8 bytes per slot, and one slot is one look.
  *
- * Beside them lie their ranks, a byte for each slot, once bounds are known that divide the numbers: most slots of a range are
- * told from others by these alone, and an eighth of the memory is read. That counts where slots are asked at random.
+ * Beside them lie their ranks, a byte for each slot, once bounds are known that divide the numbers: most slots of a
+ * range are told from others by these alone, and an eighth of the memory is read. That counts where slots are asked at
+ * random.
  */
 struct NumberColumn {
   static constexpr uint32_t kRanks = 256;
 
-  // Slots there is room for; their numbers follow, NaN where there is none, and then their ranks, 0 where there is none.
+  // Slots there is room for; their numbers follow, NaN where there is none, and then their ranks, 0 where there is
+  // none.
   uint32_t capacity;
   // Whether the ranks of all slots are there, for readers.
   std::atomic<uint32_t> is_ranked;
-  // Rank r is of the numbers x with bounds[r - 1] ≤ x < bounds[r]. The writer's until they are made, and then they stay.
+  // Rank r is of the numbers x with bounds[r - 1] ≤ x < bounds[r]. The writer's until they are made, and then they
+  // stay.
   uint32_t has_bounds;
   double bounds[kRanks];
 
-  std::atomic<double>& at(uint32_t slot) const { return reinterpret_cast<std::atomic<double>*>(const_cast<NumberColumn*>(this) + 1)[slot]; }
-  std::atomic<uint8_t>& rank(uint32_t slot) const { return reinterpret_cast<std::atomic<uint8_t>*>(&at(capacity))[slot]; }
+  std::atomic<double>& at(uint32_t slot) const {
+    return reinterpret_cast<std::atomic<double>*>(const_cast<NumberColumn*>(this) + 1)[slot];
+  }
+  std::atomic<uint8_t>& rank(uint32_t slot) const {
+    return reinterpret_cast<std::atomic<uint8_t>*>(&at(capacity))[slot];
+  }
   // Any thread, for any slot.
-  bool has(uint32_t slot, const Interval& interval) const { return slot < capacity && interval.has(at(slot).load(std::memory_order_relaxed)); }
+  bool has(uint32_t slot, const Interval& interval) const {
+    return slot < capacity && interval.has(at(slot).load(std::memory_order_relaxed));
+  }
   static size_t bytes(size_t capacity) { return sizeof(NumberColumn) + capacity * 9; }
 
-  uint8_t rank_of(double number) const { return uint8_t(std::upper_bound(bounds + 1, bounds + kRanks - 1, number) - bounds); }
+  uint8_t rank_of(double number) const {
+    return uint8_t(std::upper_bound(bounds + 1, bounds + kRanks - 1, number) - bounds);
+  }
 
   // The rest is the writer's.
   void set(uint32_t slot, double number) {
@@ -69,7 +80,9 @@ struct NumberColumn {
     rank(slot).store(0, std::memory_order_relaxed);
   }
   // Of a slot that has a number.
-  void set_rank(uint32_t slot) { rank(slot).store(rank_of(at(slot).load(std::memory_order_relaxed)), std::memory_order_release); }
+  void set_rank(uint32_t slot) {
+    rank(slot).store(rank_of(at(slot).load(std::memory_order_relaxed)), std::memory_order_release);
+  }
   // Bounds with about as many numbers between each two.
   void make_bounds();
 };

@@ -9,7 +9,8 @@ namespace quiver {
 
 namespace {
 
-// Slots of a block: what lies at the ends of a range is looked at one by one, and what is put or removed looks through a block.
+// Slots of a block: what lies at the ends of a range is looked at one by one, and what is put or removed looks through
+// a block.
 constexpr size_t kBlockSlots = 512;
 // With more blocks than this, they become larger, because a directory is copied for each that is divided.
 constexpr size_t kBlocks = 8'192;
@@ -125,7 +126,8 @@ void NumberOrder::resize(Entry& entry, size_t capacity) {
   Block* before = entry.block.load(std::memory_order_relaxed);
   Block* block = new_block(capacity);
   const uint32_t size = entry.size.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < size; i++) block->slot(i).store(before->slot(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
+  for (uint32_t i = 0; i < size; i++)
+    block->slot(i).store(before->slot(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
   entry.block.store(block);
   drop(before, Block::bytes(before->capacity));
 }
@@ -143,7 +145,8 @@ void NumberOrder::divide(const NumberColumn& column, uint32_t place, uint32_t sl
     pairs[i] = {column.at(own).load(std::memory_order_relaxed), own};
   }
   // What rises, as times do, leaves blocks that stay full.
-  const bool rises = place + 1 == directory.count && std::all_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return pair < added; });
+  const bool rises = place + 1 == directory.count &&
+                     std::all_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return pair < added; });
   const auto middle = rises ? pairs.end() : pairs.begin() + ptrdiff_t(pairs.size() / 2);
   std::nth_element(pairs.begin(), middle, pairs.end());
   const Pair low = rises ? added : *middle;

@@ -12,10 +12,10 @@
 namespace quiver {
 
 /**
- * The slots of a NumberColumn by their numbers: in blocks of some hundred slots, which lie one after the other in the order
- * of (number, slot) and hold their slots in any (a B-tree of two levels). So a range is two searches in the directory of
- * blocks, its size is known at once, but for the two blocks at its ends, and a rare one costs what it holds. Some 5 bytes a
- * slot.
+ * The slots of a NumberColumn by their numbers: in blocks of some hundred slots, which lie one after the other in the
+ * order of (number, slot) and hold their slots in any (a B-tree of two levels). So a range is two searches in the
+ * directory of blocks, its size is known at once, but for the two blocks at its ends, and a rare one costs what it
+ * holds. Some 5 bytes a slot.
  *
  * One writer; `range` and what it answers for any thread, as for a Posting. A slot is added where there is room in its
  * block; a block that is full or that has lost most of its slots, and a directory with another block, are copied.
@@ -23,7 +23,9 @@ namespace quiver {
 class NumberOrder {
   struct Block {
     uint32_t capacity;
-    std::atomic<uint32_t>& slot(uint32_t i) const { return reinterpret_cast<std::atomic<uint32_t>*>(const_cast<Block*>(this) + 1)[i]; }
+    std::atomic<uint32_t>& slot(uint32_t i) const {
+      return reinterpret_cast<std::atomic<uint32_t>*>(const_cast<Block*>(this) + 1)[i];
+    }
     static size_t bytes(size_t capacity) { return sizeof(Block) + capacity * sizeof(uint32_t); }
   };
   // A block, and the least (number, slot) that belongs there.
@@ -33,8 +35,8 @@ class NumberOrder {
     std::atomic<uint32_t> size;
     std::atomic<Block*> block;
 
-    // The block, and how many of its slots to look at. The size is loaded before the block, which may have grown since; or it was
-    // replaced by a smaller one, whose room is the limit then.
+    // The block, and how many of its slots to look at. The size is loaded before the block, which may have grown since;
+    // or it was replaced by a smaller one, whose room is the limit then.
     std::pair<const Block&, uint32_t> slots() const {
       const uint32_t count = size.load(std::memory_order_acquire);
       const Block& loaded = *block.load(std::memory_order_acquire);
@@ -104,7 +106,8 @@ class NumberOrder {
    private:
     friend class NumberOrder;
     bool is_inside(uint32_t i) const {
-      return directory_->entry(i).low >= interval_.low && i + 1 < directory_->count && directory_->entry(i + 1).low <= interval_.high;
+      return directory_->entry(i).low >= interval_.low && i + 1 < directory_->count &&
+             directory_->entry(i + 1).low <= interval_.high;
     }
 
     Interval interval_;

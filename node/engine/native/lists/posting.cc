@@ -21,7 +21,8 @@ using Chunks = std::atomic<Chunk*>;
 uint64_t single(uint32_t slot) { return uint64_t(slot) << 1 | 1; }
 
 size_t bytes_of(const SlotSet& set) {
-  return set.in_chunks != 0 ? sizeof(SlotSet) + 4 + set.capacity * sizeof(Chunks) : sizeof(SlotSet) + set.capacity * sizeof(uint32_t);
+  return set.in_chunks != 0 ? sizeof(SlotSet) + 4 + set.capacity * sizeof(Chunks)
+                            : sizeof(SlotSet) + set.capacity * sizeof(uint32_t);
 }
 
 size_t bytes_of(const Chunk& chunk) {
@@ -37,7 +38,8 @@ std::atomic<uint16_t>* values_of(Chunk* chunk) { return reinterpret_cast<std::at
 std::atomic<uint32_t>* words_of(Chunk* chunk) { return reinterpret_cast<std::atomic<uint32_t>*>(chunk + 1); }
 
 SlotSet* new_set(Heap& heap, bool in_chunks, uint32_t capacity) {
-  const size_t bytes = in_chunks ? sizeof(SlotSet) + 4 + capacity * sizeof(Chunks) : sizeof(SlotSet) + capacity * sizeof(uint32_t);
+  const size_t bytes =
+      in_chunks ? sizeof(SlotSet) + 4 + capacity * sizeof(Chunks) : sizeof(SlotSet) + capacity * sizeof(uint32_t);
   return new (heap.allocate(bytes)) SlotSet{in_chunks ? 1u : 0u, capacity, {0}};
 }
 
@@ -193,7 +195,8 @@ SlotSet* set_of(Heap& heap, const std::vector<uint32_t>& slots) {
     const uint32_t high = slots[from] >> 16;
     values.clear();
     for (to = from; to < slots.size() && slots[to] >> 16 == high; to++) values.push_back(uint16_t(slots[to]));
-    chunks_of(set)[high].store(chunk_of_values(heap, values.data(), uint32_t(values.size()), 0), std::memory_order_relaxed);
+    chunks_of(set)[high].store(chunk_of_values(heap, values.data(), uint32_t(values.size()), 0),
+                               std::memory_order_relaxed);
   }
   set->size.store(size, std::memory_order_relaxed);
   return set;
@@ -201,7 +204,9 @@ SlotSet* set_of(Heap& heap, const std::vector<uint32_t>& slots) {
 
 // Retires or releases a set and its chunks.
 void drop_set(Heap& heap, SlotSet* set, bool at_once) {
-  const auto drop = [&](void* block, size_t bytes) { at_once ? heap.release(block, bytes) : heap.retire(block, bytes); };
+  const auto drop = [&](void* block, size_t bytes) {
+    at_once ? heap.release(block, bytes) : heap.retire(block, bytes);
+  };
   if (set->in_chunks != 0) {
     for (uint32_t high = 0; high < set->capacity; high++) {
       Chunk* chunk = chunks_of(set)[high].load(std::memory_order_relaxed);
@@ -277,7 +282,8 @@ bool remove_slot(Heap& heap, Posting& posting, uint32_t slot) {
   }
   const uint32_t size = set->size.load(std::memory_order_relaxed);
   if (set->in_chunks != 0) {
-    if (slot >> 16 >= set->capacity || !remove_from_chunk(heap, chunks_of(set)[slot >> 16], uint16_t(slot))) return false;
+    if (slot >> 16 >= set->capacity || !remove_from_chunk(heap, chunks_of(set)[slot >> 16], uint16_t(slot)))
+      return false;
     set->size.store(size - 1, std::memory_order_release);
     if (size - 1 > kFewAgain) return true;
     std::vector<uint32_t> left;

@@ -10,11 +10,12 @@
 namespace quiver {
 
 /**
- * The slots that have one value, as one word: 0 for none, an odd number for a single slot (a key with a distinct value per
- * item has as many postings as items), else the address of a SlotSet. One thread writes, others read with a PostingView.
+ * The slots that have one value, as one word: 0 for none, an odd number for a single slot (a key with a distinct value
+ * per item has as many postings as items), else the address of a SlotSet. One thread writes, others read with a
+ * PostingView.
  *
- * New slots are added where they are; everything else is done on a copy that then takes the place of the old block. So a
- * reader meets every slot that was there before it began, in order, and perhaps newer ones. It may miss slots or meet
+ * New slots are added where they are; everything else is done on a copy that then takes the place of the old block. So
+ * a reader meets every slot that was there before it began, in order, and perhaps newer ones. It may miss slots or meet
  * wrong ones only if some slot is removed meanwhile (the change counter of the shard tells it so).
  */
 using Posting = std::atomic<uint64_t>;

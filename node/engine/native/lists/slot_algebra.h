@@ -14,7 +14,8 @@ namespace quiver {
 // A filter that takes longer than it may.
 struct TakesLong {};
 
-// A set of slots while it is worked on: a posting of the index as it is, a rising list, or a bitmap up to the slot limit.
+// A set of slots while it is worked on: a posting of the index as it is, a rising list, or a bitmap up to the slot
+// limit.
 struct Slots {
   enum class Form { kPosting, kList, kBitmap };
   Form form = Form::kList;
@@ -39,12 +40,13 @@ inline size_t popcount(const std::vector<uint32_t>& words) {
 }
 
 /**
- * The operations on sets of slots below a limit, for one evaluation on one thread. Each is paid for in advance, in expected
- * nanoseconds; throws TakesLong when there are none left.
+ * The operations on sets of slots below a limit, for one evaluation on one thread. Each is paid for in advance, in
+ * expected nanoseconds; throws TakesLong when there are none left.
  */
 class SlotAlgebra {
  public:
-  SlotAlgebra(uint32_t limit, double ns_max) : limit(limit), left_ns_(ns_max), bitmap_words_((size_t(limit) + 31) / 32) {}
+  SlotAlgebra(uint32_t limit, double ns_max)
+      : limit(limit), left_ns_(ns_max), bitmap_words_((size_t(limit) + 31) / 32) {}
 
   // Slots from here on are left out, or may be.
   const uint32_t limit;
@@ -134,7 +136,8 @@ class SlotAlgebra {
   }
 
   bool is_short(const Slots& slots) const {
-    return slots.form == Slots::Form::kList || (slots.form == Slots::Form::kPosting && slots.posting.size() <= sorted_max());
+    return slots.form == Slots::Form::kList ||
+           (slots.form == Slots::Form::kPosting && slots.posting.size() <= sorted_max());
   }
 
   void or_into(const Slots& slots, std::vector<uint32_t>& bitmap) {
@@ -224,7 +227,8 @@ class SlotAlgebra {
     }
     std::vector<uint32_t> words(bitmap_words_);
     for (const Slots& set : sets) {
-      spend(set.form == Slots::Form::kBitmap ? double(bitmap_words_) * kWordNs : double(std::min(size_of(set), size_t(limit) / 16)) * kSlotNs);
+      spend(set.form == Slots::Form::kBitmap ? double(bitmap_words_) * kWordNs
+                                             : double(std::min(size_of(set), size_t(limit) / 16)) * kSlotNs);
       or_into(set, words);
     }
     return Slots::bitmap(std::move(words));
@@ -233,8 +237,8 @@ class SlotAlgebra {
   std::vector<uint32_t> empty_bitmap() const { return std::vector<uint32_t>(bitmap_words_); }
 
  private:
-  // What parts of the work take, roughly, in nanoseconds on the machine of docs/performance.md. They decide only what is
-  // left to the writer's thread.
+  // What parts of the work take, roughly, in nanoseconds on the machine of docs/performance.md. They decide only what
+  // is left to the writer's thread.
   static constexpr double kSlotNs = 2, kWordNs = 0.5;
 
   double left_ns_;

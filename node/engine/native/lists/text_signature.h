@@ -6,8 +6,8 @@
 namespace quiver {
 
 /**
- * Which trigrams a text has, about: a bit for each of them, by a hash. A text that has another text within has all its bits
- * (superimposed coding: Knuth, TAOCP 3, 6.5). Of the text without the difference of cases, so that one signature
+ * Which trigrams a text has, about: a bit for each of them, by a hash. A text that has another text within has all its
+ * bits (superimposed coding: Knuth, TAOCP 3, 6.5). Of the text without the difference of cases, so that one signature
  * serves both ways to compare.
  */
 struct TextSignature {

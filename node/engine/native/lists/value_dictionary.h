@@ -32,12 +32,12 @@ inline bool in_range(int comparison, RangeOperator range) {
 }
 
 /**
- * The values of one type under one path: value → the slots that have it. A value has a number (id), by which its key and its
- * posting are kept; ids of values that no slot has any more are used again. One writer; `find`, `size`, `limit`,
- * `for_each_in_range` and `range_steps` for readers on any thread, as for a Posting.
+ * The values of one type under one path: value → the slots that have it. A value has a number (id), by which its key
+ * and its posting are kept; ids of values that no slot has any more are used again. One writer; `find`, `size`,
+ * `limit`, `for_each_in_range` and `range_steps` for readers on any thread, as for a Posting.
  *
- * Keys are found through a table of ids (linear probing: Knuth, TAOCP 3, 6.4, algorithm L), which is made when there are more
- * than a few. What grows is copied, and the copy published.
+ * Keys are found through a table of ids (linear probing: Knuth, TAOCP 3, 6.4, algorithm L), which is made when there
+ * are more than a few. What grows is copied, and the copy published.
  */
 template <class Keys>
 class ValueDictionary {
@@ -109,7 +109,9 @@ class ValueDictionary {
     const uint32_t limit = limit_.load(std::memory_order_acquire);
     const Entries* entries = entries_.load();
     if (entries == nullptr) return;
-    const auto beginning = [&](uint32_t id) { return Keys::compare_beginning(entries->key(id).load(std::memory_order_acquire), prefix); };
+    const auto beginning = [&](uint32_t id) {
+      return Keys::compare_beginning(entries->key(id).load(std::memory_order_acquire), prefix);
+    };
     for (uint32_t i = 0; order != nullptr && i < order->runs; i++) {
       const Run& run = *order->run(i);
       const uint32_t first = first_of(run, 0, [&](uint32_t id) { return beginning(id) >= 0; });
@@ -134,7 +136,8 @@ class ValueDictionary {
       if (posting.load(std::memory_order_acquire) == 0) return;
       visit(Keys::key_of(entries->key(id).load(std::memory_order_acquire)), posting);
     };
-    const uint32_t covered = signatures == nullptr ? 0 : std::min(limit, signatures->covered.load(std::memory_order_acquire));
+    const uint32_t covered =
+        signatures == nullptr ? 0 : std::min(limit, signatures->covered.load(std::memory_order_acquire));
     for (uint32_t id = 0; id < covered; id++) {
       if (signatures->at(id).has(needed)) look(id);
     }
@@ -148,15 +151,16 @@ class ValueDictionary {
   }
 
   /**
-   * Gives up to so many more values a signature, if there are many. `sign(key)` makes one. Answers whether there is more
-   * to do.
+   * Gives up to so many more values a signature, if there are many. `sign(key)` makes one. Answers whether there is
+   * more to do.
    */
   template <class Sign>
   bool sign_some(uint32_t count, const Sign& sign) {
     const uint32_t limit = limit_.load(std::memory_order_relaxed);
     Signatures* signatures = signatures_.load(std::memory_order_relaxed);
     if (signatures == nullptr && size() <= kTestedMax) return false;
-    if (signatures == nullptr || (signatures->capacity < limit && signatures->covered.load(std::memory_order_relaxed) == signatures->capacity)) {
+    if (signatures == nullptr ||
+        (signatures->capacity < limit && signatures->covered.load(std::memory_order_relaxed) == signatures->capacity)) {
       const uint32_t capacity = limit + limit / 4;
       Signatures* grown = static_cast<Signatures*>(heap_.allocate(Signatures::bytes(capacity)));
       grown->capacity = capacity;
@@ -194,8 +198,8 @@ class ValueDictionary {
   }
 
   /**
-   * Sorts a part of the keys if there are many, so that the first range over a million strings takes no second at once: at
-   * most kRunMax. Identifiers that nobody compares cost nothing. Answers whether there is more to do.
+   * Sorts a part of the keys if there are many, so that the first range over a million strings takes no second at once:
+   * at most kRunMax. Identifiers that nobody compares cost nothing. Answers whether there is more to do.
    */
   bool sort_some() {
     Order* order = order_.load(std::memory_order_relaxed);
@@ -215,7 +219,8 @@ class ValueDictionary {
       if (entries.posting(id).load(std::memory_order_relaxed) != 0) ids.push_back(id);
     }
     std::sort(ids.begin(), ids.end(), [&](uint32_t a, uint32_t b) {
-      return Keys::compare(entries.key(a).load(std::memory_order_relaxed), Keys::key_of(entries.key(b).load(std::memory_order_relaxed))) < 0;
+      return Keys::compare(entries.key(a).load(std::memory_order_relaxed),
+                           Keys::key_of(entries.key(b).load(std::memory_order_relaxed))) < 0;
     });
     Run* run = static_cast<Run*>(heap_.allocate(Run::bytes(uint32_t(ids.size()))));
     run->length = uint32_t(ids.size());
@@ -282,8 +287,8 @@ class ValueDictionary {
     return gone;
   }
 
-  // Calls visit(key, posting) for up to `count` values with an id from `from` on. Answers the id to continue with, or −1.
-  // A walk over all pages visits values that keep a slot all the time once. Writer's thread.
+  // Calls visit(key, posting) for up to `count` values with an id from `from` on. Answers the id to continue with, or
+  // −1. A walk over all pages visits values that keep a slot all the time once. Writer's thread.
   template <class Visit>
   int64_t page(uint32_t from, uint32_t count, const Visit& visit) const {
     uint32_t id = from;
@@ -313,7 +318,9 @@ class ValueDictionary {
 
     std::atomic<uint64_t>& key(uint32_t id) const { return words()[id]; }
     Posting& posting(uint32_t id) const { return words()[capacity + id]; }
-    std::atomic<uint64_t>* words() const { return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Entries*>(this) + 1); }
+    std::atomic<uint64_t>* words() const {
+      return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Entries*>(this) + 1);
+    }
     static size_t bytes(uint32_t capacity) { return sizeof(Entries) + size_t(capacity) * 16; }
   };
   // id + 1 by hash; 0 where empty, kGone where one was.
@@ -322,7 +329,9 @@ class ValueDictionary {
     // Of the places, those that are not empty.
     uint32_t used;
 
-    std::atomic<uint32_t>& at(uint32_t i) const { return reinterpret_cast<std::atomic<uint32_t>*>(const_cast<Probes*>(this) + 1)[i]; }
+    std::atomic<uint32_t>& at(uint32_t i) const {
+      return reinterpret_cast<std::atomic<uint32_t>*>(const_cast<Probes*>(this) + 1)[i];
+    }
     static size_t bytes(size_t capacity) { return sizeof(Probes) + capacity * 4; }
   };
   // Ids in the order of their keys; never changed.
@@ -337,9 +346,12 @@ class ValueDictionary {
     uint32_t capacity;
     std::atomic<uint32_t> covered;
 
-    std::atomic<uint64_t>* words() const { return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Signatures*>(this) + 1); }
+    std::atomic<uint64_t>* words() const {
+      return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Signatures*>(this) + 1);
+    }
     TextSignature at(uint32_t id) const {
-      return {words()[size_t(id) * 2].load(std::memory_order_relaxed), words()[size_t(id) * 2 + 1].load(std::memory_order_relaxed)};
+      return {words()[size_t(id) * 2].load(std::memory_order_relaxed),
+              words()[size_t(id) * 2 + 1].load(std::memory_order_relaxed)};
     }
     void set(uint32_t id, const TextSignature& signature) const {
       words()[size_t(id) * 2].store(signature.low, std::memory_order_relaxed);
@@ -373,7 +385,8 @@ class ValueDictionary {
   }
 
   static bool is_at(const Entries& entries, uint32_t id, const Key& key) {
-    return entries.posting(id).load(std::memory_order_acquire) != 0 && Keys::equal(entries.key(id).load(std::memory_order_acquire), key);
+    return entries.posting(id).load(std::memory_order_acquire) != 0 &&
+           Keys::equal(entries.key(id).load(std::memory_order_acquire), key);
   }
 
   // How many ids of the run have a key below the bound, or at most the bound if `strictly` is false.
@@ -464,7 +477,8 @@ class ValueDictionary {
     entries->capacity = capacity;
     if (before != nullptr) {
       std::memcpy(static_cast<void*>(entries->words()), before->words(), size_t(before->capacity) * 8);
-      std::memcpy(static_cast<void*>(entries->words() + capacity), before->words() + before->capacity, size_t(before->capacity) * 8);
+      std::memcpy(static_cast<void*>(entries->words() + capacity), before->words() + before->capacity,
+                  size_t(before->capacity) * 8);
     }
     entries_.store(entries);
     if (before != nullptr) heap_.retire(before, Entries::bytes(before->capacity));
@@ -475,7 +489,8 @@ class ValueDictionary {
   void release(uint32_t id) {
     size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     std::atomic<uint64_t>& key = entries_.load(std::memory_order_relaxed)->key(id);
-    if (Keys::is_long(Keys::key_of(key.load(std::memory_order_relaxed)))) long_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (Keys::is_long(Keys::key_of(key.load(std::memory_order_relaxed))))
+      long_count_.fetch_sub(1, std::memory_order_relaxed);
     Probes* probes = probes_.load(std::memory_order_relaxed);
     if (probes != nullptr) {
       uint32_t at = Keys::stored_hash(key.load(std::memory_order_relaxed)) & probes->mask;
@@ -505,7 +520,9 @@ class ValueDictionary {
   }
 
   void free_order(Order* order, bool at_once) {
-    const auto drop = [&](void* block, size_t bytes) { at_once ? heap_.release(block, bytes) : heap_.retire(block, bytes); };
+    const auto drop = [&](void* block, size_t bytes) {
+      at_once ? heap_.release(block, bytes) : heap_.retire(block, bytes);
+    };
     for (uint32_t i = 0; i < order->runs; i++) drop(order->run(i), Run::bytes(order->run(i)->length));
     drop(order, Order::bytes(order->runs));
   }

@@ -52,8 +52,8 @@ class BlockArray {
 
   uint8_t* at(size_t i) const { return table_[i >> shift_] + (i & mask_) * stride_; }
   size_t capacity() const { return blocks_.size() << shift_; }
-  // Takes into a file the blocks whose items are all below `count`, or all blocks if it is their capacity: nothing is written
-  // to them any more. On the writer's thread; on StorageError the rest stays in memory.
+  // Takes into a file the blocks whose items are all below `count`, or all blocks if it is their capacity: nothing is
+  // written to them any more. On the writer's thread; on StorageError the rest stays in memory.
   void spill(size_t count, SpillFile& file);
   // Items in blocks that are in a file.
   size_t spilled() const { return spilled_ << shift_; }

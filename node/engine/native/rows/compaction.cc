@@ -44,7 +44,8 @@ void Compaction::copy(size_t graph_rows_min, unsigned threads, const StopFlag& s
   if (to_->count() >= graph_rows_min) {
     // To be refined later: until this graph is there, later rows are scanned.
     const Codes& codes = build_codes_.of(to_->count(), threads, stop);
-    graph_ = GraphGrowth(nullptr, to_->kind().has_compact_links()).extend(*to_, codes, to_->count(), Care::kQuick, threads, stop);
+    graph_ = GraphGrowth(nullptr, to_->kind().has_compact_links())
+                 .extend(*to_, codes, to_->count(), Care::kQuick, threads, stop);
   }
   while (from_->count() - next_ > kLeftMax) copy_rows(from_->count(), stop);
 }

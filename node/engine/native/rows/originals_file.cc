@@ -16,8 +16,8 @@ namespace {
 
 // How much longer the file is than its room for rows: the largest page size of the systems that this runs on.
 constexpr size_t kBeyond = size_t(64) << 10;
-// The room for more rows is a quarter of what there is, within these bounds: an index of few rows has a small file, and one
-// that is loaded grows its file seldom.
+// The room for more rows is a quarter of what there is, within these bounds: an index of few rows has a small file, and
+// one that is loaded grows its file seldom.
 constexpr size_t kRoomParts = 4;
 constexpr size_t kRoomMin = size_t(64) << 10, kRoomMax = size_t(16) << 20;
 
@@ -49,7 +49,9 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
 
 OriginalsFile::~OriginalsFile() { ::close(file_); }
 
-void OriginalsFile::throw_damaged() const { throw StorageError(path_ + " was cut short, can't be read or does not match its checksums"); }
+void OriginalsFile::throw_damaged() const {
+  throw StorageError(path_ + " was cut short, can't be read or does not match its checksums");
+}
 
 void OriginalsFile::throw_mismatch() const {
   damaged_.store(true, std::memory_order_release);
@@ -82,9 +84,10 @@ void OriginalsFile::map(size_t rows) {
   // Blocks are mapped whole; what is mapped beyond the end of the file is never read.
   struct stat status;
   if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
-  if (size_t(status.st_size) < end + kBeyond && ftruncate(file_, off_t(end + kBeyond)) != 0) throw storage_error("growing " + path_);
-  // Behind the room, where no row is yet. A page that is checked must not be a hole: on tmpfs, reading a hole needs free
-  // space at that moment.
+  if (size_t(status.st_size) < end + kBeyond && ftruncate(file_, off_t(end + kBeyond)) != 0)
+    throw storage_error("growing " + path_);
+  // Behind the room, where no row is yet. A page that is checked must not be a hole: on tmpfs, reading a hole needs
+  // free space at that moment.
   if (pwrite(file_, "", 1, off_t(end)) != 1) throw storage_error("growing " + path_);
   while ((blocks_.size() << shift_) < rows) {
     blocks_.emplace_back(file_, blocks_.size() * block_bytes, block_bytes + kBeyond, damaged_, path_.c_str());

@@ -20,12 +20,12 @@ namespace quiver {
  * that were written are ever read. One writer; readers of written rows need no lock. They call `require_sound` before
  * they use what they read: a file that was truncated under the process is read as zeros.
  *
- * Each row has a checksum in memory. Who answers with what a row holds, or stores it again, compares it (`require_match`): what
- * turned on the disk since it was written is damage, too, and no answer.
+ * Each row has a checksum in memory. Who answers with what a row holds, or stores it again, compares it
+ * (`require_match`): what turned on the disk since it was written is damage, too, and no answer.
  *
- * The file has room for more rows behind those that were written, a quarter of them at most, and extends one page beyond
- * that. A truncation that removes any row removes that whole page, so checking it detects every truncation, even one in the
- * middle of a page, for which the system sends no signal.
+ * The file has room for more rows behind those that were written, a quarter of them at most, and extends one page
+ * beyond that. A truncation that removes any row removes that whole page, so checking it detects every truncation, even
+ * one in the middle of a page, for which the system sends no signal.
  */
 class OriginalsFile {
  public:
@@ -58,15 +58,17 @@ class OriginalsFile {
   const std::vector<uint32_t>& checksums() const { return checksums_; }
   // Sets the checksums of runs of a file that was just opened, once they have been compared.
   void adopt_checksums(std::vector<uint32_t> checksums) { checksums_ = std::move(checksums); }
-  // Notes the checksum of a row of a file that was just opened, and answers that of all that has `before` and then the row.
+  // Notes the checksum of a row of a file that was just opened, and answers that of all that has `before` and then the
+  // row.
   uint32_t adopt(size_t row, const float* vector, uint32_t before) {
     row_checksums_[row] = row_checksum_.of(vector);
     return row_checksum_.appended(before, row_checksums_[row]);
   }
-  // Reads rows with pread, for who must not fault, or reads many; `out` holds count × dim. What can't be read is damage.
+  // Reads rows with pread, for who must not fault, or reads many; `out` holds count × dim. What can't be read is
+  // damage.
   void read(size_t first, size_t count, float* out) const;
-  // Raises damage and throws StorageError if a row that was written is not what was written; any thread. `vector`: what was
-  // read of it.
+  // Raises damage and throws StorageError if a row that was written is not what was written; any thread. `vector`: what
+  // was read of it.
   void require_match(size_t row, const float* vector) const {
     if (row_checksum_.of(vector) != row_checksums_[row]) throw_mismatch();
   }

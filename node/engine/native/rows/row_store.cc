@@ -79,7 +79,8 @@ void RowStore::append(const uint32_t* slots, const float* vectors, size_t count)
 void RowStore::remove(const uint32_t* slots, size_t count) {
   for (size_t i = 0; i < count; i++) {
     // Most are not there where an index has several stores; memory that was never written stays untouched.
-    if (slots[i] >= rows_of_slots_.capacity() || rows_of_slots_[slots[i]].load(std::memory_order_relaxed) == 0) continue;
+    if (slots[i] >= rows_of_slots_.capacity() || rows_of_slots_[slots[i]].load(std::memory_order_relaxed) == 0)
+      continue;
     const uint32_t before = rows_of_slots_[slots[i]].exchange(0, std::memory_order_acq_rel);
     if (before != 0) kill(before - 1);
   }
@@ -158,7 +159,9 @@ std::vector<uint64_t> RowStore::dead_words(size_t rows) const {
 size_t RowStore::memory_bytes() const {
   const size_t rows = count(), in_memory = rows - std::min(rows, codes_.spilled());
   return codes_.memory_bytes(in_memory) + in_memory * sizeof(uint32_t) + rows * sizeof(uint32_t) + rows / 8 +
-         (on_disk ? std::min(rows, slot_capacity_.load(std::memory_order_relaxed)) : slot_capacity_.load(std::memory_order_relaxed)) * sizeof(uint32_t);
+         (on_disk ? std::min(rows, slot_capacity_.load(std::memory_order_relaxed))
+                  : slot_capacity_.load(std::memory_order_relaxed)) *
+             sizeof(uint32_t);
 }
 
 }  // namespace quiver

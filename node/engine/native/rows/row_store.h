@@ -77,8 +77,8 @@ class RowStore {
     if (slot >= slot_capacity_.load(std::memory_order_acquire)) return kNoRow;
     return rows_of_slots_[slot].load(std::memory_order_acquire) - 1;
   }
-  // Whether some row's magnitude is beyond what codes and float32 sums can rank (see out_of_range). Then every search has
-  // to scan exactly, in double precision where needed.
+  // Whether some row's magnitude is beyond what codes and float32 sums can rank (see out_of_range). Then every search
+  // has to scan exactly, in double precision where needed.
   bool has_extreme_rows() const { return has_extreme_rows_.load(std::memory_order_acquire); }
   // Whether float32 arithmetic over this row may overflow or vanish.
   bool is_extreme(size_t row) const;
@@ -91,8 +91,8 @@ class RowStore {
   OriginalsFile& originals() { return originals_; }
   const OriginalsFile& originals() const { return originals_; }
 
-  // On the disk: takes the codes of full blocks below `rows` into a file. Where that fails, they stay in memory until it is
-  // called again. On the writer's thread.
+  // On the disk: takes the codes of full blocks below `rows` into a file. Where that fails, they stay in memory until
+  // it is called again. On the writer's thread.
   void spill(size_t rows);
   // The same for all codes, when no row is appended any more.
   void spill_all();

@@ -14,8 +14,8 @@ namespace {
 
 // Rows per append, and rows that are read at a time.
 constexpr size_t kSealedRows = 1024;
-// Bytes of vectors that are gathered in memory. For each such part of the new file the old one is read from front to back:
-// where memory is scarce, reading row by row would wait for the disk at each.
+// Bytes of vectors that are gathered in memory. For each such part of the new file the old one is read from front to
+// back: where memory is scarce, reading row by row would wait for the disk at each.
 constexpr size_t kGatheredBytes = size_t(32) << 20;
 
 }  // namespace
@@ -29,7 +29,8 @@ void SegmentSealing::run(double recall_target, unsigned threads, const StopFlag&
     cells_ = Cells::of_rows(*from_, build_codes.of(from_->count(), threads, stop), threads, stop, order_);
   }
   const size_t gathered = std::max<size_t>(1, kGatheredBytes / (from_->dim * sizeof(float)));
-  for (size_t first = 0; first < order_.size(); first += gathered) copy(first, std::min(first + gathered, order_.size()), stop);
+  for (size_t first = 0; first < order_.size(); first += gathered)
+    copy(first, std::min(first + gathered, order_.size()), stop);
   to_->spill_all();
   BuildCodes build_codes(to_);
   cells_->begin_sorted(*to_, build_codes.of(to_->count(), threads, stop), recall_target, threads, stop);
@@ -37,10 +38,12 @@ void SegmentSealing::run(double recall_target, unsigned threads, const StopFlag&
 }
 
 void SegmentSealing::copy(size_t first, size_t end, const StopFlag& stop) {
-  const size_t dim = from_->dim, count = end - first, read_rows = std::max<size_t>(1, std::min(kSealedRows, kGatheredBytes / (dim * sizeof(float))));
+  const size_t dim = from_->dim, count = end - first,
+               read_rows = std::max<size_t>(1, std::min(kSealedRows, kGatheredBytes / (dim * sizeof(float))));
   std::vector<uint32_t> places(count);
   std::iota(places.begin(), places.end(), uint32_t(0));
-  std::sort(places.begin(), places.end(), [&](uint32_t a, uint32_t b) { return order_[first + a] < order_[first + b]; });
+  std::sort(places.begin(), places.end(),
+            [&](uint32_t a, uint32_t b) { return order_[first + a] < order_[first + b]; });
   std::vector<float> vectors(count * dim), read(read_rows * dim);
   for (size_t i = 0; i < count;) {
     if (stop.load(std::memory_order_relaxed)) throw ClosedError();

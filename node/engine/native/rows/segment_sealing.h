@@ -11,10 +11,10 @@
 namespace quiver {
 
 /**
- * Makes of a store on the disk one whose rows lie in the order of their cells (cells.h), in the background, while the old one
- * is searched and rows are removed from it; none may be put. First `run` on a thread of its own, then `finish` on JavaScript's
- * thread. Rows that are near each other are then on the same pages of both files, so a search reads few. Rows are compared as
- * they are copied (compaction.h).
+ * Makes of a store on the disk one whose rows lie in the order of their cells (cells.h), in the background, while the
+ * old one is searched and rows are removed from it; none may be put. First `run` on a thread of its own, then `finish`
+ * on JavaScript's thread. Rows that are near each other are then on the same pages of both files, so a search reads
+ * few. Rows are compared as they are copied (compaction.h).
  */
 class SegmentSealing {
  public:

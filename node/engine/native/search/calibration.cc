@@ -17,8 +17,8 @@ namespace quiver {
 
 namespace {
 
-// Most queries: the standard error of a recall of 0.99 is then about 0.0008. Of small graphs fewer are asked, one row in so
-// many, because choosing the lists around a row takes several times as long as building it in.
+// Most queries: the standard error of a recall of 0.99 is then about 0.0008. Of small graphs fewer are asked, one row
+// in so many, because choosing the lists around a row takes several times as long as building it in.
 constexpr size_t kQueries = 2000, kQueriesLeast = 1000, kRowsPerQuery = 50;
 // While rows of the graph wait for their refinement. Measuring takes time from building then, and is repeated once they
 // are refined; the larger error makes walks a little longer until then.
@@ -196,8 +196,16 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
     for (size_t i = next++; i < count; i = next++) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       const Sample& sample = samples[i];
-      const WalkReach limits{rows, *sample.query, effort, graph.rows(), searched.k, reach.gamma, searched.scarcity > 1, size_t(reach.pool)};
-      const WalkResult found = walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
+      const WalkReach limits{rows,
+                             *sample.query,
+                             effort,
+                             graph.rows(),
+                             searched.k,
+                             reach.gamma,
+                             searched.scarcity > 1,
+                             size_t(reach.pool)};
+      const WalkResult found =
+          walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
       scored_here += found.scored + found.left_out;
       expanded_here += found.entries;
       Candidates candidates(*sample.query, searched.k, effort.deviations_for(searched.scarcity > 1));
@@ -223,8 +231,8 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
 }
 
 /**
- * Finds the least gamma that reaches the target in one case, then bounds the pool, and increases gamma by what the hardest
- * queries lose by the bound. `reach` is the one of the snapshot's effort that is searched for.
+ * Finds the least gamma that reaches the target in one case, then bounds the pool, and increases gamma by what the
+ * hardest queries lose by the bound. `reach` is the one of the snapshot's effort that is searched for.
  */
 void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on, size_t count, double recall_target,
                 size_t k, size_t rows, const Gammas& gammas, float resolution) {
@@ -275,7 +283,8 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
   }
 }
 
-// So many deviations that, in one case, rescoring loses a tenth of what the target allows. Rounding to bytes is too exact to measure.
+// So many deviations that, in one case, rescoring loses a tenth of what the target allows. Rounding to bytes is too
+// exact to measure.
 float find_deviations(const RowStore& rows, const std::vector<Sample>& samples, size_t tried, double recall_target) {
   std::vector<float> shortfalls;
   for (const Sample& sample : samples) {
@@ -289,14 +298,16 @@ float find_deviations(const RowStore& rows, const std::vector<Sample>& samples, 
 
 }  // namespace
 
-Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop) {
+Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_target, unsigned threads,
+                 const StopFlag& stop) {
   const RowStore& rows = *snapshot.rows;
   std::vector<Sample> samples = pick_rows(snapshot);
   Snapshot tried{snapshot.rows, snapshot.graph, Effort::out_of_reach(snapshot.graph->rows()), nullptr};
   Effort& effort = tried.effort;
   if (samples.empty() || rows.has_extreme_rows()) return effort;
   for (size_t row = 0; row < snapshot.graph->rows(); row++) {
-    if (rows.metric == Metric::kIp && !rows.dead(row)) effort.largest_norm = std::max(effort.largest_norm, rows.meta(row).norm);
+    if (rows.metric == Metric::kIp && !rows.dead(row))
+      effort.largest_norm = std::max(effort.largest_norm, rows.meta(row).norm);
   }
   std::atomic<size_t> next{0};
   run_in_background_threads(threads, [&](unsigned) {

@@ -17,12 +17,14 @@ inline bool allowed_by_chance(uint32_t scarcity, uint32_t row) {
 }
 
 /**
- * The least effort whose walks reach `recall_target` on the graph's own rows. Up to 2,000 live rows are used as queries,
- * each left out of the graph and of its own answer, and the results of walks are compared with exact scans. Rows that tie
- * in score with the last exact answer count as found. `codes` are int8 codes of the rows, by which the scans are done;
- * walks go by the codes of the store, and where these are rougher, so many rows are scored again as are needed, too. Filters are measured with some of the rows allowed, by chance. Uses
- * `threads` threads of low priority. Throws ClosedError when `stop` is raised.
+ * The least effort whose walks reach `recall_target` on the graph's own rows. Up to 2,000 live rows are used as
+ * queries, each left out of the graph and of its own answer, and the results of walks are compared with exact scans.
+ * Rows that tie in score with the last exact answer count as found. `codes` are int8 codes of the rows, by which the
+ * scans are done; walks go by the codes of the store, and where these are rougher, so many rows are scored again as are
+ * needed, too. Filters are measured with some of the rows allowed, by chance. Uses `threads` threads of low priority.
+ * Throws ClosedError when `stop` is raised.
  */
-Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop);
+Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_target, unsigned threads,
+                 const StopFlag& stop);
 
 }  // namespace quiver

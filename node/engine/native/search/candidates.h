@@ -44,8 +44,8 @@ struct Hit {
  */
 class Candidates {
  public:
-  // `deviations`: how far above its approximate key a row's exact one may be, kDeviations at most. Fewer are measured where
-  // codes are rough (Effort::deviations): then fewer rows are scored again.
+  // `deviations`: how far above its approximate key a row's exact one may be, kDeviations at most. Fewer are measured
+  // where codes are rough (Effort::deviations): then fewer rows are scored again.
   Candidates(const Query& query, size_t k, float deviations = kDeviations);
 
   void add(uint32_t row, float key, const RowMeta& meta) {
@@ -65,8 +65,8 @@ class Candidates {
   // All rows that may be among the best, for who scores them again with those of other stores.
   BoundedRows bounded() { return {std::move(list_), lower_share()}; }
 
-  // Exact scores of all rows that can be among the best k or tie with them, in no order. Throws StorageError if the original of
-  // one is far from its code, and not what was put.
+  // Exact scores of all rows that can be among the best k or tie with them, in no order. Throws StorageError if the
+  // original of one is far from its code, and not what was put.
   std::vector<Hit> rescore(const RowStore& rows);
 
  private:
@@ -96,8 +96,8 @@ void keep_tied(std::vector<AnyHit>& hits, size_t k) {
 // Sorts hits by (score descending, slot) and keeps the k best and all that tie with the last of them.
 void cut_hits(const RowStore& rows, std::vector<Hit>& hits, size_t k);
 
-// So many rows of one score are more than a walk or cells can be trusted to have all of: rows that are equal have most of their
-// links to each other, so that some of them may have none from elsewhere.
+// So many rows of one score are more than a walk or cells can be trusted to have all of: rows that are equal have most
+// of their links to each other, so that some of them may have none from elsewhere.
 constexpr size_t kLongTie = 16;
 
 // Whether so many of them have one score; they are sorted.

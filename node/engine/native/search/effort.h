@@ -11,8 +11,8 @@ namespace quiver {
 constexpr float kDeviations = 3;
 
 /**
- * How far a walk goes to find the best rows down to some depth, and what that took on average. It expands what is nearer
- * than (1 + gamma) times the distance of the last row that is wanted (walk.h).
+ * How far a walk goes to find the best rows down to some depth, and what that took on average. It expands what is
+ * nearer than (1 + gamma) times the distance of the last row that is wanted (walk.h).
  */
 struct Reach {
   float gamma;
@@ -26,8 +26,8 @@ struct Reach {
 
 /**
  * How far a graph must be walked to reach the promised recall, as measured on its own rows (calibration.h). Without a
- * filter, depth is the number of rows wanted. With one, it is the rank of the last of them among all rows: if one row in
- * s is allowed, k · s.
+ * filter, depth is the number of rows wanted. With one, it is the rank of the last of them among all rows: if one row
+ * in s is allowed, k · s.
  */
 struct Effort {
   static constexpr float kDepths[3] = {10, 100, 400};
@@ -38,8 +38,8 @@ struct Effort {
   Reach passing_100, passing_400;
   // The largest norm of the graph's rows (ip: Query::zero_distance_key).
   float largest_norm;
-  // By how many deviations (Query::deviation) a row's exact key may exceed its approximate one: who may be farther below the
-  // last row that is wanted is not scored again. kDeviations, unless measured on rougher codes than bytes.
+  // By how many deviations (Query::deviation) a row's exact key may exceed its approximate one: who may be farther
+  // below the last row that is wanted is not scored again. kDeviations, unless measured on rougher codes than bytes.
   float deviations;
   // The same with a filter: those who are farther away are harder to tell apart.
   float passing_deviations;
@@ -47,17 +47,28 @@ struct Effort {
   size_t rows;
 
   // A walk that keeps hundreds of rows, and ends early only where the rest is far away.
-  static Effort guess() { return {{1, 512, 512, 12288}, {1, 1024, 1024, 24576}, {1, 2048, 2048, 49152}, {1, 8192, 8192, 196608}, 0, kDeviations, kDeviations, 0}; }
+  static Effort guess() {
+    return {{1, 512, 512, 12288},
+            {1, 1024, 1024, 24576},
+            {1, 2048, 2048, 49152},
+            {1, 8192, 8192, 196608},
+            0,
+            kDeviations,
+            kDeviations,
+            0};
+  }
   static Effort out_of_reach(size_t rows) { return {{}, {}, {}, {}, 0, kDeviations, kDeviations, rows}; }
 
   float deviations_for(bool filtered) const { return filtered ? passing_deviations : deviations; }
   bool reaches_target() const { return at_10.expanded > 0 && at_100.expanded > 0; }
-  bool reaches_target_filtered() const { return reaches_target() && passing_100.expanded > 0 && passing_400.expanded > 0; }
+  bool reaches_target_filtered() const {
+    return reaches_target() && passing_100.expanded > 0 && passing_400.expanded > 0;
+  }
   float scored_per_expanded() const { return at_10.expanded > 0 ? at_10.scored / at_10.expanded : 32; }
 
   /**
-   * To a depth without a filter, on a graph that may have grown since: straight lines over the logarithm of the depth, and
-   * times the fourth root of the growth. What is needed grows slower, so this errs on the safe side until the next
+   * To a depth without a filter, on a graph that may have grown since: straight lines over the logarithm of the depth,
+   * and times the fourth root of the growth. What is needed grows slower, so this errs on the safe side until the next
    * calibration.
    */
   Reach at(double depth, size_t graph_rows) const { return between(at_10, at_100, depth, graph_rows); }
@@ -98,7 +109,8 @@ struct Effort {
     const Place at = place(first, second, depth);
     const double grown = growth(graph_rows);
     return {float(at.gamma() * grown), float(at.mix(at.near.pool, at.far.pool) * grown),
-            float(at.mix(at.near.expanded, at.far.expanded) * grown), float(at.mix(at.near.scored, at.far.scored) * grown)};
+            float(at.mix(at.near.expanded, at.far.expanded) * grown),
+            float(at.mix(at.near.scored, at.far.scored) * grown)};
   }
 };
 

@@ -26,8 +26,11 @@ struct Bounded {
 
 // Keeps the best of what was found for each slot: two of one slot would count as two that are better than a third.
 void keep_once(std::vector<Bounded>& found) {
-  std::sort(found.begin(), found.end(), [](const Bounded& a, const Bounded& b) { return a.slot != b.slot ? a.slot < b.slot : a.key > b.key; });
-  found.erase(std::unique(found.begin(), found.end(), [](const Bounded& a, const Bounded& b) { return a.slot == b.slot; }), found.end());
+  std::sort(found.begin(), found.end(),
+            [](const Bounded& a, const Bounded& b) { return a.slot != b.slot ? a.slot < b.slot : a.key > b.key; });
+  found.erase(
+      std::unique(found.begin(), found.end(), [](const Bounded& a, const Bounded& b) { return a.slot == b.slot; }),
+      found.end());
 }
 
 // Keeps those that reach the k-th best lower bound, best first.
@@ -37,7 +40,8 @@ void keep_best(std::vector<Bounded>& found, size_t k) {
     for (const Bounded& one : found) bounds.push_back(one.lower);
     std::nth_element(bounds.begin(), bounds.begin() + ptrdiff_t(k - 1), bounds.end(), std::greater<float>());
     const float least = bounds[k - 1];
-    found.erase(std::remove_if(found.begin(), found.end(), [least](const Bounded& one) { return one.upper < least; }), found.end());
+    found.erase(std::remove_if(found.begin(), found.end(), [least](const Bounded& one) { return one.upper < least; }),
+                found.end());
   }
   std::sort(found.begin(), found.end(), [](const Bounded& a, const Bounded& b) { return a.key > b.key; });
 }
@@ -58,7 +62,9 @@ SearchRequest with_shared_bits(SearchRequest request) {
 }  // namespace
 
 JointSearch::JointSearch(std::vector<Snapshot> snapshots, SearchRequest request)
-    : request_(with_shared_bits(std::move(request))), best_(std::max(request_.k, size_t(Effort::kDepths[0]))), left_(snapshots.size()) {
+    : request_(with_shared_bits(std::move(request))),
+      best_(std::max(request_.k, size_t(Effort::kDepths[0]))),
+      left_(snapshots.size()) {
   parts_.reserve(snapshots.size());
   for (Snapshot& snapshot : snapshots) {
     const uint64_t changes = snapshot.rows->changes();
@@ -176,7 +182,8 @@ std::vector<SlotHit> JointSearch::rescored(SearchCost& cost, bool from_disk) {
   std::vector<float> best;
   const auto ask = [&](size_t first, size_t end) {
     for (size_t i = first; i < end; i++) {
-      if (best.size() < request_.k || found[i].upper >= best.front()) ask_disk(original(found[i]), original(found[i]) + dim);
+      if (best.size() < request_.k || found[i].upper >= best.front())
+        ask_disk(original(found[i]), original(found[i]) + dim);
     }
   };
   // They are waited for together: the k best by codes, and then what may still be better than the k-th of them.

@@ -22,13 +22,13 @@ struct SlotHit {
 };
 
 /**
- * A search of several stores of one kind by several threads. Each store is searched by codes, and who is done last scores again
- * what may be among the best of all. One by one they would score the best of each, though most of these are far from the best
- * of all, and each original may be a read of the disk.
+ * A search of several stores of one kind by several threads. Each store is searched by codes, and who is done last
+ * scores again what may be among the best of all. One by one they would score the best of each, though most of these
+ * are far from the best of all, and each original may be a read of the disk.
  *
- * Where there are several, each is searched for its part of the answer (segment_search.h), in turns: the turns of all stores come
- * one after the other, so that each goes by what all have found. How far a store is looked through depends on when it was its
- * turn, but is never less than its part of the answer needs.
+ * Where there are several, each is searched for its part of the answer (segment_search.h), in turns: the turns of all
+ * stores come one after the other, so that each goes by what all have found. How far a store is looked through depends
+ * on when it was its turn, but is never less than its part of the answer needs.
  */
 class JointSearch {
  public:
@@ -39,9 +39,10 @@ class JointSearch {
   const SearchRequest& request() const { return request_; }
 
   /**
-   * Searches stores until none is left; on any number of threads. Who is done last answers the hits of all, in no order: with
-   * ties, and perhaps with more than are wanted. The others answer none, and so do all once one has thrown. `allowed` grows by
-   * the number of slots that may be answers, about. Throws ClosedError when `stop` is raised; StorageError.
+   * Searches stores until none is left; on any number of threads. Who is done last answers the hits of all, in no
+   * order: with ties, and perhaps with more than are wanted. The others answer none, and so do all once one has thrown.
+   * `allowed` grows by the number of slots that may be answers, about. Throws ClosedError when `stop` is raised;
+   * StorageError.
    */
   std::vector<SlotHit> run(const StopFlag& stop, SearchCost& cost, size_t& allowed);
 

@@ -9,11 +9,12 @@ namespace {
 constexpr float kLargest = 1e15f;
 constexpr float kSmallest = 1e-15f;
 constexpr float kInverseSqrt12 = 0.28867513f;
-// Signs of a vector whose components are normally distributed have the cosine √(2 / π) with it. The tangent of u = 1 / cos
-// there, √(u² − 1), and its slope u / tan.
+// Signs of a vector whose components are normally distributed have the cosine √(2 / π) with it. The tangent of u = 1 /
+// cos there, √(u² − 1), and its slope u / tan.
 constexpr float kUsualInverseCosine = 1.2533141f, kUsualTangent = 0.7555106f;
 constexpr float kSlope = kUsualInverseCosine / kUsualTangent;
-// By how much more the error of signs is estimated: it is nearly normal, and has no bound that its deviation would exceed.
+// By how much more the error of signs is estimated: it is nearly normal, and has no bound that its deviation would
+// exceed.
 constexpr float kHigh = 4.0f / 3;
 
 }  // namespace

@@ -31,10 +31,10 @@ class Query {
     return is_l2_ ? dot - meta.norm : dot;
   }
   /**
-   * About one standard deviation of the approximate key's error, estimated high. The error of bytes and half bytes comes
-   * from rounding both sides: each element has a uniform error of variance scale² / 12. That of signs is
-   * tan(x, signs) × |x| × |query| / √(dim − 1) (RaBitQ). The tangent follows from the row's scale; its tangent line where
-   * most rows are is never below it, so that the whole is a sum for all kinds of codes.
+   * About one standard deviation of the approximate key's error, estimated high. The error of bytes and half bytes
+   * comes from rounding both sides: each element has a uniform error of variance scale² / 12. That of signs is
+   * tan(x, signs) × |x| × |query| / √(dim − 1) (RaBitQ). The tangent follows from the row's scale; its tangent line
+   * where most rows are is never below it, so that the whole is a sum for all kinds of codes.
    */
   float deviation(const RowMeta& meta) const {
     const float row_norm = is_cosine_ ? 1 : is_l2_ ? std::sqrt(2 * meta.norm) : meta.norm;

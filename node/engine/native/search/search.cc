@@ -64,7 +64,8 @@ double walk_ns(const RowStore& rows, double scored) {
 }
 
 struct Plan {
-  // Eligible rows to find: all of these are expanded with a given effort, and the last is the anchor of a calibrated one.
+  // Eligible rows to find: all of these are expanded with a given effort, and the last is the anchor of a calibrated
+  // one.
   double wanted;
   // Expected number of rows in the pool by then (given effort), or the most that it may hold (calibrated).
   double pool;
@@ -102,8 +103,8 @@ Plan plan_calibrated(const Snapshot& snapshot, size_t k, size_t allowed_count) {
     return {wanted, std::min(pool, double(graph_rows)), reach.scored / shares.live, reach.gamma};
   }
   // If one row in s is allowed, the best k allowed rows are about the best k · s of all rows. So the walk has to go as
-  // far as for those. It goes on until a scan of the allowed rows would have been as quick, for they may be far from the
-  // query, and not farther than anything that was measured.
+  // far as for those. It goes on until a scan of the allowed rows would have been as quick, for they may be far from
+  // the query, and not farther than anything that was measured.
   const Reach reach = snapshot.effort.passing(wanted / shares.allowed, graph_rows);
   const double scored_per_row = reach.scored / reach.expanded;
   const double as_scan = scan_ns(*snapshot.rows, double(allowed_count)) / walk_ns(*snapshot.rows, scored_per_row);
@@ -113,7 +114,8 @@ Plan plan_calibrated(const Snapshot& snapshot, size_t k, size_t allowed_count) {
 }
 
 Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, size_t allowed_count) {
-  return kind == EffortKind::kGiven ? plan_given(snapshot, k, ef, allowed_count) : plan_calibrated(snapshot, k, allowed_count);
+  return kind == EffortKind::kGiven ? plan_given(snapshot, k, ef, allowed_count)
+                                    : plan_calibrated(snapshot, k, allowed_count);
 }
 
 // What a search of cells is expected to take: infinite where they can't reach the recall.
@@ -127,7 +129,8 @@ double cells_ns(const Snapshot& snapshot, size_t k, size_t allowed_count) {
   const double visited = snapshot.cells->visited(double(std::max(k, size_t(Effort::kDepths[0]))) / share);
   if (visited == 0) return kNever;
   const double later = double(rows.count() - std::min(rows.count(), snapshot.cells->rows()));
-  return scan_ns(rows, double(snapshot.cells->count()) + visited * share) + (visited + later) * kCellRowNs + later_ns(snapshot, snapshot.cells->rows(), share);
+  return scan_ns(rows, double(snapshot.cells->count()) + visited * share) + (visited + later) * kCellRowNs +
+         later_ns(snapshot, snapshot.cells->rows(), share);
 }
 
 void stop_if_closed(const StopFlag& stop) {
@@ -221,8 +224,8 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
 }
 
 // Adds the allowed, live rows from `first` on: those whose sketches leave them a chance, and those without a sketch.
-void scan_later(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const Allowed& allowed, size_t first,
-                const StopFlag& stop, Candidates& candidates, SearchCost& cost) {
+void scan_later(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const Allowed& allowed,
+                size_t first, const StopFlag& stop, Candidates& candidates, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const auto visit = [&](const uint32_t* batch, size_t count) {
     cost.scored += count;
@@ -243,7 +246,8 @@ void scan_later(const Snapshot& snapshot, const Query& query, const SearchReques
     const auto add = [&](size_t row) {
       if (rows.dead(row) || !allowed.has(rows.slot(row))) return;
       __builtin_prefetch(&rows.meta(row));
-      for (size_t at = 0; at < std::min(rows.codes().bytes, kPrefetchBytes); at += 64) __builtin_prefetch(rows.code(row) + at);
+      for (size_t at = 0; at < std::min(rows.codes().bytes, kPrefetchBytes); at += 64)
+        __builtin_prefetch(rows.code(row) + at);
       batch[waiting++] = uint32_t(row);
       if (waiting == kSketchBatch) visit_batch();
     };
@@ -271,7 +275,8 @@ void scan_later(const Snapshot& snapshot, const Query& query, const SearchReques
 }
 
 // Scores again what was found, or gives it to who does.
-std::vector<Hit> finished(Candidates& candidates, const RowStore& rows, const SearchRequest& request, SearchCost& cost) {
+std::vector<Hit> finished(Candidates& candidates, const RowStore& rows, const SearchRequest& request,
+                          SearchCost& cost) {
   if (request.bounded != nullptr) {
     *request.bounded = candidates.bounded();
     return {};
@@ -286,8 +291,8 @@ float scan_deviations(const Snapshot& snapshot, const SearchRequest& request) {
   return snapshot.effort.deviations_for(request.allowed.count < snapshot.rows->live());
 }
 
-std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request, float deviations,
-                            const StopFlag& stop, SearchCost& cost) {
+std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request,
+                            float deviations, const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   Candidates candidates(query, request.k, deviations);
   if (snapshot.sketches != nullptr && request.allowed.kind != Allowed::Kind::kSlots) {
@@ -301,14 +306,15 @@ std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const 
   return finished(candidates, rows, request, cost);
 }
 
-// Looks through cells and scans the rows that came after them. Answers false if a scan is expected to take less than what is
-// left, or if it takes longer than `ns_max`.
+// Looks through cells and scans the rows that came after them. Answers false if a scan is expected to take less than
+// what is left, or if it takes longer than `ns_max`.
 bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
                 double ns_max, std::vector<Hit>& hits, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const Cells& cells = *snapshot.cells;
   const double share = std::min(1.0, double(request.allowed.count) / double(std::max<size_t>(1, rows.live())));
-  const size_t wanted = std::max({request.k, request.effort_kind == EffortKind::kGiven ? request.ef : 0, size_t(Effort::kDepths[0])});
+  const size_t wanted =
+      std::max({request.k, request.effort_kind == EffortKind::kGiven ? request.ef : 0, size_t(Effort::kDepths[0])});
   // As many as make the time of a scan.
   const double scan_visits = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
   float reach = cells.reach(query, double(wanted) / share);
@@ -421,7 +427,8 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   const auto walk_over = [&](const auto& lists, const auto& eligible) {
     if (request.effort_kind == EffortKind::kGiven) {
       // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
-      return walk<FixedPool>(rows, graph, lists, query, eligible, {wanted, size_t(3 * plan.pool) + 64}, kNoRow, scratch);
+      return walk<FixedPool>(rows, graph, lists, query, eligible, {wanted, size_t(3 * plan.pool) + 64}, kNoRow,
+                             scratch);
     }
     const WalkReach reach{rows, query, snapshot.effort, graph.rows(), wanted, plan.gamma, some,
                           size_t(some ? std::min(plan.pool, pool_max) : plan.pool) + 1};
@@ -473,7 +480,8 @@ bool prefers_cells(const Snapshot& snapshot, const SearchRequest& request) {
   return prefers_cells(snapshot, request.k, request.effort_kind, request.allowed.count);
 }
 
-// Makes an answer of the hits of a search that began at `changes`. No score of it is one of another vector than was put.
+// Makes an answer of the hits of a search that began at `changes`. No score of it is one of another vector than was
+// put.
 void finish_hits(const RowStore& rows, uint64_t changes, size_t k, std::vector<Hit>& hits) {
   if (rows.changes() != changes) keep_newest_rows(rows, hits);
   cut_hits(rows, hits, k);
@@ -504,7 +512,8 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
   if (snapshot.graph == nullptr) {
     if (snapshot.cells == nullptr) return true;
     const size_t wanted = effort_kind == EffortKind::kGiven ? std::max(k, ef) : k;
-    return !(cells_ns(snapshot, wanted, allowed_count) < scan_ns(*snapshot.rows, double(std::min(allowed_count, snapshot.rows->live()))));
+    return !(cells_ns(snapshot, wanted, allowed_count) <
+             scan_ns(*snapshot.rows, double(std::min(allowed_count, snapshot.rows->live()))));
   }
   if (effort_kind == EffortKind::kCalibrated && !snapshot.effort.reaches_target()) return true;
   const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
@@ -517,7 +526,8 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
 }
 
 bool looks_through_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count) {
-  return snapshot.graph != nullptr && !prefers_scan(snapshot, k, effort_kind, 0, allowed_count) && prefers_cells(snapshot, k, effort_kind, allowed_count);
+  return snapshot.graph != nullptr && !prefers_scan(snapshot, k, effort_kind, 0, allowed_count) &&
+         prefers_cells(snapshot, k, effort_kind, allowed_count);
 }
 
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop,
@@ -569,9 +579,10 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
                      prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count));
   const bool cells = !scan && prefers_cells(snapshot, request);
   const bool listed = request.allowed.kind == Allowed::Kind::kSlots;
-  const double expected = scan    ? listed ? scan_ns(rows, double(request.allowed.count)) : later_ns(snapshot, 0, 1)
-                          : cells ? cells_ns(snapshot, request.k, request.allowed.count)
-                                  : search_ns(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+  const double expected = scan ? listed ? scan_ns(rows, double(request.allowed.count)) : later_ns(snapshot, 0, 1)
+                          : cells
+                              ? cells_ns(snapshot, request.k, request.allowed.count)
+                              : search_ns(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   if (expected > kInlineNs) return std::nullopt;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;

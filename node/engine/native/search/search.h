@@ -57,8 +57,8 @@ struct Allowed {
 };
 
 /**
- * Of a store that is one of several of an index: `allowed.count` becomes about how many of its own rows are allowed, as a sample
- * shows, because filters may have to do with when rows were put.
+ * Of a store that is one of several of an index: `allowed.count` becomes about how many of its own rows are allowed, as
+ * a sample shows, because filters may have to do with when rows were put.
  */
 void count_allowed(const RowStore& rows, Allowed& allowed);
 
@@ -69,7 +69,8 @@ struct SearchRequest {
   /// With kGiven.
   size_t ef;
   Allowed allowed;
-  // Where rows go that were found by their codes, in the place of hits, for who scores them again with others. Null: nowhere.
+  // Where rows go that were found by their codes, in the place of hits, for who scores them again with others. Null:
+  // nowhere.
   BoundedRows* bounded = nullptr;
   // Whether pages are likely to be read from the disk: cells are asked for ahead.
   bool from_disk = false;
@@ -78,9 +79,9 @@ struct SearchRequest {
 };
 
 /**
- * Whether scanning `allowed_count` slots (without a filter: all live ones) is expected to be faster than anything else, or
- * is necessary because nothing else can reach the recall. In that case the caller gives slots as a list, otherwise as a
- * bitmap.
+ * Whether scanning `allowed_count` slots (without a filter: all live ones) is expected to be faster than anything else,
+ * or is necessary because nothing else can reach the recall. In that case the caller gives slots as a list, otherwise
+ * as a bitmap.
  */
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count);
 
@@ -88,8 +89,8 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
 bool looks_through_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count);
 
 /// How a search went about it, numbered as in native-binding.ts. kWalkThenScan: the walk did not find enough.
-/// kCells: cells were looked through. kCellsThenScan: a scan then took less than the rest of them. Either scan also follows where
-/// many rows of one score were found (kLongTie).
+/// kCells: cells were looked through. kCellsThenScan: a scan then took less than the rest of them. Either scan also
+/// follows where many rows of one score were found (kLongTie).
 enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan, kCells, kCellsThenScan };
 
 /// What a search took.

@@ -11,8 +11,8 @@ namespace quiver {
 
 namespace {
 
-// Rows that the first turn looks through, about; each further one twice as many. What the nearest few cells of all stores hold
-// tells well how good the joint answer will be.
+// Rows that the first turn looks through, about; each further one twice as many. What the nearest few cells of all
+// stores hold tells well how good the joint answer will be.
 constexpr size_t kFirstTurnRows = 256;
 // A row of a cell takes about so many times as long as one of a scan: turns end, and bounds are asked and told.
 constexpr double kTurnsCost = 1.5;
@@ -52,7 +52,8 @@ SegmentSearch::SegmentSearch(const Snapshot& snapshot, const SearchRequest& requ
       candidates_(query_, request.k, snapshot.effort.deviations_for(true)),
       expected_(expected),
       share_(share_of(snapshot, request)),
-      scan_visits_(scan_ns(*snapshot.rows, double(request.allowed.count)) / (kCellRowNs + share_ * scan_ns(*snapshot.rows, 1))),
+      scan_visits_(scan_ns(*snapshot.rows, double(request.allowed.count)) /
+                   (kCellRowNs + share_ * scan_ns(*snapshot.rows, 1))),
       reach_(reach()),
       turn_rows_(kFirstTurnRows),
       ask_at_(kScanPart * scan_visits_) {}
@@ -60,8 +61,9 @@ SegmentSearch::SegmentSearch(const Snapshot& snapshot, const SearchRequest& requ
 float SegmentSearch::reach() const {
   const Cells& cells = *snapshot_.cells;
   const double own = double(in_answer_);
-  // Where all rows are allowed, it is known how deep the last row of the answer would be. Otherwise as deep as is expected, unless
-  // more turned up than by chance: if few rows are allowed, one more or less would say that it is twice as deep or not at all.
+  // Where all rows are allowed, it is known how deep the last row of the answer would be. Otherwise as deep as is
+  // expected, unless more turned up than by chance: if few rows are allowed, one more or less would say that it is
+  // twice as deep or not at all.
   const double likely = share_ == 1 ? own : std::max(expected_, own - std::sqrt(own * (1 - share_)));
   const float reach = cells.reach_of_part(query_, std::max(likely / share_, least_depth_));
   return by_place_ ? std::max(reach, cells.reach_of_part_by_place(query_, std::max(expected_, own))) : reach;
@@ -144,7 +146,8 @@ SegmentSearch::Turn SegmentSearch::take_turn(bool from_disk, const StopFlag& sto
       if (later != nullptr && later->key >= least()) ask_ahead(rows, cells, later);
     }
     read_cell(next->number);
-    while (waiting_.size() >= kScoredTogether || (!waiting_.empty() && std::isinf(best_.last()))) score(std::min(waiting_.size(), kScoredTogether), cost);
+    while (waiting_.size() >= kScoredTogether || (!waiting_.empty() && std::isinf(best_.last())))
+      score(std::min(waiting_.size(), kScoredTogether), cost);
     const double expected = double(visited_) * share_;
     if (std::abs(double(found_) - expected) > kChance * std::sqrt(expected) + kChance && !by_place_) {
       by_place_ = true;

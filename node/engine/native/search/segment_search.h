@@ -15,17 +15,17 @@
 namespace quiver {
 
 /**
- * A calibrated search of one of several stores whose rows lie in cells. It is after its part of the joint answer, not after as many
- * rows of its own: it reads the cells whose centres are near enough to the last row of the joint answer so far. How near is
- * measured for each depth that this row may have in the store (Cells::reach_of_part), and that follows from what turns up. It is
- * done in turns, so that all searches soon know what the others have found.
+ * A calibrated search of one of several stores whose rows lie in cells. It is after its part of the joint answer, not
+ * after as many rows of its own: it reads the cells whose centres are near enough to the last row of the joint answer
+ * so far. How near is measured for each depth that this row may have in the store (Cells::reach_of_part), and that
+ * follows from what turns up. It is done in turns, so that all searches soon know what the others have found.
  *
  * One thread at a time.
  */
 class SegmentSearch {
  public:
-  /// Whether a store is searched so: not where a scan is expected to take less, or where what that needs was not measured.
-  /// `expected`: how many rows of the answer this store has, about.
+  /// Whether a store is searched so: not where a scan is expected to take less, or where what that needs was not
+  /// measured. `expected`: how many rows of the answer this store has, about.
   static bool suits(const Snapshot& snapshot, const SearchRequest& request, double expected);
 
   // `request`: its `allowed` counts the rows of this store. All of them live longer.
@@ -35,8 +35,8 @@ class SegmentSearch {
   bool needs_exact_scan() const { return query_.needs_exact_scan(); }
 
   enum class Turn { kOver, kDone, kScan };
-  /// Looks through cells until none is near enough (kDone), or until a turn is over. kScan: a scan is expected to take less than
-  /// what is left, or all that was measured is not enough. Throws ClosedError when `stop` is raised.
+  /// Looks through cells until none is near enough (kDone), or until a turn is over. kScan: a scan is expected to take
+  /// less than what is left, or all that was measured is not enough. Throws ClosedError when `stop` is raised.
   Turn take_turn(bool from_disk, const StopFlag& stop, SearchCost& cost);
   // What was found, when it is done.
   BoundedRows bounded() { return candidates_.bounded(); }

@@ -1,4 +1,13 @@
-import { BACKUPS_PREFIX, type BackedUpCollection, type CheckedObject, contentOf, getChecked, openedContent, type ShardManifest, TEXT_BYTES_MAX } from '../../../../shared/backup-store/backup-format';
+import {
+  BACKUPS_PREFIX,
+  type BackedUpCollection,
+  type CheckedObject,
+  contentOf,
+  getChecked,
+  openedContent,
+  type ShardManifest,
+  TEXT_BYTES_MAX,
+} from '../../../../shared/backup-store/backup-format';
 import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../../../shared/backup-store/content-schemas';
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
@@ -10,15 +19,22 @@ import { inOrder } from './read-ahead';
 const MARKS_PAGE = 256;
 
 /**
- * A collection in a finished backup. `sha256`: the checksum of the backup's manifest as whoever asked for the restore has judged it;
- * absent: an earlier program asked, and takes what is there. Errors: storage_damaged, also where there is none; those of the target.
+ * A collection in a finished backup. `sha256`: the checksum of the backup's manifest as whoever asked for the restore
+ * has judged it; absent: an earlier program asked, and takes what is there. Errors: storage_damaged, also where there
+ * is none; those of the target.
  */
-export async function backedUpCollection(target: BackupTarget, backup: string, uid: string, sha256?: string): Promise<BackedUpCollection> {
+export async function backedUpCollection(
+  target: BackupTarget,
+  backup: string,
+  uid: string,
+  sha256?: string,
+): Promise<BackedUpCollection> {
   const key = `${BACKUPS_PREFIX}${backup}.json`;
   const bytes = await target.get(key, TEXT_BYTES_MAX);
   if (bytes === null) throw new QuiverError('storage_damaged', `there is no backup ${backup} any more`);
   const { content, sha256: found } = openedContent(BACKUP_MANIFEST, target.seals, key, bytes);
-  if (sha256 !== undefined && sha256 !== found) throw new QuiverError('storage_damaged', `backup ${backup} is not what it was when the restore was asked for`);
+  if (sha256 !== undefined && sha256 !== found)
+    throw new QuiverError('storage_damaged', `backup ${backup} is not what it was when the restore was asked for`);
   const collection = content.collections.find((one) => one.uid === uid);
   if (collection === undefined) throw new QuiverError('storage_damaged', `the collection is not in backup ${backup}`);
   return collection;
@@ -28,7 +44,10 @@ export async function shardManifest(target: BackupTarget, object: CheckedObject)
   return contentOf(SHARD_MANIFEST, object.key, await getChecked(target, object));
 }
 
-/** The records of a shard in the order of their numbers, in pages of a segment. Errors: storage_damaged, those of the target. */
+/**
+ * The records of a shard in the order of their numbers, in pages of a segment. Errors: storage_damaged, those of the
+ * target.
+ */
 export async function* liveRecords(target: BackupTarget, manifest: ShardManifest): AsyncIterable<NumberedEntry[]> {
   const live = new LiveRecnos();
   for (const part of manifest.live) {
@@ -52,7 +71,11 @@ export async function* liveRecords(target: BackupTarget, manifest: ShardManifest
     left -= page.length;
     yield page;
   }
-  if (left !== 0) throw new QuiverError('storage_damaged', `the backup is damaged: a shard lacks ${left} of its ${manifest.items} items`);
+  if (left !== 0)
+    throw new QuiverError(
+      'storage_damaged',
+      `the backup is damaged: a shard lacks ${left} of its ${manifest.items} items`,
+    );
 }
 
 /** The journal of a shard. Errors: as liveRecords. */
@@ -80,10 +103,13 @@ export async function* markRecords(target: BackupTarget, manifest: ShardManifest
     }
   }
   all.sort((a, b) => a.number - b.number);
-  for (let at = 0; at < all.length; at += MARKS_PAGE) yield all.slice(at, at + MARKS_PAGE).map(({ value }) => markFromBytes(value));
+  for (let at = 0; at < all.length; at += MARKS_PAGE)
+    yield all.slice(at, at + MARKS_PAGE).map(({ value }) => markFromBytes(value));
 }
 
-/** Entries go into the store as sorted tables. Throws a plain Error for one that does not come behind the one before. */
+/**
+ * Entries go into the store as sorted tables. Throws a plain Error for one that does not come behind the one before.
+ */
 function following(before: number, { number }: NumberedEntry): number {
   if (!Number.isSafeInteger(number) || number <= before) throw new Error('an entry is out of order');
   return number;

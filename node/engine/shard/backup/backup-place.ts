@@ -17,7 +17,10 @@ export interface BackupPlace {
   open: OpenTarget;
   /** Of all shards together. */
   pace: Pace;
-  /** Whose log a shard follows: `replica`, that of its replica; `own`, its own, for shipping; absent: nothing of it is shipped. */
+  /**
+   * Whose log a shard follows: `replica`, that of its replica; `own`, its own, for shipping; absent: nothing of it is
+   * shipped.
+   */
   log?: 'replica' | 'own' | undefined;
   /** The wall clock; absent: that of the process. */
   wallMs?: () => number;

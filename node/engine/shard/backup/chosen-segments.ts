@@ -13,17 +13,28 @@ export interface RecnoRange {
 
 /**
  * Which segments of the backup before stay, and which records are read again. Read again are those of segments of which
- * little is there any more, and of the last ones as long as they are small beside what came after them: so there are few
- * small segments, and a record is written again some ten times at most, however many backups there are.
+ * little is there any more, and of the last ones as long as they are small beside what came after them: so there are
+ * few small segments, and a record is written again some ten times at most, however many backups there are.
  */
-export function chooseSegments(segments: readonly RecordSegment[], parts: { lastRecno: number; liveIn: (segment: RecordSegment) => number }): { kept: RecordSegment[]; ranges: RecnoRange[] } {
+export function chooseSegments(
+  segments: readonly RecordSegment[],
+  parts: { lastRecno: number; liveIn: (segment: RecordSegment) => number },
+): { kept: RecordSegment[]; ranges: RecnoRange[] } {
   const { lastRecno, liveIn } = parts;
   const ranges: RecnoRange[] = [];
   const end = segments.at(-1)?.to ?? 0;
-  const totals = segments.reduce((sum, { bytes, count }) => ({ bytes: sum.bytes + bytes, count: sum.count + count }), { bytes: 0, count: 0 });
+  const totals = segments.reduce((sum, { bytes, count }) => ({ bytes: sum.bytes + bytes, count: sum.count + count }), {
+    bytes: 0,
+    count: 0,
+  });
   let following = totals.count === 0 ? 0 : ((lastRecno - end) * totals.bytes) / totals.count;
   let keptCount = segments.length;
-  while (following > 0 && keptCount > 0 && segments[keptCount - 1].bytes < SEGMENT_BYTES / 2 && segments[keptCount - 1].bytes <= following) {
+  while (
+    following > 0 &&
+    keptCount > 0 &&
+    segments[keptCount - 1].bytes < SEGMENT_BYTES / 2 &&
+    segments[keptCount - 1].bytes <= following
+  ) {
     keptCount -= 1;
     following += segments[keptCount].bytes;
   }

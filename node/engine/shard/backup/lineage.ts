@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { replaceFile, syncFolder } from '../../../../shared/base/files/stable-folder';
 
 /**
- * Beside the records, and gone or put back with them: a token for each of the last backups, one per line. A backup whose
- * token is there has nothing under the numbers of records that the shard does not have. Programs before knew one token,
- * and begin anew where they find several.
+ * Beside the records, and gone or put back with them: a token for each of the last backups, one per line. A backup
+ * whose token is there has nothing under the numbers of records that the shard does not have. Programs before knew one
+ * token, and begin anew where they find several.
  */
 const LINEAGE_FILE = 'backup-lineage';
 const TOKENS_MAX = 16;
@@ -24,9 +24,9 @@ export function lineageOf(folder: string): Promise<string[]> {
 }
 
 /**
- * Answers the token of a backup that began when the last one was `before`. Call it when all that the backup has is on stable
- * storage: whatever state the folder is put back to, a token that is there tells that the rest is, too. It is not put there
- * if the lineage was forgotten meanwhile.
+ * Answers the token of a backup that began when the last one was `before`. Call it when all that the backup has is on
+ * stable storage: whatever state the folder is put back to, a token that is there tells that the rest is, too. It is
+ * not put there if the lineage was forgotten meanwhile.
  */
 export function addToLineage(folder: string, before: string): Promise<string> {
   return inTurn(folder, async () => {
@@ -38,8 +38,8 @@ export function addToLineage(folder: string, before: string): Promise<string> {
 }
 
 /**
- * For a shard that has lost count: numbers of records that are gone may be given again, so what a backup has under them may
- * be something else.
+ * For a shard that has lost count: numbers of records that are gone may be given again, so what a backup has under them
+ * may be something else.
  */
 export function forgetLineage(folder: string): Promise<void> {
   return inTurn(folder, async () => {

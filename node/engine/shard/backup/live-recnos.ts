@@ -1,7 +1,10 @@
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 
-/** Numbers of one page, one bit each. Dense for a shard that is loaded, and few pages where most of its records are gone. */
+/**
+ * Numbers of one page, one bit each. Dense for a shard that is loaded, and few pages where most of its records are
+ * gone.
+ */
 const PAGE_RECNOS = 32_768;
 const PAGE_BYTES = PAGE_RECNOS / 8;
 const ENTRY_BYTES = 8 + PAGE_BYTES;

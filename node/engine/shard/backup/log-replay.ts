@@ -1,7 +1,16 @@
 import { getChecked } from '../../../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { chainAfter, chainsOf, segmentsBetween } from '../../../../shared/backup-store/log-chain';
-import { LOG_PREFIX, type LogSegment, openedSegment, SEGMENT_BYTES_MAX, segmentOf, type ShippedEntry, shardName, unsealedSegment } from '../../../../shared/backup-store/log-format';
+import {
+  LOG_PREFIX,
+  type LogSegment,
+  openedSegment,
+  SEGMENT_BYTES_MAX,
+  segmentOf,
+  type ShippedEntry,
+  shardName,
+  unsealedSegment,
+} from '../../../../shared/backup-store/log-format';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { ShardSeed } from '../../../../shared/contract/shard/shard-backup';
 import type { WriteResult } from '../../../../shared/contract/shard/shard-client';
@@ -31,26 +40,49 @@ export interface ReplayStart {
 /** Before the first entry of a log. */
 const BEGINNING: ReplayStart = { sequence: 0, epoch: 0, gate: null, sessions: [] };
 
-/** Where the log goes on after the backup that a shard begins with; its beginning for none. Errors: storage_damaged, those of the target. */
-export async function startOf(target: BackupTarget, { backup, collectionUid, sha256 }: ShardSeed, shard: number): Promise<ReplayStart> {
+/**
+ * Where the log goes on after the backup that a shard begins with; its beginning for none. Errors: storage_damaged,
+ * those of the target.
+ */
+export async function startOf(
+  target: BackupTarget,
+  { backup, collectionUid, sha256 }: ShardSeed,
+  shard: number,
+): Promise<ReplayStart> {
   if (backup === '') return BEGINNING;
   const collection = await backedUpCollection(target, backup, collectionUid, sha256);
-  if (shard >= collection.shards.length) throw new QuiverError('storage_damaged', `backup ${backup} has no shard ${shard} of the collection`);
+  if (shard >= collection.shards.length)
+    throw new QuiverError('storage_damaged', `backup ${backup} has no shard ${shard} of the collection`);
   const { log } = await shardManifest(target, collection.shards[shard].manifest);
-  if (log === undefined) throw new QuiverError('storage_damaged', `backup ${backup} does not tell at which place of its log shard ${shard} was taken`);
+  if (log === undefined)
+    throw new QuiverError(
+      'storage_damaged',
+      `backup ${backup} does not tell at which place of its log shard ${shard} was taken`,
+    );
   const sessions: ReplayStart['sessions'] = [];
   for (const part of log.sessions) sessions.push(...sessionsFromBytes(part.key, await getChecked(target, part)));
-  return { sequence: log.sequence, epoch: log.epoch, gate: log.gate === null ? null : Buffer.from(log.gate, 'base64'), sessions };
+  return {
+    sequence: log.sequence,
+    epoch: log.epoch,
+    gate: log.gate === null ? null : Buffer.from(log.gate, 'base64'),
+    sessions,
+  };
 }
 
 /**
- * Applies the entries after `start` up to `upTo`, in their order. `isSealed`: all of them must have a good seal. Errors:
- * storage_damaged where one is missing, or has none; those of the target.
+ * Applies the entries after `start` up to `upTo`, in their order. `isSealed`: all of them must have a good seal.
+ * Errors: storage_damaged where one is missing, or has none; those of the target.
  */
 export async function replay(
   target: BackupTarget,
   shard: ReplayedShard,
-  parts: { of: { collectionUid: string; shard: number }; start: ReplayStart; upTo: number; isSealed: boolean; ledger: BackupPlace['ledger'] },
+  parts: {
+    of: { collectionUid: string; shard: number };
+    start: ReplayStart;
+    upTo: number;
+    isSealed: boolean;
+    ledger: BackupPlace['ledger'];
+  },
 ): Promise<void> {
   const { of, start, upTo, isSealed, ledger } = parts;
   if (upTo === start.sequence) return;
@@ -70,7 +102,10 @@ export async function replay(
     }
     for (const entry of entries) {
       if (entry.sequence === sequence && entry.epoch !== epoch)
-        throw new QuiverError('storage_damaged', `the log of shard ${of.shard} in the backup target is not the one that the backup was taken from`);
+        throw new QuiverError(
+          'storage_damaged',
+          `the log of shard ${of.shard} in the backup target is not the one that the backup was taken from`,
+        );
       if (entry.sequence <= sequence || entry.sequence > upTo) continue;
       if (entry.sequence !== sequence + 1 || entry.epoch < epoch) throw missing(of.shard, sequence + 1);
       ({ sequence, epoch } = entry);
@@ -94,7 +129,8 @@ class Replayer {
   async add({ sequence, write }: ShippedEntry): Promise<void> {
     if (write === null) return;
     if (write.source !== null) {
-      if (this.names === null) throw new QuiverError('internal', 'the log of a replicated shard can not be followed here');
+      if (this.names === null)
+        throw new QuiverError('internal', 'the log of a replicated shard can not be followed here');
       if (this.names.begin(write.source, sequence).type !== 'new') return;
     }
     this.batch.push(write);

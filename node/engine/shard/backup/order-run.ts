@@ -6,7 +6,9 @@ const ENTRIES_MAX = 262_144;
 const BYTES_MAX = 16 * 1024 * 1024;
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Keys of the order of insertion, gathered as their records come and given out sorted: records come in another order. */
+/**
+ * Keys of the order of insertion, gathered as their records come and given out sorted: records come in another order.
+ */
 export class OrderRun {
   private readonly stamps = new Float64Array(ENTRIES_MAX);
   private readonly recnos = new Float64Array(ENTRIES_MAX);
@@ -23,7 +25,8 @@ export class OrderRun {
     const { count } = this;
     const key = orderKey(stamp, externalId);
     const from = this.endOf(count - 1);
-    if (from + key.length > this.keys.length) this.keys = Buffer.concat([this.keys], Math.max(from + key.length, this.keys.length * 2));
+    if (from + key.length > this.keys.length)
+      this.keys = Buffer.concat([this.keys], Math.max(from + key.length, this.keys.length * 2));
     this.keys.set(key, from);
     this.ends[count] = from + key.length;
     this.stamps[count] = stamp;
@@ -51,7 +54,9 @@ export class OrderRun {
 
   private sorted(): Uint32Array {
     const { stamps } = this;
-    return Uint32Array.from({ length: this.count }, (_, i) => i).sort((a, b) => stamps[a] - stamps[b] || Buffer.compare(this.keyAt(a), this.keyAt(b)));
+    return Uint32Array.from({ length: this.count }, (_, i) => i).sort(
+      (a, b) => stamps[a] - stamps[b] || Buffer.compare(this.keyAt(a), this.keyAt(b)),
+    );
   }
 
   private keyAt(i: number): Buffer {

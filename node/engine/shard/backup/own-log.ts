@@ -2,20 +2,30 @@ import { randomInt } from 'node:crypto';
 import type { LogPlace } from '../../../../shared/backup-store/backup-format';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { ShardId, WriteOperation } from '../../../../shared/contract/shard/shard-client';
-import { operationsToBytes, operationsToBytesInSteps, stampMoment } from '../../../../shared/contract/writes/operation-codec';
+import {
+  operationsToBytes,
+  operationsToBytesInSteps,
+  stampMoment,
+} from '../../../../shared/contract/writes/operation-codec';
 import { inSlices } from '../../../../shared/base/time/work-slices';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { LOGGED_KEY, sequenceOfWriteKey, writeKey } from '../../records/record-keys';
 import type { RecordStore } from '../../records/record-store';
 import type { KeptLog, LoggedEntry, LogView, ShippableLog } from './shippable-log';
 
-/** Beyond it the oldest writes are given up: each takes some memory. What they take on the disk is bounded for all logs (KeptLogs). */
+/**
+ * Beyond it the oldest writes are given up: each takes some memory. What they take on the disk is bounded for all logs
+ * (KeptLogs).
+ */
 const KEPT_MAX = { entries: 1_000_000, bytes: Infinity };
 /** Given up in one go: each takes a millisecond among a million, and a removal from the store. */
 const GIVEN_UP_SHARE = 1 / 64;
 /** That of writes of before there were others. */
 const FIRST_EPOCH = 1;
-/** Starts with writes that are not shipped yet, at most: each takes 16 bytes of each write. Beyond it the writes are given up. */
+/**
+ * Starts with writes that are not shipped yet, at most: each takes 16 bytes of each write. Beyond it the writes are
+ * given up.
+ */
 const EPOCHS_MAX = 256;
 const EPOCH_STEP_MAX = 2 ** 20;
 const TERM = 1;
@@ -46,27 +56,32 @@ interface Logged {
 }
 
 /**
- * The writes of a shard without replicas, kept beside its records until they are shipped: they are stored in the batch that
- * changes the records, so a crash leaves both or none. A write that came while nothing was kept leaves a gap in the numbers.
+ * The writes of a shard without replicas, kept beside its records until they are shipped: they are stored in the batch
+ * that changes the records, so a crash leaves both or none. A write that came while nothing was kept leaves a gap in
+ * the numbers.
  *
- * The writes of each start have an epoch of their own, which is about its time. So where the folder is put back to an earlier
- * state, what is written then is not taken for what had the same numbers before.
+ * The writes of each start have an epoch of their own, which is about its time. So where the folder is put back to an
+ * earlier state, what is written then is not taken for what had the same numbers before.
  *
- * A write is stored as f64 time, and the operations (operation-codec.ts). Where the log stands is stored as f64 sequence, f64
- * operation, and for each epoch f64 from, f64 epoch.
+ * A write is stored as f64 time, and the operations (operation-codec.ts). Where the log stands is stored as f64
+ * sequence, f64 operation, and for each epoch f64 from, f64 epoch.
  */
 export class OwnLog implements ShippableLog, KeptLog {
   /** Bytes of the writes that are kept, from `first` on. */
   private readonly sizes: number[];
   private bytes: number;
   private committed: number;
-  /** The latest time that a write has, or that was told: none that comes has an earlier one, whatever the clock says. */
+  /**
+   * The latest time that a write has, or that was told: none that comes has an earlier one, whatever the clock says.
+   */
   private latest: number;
   private forgetting: Promise<void> = Promise.resolve();
   private closed = false;
   /** Behind what the numbers go on once the batch is stored that is under way; null: they go on where they are. */
   private leap: { behind: number; leapt: Promise<number>; done: (first: number) => void } | null = null;
-  /** Told when the numbers have gone on elsewhere: writes something, be it nothing, so that it is stored where they are. */
+  /**
+   * Told when the numbers have gone on elsewhere: writes something, be it nothing, so that it is stored where they are.
+   */
   onLeapt: () => void = () => undefined;
   /** What is stored of where it stands is of this start. Until then it may be that of another history, too. */
   private begun: boolean;
@@ -91,7 +106,14 @@ export class OwnLog implements ShippableLog, KeptLog {
   }
 
   /** `operation`: the number of the shard's last batch; `isNew`: it never held anything. Errors: those of the store. */
-  static async open(parts: { id: ShardId; records: RecordStore; operation: number; isNew: boolean; wallMs: () => number; keptMax?: typeof KEPT_MAX }): Promise<OwnLog> {
+  static async open(parts: {
+    id: ShardId;
+    records: RecordStore;
+    operation: number;
+    isNew: boolean;
+    wallMs: () => number;
+    keptMax?: typeof KEPT_MAX;
+  }): Promise<OwnLog> {
     const { id, records, operation, isNew, wallMs, keptMax = KEPT_MAX } = parts;
     const stored = await records.logged();
     const known = stored === null ? null : loggedFromBytes(stored);
@@ -105,13 +127,15 @@ export class OwnLog implements ShippableLog, KeptLog {
       if (last > 0) epochs.push({ from: last, epoch });
       await records.putLogged(loggedToBytes({ sequence: last, operation, epochs }));
     }
-    // A crash may have brought back what was forgotten: what is before a hole does not count, nor of an epoch that is forgotten.
+    // A crash may have brought back what was forgotten: what is before a hole does not count, nor of an epoch that is
+    // forgotten.
     const least = known?.sequence === last && epochs.length < EPOCHS_MAX ? (epochs[0]?.from ?? 1) : last + 1;
     const kept = { sizes: [] as number[], latestMs: await records.latestForgottenMs() };
     let first = last + 1;
     let next = first;
     let lowest = Infinity;
-    // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is given up.
+    // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is
+    // given up.
     for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
       for (const { key, value } of page) {
         const sequence = sequenceOfWriteKey(key);
@@ -131,7 +155,17 @@ export class OwnLog implements ShippableLog, KeptLog {
       first = last + 1;
     }
     if (lowest < first) await records.forgetWrites(first - 1, kept.latestMs);
-    return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax, epochs, epoch);
+    return new OwnLog(
+      { collectionUid: id.collectionUid, shard: id.shard },
+      records,
+      wallMs,
+      first,
+      last,
+      kept,
+      keptMax,
+      epochs,
+      epoch,
+    );
   }
 
   /** The latest time that a write has, or that was told. */
@@ -148,14 +182,17 @@ export class OwnLog implements ShippableLog, KeptLog {
   async encoded(requests: readonly (readonly WriteOperation[])[], moment: number): Promise<Buffer[]> {
     const count = requests.reduce((sum, operations) => sum + operations.length, 0);
     // A slice waits for its turn: what is over at once need not.
-    const payloads = count <= AT_ONCE_MAX ? requests.map((operations) => operationsToBytes(operations)) : await inSlices(encodedInSteps(requests));
+    const payloads =
+      count <= AT_ONCE_MAX
+        ? requests.map((operations) => operationsToBytes(operations))
+        : await inSlices(encodedInSteps(requests));
     for (const payload of payloads) stampMoment(payload, moment);
     return payloads;
   }
 
   /**
-   * What is stored with the batch `operation`, which has these requests, as of a moment. One batch at a time; `stored` says that
-   * it is there.
+   * What is stored with the batch `operation`, which has these requests, as of a moment. One batch at a time; `stored`
+   * says that it is there.
    */
   changes(payloads: readonly Buffer[], operation: number, moment: number): KeyValueChange[] {
     const at = Math.max(this.timeMs(), moment);
@@ -171,7 +208,11 @@ export class OwnLog implements ShippableLog, KeptLog {
       return { type: 'put', key: writeKey(this.last), value };
     });
     while (this.epochs.length > 1 && this.epochs[1].from < this.first) this.epochs.shift();
-    changes.push({ type: 'put', key: LOGGED_KEY, value: loggedToBytes({ sequence: this.last, operation, epochs: this.epochs }) });
+    changes.push({
+      type: 'put',
+      key: LOGGED_KEY,
+      value: loggedToBytes({ sequence: this.last, operation, epochs: this.epochs }),
+    });
     return changes;
   }
 
@@ -203,8 +244,11 @@ export class OwnLog implements ShippableLog, KeptLog {
     this.bytes -= freed;
     const upTo = this.first + gone - 1;
     this.forget(upTo);
-    // Somebody waits for the room; one that fails, or that the shard's end breaks off, is made up for by the store in its time.
-    this.forgetting = this.forgetting.then(() => (this.closed ? undefined : this.records.reclaimWrites(upTo))).catch(() => undefined);
+    // Somebody waits for the room; one that fails, or that the shard's end breaks off, is made up for by the store in
+    // its time.
+    this.forgetting = this.forgetting
+      .then(() => (this.closed ? undefined : this.records.reclaimWrites(upTo)))
+      .catch(() => undefined);
     return freed;
   }
 
@@ -216,17 +260,17 @@ export class OwnLog implements ShippableLog, KeptLog {
   }
 
   /**
-   * What is stored of where it stands can't be that of another history, in which this folder was before it was put back: a
-   * backup may be told by it. False until something is written in this start, be it nothing.
+   * What is stored of where it stands can't be that of another history, in which this folder was before it was put
+   * back: a backup may be told by it. False until something is written in this start, be it nothing.
    */
   get hasBegun(): boolean {
     return this.begun;
   }
 
   /**
-   * The target has writes up to this one of another history, in which this folder was before it was put back. The numbers go on
-   * behind them, so that none is given twice; what is kept with lower ones is given up. Answers the first number that counts, as
-   * soon as no batch is being stored.
+   * The target has writes up to this one of another history, in which this folder was before it was put back. The
+   * numbers go on behind them, so that none is given twice; what is kept with lower ones is given up. Answers the first
+   * number that counts, as soon as no batch is being stored.
    */
   goOnBehind(sequence: number): Promise<number> {
     if (this.leap === null) {
@@ -253,14 +297,27 @@ export class OwnLog implements ShippableLog, KeptLog {
     // Some may be given up, and forgotten, meanwhile.
     const epochs = [...this.epochs];
     let bytes = 0;
-    const pageSize = Math.max(1, Math.min(PAGE.most, Math.floor((PAGE.bytes * this.sizes.length) / Math.max(1, this.bytes))));
+    const pageSize = Math.max(
+      1,
+      Math.min(PAGE.most, Math.floor((PAGE.bytes * this.sizes.length) / Math.max(1, this.bytes))),
+    );
     for await (const page of this.records.writes(from, { values: true, pageSize })) {
       for (const { key, value } of page) {
         const sequence = sequenceOfWriteKey(key);
         bytes += value.length;
         const epoch = epochOf(sequence, epochs);
-        if (sequence > this.committed || epoch === null || (found.length > 0 && (bytes > maxBytes || sequence !== found.at(-1)!.sequence + 1))) return found;
-        found.push({ sequence, epoch, at: value.readDoubleLE(0), write: { source: null, payload: value.subarray(TIME_BYTES) } });
+        if (
+          sequence > this.committed ||
+          epoch === null ||
+          (found.length > 0 && (bytes > maxBytes || sequence !== found.at(-1)!.sequence + 1))
+        )
+          return found;
+        found.push({
+          sequence,
+          epoch,
+          at: value.readDoubleLE(0),
+          write: { source: null, payload: value.subarray(TIME_BYTES) },
+        });
       }
     }
     return found;
@@ -275,8 +332,8 @@ export class OwnLog implements ShippableLog, KeptLog {
   }
 
   /**
-   * Nothing is kept any more of what is kept at the call. Errors: unavailable when the target does not take it in time. `waits`:
-   * told of how many writes wait for it.
+   * Nothing is kept any more of what is kept at the call. Errors: unavailable when the target does not take it in time.
+   * `waits`: told of how many writes wait for it.
    */
   async forgotten(waits: (unshipped: number) => void = () => undefined, withinMs = SHIPPED_WITHIN_MS): Promise<void> {
     const { last } = this;
@@ -284,7 +341,11 @@ export class OwnLog implements ShippableLog, KeptLog {
     while (this.first <= last) {
       if (this.closed) throw new QuiverError('unavailable', 'the shard is closed');
       waits(last + 1 - this.first);
-      if (performance.now() > untilMs) throw new QuiverError('unavailable', 'writes are not in the backup target yet, and are kept for it: purge again when the target takes them');
+      if (performance.now() > untilMs)
+        throw new QuiverError(
+          'unavailable',
+          'writes are not in the backup target yet, and are kept for it: purge again when the target takes them',
+        );
       await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
     }
     await this.forgetting;
@@ -337,9 +398,11 @@ function epochOf(sequence: number, epochs: readonly EpochStart[]): number | null
 
 /** Errors: storage_damaged. */
 function loggedFromBytes(bytes: Buffer): Logged {
-  if (bytes.length < LOGGED_BYTES || bytes.length % LOGGED_BYTES > 0) throw new QuiverError('storage_damaged', 'what is stored of kept writes is damaged');
+  if (bytes.length < LOGGED_BYTES || bytes.length % LOGGED_BYTES > 0)
+    throw new QuiverError('storage_damaged', 'what is stored of kept writes is damaged');
   const epochs: EpochStart[] = [];
-  for (let at = LOGGED_BYTES; at < bytes.length; at += LOGGED_BYTES) epochs.push({ from: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8) });
+  for (let at = LOGGED_BYTES; at < bytes.length; at += LOGGED_BYTES)
+    epochs.push({ from: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8) });
   const sequence = bytes.readDoubleLE(0);
   // Before there were epochs, all writes had the same.
   if (epochs.length === 0 && sequence > 0) epochs.push({ from: 1, epoch: FIRST_EPOCH });

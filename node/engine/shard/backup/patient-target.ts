@@ -10,8 +10,8 @@ const USUAL: Patience = { unavailableMs: 600_000, refusedMs: 60_000, firstPauseM
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * A target as a restored shard reads it: what fails is tried again for some minutes, so that a shard which is half filled
- * does not begin anew. After that the backup counts as one that can't be used.
+ * A target as a restored shard reads it: what fails is tried again for some minutes, so that a shard which is half
+ * filled does not begin anew. After that the backup counts as one that can't be used.
  */
 export class PatientTarget implements BackupTarget {
   readonly name: string;
@@ -64,9 +64,14 @@ export class PatientTarget implements BackupTarget {
         if (!isQuiverError(error) || (error.kind !== 'unavailable' && error.kind !== 'storage_failed')) throw error;
         const nowMs = performance.now();
         this.failingSinceMs ??= nowMs;
-        const leftMs = this.failingSinceMs + (error.kind === 'unavailable' ? patience.unavailableMs : patience.refusedMs) - nowMs;
-        if (leftMs <= 0) throw new QuiverError('invalid_parameter', `the backup can not be read: ${error.message}`, { cause: error });
-        log.warn({ error, key, leftMs }, 'the backup that a shard is filled from can not be read at present; it is tried again');
+        const leftMs =
+          this.failingSinceMs + (error.kind === 'unavailable' ? patience.unavailableMs : patience.refusedMs) - nowMs;
+        if (leftMs <= 0)
+          throw new QuiverError('invalid_parameter', `the backup can not be read: ${error.message}`, { cause: error });
+        log.warn(
+          { error, key, leftMs },
+          'the backup that a shard is filled from can not be read at present; it is tried again',
+        );
         await pauses.pause(ended);
       }
     }

@@ -17,7 +17,8 @@ export class SeenLog {
     if (key.equals(GATE_KEY)) this.gate = value.toString('base64');
     else if (this.of === 'own') {
       if (key.equals(LOGGED_KEY)) this.place = placeOfLogged(value);
-    } else if (key.equals(REPLICA_POSITION_KEY)) this.place = { sequence: value.readDoubleLE(0), epoch: value.readDoubleLE(8) };
+    } else if (key.equals(REPLICA_POSITION_KEY))
+      this.place = { sequence: value.readDoubleLE(0), epoch: value.readDoubleLE(8) };
     else if (isSessionKey(key)) this.sessions.push({ key: Buffer.from(key), value: Buffer.from(value) });
   }
 }
@@ -27,5 +28,8 @@ export function sessionsToBytes(entries: readonly KeyValueEntry[]): Buffer {
 }
 
 export function sessionsFromBytes(name: string, bytes: Buffer): KeyValueEntry[] {
-  return contentOf(LOG_SESSIONS, name, bytes).map(([key, value]) => ({ key: Buffer.from(key, 'base64'), value: Buffer.from(value, 'base64') }));
+  return contentOf(LOG_SESSIONS, name, bytes).map(([key, value]) => ({
+    key: Buffer.from(key, 'base64'),
+    value: Buffer.from(value, 'base64'),
+  }));
 }

@@ -68,9 +68,9 @@ export interface BackupProgress {
  * Writes one shard to a target, while it is read and written: the state of one moment after the call. What the backup
  * `base` has is not written again.
  *
- * Records are immutable under their number, and numbers only rise. So those that were there before are read first, without
- * haste: later, some of them may be gone, which does no harm. Then one view of the store shows those that came meanwhile,
- * and which are there at that moment.
+ * Records are immutable under their number, and numbers only rise. So those that were there before are read first,
+ * without haste: later, some of them may be gone, which does no harm. Then one view of the store shows those that came
+ * meanwhile, and which are there at that moment.
  */
 export class ShardBackup {
   private readonly prefix: string;
@@ -80,21 +80,36 @@ export class ShardBackup {
   constructor(
     private readonly source: BackupSource,
     private readonly order: ShardBackupOrder,
-    private readonly parts: { target: BackupTarget; pace: Pace; stop: AbortSignal; progress: BackupProgress; log: Pick<ShardLogger, 'warn'> },
+    private readonly parts: {
+      target: BackupTarget;
+      pace: Pace;
+      stop: AbortSignal;
+      progress: BackupProgress;
+      log: Pick<ShardLogger, 'warn'>;
+    },
   ) {
     const { collectionUid, shard } = source.id;
     this.prefix = `data/${order.backup}/${collectionUid}.${shard}/${randomUUID()}`;
   }
 
   /** Errors: those of the store and of the target; unavailable when it was stopped. */
-  async run(): Promise<{ manifest: CheckedObject; items: number; totalBytes: number; position: LogPlace | null; needs: string[] }> {
+  async run(): Promise<{
+    manifest: CheckedObject;
+    items: number;
+    totalBytes: number;
+    position: LogPlace | null;
+    needs: string[];
+  }> {
     const { records, checkpointer, counters, liveCount, dim, folder } = this.source;
     const { unsavedChanges } = checkpointer.state;
     if (unsavedChanges > Math.max(UNSAVED.least, liveCount() * UNSAVED.share)) await checkpointer.write();
     const lineage = await lineageOf(folder);
     const { base, baseLive } = await this.usableBase(lineage);
     const before = counters.lastRecno;
-    const { kept, ranges } = chooseSegments(base?.segments ?? [], { lastRecno: before, liveIn: ({ from, to }) => baseLive.countIn(from, to) });
+    const { kept, ranges } = chooseSegments(base?.segments ?? [], {
+      lastRecno: before,
+      liveIn: ({ from, to }) => baseLive.countIn(from, to),
+    });
     this.segments.push(...kept);
     this.parts.progress.totalBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { from, to } of ranges) await this.copyRecords(from, to);
@@ -122,7 +137,9 @@ export class ShardBackup {
         index,
         journal: seen.journal,
         ...(seen.marks.length > 0 && { marks: seen.marks }),
-        ...(seen.log.place !== null && { log: { ...seen.log.place, gate: seen.log.gate, sessions: await this.sessions(seen.log.sessions) } }),
+        ...(seen.log.place !== null && {
+          log: { ...seen.log.place, gate: seen.log.gate, sessions: await this.sessions(seen.log.sessions) },
+        }),
       };
       const all = objectsOf(content);
       const manifest = await this.put(sealedText(content), 'shard.json');
@@ -130,7 +147,13 @@ export class ShardBackup {
       const totalBytes = all.reduce((sum, { bytes }) => sum + bytes, manifest.bytes);
       Object.assign(this.parts.progress, { totalBytes, items: seen.live.count });
       const position = seen.log.place && { ...seen.log.place, at: held.takenMs };
-      return { manifest, items: seen.live.count, totalBytes, position, needs: [...new Set([this.order.backup, ...all.map(({ key }) => key.split('/')[1])])].sort() };
+      return {
+        manifest,
+        items: seen.live.count,
+        totalBytes,
+        position,
+        needs: [...new Set([this.order.backup, ...all.map(({ key }) => key.split('/')[1])])].sort(),
+      };
     } finally {
       for (const file of held.files.values()) await file.close();
     }
@@ -154,7 +177,12 @@ export class ShardBackup {
   }
 
   /** The checkpoint in force, its files, and a view of the records from `recno` on that has all since. */
-  private view(recno: number): Promise<{ manifest: Manifest | null; files: Map<string, FileHandle>; pages: AsyncIterable<KeyValueEntry[]>; takenMs: number }> {
+  private view(recno: number): Promise<{
+    manifest: Manifest | null;
+    files: Map<string, FileHandle>;
+    pages: AsyncIterable<KeyValueEntry[]>;
+    takenMs: number;
+  }> {
     const { checkpointer, folder, records } = this.source;
     return checkpointer.hold(async (inForce) => {
       const files = new Map<string, FileHandle>();
@@ -183,9 +211,16 @@ export class ShardBackup {
     });
   }
 
-  private async readView(
-    pages: AsyncIterable<KeyValueEntry[]>,
-  ): Promise<{ log: SeenLog; live: LiveRecnos; spec: string; versions: number | null; journal: CheckedObject[]; marks: CheckedObject[]; firstOperation: number; lastOperation: number }> {
+  private async readView(pages: AsyncIterable<KeyValueEntry[]>): Promise<{
+    log: SeenLog;
+    live: LiveRecnos;
+    spec: string;
+    versions: number | null;
+    journal: CheckedObject[];
+    marks: CheckedObject[];
+    firstOperation: number;
+    lastOperation: number;
+  }> {
     const segment = new EntryBuffer();
     const entries = new EntryBuffer();
     const journal: CheckedObject[] = [];
@@ -224,19 +259,32 @@ export class ShardBackup {
     return { log, live, spec, versions, journal, marks, firstOperation, lastOperation };
   }
 
-  /** The indexes of the backup before, if the journal tells all that changed since; else those of the checkpoint in force. */
-  private async index(manifest: Manifest | null, files: Map<string, FileHandle>, base: ShardManifest | null, firstOperation: number): Promise<SavedIndex | null> {
-    const reaches = (operation: number): boolean => operation === 0 || (firstOperation > 0 && firstOperation <= operation);
+  /**
+   * The indexes of the backup before, if the journal tells all that changed since; else those of the checkpoint in
+   * force.
+   */
+  private async index(
+    manifest: Manifest | null,
+    files: Map<string, FileHandle>,
+    base: ShardManifest | null,
+    firstOperation: number,
+  ): Promise<SavedIndex | null> {
+    const reaches = (operation: number): boolean =>
+      operation === 0 || (firstOperation > 0 && firstOperation <= operation);
     if (base?.index && reaches((base.index.checkpoint as Manifest).operation)) return base.index;
     if (manifest === null || !reaches(manifest.operation)) return null;
-    const known = new Map((base?.index?.files ?? []).flatMap(({ parts }) => parts).map((part) => [`${part.bytes} ${part.sha256}`, part]));
+    const known = new Map(
+      (base?.index?.files ?? []).flatMap(({ parts }) => parts).map((part) => [`${part.bytes} ${part.sha256}`, part]),
+    );
     const saved: SavedIndex = { checkpoint: manifest, files: [] };
     for (const [path, file] of files) {
       const size = await this.savedBytes(manifest, path, files).catch((error: unknown) => this.leaveOutIndex(error));
       if (size === null) return null;
       const parts: CheckedObject[] = [];
       for (let at = 0; at < size; at += SEGMENT_BYTES) {
-        const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at)).catch((error: unknown) => this.leaveOutIndex(error));
+        const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at)).catch((error: unknown) =>
+          this.leaveOutIndex(error),
+        );
         if (bytes === null) return null;
         parts.push(known.get(`${bytes.length} ${await sha256Beside(bytes)}`) ?? (await this.put(bytes)));
       }
@@ -288,12 +336,18 @@ export class ShardBackup {
     return this.answered(getChecked(this.parts.target, object));
   }
 
-  /** A target that does not answer holds up nobody who stops. What it does later is of no interest: nothing names the object. */
+  /**
+   * A target that does not answer holds up nobody who stops. What it does later is of no interest: nothing names the
+   * object.
+   */
   private answered<Answer>(call: Promise<Answer>): Promise<Answer> {
     return unlessStopped(call, this.parts.stop, stopped);
   }
 
-  /** The backup before with the records that it has; null and none where it can't be built upon, as where something of it is damaged. */
+  /**
+   * The backup before with the records that it has; null and none where it can't be built upon, as where something of
+   * it is damaged.
+   */
   private async usableBase(lineage: string[]): Promise<{ base: ShardManifest | null; baseLive: LiveRecnos }> {
     const { base: order } = this.order;
     if (order !== null) {
@@ -304,17 +358,26 @@ export class ShardBackup {
         return { base, baseLive };
       } catch (error) {
         if (!isUnreadable(error)) throw error;
-        this.parts.log.warn({ error, ...this.source.id, backup: this.order.backup }, 'the backup before can not be built upon: the shard is written anew');
+        this.parts.log.warn(
+          { error, ...this.source.id, backup: this.order.backup },
+          'the backup before can not be built upon: the shard is written anew',
+        );
       }
     }
     return { base: null, baseLive: new LiveRecnos() };
   }
 
-  /** What this shard was in the backup before; null where that is of another history. Errors: storage_damaged, where something of it is gone, too. */
+  /**
+   * What this shard was in the backup before; null where that is of another history. Errors: storage_damaged, where
+   * something of it is gone, too.
+   */
   private async base(order: CheckedObject, lineage: string[]): Promise<ShardManifest | null> {
     const { dim, counters } = this.source;
     const found = contentOf(SHARD_MANIFEST, order.key, await this.get(order));
-    const isOurs = lineage.includes(found.lineage) && found.operation <= counters.lastOperation && found.lastRecno <= counters.lastRecno;
+    const isOurs =
+      lineage.includes(found.lineage) &&
+      found.operation <= counters.lastOperation &&
+      found.lastRecno <= counters.lastRecno;
     if (!isOurs || found.dim !== dim) return null;
     await this.mustBeThere(objectsOf(found));
     return found;
@@ -324,9 +387,14 @@ export class ShardBackup {
   private async mustBeThere(objects: CheckedObject[]): Promise<void> {
     const sizes = new Map<string, number>();
     const folders = new Set(objects.map(({ key }) => key.slice(0, key.lastIndexOf('/') + 1)));
-    for (const folder of folders) for (const { key, bytes } of await this.answered(this.parts.target.list(folder))) sizes.set(key, bytes);
+    for (const folder of folders)
+      for (const { key, bytes } of await this.answered(this.parts.target.list(folder))) sizes.set(key, bytes);
     const lost = objects.find(({ key, bytes }) => sizes.get(key) !== bytes);
-    if (lost !== undefined) throw new QuiverError('storage_damaged', `the backup is damaged: ${lost.key} ${sizes.has(lost.key) ? 'has another length' : 'is missing'}`);
+    if (lost !== undefined)
+      throw new QuiverError(
+        'storage_damaged',
+        `the backup is damaged: ${lost.key} ${sizes.has(lost.key) ? 'has another length' : 'is missing'}`,
+      );
   }
 
   private checkStopped(): void {

@@ -29,7 +29,9 @@ export class ShardBackups {
     private readonly log: ShardLogger,
   ) {}
 
-  /** Begins what is ordered, unless that was done; a backup under way for another order ends. Errors: invalid_parameter. */
+  /**
+   * Begins what is ordered, unless that was done; a backup under way for another order ends. Errors: invalid_parameter.
+   */
   async advance(order: ShardBackupOrder): Promise<ShardBackupState> {
     this.askedMs = performance.now();
     if (this.job?.backup !== order.backup) {
@@ -45,7 +47,10 @@ export class ShardBackups {
 
   /** One is under way, or somebody will ask how it ended, for whom it would be begun again. */
   get isWanted(): boolean {
-    return this.job !== null && (this.job.state.state === 'running' || (!this.isTold && performance.now() - this.askedMs < ASKED_WITHIN_MS));
+    return (
+      this.job !== null &&
+      (this.job.state.state === 'running' || (!this.isTold && performance.now() - this.askedMs < ASKED_WITHIN_MS))
+    );
   }
 
   /** Ends what is under way. */
@@ -58,15 +63,28 @@ export class ShardBackups {
   private begin(order: ShardBackupOrder, target: ReturnType<OpenTarget>, before: Promise<void>): Job {
     const stop = new AbortController();
     if (this.closed) stop.abort();
-    const state: ShardBackupState = { state: 'running', copiedBytes: 0, totalBytes: 0, items: 0, manifest: null, position: null, needs: [], error: null };
+    const state: ShardBackupState = {
+      state: 'running',
+      copiedBytes: 0,
+      totalBytes: 0,
+      items: 0,
+      manifest: null,
+      position: null,
+      needs: [],
+      error: null,
+    };
     const run = async (): Promise<void> => {
       await before;
       try {
         const parts = { target, pace: this.place.pace, stop: stop.signal, progress: state, log: this.log };
         Object.assign(state, await new ShardBackup(this.source, order, parts).run(), { state: 'done' });
       } catch (error) {
-        if (!stop.signal.aborted) this.log.error({ error, ...this.source.id, backup: order.backup }, 'the backup of a shard failed');
-        Object.assign(state, { state: 'failed', error: isQuiverError(error) ? error.message : 'it failed; the log of the node says why' });
+        if (!stop.signal.aborted)
+          this.log.error({ error, ...this.source.id, backup: order.backup }, 'the backup of a shard failed');
+        Object.assign(state, {
+          state: 'failed',
+          error: isQuiverError(error) ? error.message : 'it failed; the log of the node says why',
+        });
       }
     };
     return { backup: order.backup, state, stop, ended: run() };

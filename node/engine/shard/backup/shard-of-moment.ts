@@ -6,7 +6,15 @@ import type { ShardSeed } from '../../../../shared/contract/shard/shard-backup';
 import type { ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import { shardOf } from '../../../../shared/contract/shard/shard-of';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
-import { CHANGES_RANGE, GATE_KEY, ITEM_RANGE, itemKey, orderKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
+import {
+  CHANGES_RANGE,
+  GATE_KEY,
+  ITEM_RANGE,
+  itemKey,
+  orderKey,
+  SPEC_KEY,
+  VERSIONS_KEY,
+} from '../../records/record-keys';
 import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { MarkStore } from '../../records/mark-store';
@@ -35,9 +43,9 @@ export interface MomentParts {
 }
 
 /**
- * Fills the folder of a new shard with what shards of another collection held at a place of their logs: each of them is made
- * from the backup, follows its log up to there as any shard does, and then gives its items. As `seedShard` otherwise: what a
- * shard begins with follows from the seed alone. Errors: those of `seedShard`.
+ * Fills the folder of a new shard with what shards of another collection held at a place of their logs: each of them is
+ * made from the backup, follows its log up to there as any shard does, and then gives its items. As `seedShard`
+ * otherwise: what a shard begins with follows from the seed alone. Errors: those of `seedShard`.
  */
 export async function seedOfMoment(folder: string, parts: MomentParts): Promise<void> {
   try {
@@ -87,38 +95,62 @@ async function seed(folder: string, parts: MomentParts): Promise<void> {
   await syncFolder(join(folder, 'records'));
   await rm(join(folder, UNFINISHED_FILE));
   await syncFolder(folder);
-  options.logger.info({ collectionUid: spec.collectionUid, shard: spec.shard, backup }, 'a shard was restored to a place of its log');
+  options.logger.info(
+    { collectionUid: spec.collectionUid, shard: spec.shard, backup },
+    'a shard was restored to a place of its log',
+  );
 }
 
 /** Makes a shard of the old collection as it was at its place of the log, in a folder beside the new one's files. */
-async function sourceShard(folder: string, shard: number, { spec, options, ended = new AbortController().signal, open: openShard }: MomentParts): Promise<string> {
+async function sourceShard(
+  folder: string,
+  shard: number,
+  { spec, options, ended = new AbortController().signal, open: openShard }: MomentParts,
+): Promise<string> {
   if (options.backups === undefined) throw new QuiverError('storage_failed', 'this process has no place for backups');
   const path = join(folder, `source-${shard}`);
   const { log, ...whole } = spec.seed;
   const { seed: _seed, ...rest } = spec;
   const own = { ...rest, shard };
-  const target = new PatientTarget(options.backups.open(whole.target), { ended, log: options.logger, patience: options.backups.patience });
+  const target = new PatientTarget(options.backups.open(whole.target), {
+    ended,
+    log: options.logger,
+    patience: options.backups.patience,
+  });
   const start = await startOf(target, whole, shard);
-  if (whole.backup !== '') await seedShard(path, { ...own, seed: { ...whole, shards: log.upTo.length } }, options, ended);
+  if (whole.backup !== '')
+    await seedShard(path, { ...own, seed: { ...whole, shards: log.upTo.length } }, options, ended);
   await makeStableFolder(path);
   if (start.gate !== null) await change(path, options, [{ type: 'put', key: GATE_KEY, value: start.gate }]);
   const opened = await openShard(path, own);
   try {
-    await replay(target, opened, { of: { collectionUid: whole.collectionUid, shard }, start, upTo: log.upTo[shard], isSealed: log.isSealed === true, ledger: options.backups.ledger });
+    await replay(target, opened, {
+      of: { collectionUid: whole.collectionUid, shard },
+      start,
+      upTo: log.upTo[shard],
+      isSealed: log.isSealed === true,
+      ledger: options.backups.ledger,
+    });
   } finally {
     await opened.close();
   }
   return path;
 }
 
-/** What was its part in a change of the number of shards is forgotten; the new one begins like any restored one. Errors: invalid_parameter. */
+/**
+ * What was its part in a change of the number of shards is forgotten; the new one begins like any restored one. Errors:
+ * invalid_parameter.
+ */
 async function settle(path: string, shard: number, options: MomentParts['options']): Promise<void> {
   const store = await options.openStore(join(path, 'records'));
   try {
     const gate = await store.get(GATE_KEY);
     // One that is sealed has all that its collection had: what others take its place with is the same.
     if (gate !== undefined && decodedRecord(gate, gateFromBytes).stage === 'filling') {
-      throw new QuiverError('invalid_parameter', `the collection was changing its number of shards at that moment, and shard ${shard} was not in use: restore to an earlier or a later one`);
+      throw new QuiverError(
+        'invalid_parameter',
+        `the collection was changing its number of shards at that moment, and shard ${shard} was not in use: restore to an earlier or a later one`,
+      );
     }
     await store.clear(CHANGES_RANGE);
     // Synced, with all that the log brought.
@@ -181,9 +213,19 @@ class Gathering {
   /** What it needs of the marks of the shard `from`. */
   private async takeMarks(source: KeyValueStore, from: number): Promise<void> {
     const { shard: to, seed } = this.spec;
-    const move = { from: { collectionUid: seed.collectionUid, shard: from }, oldShards: this.oldShards, to, newShards: seed.shards };
+    const move = {
+      from: { collectionUid: seed.collectionUid, shard: from },
+      oldShards: this.oldShards,
+      to,
+      newShards: seed.shards,
+    };
     const marks = new MarkStore(source);
-    for (let page = await marks.after(0, MARKS_PAGE); page.length > 0; page = await marks.after(page[page.length - 1].sequence, MARKS_PAGE)) await this.marks.takeMoved(page, move);
+    for (
+      let page = await marks.after(0, MARKS_PAGE);
+      page.length > 0;
+      page = await marks.after(page[page.length - 1].sequence, MARKS_PAGE)
+    )
+      await this.marks.takeMoved(page, move);
   }
 
   async finish(): Promise<void> {

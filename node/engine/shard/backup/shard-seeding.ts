@@ -1,6 +1,11 @@
 import { access, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type BackedUpCollection, type CheckedObject, type SavedIndex, type ShardManifest } from '../../../../shared/backup-store/backup-format';
+import {
+  type BackedUpCollection,
+  type CheckedObject,
+  type SavedIndex,
+  type ShardManifest,
+} from '../../../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { isQuiverError, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { ShardSeed } from '../../../../shared/contract/shard/shard-backup';
@@ -28,7 +33,8 @@ import { SeededMarks } from './seeded-marks';
 export const UNFINISHED_FILE = 'seeding';
 /** Bytes that are put together at once: few enough that others get their turn between two. */
 const PAGE_BYTES = 1024 * 1024;
-const INDEX_FILE = /^(?:checkpoint-\d{1,15}\/(?:directory|filters|keywords)|vectors\/(?:save-\d{1,15}-\d{1,15}\.index|originals-\d{1,15}\.f32))$/;
+const INDEX_FILE =
+  /^(?:checkpoint-\d{1,15}\/(?:directory|filters|keywords)|vectors\/(?:save-\d{1,15}-\d{1,15}\.index|originals-\d{1,15}\.f32))$/;
 
 /** Removes what is left of a seeding that a crash interrupted. */
 export async function removeUnfinished(folder: string): Promise<void> {
@@ -36,11 +42,11 @@ export async function removeUnfinished(folder: string): Promise<void> {
 }
 
 /**
- * Fills the folder of a new shard from a backup, so that it opens as if it had taken those writes itself. Nothing is done
- * where there are records already. A folder that was not filled to the end is removed by the next opening.
+ * Fills the folder of a new shard from a backup, so that it opens as if it had taken those writes itself. Nothing is
+ * done where there are records already. A folder that was not filled to the end is removed by the next opening.
  *
- * What a shard begins with follows from the seed alone: every replica begins with the same records, at the same place of
- * the log. Errors: invalid_parameter for a backup that can't be used; those of the target and of the disk.
+ * What a shard begins with follows from the seed alone: every replica begins with the same records, at the same place
+ * of the log. Errors: invalid_parameter for a backup that can't be used; those of the target and of the disk.
  */
 export async function seedShard(
   folder: string,
@@ -56,20 +62,32 @@ export async function seedShard(
 }
 
 /**
- * What made a shard fail that begins with a backup. Damage of the backup says nothing about what is stored here, and what no program
- * expects in it will not be otherwise the next time.
+ * What made a shard fail that begins with a backup. Damage of the backup says nothing about what is stored here, and
+ * what no program expects in it will not be otherwise the next time.
  */
 export function unusable(error: unknown): unknown {
-  if (isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'internal')) return new QuiverError('invalid_parameter', error.message, { cause: error });
+  if (isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'internal'))
+    return new QuiverError('invalid_parameter', error.message, { cause: error });
   const isUnexpected = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
-  return isUnexpected ? new QuiverError('invalid_parameter', `the backup can not be used: ${error.message}`, { cause: error }) : error;
+  return isUnexpected
+    ? new QuiverError('invalid_parameter', `the backup can not be used: ${error.message}`, { cause: error })
+    : error;
 }
 
-async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>, ended: AbortSignal): Promise<void> {
+async function seed(
+  folder: string,
+  spec: ShardSpec & { seed: ShardSeed },
+  options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>,
+  ended: AbortSignal,
+): Promise<void> {
   if (await isThere(join(folder, 'records'))) return;
   if (options.backups === undefined) throw new QuiverError('storage_failed', 'this process has no place for backups');
   const { target: name, backup, collectionUid, sha256 } = spec.seed;
-  const target = new PatientTarget(options.backups.open(name), { ended, log: options.logger, patience: options.backups.patience });
+  const target = new PatientTarget(options.backups.open(name), {
+    ended,
+    log: options.logger,
+    patience: options.backups.patience,
+  });
   const collection = await backedUpCollection(target, backup, collectionUid, sha256);
   await makeStableFolder(folder);
   const marker = await open(join(folder, UNFINISHED_FILE), 'w');
@@ -77,18 +95,35 @@ async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, optio
   await marker.close();
   await syncFolder(folder);
   const whole = await wholeShard(target, collection, spec);
-  const results = await Promise.allSettled([fillRecords(folder, spec, { options, target, collection, whole }), whole?.index ? installIndex(folder, target, whole.index, options) : null]);
+  const results = await Promise.allSettled([
+    fillRecords(folder, spec, { options, target, collection, whole }),
+    whole?.index ? installIndex(folder, target, whole.index, options) : null,
+  ]);
   // Nothing of this may still be written when the folder is made anew.
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   await syncFolder(join(folder, 'records'));
   await rm(join(folder, UNFINISHED_FILE));
   await syncFolder(folder);
-  options.logger.info({ collectionUid: spec.collectionUid, shard: spec.shard, backup, withIndex: whole?.index !== null && whole !== null }, 'a shard was restored from a backup');
+  options.logger.info(
+    {
+      collectionUid: spec.collectionUid,
+      shard: spec.shard,
+      backup,
+      withIndex: whole?.index !== null && whole !== null,
+    },
+    'a shard was restored from a backup',
+  );
 }
 
 /** The shard that is taken over as it is; null for one that is put together of items of several. */
-async function wholeShard(target: BackupTarget, collection: BackedUpCollection, spec: ShardSpec & { seed: ShardSeed }): Promise<ShardManifest | null> {
-  return collection.shards.length === spec.seed.shards ? shardManifest(target, collection.shards[spec.shard].manifest) : null;
+async function wholeShard(
+  target: BackupTarget,
+  collection: BackedUpCollection,
+  spec: ShardSpec & { seed: ShardSeed },
+): Promise<ShardManifest | null> {
+  return collection.shards.length === spec.seed.shards
+    ? shardManifest(target, collection.shards[spec.shard].manifest)
+    : null;
 }
 
 interface FillingParts {
@@ -98,7 +133,11 @@ interface FillingParts {
   whole: ShardManifest | null;
 }
 
-async function fillRecords(folder: string, spec: ShardSpec & { seed: ShardSeed }, { options, target, collection, whole }: FillingParts): Promise<void> {
+async function fillRecords(
+  folder: string,
+  spec: ShardSpec & { seed: ShardSeed },
+  { options, target, collection, whole }: FillingParts,
+): Promise<void> {
   const store = await options.openStore(join(folder, 'records'));
   try {
     await new Filling(store, target, spec).run(collection, whole);
@@ -127,7 +166,9 @@ class Filling {
   async run(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
     await this.store.load(whole === null ? this.ownOf(collection) : this.allOf(whole));
     await this.takeMarks(collection, whole);
-    const changes: KeyValueChange[] = [{ type: 'put', key: SPEC_KEY, value: Buffer.from(specTextLike(this.spec, this.stored)) }];
+    const changes: KeyValueChange[] = [
+      { type: 'put', key: SPEC_KEY, value: Buffer.from(specTextLike(this.spec, this.stored)) },
+    ];
     if (this.versions !== null) changes.push({ type: 'put', key: VERSIONS_KEY, value: versionToBytes(this.versions) });
     await this.store.write([...changes, ...seedChanges()], { sync: true });
   }
@@ -191,7 +232,12 @@ class Filling {
     const marks = new SeededMarks(this.store);
     if (whole !== null) for await (const page of markRecords(this.target, whole)) await marks.take(page);
     for (const { shard, manifest } of this.taken) {
-      const move = { from: { collectionUid: seed.collectionUid, shard }, oldShards: collection.shards.length, to, newShards: seed.shards };
+      const move = {
+        from: { collectionUid: seed.collectionUid, shard },
+        oldShards: collection.shards.length,
+        to,
+        newShards: seed.shards,
+      };
       for await (const page of markRecords(this.target, manifest)) await marks.takeMoved(page, move);
     }
   }
@@ -211,11 +257,17 @@ class Filling {
 }
 
 /** Puts the saved indexes beside the records. Those that are damaged are left out: they are made anew. */
-async function installIndex(folder: string, target: BackupTarget, index: SavedIndex, { logger }: Pick<ShardOptions, 'logger'>): Promise<void> {
+async function installIndex(
+  folder: string,
+  target: BackupTarget,
+  index: SavedIndex,
+  { logger }: Pick<ShardOptions, 'logger'>,
+): Promise<void> {
   const checkpoint = index.checkpoint as Manifest;
   try {
     for (const { path, parts } of index.files) {
-      if (!INDEX_FILE.test(path)) throw new QuiverError('storage_damaged', `the backup is damaged: ${path} is no file of an index`);
+      if (!INDEX_FILE.test(path))
+        throw new QuiverError('storage_damaged', `the backup is damaged: ${path} is no file of an index`);
       await mkdir(dirname(join(folder, path)), { recursive: true });
       const bytes = await neededBytes(folder, path, checkpoint);
       const file = await open(join(folder, path), 'w', 0o600);
@@ -240,7 +292,10 @@ async function installIndex(folder: string, target: BackupTarget, index: SavedIn
   }
 }
 
-/** How much the saved index needs of one of its files. Backups of earlier versions also have the room behind the vectors. */
+/**
+ * How much the saved index needs of one of its files. Backups of earlier versions also have the room behind the
+ * vectors.
+ */
 async function neededBytes(folder: string, path: string, { vectors }: Manifest): Promise<number> {
   if (!path.endsWith('.f32')) return Infinity;
   // It comes first in every backup.

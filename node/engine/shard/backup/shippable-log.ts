@@ -27,8 +27,8 @@ export interface ShippableLog {
   /** Committed entries from `from` on: at least one if there is one, and about `maxBytes` at most. */
   entries(from: number, maxBytes: number): Promise<LoggedEntry[]>;
   /**
-   * Only of a log that numbers its entries by itself: the target has entries up to this one that it does not have, so its
-   * numbers go on behind them. Answers the first that counts.
+   * Only of a log that numbers its entries by itself: the target has entries up to this one that it does not have, so
+   * its numbers go on behind them. Answers the first that counts.
    */
   goOnBehind?(sequence: number): Promise<number>;
   /** Entries up to this place are in the target. They need not be kept any more. */

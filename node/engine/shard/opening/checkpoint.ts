@@ -45,8 +45,13 @@ export interface Manifest {
 export async function readManifest(folder: string): Promise<Manifest | null> {
   const [text] = await readSmallFiles([join(folder, MANIFEST_NAME)]);
   if (text === null) return null;
-  const { format, crc, manifest } = JSON.parse(text.toString()) as { format: number; crc: number; manifest: Manifest | undefined };
-  if (format !== MANIFEST_FORMAT) throw new Error(`${MANIFEST_NAME} has format ${format}, and this program knows ${MANIFEST_FORMAT}`);
+  const { format, crc, manifest } = JSON.parse(text.toString()) as {
+    format: number;
+    crc: number;
+    manifest: Manifest | undefined;
+  };
+  if (format !== MANIFEST_FORMAT)
+    throw new Error(`${MANIFEST_NAME} has format ${format}, and this program knows ${MANIFEST_FORMAT}`);
   if (manifest === undefined || crc !== checksumOf(manifest)) throw new Error('manifest: wrong checksum');
   return manifest;
 }
@@ -91,7 +96,9 @@ async function readSmallCheckpointFile(folder: string, manifest: Manifest, name:
   throw new Error(content === null ? `${name} is missing` : `${name}: ${content.length} bytes instead of ${bytes}`);
 }
 
-/** One file of a checkpoint, read in its order and in little memory. What it has said holds once `finish` has resolved. */
+/**
+ * One file of a checkpoint, read in its order and in little memory. What it has said holds once `finish` has resolved.
+ */
 export class CheckpointReader {
   private pending: Buffer = Buffer.alloc(0);
   private at = 0;
@@ -159,7 +166,12 @@ export class CheckpointReader {
 }
 
 /** Writes one file of checkpoint `number` in slices; on stable storage when it resolves. */
-export async function writeCheckpointFile(folder: string, number: number, name: CheckpointFile, chunks: Iterable<Buffer>): Promise<{ bytes: number; crc: number }> {
+export async function writeCheckpointFile(
+  folder: string,
+  number: number,
+  name: CheckpointFile,
+  chunks: Iterable<Buffer>,
+): Promise<{ bytes: number; crc: number }> {
   const target = join(folder, checkpointFolder(number));
   await mkdir(target, { recursive: true });
   const file = await open(join(target, name), 'w');
@@ -172,7 +184,8 @@ export async function writeCheckpointFile(folder: string, number: number, name: 
     const flush = async (): Promise<void> => {
       for (const piece of pending) crc = crc32(piece, crc);
       const { bytesWritten } = await file.writev(pending);
-      if (bytesWritten !== pendingBytes) throw new Error(`${name}: only ${bytesWritten} of ${pendingBytes} bytes could be written`);
+      if (bytesWritten !== pendingBytes)
+        throw new Error(`${name}: only ${bytesWritten} of ${pendingBytes} bytes could be written`);
       bytes += pendingBytes;
       pending = [];
       pendingBytes = 0;

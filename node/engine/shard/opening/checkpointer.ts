@@ -1,6 +1,14 @@
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { RecordStore } from '../../records/record-store';
-import { type CheckpointFile, FEW_OPERATIONS, type Manifest, removeCheckpoint, removeOtherCheckpoints, writeCheckpointFile, writeManifest } from './checkpoint';
+import {
+  type CheckpointFile,
+  FEW_OPERATIONS,
+  type Manifest,
+  removeCheckpoint,
+  removeOtherCheckpoints,
+  writeCheckpointFile,
+  writeManifest,
+} from './checkpoint';
 import type { ShardIndexes } from '../shard-indexes';
 import type { ShardLogger } from '../shard-options';
 import type { ShardCounters } from '../writing/shard-writer';
@@ -22,12 +30,17 @@ const AGE_MAX_MS = 10 * 60_000;
  */
 const GRAPH_GROWTH = 1.1;
 const GRAPH_AGE_MS = 60_000;
-/** How often the graph is looked at for that: the index has to be asked, which was most of what the looks of quiet shards cost. */
+/**
+ * How often the graph is looked at for that: the index has to be asked, which was most of what the looks of quiet
+ * shards cost.
+ */
 const GRAPH_LOOK_MS = 30_000;
 /** So many changes, or this share of the shard, may lie between what a backup holds of the indexes and its records. */
 const KEPT_CHANGES_MIN = 5_000;
 const KEPT_SHARE = 0.05;
-/** Of so little, the indexes are made from the records as fast as they are loaded, and a checkpoint is a dozen syncs. */
+/**
+ * Of so little, the indexes are made from the records as fast as they are loaded, and a checkpoint is a dozen syncs.
+ */
 const FEW = { operations: FEW_OPERATIONS, rows: 64, bytes: 256 * 1024 };
 /** The pause after a failed attempt, for example because of a full disk. */
 const RETRY_MS = 60_000;
@@ -37,7 +50,10 @@ const CHECK_MS = 5_000;
 export class Checkpointer {
   private manifest: Manifest | null;
   private changes = 0;
-  /** Of them, those that a shard of few had when it was opened: their repair was all that they cost, and is as cheap the next time. */
+  /**
+   * Of them, those that a shard of few had when it was opened: their repair was all that they cost, and is as cheap the
+   * next time.
+   */
   private readAnew = 0;
   private graphRows: number;
   /** Number of the newest attempt, including failed ones, so that no folder is written twice. */
@@ -93,13 +109,16 @@ export class Checkpointer {
    * opened.
    */
   get state(): { atMs: number; unsavedChanges: number } {
-    const unsavedChanges = Math.min(this.changes, Math.max(this.parts.indexes.directory.liveCount, this.parts.counters.lastOperation));
+    const unsavedChanges = Math.min(
+      this.changes,
+      Math.max(this.parts.indexes.directory.liveCount, this.parts.counters.lastOperation),
+    );
     return { atMs: this.manifest?.writtenAtMs ?? this.openedAtMs, unsavedChanges };
   }
 
   /**
-   * Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. Errors:
-   * unavailable once it is stopped, because the folder may be gone then.
+   * Writes the present state of the indexes, so that a later start does not have to repeat the operations before it.
+   * Errors: unavailable once it is stopped, because the folder may be gone then.
    */
   write(): Promise<void> {
     if (this.isStopped) return Promise.reject(new QuiverError('unavailable', 'the shard is being closed'));
@@ -115,8 +134,8 @@ export class Checkpointer {
   }
 
   /**
-   * Runs `look` with the manifest of the checkpoint in force, while no other takes its place and the journal stays; those that
-   * are due wait. It must not take long.
+   * Runs `look` with the manifest of the checkpoint in force, while no other takes its place and the journal stays;
+   * those that are due wait. It must not take long.
    */
   async hold<Result>(look: (manifest: Manifest | null) => Promise<Result>): Promise<Result> {
     let release!: () => void;
@@ -132,8 +151,8 @@ export class Checkpointer {
   }
 
   /**
-   * Keeps the journal from this operation on beyond the next checkpoints, as long as few items change: what a backup holds of
-   * the indexes is then good for the next one, too.
+   * Keeps the journal from this operation on beyond the next checkpoints, as long as few items change: what a backup
+   * holds of the indexes is then good for the next one, too.
    */
   keepJournal(operation: number): void {
     this.kept = { operation, changes: 0 };
@@ -153,13 +172,17 @@ export class Checkpointer {
   }
 
   /**
-   * Where the shard closes until somebody uses it, once it is stopped: with a checkpoint, unless there never was one and the next
-   * opening does as well without. Then all changes are on stable storage at least.
+   * Where the shard closes until somebody uses it, once it is stopped: with a checkpoint, unless there never was one
+   * and the next opening does as well without. Then all changes are on stable storage at least.
    */
   async settle(): Promise<void> {
     const { records, indexes, counters } = this.parts;
     const { rows } = indexes.vectors.status().progress;
-    const isFew = this.manifest === null && counters.lastOperation <= FEW.operations && rows <= FEW.rows && (await records.sizeBytes()) <= FEW.bytes;
+    const isFew =
+      this.manifest === null &&
+      counters.lastOperation <= FEW.operations &&
+      rows <= FEW.rows &&
+      (await records.sizeBytes()) <= FEW.bytes;
     if (!isFew) return this.attempt();
     if (!records.isOnlyRead) await records.stabilise(counters.lastOperation);
     this.changes = 0;
@@ -196,7 +219,8 @@ export class Checkpointer {
   private async attempt(): Promise<void> {
     const { folder, indexes, counters, records } = this.parts;
     const number = ++this.lastNumber;
-    // The checkpoint covers every operation up to here; slots changed later are repaired from the journal at the next start.
+    // The checkpoint covers every operation up to here; slots changed later are repaired from the journal at the next
+    // start.
     const { lastOperation, lastRecno } = counters;
     const graphRows = this.graphRowsNow();
     const covered = this.changes;
@@ -204,7 +228,8 @@ export class Checkpointer {
     this.readAnew = 0;
     this.lastStartMs = performance.now();
     try {
-      const write = (name: CheckpointFile, chunks: Iterable<Buffer>) => writeCheckpointFile(folder, number, name, chunks);
+      const write = (name: CheckpointFile, chunks: Iterable<Buffer>) =>
+        writeCheckpointFile(folder, number, name, chunks);
       const files = {
         directory: await write('directory', indexes.directory.save()),
         filters: await write('filters', indexes.filters.save()),
@@ -214,7 +239,14 @@ export class Checkpointer {
       // A checkpoint that survives a loss of power must not be ahead of the records. A log would then repeat what the
       // indexes hold already, in other slots and under the same operation numbers.
       await records.stabilise(counters.lastOperation);
-      const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors, writtenAtMs: this.parts.wallMs() };
+      const manifest: Manifest = {
+        operation: lastOperation,
+        lastRecno,
+        number,
+        files,
+        vectors,
+        writtenAtMs: this.parts.wallMs(),
+      };
       await writeManifest(folder, manifest);
       this.manifest = manifest;
       this.graphRows = graphRows;
@@ -223,14 +255,16 @@ export class Checkpointer {
       // On a full disk, the written part takes the space that everything else needs.
       const inForce = await removeCheckpoint(folder, number).catch(() => undefined);
       if (inForce?.number === number) this.manifest = inForce;
-      // So do saves of the vectors, also those of an index that could not save all of its segments. Where nobody can tell which
-      // manifest there is, they stay for the next checkpoint.
-      else if (inForce !== undefined) await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
+      // So do saves of the vectors, also those of an index that could not save all of its segments. Where nobody can
+      // tell which manifest there is, they stay for the next checkpoint.
+      else if (inForce !== undefined)
+        await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
       throw error;
     }
     await removeOtherCheckpoints(folder, number);
     await indexes.vectors.discardOtherSaves(this.manifest.vectors);
-    if (this.kept !== null && this.kept.changes > Math.max(KEPT_CHANGES_MIN, indexes.directory.liveCount * KEPT_SHARE)) this.kept = null;
+    if (this.kept !== null && this.kept.changes > Math.max(KEPT_CHANGES_MIN, indexes.directory.liveCount * KEPT_SHARE))
+      this.kept = null;
     await records.trimJournal(Math.min(lastOperation, this.kept?.operation ?? lastOperation));
   }
 }

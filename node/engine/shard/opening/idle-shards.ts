@@ -1,8 +1,8 @@
 import type { Shard } from '../shard';
 
 /**
- * So few vectors are read in some milliseconds when a shard is opened: one with more stays open while there is room, because
- * whoever uses it next would wait for it.
+ * So few vectors are read in some milliseconds when a shard is opened: one with more stays open while there is room,
+ * because whoever uses it next would wait for it.
  */
 const SMALL = { rows: 2_000, bytes: 4 * 1024 * 1024 };
 /** One whose items expire before is not worth closing. */
@@ -18,7 +18,10 @@ interface Use {
 export class IdleShards {
   private readonly seen = new WeakMap<Shard, Use>();
 
-  /** How long a shard was not used by now, in milliseconds; `nowMs`: monotonic. Look often: what was not looked at counts as used. */
+  /**
+   * How long a shard was not used by now, in milliseconds; `nowMs`: monotonic. Look often: what was not looked at
+   * counts as used.
+   */
   idleMs(shard: Shard, nowMs: number): number {
     const { uses } = shard;
     const use = this.seen.get(shard);

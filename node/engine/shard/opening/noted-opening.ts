@@ -9,14 +9,15 @@ import { Shard, type ShardSurroundings } from '../shard';
 import type { ShardOptions } from '../shard-options';
 
 /** What an operator can do about a shard that is lost, in the form without replicas. */
-const WAYS_OUT = 'put them back from a copy, restore the collection from a backup, or accept the loss (quiver repair --accept-loss; docs/operations.md)';
+const WAYS_OUT =
+  'put them back from a copy, restore the collection from a backup, or accept the loss (quiver repair --accept-loss; docs/operations.md)';
 
 /** What is noted of one that was closed. */
 export type ClosedShard = Pick<Shard, 'spec' | 'lastOperation' | 'isSaved'>;
 
 /**
- * Opens shards by what is noted of them apart from their data: one that was here is never made anew, unless somebody accepted
- * that it is lost.
+ * Opens shards by what is noted of them apart from their data: one that was here is never made anew, unless somebody
+ * accepted that it is lost.
  */
 export class NotedOpening {
   constructor(
@@ -25,8 +26,9 @@ export class NotedOpening {
   ) {}
 
   /**
-   * Opens the shard in `folder`, or makes it where it never was and need not be. Errors: as of Shard.open, storage_failed where the file system fails; storage_damaged with
-   * the ways out for one that is gone, damaged or an earlier copy.
+   * Opens the shard in `folder`, or makes it where it never was and need not be. Errors: as of Shard.open,
+   * storage_failed where the file system fails; storage_damaged with the ways out for one that is gone, damaged or an
+   * earlier copy.
    */
   async open(folder: string, spec: ShardSpec, mustExist: boolean, surroundings: ShardSurroundings): Promise<Shard> {
     const note = shardNoteName(spec);
@@ -39,11 +41,20 @@ export class NotedOpening {
     } catch (error) {
       // Of the file system, in words of its own.
       if ((error as NodeJS.ErrnoException).syscall !== undefined)
-        throw new QuiverError('storage_failed', `the shard can't be opened: ${(error as Error).message}`, { cause: error, details: { folder } });
+        throw new QuiverError('storage_failed', `the shard can't be opened: ${(error as Error).message}`, {
+          cause: error,
+          details: { folder },
+        });
       if (!isDamage(error)) throw error;
       const what = (await readStoreStamp(join(folder, 'records'))) === null ? 'its data are gone' : error.message;
-      this.options.logger.error({ error, ...idOf(spec), folder }, `a shard is not opened, because ${what}; nothing is made in their place`);
-      throw new QuiverError('storage_damaged', `${what}; ${WAYS_OUT}`, { cause: error, details: { folder, ...error.details } });
+      this.options.logger.error(
+        { error, ...idOf(spec), folder },
+        `a shard is not opened, because ${what}; nothing is made in their place`,
+      );
+      throw new QuiverError('storage_damaged', `${what}; ${WAYS_OUT}`, {
+        cause: error,
+        details: { folder, ...error.details },
+      });
     }
   }
 
@@ -74,7 +85,10 @@ export class NotedOpening {
       return left;
     }
     const kept = await putAside(folder);
-    logger.warn({ ...facts, kept }, 'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it');
+    logger.warn(
+      { ...facts, kept },
+      'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it',
+    );
     return this.openAndNote(folder, spec, surroundings);
   }
 
@@ -105,10 +119,15 @@ export async function keptAside(folder: string): Promise<string[]> {
     throw error;
   });
   const shard = basename(folder);
-  return names.filter((name) => name === `${shard}.retired` || (name.startsWith(`${shard}-`) && name.endsWith('.retired'))).map((name) => join(dirname(folder), name));
+  return names
+    .filter((name) => name === `${shard}.retired` || (name.startsWith(`${shard}-`) && name.endsWith('.retired')))
+    .map((name) => join(dirname(folder), name));
 }
 
-/** Puts a folder aside, in the place of nothing that was put there before: after a crash, that may be all there is. null: there is none. */
+/**
+ * Puts a folder aside, in the place of nothing that was put there before: after a crash, that may be all there is.
+ * null: there is none.
+ */
 async function putAside(folder: string): Promise<string | null> {
   const before = new Set(await keptAside(folder));
   let place = retiredFolder(folder);

@@ -13,7 +13,14 @@ import { isExpired } from '../../../../shared/contract/writes/expiry';
 import type { MetadataPlace } from '../../../../shared/contract/shard/metadata-place';
 import { countAfter } from '../../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../../vector/vector-index';
-import { type CheckpointFile, CheckpointReader, FEW_OPERATIONS, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
+import {
+  type CheckpointFile,
+  CheckpointReader,
+  FEW_OPERATIONS,
+  type Manifest,
+  readCheckpointFile,
+  readManifest,
+} from './checkpoint';
 import type { ShardLogger } from '../shard-options';
 import { type IndexFactories, type ShardIndexes, addVectors, parsedMetadata } from '../shard-indexes';
 import type { ShardCounters } from '../writing/shard-writer';
@@ -29,7 +36,10 @@ interface RecoveryParts {
   records: RecordStore;
   factories: IndexFactories;
   vectorOptions: VectorIndexOptions;
-  /** Whether ids and metadata are on the disk. Of what can't be read there any more, onDamaged of `vectorOptions` is told. */
+  /**
+   * Whether ids and metadata are on the disk. Of what can't be read there any more, onDamaged of `vectorOptions` is
+   * told.
+   */
   metadata: MetadataPlace;
   /** The analyser of the shard's keyword text. */
   analyser: Analyser;
@@ -70,8 +80,10 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
       return null;
     }
   };
-  const decoded = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Promise<Index>): Promise<Index | null> =>
-    load(name, async (from) => decode(await readCheckpointFile(folder, from, name)));
+  const decoded = async <Index>(
+    name: CheckpointFile,
+    decode: (bytes: Buffer) => Promise<Index>,
+  ): Promise<Index | null> => load(name, async (from) => decode(await readCheckpointFile(folder, from, name)));
   const directory = await load('directory', (from) => savedDirectory(parts, from, journal));
   const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
@@ -91,18 +103,31 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     throw error;
   }
   try {
-    const sound = { directory: directory !== null, vectors: vectors !== null, filters: filters !== null, keywords: keywords !== null };
+    const sound = {
+      directory: directory !== null,
+      vectors: vectors !== null,
+      filters: filters !== null,
+      keywords: keywords !== null,
+    };
     await repair(records, indexes, sound, journal.touched, vectorOptions.dim);
     await rebuild(records, indexes, sound, vectorOptions.dim);
     // What had expired when the checkpoint was written may be in none of its indexes any more.
     const expiredByMs = Math.max(parts.nowMs, manifest?.writtenAtMs ?? 0);
     hideExpired(indexes, expiredByMs);
     if (indexes.vectors.liveCount !== indexes.directory.liveCount) {
-      logger.warn({ folder, items: indexes.directory.liveCount, vectors: indexes.vectors.liveCount }, 'the vector index does not match the records and is rebuilt');
+      logger.warn(
+        { folder, items: indexes.directory.liveCount, vectors: indexes.vectors.liveCount },
+        'the vector index does not match the records and is rebuilt',
+      );
       await indexes.vectors.close();
       indexes.vectors = await factories.openVectorIndex(vectorOptions, null);
       vectors = null;
-      await rebuild(records, indexes, { directory: true, vectors: false, filters: true, keywords: true }, vectorOptions.dim);
+      await rebuild(
+        records,
+        indexes,
+        { directory: true, vectors: false, filters: true, keywords: true },
+        vectorOptions.dim,
+      );
       removeHidden(indexes);
     }
     const counters = {
@@ -115,7 +140,13 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
     // Without a checkpoint all was made from the records, which is done again as fast where it is little.
     const hasNone = manifest === null && counters.lastOperation <= FEW_OPERATIONS;
-    return { indexes, counters, expiredByMs, manifest, repairs: isSound || isEmpty ? journal.touched.size : hasNone ? indexes.directory.liveCount : Infinity };
+    return {
+      indexes,
+      counters,
+      expiredByMs,
+      manifest,
+      repairs: isSound || isEmpty ? journal.touched.size : hasNone ? indexes.directory.liveCount : Infinity,
+    };
   } catch (error) {
     indexes.directory.close();
     await indexes.vectors.close();
@@ -157,7 +188,11 @@ interface Journal {
  * The manifest in force and the journal after it; null, and an empty journal, if everything has to be rebuilt. Errors:
  * storage_damaged when the records hold less than the checkpoint: they were on stable storage before it was written.
  */
-async function usableManifest({ folder, records, logger }: RecoveryParts): Promise<{ manifest: Manifest | null; journal: Journal }> {
+async function usableManifest({
+  folder,
+  records,
+  logger,
+}: RecoveryParts): Promise<{ manifest: Manifest | null; journal: Journal }> {
   const manifest = await readManifest(folder).catch((error: unknown) => {
     logger.warn({ error, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
     return null;
@@ -169,8 +204,12 @@ async function usableManifest({ folder, records, logger }: RecoveryParts): Promi
   const whole = (await readJournal(records, 0)) as Journal;
   if (manifest !== null) {
     const facts = { folder, operation: manifest.operation, lastOperation: whole.lastOperation };
-    if (whole.lastOperation < manifest.operation) throw new QuiverError('storage_damaged', 'its records lack what its checkpoint holds', { details: facts });
-    logger.warn(facts, 'the checkpoint is of before the journal of the records; the indexes are rebuilt from the records');
+    if (whole.lastOperation < manifest.operation)
+      throw new QuiverError('storage_damaged', 'its records lack what its checkpoint holds', { details: facts });
+    logger.warn(
+      facts,
+      'the checkpoint is of before the journal of the records; the indexes are rebuilt from the records',
+    );
   }
   return { manifest: null, journal: { ...whole, touched: new Map() } };
 }
@@ -186,7 +225,10 @@ async function readJournal(records: RecordStore, operation: number): Promise<Jou
   for await (const page of records.journal(operation)) {
     for (const { operation: number, entry } of page) {
       if (journal.lastOperation > 0 && number !== journal.lastOperation + 1) {
-        throw new QuiverError('storage_damaged', `the journal of the records goes on at ${number} after ${journal.lastOperation}`);
+        throw new QuiverError(
+          'storage_damaged',
+          `the journal of the records goes on at ${number} after ${journal.lastOperation}`,
+        );
       }
       journal.lastOperation = number;
       if (isFirst && operation > 0) {
@@ -205,11 +247,17 @@ async function readJournal(records: RecordStore, operation: number): Promise<Jou
   return isFirst && operation > 0 ? null : journal;
 }
 
-async function openSavedVectors({ factories, vectorOptions, logger }: RecoveryParts, manifest: Manifest): Promise<VectorIndex | null> {
+async function openSavedVectors(
+  { factories, vectorOptions, logger }: RecoveryParts,
+  manifest: Manifest,
+): Promise<VectorIndex | null> {
   try {
     return await factories.openVectorIndex(vectorOptions, manifest.vectors);
   } catch (error) {
-    logger.warn({ error, folder: vectorOptions.folder }, 'the saved vector index cannot be used and is rebuilt from the records');
+    logger.warn(
+      { error, folder: vectorOptions.folder },
+      'the saved vector index cannot be used and is rebuilt from the records',
+    );
     return null;
   }
 }
@@ -217,7 +265,13 @@ async function openSavedVectors({ factories, vectorOptions, logger }: RecoveryPa
 /** Which indexes came from a checkpoint; the others are empty and rebuilt. */
 type Sound = Record<keyof ShardIndexes, boolean>;
 
-async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound, touched: ReadonlyMap<number, number | null>, dim: number): Promise<void> {
+async function repair(
+  records: RecordStore,
+  indexes: ShardIndexes,
+  sound: Sound,
+  touched: ReadonlyMap<number, number | null>,
+  dim: number,
+): Promise<void> {
   if (touched.size === 0) return;
   const slots = ChunkedSlotSet.fromArray(Uint32Array.from(touched.keys()).sort());
   // The directory was loaded without them.
@@ -249,7 +303,9 @@ function hideExpired(indexes: ShardIndexes, atMs: number): void {
 /** Takes hidden slots out of the indexes that hold them. */
 function removeHidden({ directory, vectors, filters, keywords }: ShardIndexes): void {
   if (directory.hiddenCount === 0) return;
-  const hidden = ChunkedSlotSet.fromArray(Uint32Array.from([...directory.expiringSlots()].filter((slot) => directory.isHidden(slot))));
+  const hidden = ChunkedSlotSet.fromArray(
+    Uint32Array.from([...directory.expiringSlots()].filter((slot) => directory.isHidden(slot))),
+  );
   vectors.remove(hidden.toArray());
   filters.removeEverywhere(hidden);
   keywords.removeEverywhere(hidden);
@@ -257,7 +313,12 @@ function removeHidden({ directory, vectors, filters, keywords }: ShardIndexes): 
 
 /** Fills the indexes that are not sound from all records, in one pass. */
 async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound, dim: number): Promise<void> {
-  const missing: Sound = { directory: !sound.directory, vectors: !sound.vectors, filters: !sound.filters, keywords: !sound.keywords };
+  const missing: Sound = {
+    directory: !sound.directory,
+    vectors: !sound.vectors,
+    filters: !sound.filters,
+    keywords: !sound.keywords,
+  };
   if (!Object.values(missing).includes(true)) return;
   for await (const page of records.items()) await putItems(indexes, missing, page, dim);
 }
@@ -266,7 +327,12 @@ async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound
  * Puts items into the chosen indexes, in which their slots are empty; in slices, because the process must also answer
  * during a start.
  */
-async function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[], dim: number): Promise<void> {
+async function putItems(
+  indexes: ShardIndexes,
+  chosen: Sound,
+  page: { recno: number; item: ItemRecord }[],
+  dim: number,
+): Promise<void> {
   await inSlices(putSteps(indexes, chosen, page));
   if (chosen.vectors)
     addVectors(
@@ -276,17 +342,30 @@ async function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: num
     );
 }
 
-function* putSteps(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[]): Generator<undefined, void> {
+function* putSteps(
+  indexes: ShardIndexes,
+  chosen: Sound,
+  page: { recno: number; item: ItemRecord }[],
+): Generator<undefined, void> {
   for (const { recno, item } of page) {
     if (chosen.directory) indexes.directory.put(item.slot, directoryEntry(recno, item));
     if (!chosen.filters && !chosen.keywords) continue;
     const metadata = parsedMetadata(item.metadata);
     if (chosen.filters) indexes.filters.put(item.slot, metadata);
-    if (chosen.keywords) indexes.keywords.putAnalysed(item.slot, yield* indexes.keywords.analyse(keywordText(item.text, metadata)));
+    if (chosen.keywords)
+      indexes.keywords.putAnalysed(item.slot, yield* indexes.keywords.analyse(keywordText(item.text, metadata)));
     yield;
   }
 }
 
 function directoryEntry(recno: number, item: ItemRecord): DirectoryEntry {
-  return { externalId: item.externalId, recno, stamp: item.stamp, version: item.version, expiry: item.expiry, metadata: item.metadata, hasText: item.text !== null };
+  return {
+    externalId: item.externalId,
+    recno,
+    stamp: item.stamp,
+    version: item.version,
+    expiry: item.expiry,
+    metadata: item.metadata,
+    hasText: item.text !== null,
+  };
 }

@@ -9,7 +9,10 @@ import type { ShardStatus } from '../../../../shared/contract/shard/shard-read';
 import { specText } from '../../records/shard-format';
 import type { ShardObservation } from '../shard-observation';
 
-/** Beside the records of a shard that was closed with everything saved, or in the place of those that are still to be made. */
+/**
+ * Beside the records of a shard that was closed with everything saved, or in the place of those that are still to be
+ * made.
+ */
 const REST_NAME = 'rest.json';
 const REST_FORMAT = 1;
 /** In the folder of the shard. */
@@ -26,7 +29,10 @@ export interface RestFacts {
   expiresAtMs: number | null;
 }
 
-/** Files of the records, by name with their bytes; null: nothing was made of them, because nobody wrote to the shard yet. */
+/**
+ * Files of the records, by name with their bytes; null: nothing was made of them, because nobody wrote to the shard
+ * yet.
+ */
 type Files = Record<string, number> | null;
 
 export interface RestNote {
@@ -54,19 +60,24 @@ export function blankFacts(atMs: number): RestFacts {
 }
 
 /**
- * Notes durably how a shard was when it was closed. `folder`: the shard's, whose records are closed and on stable storage. It
- * counts until they are opened, which gives them other files; where there are none yet, until it is removed (`forgetRest`).
- * Errors: those of the file system.
+ * Notes durably how a shard was when it was closed. `folder`: the shard's, whose records are closed and on stable
+ * storage. It counts until they are opened, which gives them other files; where there are none yet, until it is removed
+ * (`forgetRest`). Errors: those of the file system.
  */
 export async function writeRest(folder: string, spec: ShardSpec, { facts, isBlank }: RestNote): Promise<void> {
-  const content = JSON.stringify({ spec: specText(spec), facts, files: isBlank ? null : filesIn(join(folder, RECORDS)) });
+  const content = JSON.stringify({
+    spec: specText(spec),
+    facts,
+    files: isBlank ? null : filesIn(join(folder, RECORDS)),
+  });
   await replaceFile(join(folder, REST_NAME), JSON.stringify({ format: REST_FORMAT, crc: crc32(content), content }));
   await syncFolder(folder);
 }
 
 /**
- * What was noted of this shard, if its records are still as they were then: every file is there, as long as it was. null: only an
- * opening tells. Never throws. It reads a few names and lengths, at once: thousands of shards are looked at when a process starts.
+ * What was noted of this shard, if its records are still as they were then: every file is there, as long as it was.
+ * null: only an opening tells. Never throws. It reads a few names and lengths, at once: thousands of shards are looked
+ * at when a process starts.
  */
 export function readRest(folder: string, spec: ShardSpec): RestNote | null {
   try {
@@ -82,7 +93,10 @@ export function readRest(folder: string, spec: ShardSpec): RestNote | null {
   }
 }
 
-/** Removes what was noted, durably: before anything is stored in records that were made just now. Errors: storage_failed. */
+/**
+ * Removes what was noted, durably: before anything is stored in records that were made just now. Errors:
+ * storage_failed.
+ */
 export async function forgetRest(folder: string): Promise<void> {
   try {
     await rm(join(folder, REST_NAME)).catch((error: NodeJS.ErrnoException) => {
@@ -91,7 +105,11 @@ export async function forgetRest(folder: string): Promise<void> {
     });
     await syncFolder(folder);
   } catch (error) {
-    throw new QuiverError('storage_failed', `${join(folder, REST_NAME)} can't be removed: ${(error as Error).message}`, { cause: error });
+    throw new QuiverError(
+      'storage_failed',
+      `${join(folder, REST_NAME)} can't be removed: ${(error as Error).message}`,
+      { cause: error },
+    );
   }
 }
 
@@ -100,7 +118,10 @@ export function hasNoRest(folder: string): boolean {
   return existsSync(folder) && !existsSync(join(folder, REST_NAME));
 }
 
-/** The specification (`specText`) of the shard in this folder, to which nobody has written, so that it has no records; null: it is none of these. */
+/**
+ * The specification (`specText`) of the shard in this folder, to which nobody has written, so that it has no records;
+ * null: it is none of these.
+ */
 export function blankSpec(folder: string): string | null {
   try {
     const { spec, files } = noteIn(folder);
@@ -112,8 +133,13 @@ export function blankSpec(folder: string): string | null {
 
 /** Throws where there is none that can be used. */
 function noteIn(folder: string): { spec: string; facts: RestFacts; files: Files } {
-  const { format, crc, content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as { format: number; crc: number; content: string };
-  if (format !== REST_FORMAT || crc32(content) !== crc) throw new Error(`${REST_NAME} is damaged, or of another version`);
+  const { format, crc, content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as {
+    format: number;
+    crc: number;
+    content: string;
+  };
+  if (format !== REST_FORMAT || crc32(content) !== crc)
+    throw new Error(`${REST_NAME} is damaged, or of another version`);
   return JSON.parse(content) as { spec: string; facts: RestFacts; files: Files };
 }
 

@@ -20,7 +20,10 @@ export interface RestingShard {
   readonly closed: Promise<void>;
 }
 
-/** The shards of a process that are closed until they are used, with what is known of them meanwhile. Nothing of them is in memory but that. */
+/**
+ * The shards of a process that are closed until they are used, with what is known of them meanwhile. Nothing of them is
+ * in memory but that.
+ */
 export class RestingShards {
   private readonly all = new Map<string, RestingShard>();
 
@@ -64,7 +67,17 @@ export class RestingShards {
       const { lastOperation } = status;
       const memory = { vectorIndex: 0, directory: 0, filterIndex: 0, keywordIndex: 0, store: NO_MEMORY };
       const data = { status, memory, checkpoint, expiredItems: 0, clockAheadMs: 0, marks };
-      return { collectionUid: spec.collectionUid, shard: spec.shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: 0, lagMax: 0, data };
+      return {
+        collectionUid: spec.collectionUid,
+        shard: spec.shard,
+        leads: true,
+        epoch: 1,
+        lastSequence: lastOperation,
+        appliedSequence: lastOperation,
+        pendingWrites: 0,
+        lagMax: 0,
+        data,
+      };
     });
   }
 

@@ -25,7 +25,9 @@ import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } fro
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from '../writing/write-queue';
 
-/** What a collection's folder holds besides its shards: what it takes to list it again (embedded/collection-notes.ts). */
+/**
+ * What a collection's folder holds besides its shards: what it takes to list it again (embedded/collection-notes.ts).
+ */
 export const COLLECTION_NOTE = 'collection.json';
 
 export interface ShardHostOptions extends ShardOptions {
@@ -45,12 +47,12 @@ const ROOM_MS = 5_000;
 const UID = /^[A-Za-z0-9-]{1,64}$/;
 
 /**
- * The shards of an embedded process, in `folder`: shards/<collection uid>/<shard number>, each with a RocksDB of its own.
- * One store per shard rather than one per process: a shard is dropped by removing its folder, copied by copying it, and a
- * damaged one harms no other; the price is some open files and a small memtable each.
+ * The shards of an embedded process, in `folder`: shards/<collection uid>/<shard number>, each with a RocksDB of its
+ * own. One store per shard rather than one per process: a shard is dropped by removing its folder, copied by copying
+ * it, and a damaged one harms no other; the price is some open files and a small memtable each.
  * A place is made by who opens its shard and hears when that fails: only what was open once is tried again.
- * A shard is made once. It is noted then, apart from its data (StoreNotes): a shard whose data are gone later, or are an
- * earlier copy, stays closed, and calls are told so.
+ * A shard is made once. It is noted then, apart from its data (StoreNotes): a shard whose data are gone later, or are
+ * an earlier copy, stays closed, and calls are told so.
  */
 export class ShardHost implements ShardPublications {
   private readonly places = new Map<string, ShardPlace<Shard>>();
@@ -79,7 +81,10 @@ export class ShardHost implements ShardPublications {
       places: this.places,
       folderOf: (spec) => this.folderOf(spec),
       noteClosed: (shard, path) => this.opening.noteClosed(shard, path),
-      wake: (name) => void this.wake(name).catch((error: unknown) => options.logger.error({ error, shard: name }, 'a shard with expired items could not be opened')),
+      wake: (name) =>
+        void this.wake(name).catch((error: unknown) =>
+          options.logger.error({ error, shard: name }, 'a shard with expired items could not be opened'),
+        ),
       wallMs: options.wallMs ?? Date.now,
       logger: options.logger,
     });
@@ -90,13 +95,17 @@ export class ShardHost implements ShardPublications {
     await mkdir(join(folder, 'shards'), { recursive: true });
     await rm(join(folder, 'trash'), { recursive: true, force: true });
     removeTrialFiles(folder);
-    return new ShardHost(folder, options, options.notes ?? (await StoreNotes.load(join(folder, 'notes'), options.logger)));
+    return new ShardHost(
+      folder,
+      options,
+      options.notes ?? (await StoreNotes.load(join(folder, 'notes'), options.logger)),
+    );
   }
 
   /**
-   * Opens a shard; nothing happens when it is open, or closed because it is not used. One that is not there and was never noted is made, unless it `mustExist`;
-   * where shards are closed that nobody uses, its records are made with its first change.
-   * Errors: storage_failed, also when as many are open as may be; storage_damaged; unavailable.
+   * Opens a shard; nothing happens when it is open, or closed because it is not used. One that is not there and was
+   * never noted is made, unless it `mustExist`; where shards are closed that nobody uses, its records are made with its
+   * first change. Errors: storage_failed, also when as many are open as may be; storage_damaged; unavailable.
    */
   async open(spec: ShardSpec, { mustExist }: { mustExist: boolean }): Promise<void> {
     const name = nameOf(spec);
@@ -104,7 +113,8 @@ export class ShardHost implements ShardPublications {
       if (mustExist) await this.leaveAtRest(name, spec);
       if (this.rests.resting.get(name) === undefined && (mustExist || !this.mayBeBlank(spec))) await this.untilRoom();
     }
-    for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
+    for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name))
+      await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
     let place = this.places.get(name);
     const known = place ?? this.rests.resting.get(name);
@@ -129,9 +139,9 @@ export class ShardHost implements ShardPublications {
   }
 
   /**
-   * The open shard. Errors: not_found; unavailable while it is being opened anew and can't be; storage_damaged when it can't
-   * be opened because of what is on the disk; storage_failed when others have taken its place. It is opened once one of them
-   * is gone.
+   * The open shard. Errors: not_found; unavailable while it is being opened anew and can't be; storage_damaged when it
+   * can't be opened because of what is on the disk; storage_failed when others have taken its place. It is opened once
+   * one of them is gone.
    */
   async shard(id: ShardId): Promise<Shard> {
     if (this.closing !== null) throw shuttingDown();
@@ -174,13 +184,26 @@ export class ShardHost implements ShardPublications {
     return this.publisher.follow(publish);
   }
 
-  /** The shards that are open or closed because they are not used; each counts as the leader of itself, as `GET /v1/cluster` has it. */
+  /**
+   * The shards that are open or closed because they are not used; each counts as the leader of itself, as
+   * `GET /v1/cluster` has it.
+   */
   async observe(): Promise<ReplicaObservation[]> {
     const open = await lookAt(this.places.values(), async (held) => {
       const data = await held.observe();
       const { collectionUid, shard } = held.spec;
       const { lastOperation } = data.status;
-      return { collectionUid, shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: held.waitingWrites, lagMax: 0, data };
+      return {
+        collectionUid,
+        shard,
+        leads: true,
+        epoch: 1,
+        lastSequence: lastOperation,
+        appliedSequence: lastOperation,
+        pendingWrites: held.waitingWrites,
+        lagMax: 0,
+        data,
+      };
     });
     return [...open, ...this.rests.resting.observations()];
   }
@@ -234,11 +257,16 @@ export class ShardHost implements ShardPublications {
     await resting?.closed;
     const place = this.places.get(name);
     const { beforeDrop } = this.options;
-    if (place !== undefined && beforeDrop !== undefined) for (const { log } of openAt([place])) if (log !== null) await beforeDrop(log);
+    if (place !== undefined && beforeDrop !== undefined)
+      for (const { log } of openAt([place])) if (log !== null) await beforeDrop(log);
     this.places.delete(name);
     this.left.delete(name);
     this.damaged.delete(name);
-    await place?.end('dropped').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'));
+    await place
+      ?.end('dropped')
+      .catch((error: unknown) =>
+        this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'),
+      );
     const trash = join(this.folder, 'trash');
     await mkdir(trash, { recursive: true });
     const target = join(trash, randomUUID());
@@ -260,15 +288,36 @@ export class ShardHost implements ShardPublications {
     await rmdir(collection).catch(() => undefined);
   }
 
-  /** At a start: a shard of which everything is known by what was noted when it was closed stays closed until it is used. */
+  /**
+   * At a start: a shard of which everything is known by what was noted when it was closed stays closed until it is
+   * used.
+   */
   private async leaveAtRest(name: string, spec: ShardSpec): Promise<void> {
     const note = this.rests.resting.get(name) === undefined ? this.rests.noted(spec) : null;
     if (note === null) return;
     const { facts, isBlank } = note;
     const stored = shardNoteName(spec);
-    if (!(isBlank ? this.isBlank(spec) : await this.notes.isWhole(stored, join(this.folderOf(spec), 'records'), facts.status.lastOperation))) return;
-    if (this.closing !== null || this.places.has(name) || this.leaving.has(name) || this.rests.resting.get(name) !== undefined) return;
-    this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, isStable: true, isBlank, closed: Promise.resolve() });
+    if (
+      !(isBlank
+        ? this.isBlank(spec)
+        : await this.notes.isWhole(stored, join(this.folderOf(spec), 'records'), facts.status.lastOperation))
+    )
+      return;
+    if (
+      this.closing !== null ||
+      this.places.has(name) ||
+      this.leaving.has(name) ||
+      this.rests.resting.get(name) !== undefined
+    )
+      return;
+    this.rests.resting.put(name, {
+      spec: { ...spec },
+      facts,
+      isNoted: true,
+      isStable: true,
+      isBlank,
+      closed: Promise.resolve(),
+    });
   }
 
   /** Waits until one more can be open, or none of those that are is unused. */
@@ -276,11 +325,15 @@ export class ShardHost implements ShardPublications {
     const { openShardsMax } = this.options;
     for (const untilMs = performance.now() + ROOM_MS; ;) {
       await this.rests.room(openShardsMax);
-      if (this.places.size < openShardsMax || this.closing !== null || !this.rests.isOn || performance.now() > untilMs) return;
+      if (this.places.size < openShardsMax || this.closing !== null || !this.rests.isOn || performance.now() > untilMs)
+        return;
     }
   }
 
-  /** Opens a shard that was closed because it was not used. Errors: as of {@link shard}; it is tried again by its next use. */
+  /**
+   * Opens a shard that was closed because it was not used. Errors: as of {@link shard}; it is tried again by its next
+   * use.
+   */
   private wake(name: string): Promise<Shard> {
     let waking = this.waking.get(name);
     if (waking === undefined) {
@@ -305,13 +358,27 @@ export class ShardHost implements ShardPublications {
     try {
       return await place.ready;
     } catch (error) {
-      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, isNoted: false, isStable: false, closed: place.end('closed').catch(() => undefined) });
+      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name))
+        resting.put(name, {
+          ...found,
+          isNoted: false,
+          isStable: false,
+          closed: place.end('closed').catch(() => undefined),
+        });
       throw notOpenedNow(error);
     }
   }
 
-  /** `resting`: what is known of one that was closed. Its records are all on stable storage, where it says so, as long as nobody has opened them. */
-  private placeFor(name: string, spec: ShardSpec, mustExist: boolean, resting: RestingShard | null = null): ShardPlace<Shard> {
+  /**
+   * `resting`: what is known of one that was closed. Its records are all on stable storage, where it says so, as long
+   * as nobody has opened them.
+   */
+  private placeFor(
+    name: string,
+    spec: ShardSpec,
+    mustExist: boolean,
+    resting: RestingShard | null = null,
+  ): ShardPlace<Shard> {
     const { logger } = this.options;
     let isStable = resting?.isStable === true;
     const takeStable = (): boolean => {
@@ -344,12 +411,15 @@ export class ShardHost implements ShardPublications {
             const isDamaged = isDamage(error);
             logger.error(
               { error, shard: name },
-              isDamaged ? 'the first change of a shard found other records than were read; it is opened anew' : 'a shard could not write to its disk; it takes no writes until the disk does',
+              isDamaged
+                ? 'the first change of a shard found other records than were read; it is opened anew'
+                : 'a shard could not write to its disk; it takes no writes until the disk does',
             );
             if (isDamaged) place.reopen();
             else void this.awaitDisk(name, place);
           },
-          onDamaged: (error) => logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
+          onDamaged: (error) =>
+            logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
         });
       },
       // However many attempts it took.
@@ -357,24 +427,40 @@ export class ShardHost implements ShardPublications {
       onFailed: (error, retryMs) => {
         // What a disk that fails or is full keeps from being opened at a start, as well: nobody else asks for it again.
         const mayPass = mustExist && !isDamage(error) && !(error instanceof LaterFormatError);
-        if (place.wasOpen || mayPass) return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened; it is tried again');
+        if (place.wasOpen || mayPass)
+          return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened; it is tried again');
         this.places.delete(name);
         if (isDamage(error)) this.damaged.set(name, error);
         void place.end('closed');
       },
-      closeFailed: (shard) => shard.close('reopened').catch((error: unknown) => logger.error({ error, shard: name }, 'a shard to be opened anew failed to close')),
+      closeFailed: (shard) =>
+        shard
+          .close('reopened')
+          .catch((error: unknown) => logger.error({ error, shard: name }, 'a shard to be opened anew failed to close')),
     });
     return place;
   }
 
-  /** Whether nobody has written to it yet: its store is noted before anything is in it. Also where shards are not closed any more. */
+  /**
+   * Whether nobody has written to it yet: its store is noted before anything is in it. Also where shards are not closed
+   * any more.
+   */
   private isBlank(spec: ShardSpec): boolean {
-    return spec.seed === undefined && !this.notes.isKnown(shardNoteName(spec)) && readRest(this.folderOf(spec), spec)?.isBlank === true;
+    return (
+      spec.seed === undefined &&
+      !this.notes.isKnown(shardNoteName(spec)) &&
+      readRest(this.folderOf(spec), spec)?.isBlank === true
+    );
   }
 
   /** Whether nothing of a shard is there that is to be made, and nothing needs to be before it is used. */
   private mayBeBlank(spec: ShardSpec): boolean {
-    return this.rests.isOn && spec.seed === undefined && !this.notes.isKnown(shardNoteName(spec)) && !existsSync(this.folderOf(spec));
+    return (
+      this.rests.isOn &&
+      spec.seed === undefined &&
+      !this.notes.isKnown(shardNoteName(spec)) &&
+      !existsSync(this.folderOf(spec))
+    );
   }
 
   private folderOf(id: ShardId): string {
@@ -395,11 +481,18 @@ export class ShardHost implements ShardPublications {
 /** Of a shard that its next use opens, too, because its disk may be whole by then. */
 function notOpenedNow(error: unknown): unknown {
   if (isDamage(error) || (isQuiverError(error) && error.kind !== 'storage_failed')) return error;
-  return new QuiverError('unavailable', `the shard can't be opened: ${(error as Error).message}; the call may be retried`, { cause: error });
+  return new QuiverError(
+    'unavailable',
+    `the shard can't be opened: ${(error as Error).message}; the call may be retried`,
+    { cause: error },
+  );
 }
 
 function tooMany(openShardsMax: number, kind: 'storage_failed' | 'overloaded'): QuiverError {
-  return new QuiverError(kind, `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
+  return new QuiverError(
+    kind,
+    `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`,
+  );
 }
 
 function nameOf(id: ShardId): string {

@@ -3,7 +3,10 @@ import { isDamage, QuiverError } from '../../../../shared/base/errors/quiver-err
 import type { ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import { type BackoffPauses, RetryBackoff } from '../../../../shared/base/time/retry-backoff';
 
-/** Between attempts to open a shard anew that can't be opened or written to, or fails again and again: a full disk may last. */
+/**
+ * Between attempts to open a shard anew that can't be opened or written to, or fails again and again: a full disk may
+ * last.
+ */
 export const REOPEN_PAUSES: BackoffPauses = { firstMs: 1_000, longestMs: 30_000 };
 
 /** What is open at a place: a plain shard, or a replica with its log and links. */
@@ -17,8 +20,8 @@ type PlaceState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
 /** What differs between the places of an embedded process and those of a cluster's node. */
 export interface PlaceSurroundings<Held> {
   /**
-   * Whether what failed is opened anew only after a pause, which gives others the time to take over. Without it that is done
-   * at once, though not twice within the first pause: for a shard that nobody else can answer for.
+   * Whether what failed is opened anew only after a pause, which gives others the time to take over. Without it that is
+   * done at once, though not twice within the first pause: for a shard that nobody else can answer for.
    */
   pausesFirst: boolean;
   /** Opens the shard, making it when it does not exist. Never throws at once. `ended`: aborted when the place ends. */
@@ -49,8 +52,9 @@ export class ShardPlace<Held extends Closable> {
   /** Why the last attempt to open it failed, as long as it is not open. */
   failure: unknown = null;
   /**
-   * That of the attempt under way, or of the last: resolves with what it opened. The first attempt after a failure begins
-   * with closing what failed. Errors: those of `open` as long as it never was open; later on storage_damaged, and unavailable for all else.
+   * That of the attempt under way, or of the last: resolves with what it opened. The first attempt after a failure
+   * begins with closing what failed. Errors: those of `open` as long as it never was open; later on storage_damaged,
+   * and unavailable for all else.
    */
   ready!: Promise<Held>;
   private readonly pauses: RetryBackoff;
@@ -75,8 +79,8 @@ export class ShardPlace<Held extends Closable> {
   }
 
   /**
-   * Closes what is open, because it can't be trusted any more, and opens it anew, not before `leastMs`. What is being opened
-   * has its turn first.
+   * Closes what is open, because it can't be trusted any more, and opens it anew, not before `leastMs`. What is being
+   * opened has its turn first.
    */
   reopen(leastMs = 0): void {
     if (this.state === 'opening')
@@ -119,7 +123,11 @@ export class ShardPlace<Held extends Closable> {
       if (!this.ended.aborted) this.fail(error);
       // Calls are told of what an operator has to see to; all else may pass.
       if (!this.wasOpen || isDamage(error)) throw error;
-      throw new QuiverError('unavailable', 'the shard is being brought back from its records; the call may be retried', { cause: error });
+      throw new QuiverError(
+        'unavailable',
+        'the shard is being brought back from its records; the call may be retried',
+        { cause: error },
+      );
     }
     if (this.ended.aborted) return held;
     this.state = 'open';
@@ -161,7 +169,10 @@ export function openAt<Held extends Closable>(places: Iterable<ShardPlace<Held>>
 }
 
 /** What `look` answers of all that is open at some places; what closes meanwhile is left out. */
-export async function lookAt<Held extends Closable, Seen>(places: Iterable<ShardPlace<Held>>, look: (held: Held) => Promise<Seen>): Promise<Seen[]> {
+export async function lookAt<Held extends Closable, Seen>(
+  places: Iterable<ShardPlace<Held>>,
+  look: (held: Held) => Promise<Seen>,
+): Promise<Seen[]> {
   const seen = await Promise.allSettled(openAt(places).map(look));
   return seen.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
 }

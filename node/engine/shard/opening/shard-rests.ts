@@ -66,7 +66,9 @@ export class ShardRests {
     this.resting = new RestingShards(parts.wallMs);
     this.nowMs = parts.monotonicMs ?? (() => performance.now());
     const { afterMs } = parts;
-    this.endLooks = this.isOn ? slowInterval(Math.max(1_000, Math.min(LOOK_MS, afterMs / LOOKS)), () => this.look()) : () => undefined;
+    this.endLooks = this.isOn
+      ? slowInterval(Math.max(1_000, Math.min(LOOK_MS, afterMs / LOOKS)), () => this.look())
+      : () => undefined;
   }
 
   get isOn(): boolean {
@@ -79,8 +81,8 @@ export class ShardRests {
   }
 
   /**
-   * Makes a shard of which nothing is made but its folder, and what is noted there, until somebody uses it. On stable storage when it
-   * resolves. Errors: storage_failed; then it is not there.
+   * Makes a shard of which nothing is made but its folder, and what is noted there, until somebody uses it. On stable
+   * storage when it resolves. Errors: storage_failed; then it is not there.
    */
   async makeBlank(name: string, spec: ShardSpec): Promise<void> {
     const folder = this.parts.folderOf(spec);
@@ -88,9 +90,19 @@ export class ShardRests {
     const made = makeStableFolder(folder)
       .then(() => writeRest(folder, spec, { facts, isBlank: true }))
       .catch((error: unknown) => {
-        throw new QuiverError('storage_failed', `the shard can't be made: ${(error as Error).message}`, { cause: error });
+        throw new QuiverError('storage_failed', `the shard can't be made: ${(error as Error).message}`, {
+          cause: error,
+        });
       });
-    const resting: RestingShard = { spec, facts, isNoted: true, isStable: true, isBlank: true, made, closed: made.catch(() => undefined) };
+    const resting: RestingShard = {
+      spec,
+      facts,
+      isNoted: true,
+      isStable: true,
+      isBlank: true,
+      made,
+      closed: made.catch(() => undefined),
+    };
     this.resting.put(name, resting);
     try {
       await made;
@@ -110,13 +122,15 @@ export class ShardRests {
   }
 
   /**
-   * Before one more is opened. `filesFor`: how many can be open by the limit of files; then it waits until some others are closed, as
-   * long as some may be soon. Others may take the room before who waited goes on: look again.
+   * Before one more is opened. `filesFor`: how many can be open by the limit of files; then it waits until some others
+   * are closed, as long as some may be soon. Others may take the room before who waited goes on: look again.
    */
   async room(filesFor: number): Promise<void> {
     const { places, openMax } = this.parts;
     if (!this.isOn || places.size < Math.min(openMax, filesFor)) return;
-    this.making ??= this.rest(Math.min(openMax, filesFor) * (1 - PART), PRESSED_MS, true).finally(() => (this.making = null));
+    this.making ??= this.rest(Math.min(openMax, filesFor) * (1 - PART), PRESSED_MS, true).finally(
+      () => (this.making = null),
+    );
     if (places.size >= openMax + AHEAD) await this.making;
     for (let looks = 0; looks < SHORT_LOOKS && places.size >= filesFor && !this.isEnded; looks += 1) {
       await this.rest(filesFor - 1, SHORT_MS, false);
@@ -128,11 +142,19 @@ export class ShardRests {
   async end(place: ShardPlace<Shard>): Promise<void> {
     const { noteClosed, folderOf } = this.parts;
     const shard = place.open;
-    const facts = shard !== null && this.isOn && this.idle.isSmall(shard) ? await this.factsOf(shard).catch(() => null) : null;
+    const facts =
+      shard !== null && this.isOn && this.idle.isSmall(shard) ? await this.factsOf(shard).catch(() => null) : null;
     await place.end('closed');
     if (place.open === null) return;
     await noteClosed(place.open, folderOf(place.spec));
-    if (facts === null || place.open !== shard || !shard.isSaved || shard.lastOperation !== facts.status.lastOperation || this.isStillNoted(shard)) return;
+    if (
+      facts === null ||
+      place.open !== shard ||
+      !shard.isSaved ||
+      shard.lastOperation !== facts.status.lastOperation ||
+      this.isStillNoted(shard)
+    )
+      return;
     await this.note(place.spec, facts);
   }
 
@@ -150,7 +172,8 @@ export class ShardRests {
     const nowMs = this.nowMs();
     const due: string[] = [];
     for (const [name, { open }] of this.parts.places) {
-      if (open !== null && this.idle.idleMs(open, nowMs) >= leastMs && this.mayRest(open) && this.idle.isSmall(open)) due.push(name);
+      if (open !== null && this.idle.idleMs(open, nowMs) >= leastMs && this.mayRest(open) && this.idle.isSmall(open))
+        due.push(name);
     }
     return this.restAll(due);
   }
@@ -179,7 +202,9 @@ export class ShardRests {
       if (open !== null && ms >= idleMs) idle.push({ name, shard: open, ms });
     }
     idle.sort((a, b) => b.ms - a.ms);
-    const due = idle.filter(({ shard }) => this.mayRest(shard) && (!onlySmall || this.idle.isSmall(shard))).map(({ name }) => name);
+    const due = idle
+      .filter(({ shard }) => this.mayRest(shard) && (!onlySmall || this.idle.isSmall(shard)))
+      .map(({ name }) => name);
     await this.restAll(due, () => places.size <= most || this.isEnded);
   }
 
@@ -197,7 +222,11 @@ export class ShardRests {
       const { uses } = shard;
       const facts = await this.factsOf(shard);
       // In a turn of its own: whoever has got the shard by then has begun to use it.
-      await new Promise<void>((done) => setImmediate(() => done(facts === null || shard.uses !== uses ? undefined : this.closeIfUnused(name, place, shard, facts))));
+      await new Promise<void>((done) =>
+        setImmediate(() =>
+          done(facts === null || shard.uses !== uses ? undefined : this.closeIfUnused(name, place, shard, facts)),
+        ),
+      );
     } catch (error) {
       this.parts.logger.warn({ error, shard: name }, 'a shard that is not used stays open');
     } finally {
@@ -206,7 +235,12 @@ export class ShardRests {
   }
 
   /** From here on whoever asks for it has it opened again. At once, so that nobody gets it meanwhile. */
-  private closeIfUnused(name: string, place: ShardPlace<Shard>, shard: Shard, facts: RestFacts): Promise<void> | undefined {
+  private closeIfUnused(
+    name: string,
+    place: ShardPlace<Shard>,
+    shard: Shard,
+    facts: RestFacts,
+  ): Promise<void> | undefined {
     const { places } = this.parts;
     if (this.isEnded || places.get(name) !== place || place.open !== shard || !this.mayRest(shard)) return undefined;
     const isSmall = this.idle.isSmall(shard);
@@ -216,21 +250,33 @@ export class ShardRests {
     const isBlank = shard.isOnlyRead && this.known.get(shard)?.isBlank === true;
     const resting: RestingShard = { spec, facts, isNoted: false, isStable: false, isBlank, closed: Promise.resolve() };
     const closed = this.closeUnused(place, shard, resting, isSmall).catch((error: unknown) => {
-      this.parts.logger.error({ error, shard: name }, 'a shard that is not used failed to close; its next use opens it from its records');
+      this.parts.logger.error(
+        { error, shard: name },
+        'a shard that is not used failed to close; its next use opens it from its records',
+      );
     });
     this.resting.put(name, Object.assign(resting, { closed }));
     return closed;
   }
 
-  private async closeUnused(place: ShardPlace<Shard>, shard: Shard, resting: RestingShard, isSmall: boolean): Promise<void> {
+  private async closeUnused(
+    place: ShardPlace<Shard>,
+    shard: Shard,
+    resting: RestingShard,
+    isSmall: boolean,
+  ): Promise<void> {
     shard.isResting = true;
     await place.end('closed');
     await this.parts.noteClosed(shard, this.parts.folderOf(place.spec));
     resting.isStable = shard.isSaved;
-    if (isSmall && shard.isSaved) resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
+    if (isSmall && shard.isSaved)
+      resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
   }
 
-  /** What was noted before it was opened holds, because it was only read. That a shard is blank stays noted until its records are made. */
+  /**
+   * What was noted before it was opened holds, because it was only read. That a shard is blank stays noted until its
+   * records are made.
+   */
   private isStillNoted(shard: Shard): boolean {
     const known = this.known.get(shard);
     return shard.isOnlyRead && (known?.isNoted === true || known?.isBlank === true);
@@ -243,7 +289,10 @@ export class ShardRests {
       return true;
     } catch (error) {
       // Without it, the next start opens the shard.
-      this.parts.logger.warn({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'what is known of a closed shard could not be noted');
+      this.parts.logger.warn(
+        { error, collectionUid: spec.collectionUid, shard: spec.shard },
+        'what is known of a closed shard could not be noted',
+      );
       return false;
     }
   }

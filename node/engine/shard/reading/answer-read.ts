@@ -1,4 +1,10 @@
-import type { AnswerOf, ReadKind, RequestOf, ShardStatus, ShardTransfer } from '../../../../shared/contract/shard/shard-read';
+import type {
+  AnswerOf,
+  ReadKind,
+  RequestOf,
+  ShardStatus,
+  ShardTransfer,
+} from '../../../../shared/contract/shard/shard-read';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../../shared/contract/filter/filter';
 import type { RecordStore } from '../../records/record-store';
@@ -27,7 +33,12 @@ export interface ShardReader {
 }
 
 /** How a shard answers each kind of read. */
-const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: RequestOf<Kind>) => AnswerOf<Kind> | Promise<AnswerOf<Kind>> } = {
+const ANSWERS: {
+  readonly [Kind in ReadKind]: (
+    reader: ShardReader,
+    request: RequestOf<Kind>,
+  ) => AnswerOf<Kind> | Promise<AnswerOf<Kind>>;
+} = {
   search: ({ search }, request) => search.search(request),
   score: ({ search }, request) => search.score(request),
   keywordSearch: ({ search }, request) => search.keywordSearch(request),
@@ -51,13 +62,21 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
     return found === null ? [] : [found];
   },
   backup: ({ backups }, order) => {
-    if (backups === null) throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set on the storage node');
+    if (backups === null)
+      throw new QuiverError(
+        'invalid_parameter',
+        'there is no place for backups: BACKUP_TARGET is not set on the storage node',
+      );
     return backups.advance(order);
   },
 };
 
 /** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */
-export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+export function answerRead<Kind extends ReadKind>(
+  reader: ShardReader,
+  kind: Kind,
+  request: RequestOf<Kind>,
+): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
   return ANSWERS[kind](reader, request);
 }
 
@@ -66,7 +85,10 @@ async function countOf({ filters }: ShardIndexes, filter: Filter): Promise<numbe
   return filters.resolve(filter).size;
 }
 
-async function transferOf({ records, indexes, counters, gate, pace }: ShardReader, { after, limit, writesPerSecond }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+async function transferOf(
+  { records, indexes, counters, gate, pace }: ShardReader,
+  { after, limit, writesPerSecond }: RequestOf<'transfer'>,
+): Promise<ShardTransfer> {
   if (writesPerSecond !== undefined) pace.ask(writesPerSecond, performance.now());
   // Changes beyond it may be stored, and not be seen by reads yet.
   const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
@@ -94,7 +116,8 @@ async function statusOf({ records, indexes, counters }: ShardReader): Promise<Sh
     lastOperation: counters.lastOperation,
     lastStamp: indexes.directory.lastStamp,
     diskBytes: vectors.diskBytes + indexes.directory.diskBytes + (await records.sizeBytes()),
-    memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
+    memoryBytes:
+      vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
     segments: vectors.segments,
     index: vectors.progress,
   };

@@ -22,12 +22,16 @@ export interface CutHits {
 }
 
 /**
- * The best `k` of what an index has found, by descending score, where more tie with the last of them: of those the first by
- * external_id in code units, however many there are. Slots that are not live any more come besides, because something else may
- * have come in their place. `border`: what was left out comes behind it; null: nothing was left out. In steps, because a
- * collection may have a million equal vectors.
+ * The best `k` of what an index has found, by descending score, where more tie with the last of them: of those the
+ * first by external_id in code units, however many there are. Slots that are not live any more come besides, because
+ * something else may have come in their place. `border`: what was left out comes behind it; null: nothing was left out.
+ * In steps, because a collection may have a million equal vectors.
  */
-export function* cutTies(items: NamedSlots, { slots, scores }: Pick<SlotScores, 'slots' | 'scores'>, k: number): Generator<undefined, CutHits> {
+export function* cutTies(
+  items: NamedSlots,
+  { slots, scores }: Pick<SlotScores, 'slots' | 'scores'>,
+  k: number,
+): Generator<undefined, CutHits> {
   const score = scores[slots.length - 1];
   let better = slots.length;
   if (slots.length > k) while (better > 0 && scores[better - 1] === score) better -= 1;

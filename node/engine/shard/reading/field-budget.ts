@@ -31,7 +31,8 @@ export class FieldBudget {
           mine.add(field);
           this.claimed.set(field, (this.claimed.get(field) ?? 0) + 1);
         }
-        if (mine.size > 0 && this.parts.filters().fieldCount + this.claimed.size > this.parts.fieldsMax) throw this.refusal(externalId);
+        if (mine.size > 0 && this.parts.filters().fieldCount + this.claimed.size > this.parts.fieldsMax)
+          throw this.refusal(externalId);
       },
       release: () => {
         for (const field of mine) {

@@ -30,7 +30,12 @@ export interface ItemsBySlot {
  * The best `k` of live slots, given by descending score, in the order of answers: ties by external id. Null if one of
  * them is not live, or was removed between two steps. Metadata are left out behind `bytesMax`.
  */
-export function* orderedHits(items: ItemsBySlot, scored: ScoredSlot[], k: number, bytesMax = Infinity): Generator<undefined, FoundHit[] | null> {
+export function* orderedHits(
+  items: ItemsBySlot,
+  scored: ScoredSlot[],
+  k: number,
+  bytesMax = Infinity,
+): Generator<undefined, FoundHit[] | null> {
   const hits: FoundHit[] = [];
   let isTied = false;
   for (const { slot, score } of scored) {
@@ -54,10 +59,15 @@ export function* orderedHits(items: ItemsBySlot, scored: ScoredSlot[], k: number
 }
 
 /**
- * The same at once, of what an index has found, from items that do not change meanwhile: for short answers, of which there are
- * most. null also for one of more than `bytesMax`.
+ * The same at once, of what an index has found, from items that do not change meanwhile: for short answers, of which
+ * there are most. null also for one of more than `bytesMax`.
  */
-export function hitsNow(items: HitsBySlot, { slots, scores, count }: FoundSlots, k: number, bytesMax = Infinity): Hit[] | null {
+export function hitsNow(
+  items: HitsBySlot,
+  { slots, scores, count }: FoundSlots,
+  k: number,
+  bytesMax = Infinity,
+): Hit[] | null {
   const hits: Hit[] = [];
   let isTied = false;
   let bytes = 0;

@@ -6,8 +6,8 @@ const GROWTH = 8;
 const ITEMS_MAX = 64;
 
 /**
- * How many items to read at once where their bytes are bounded: what is read beyond the bound is read in vain, and no item says its
- * length beforehand. Without a bound, all at once.
+ * How many items to read at once where their bytes are bounded: what is read beyond the bound is read in vain, and no
+ * item says its length beforehand. Without a bound, all at once.
  */
 export class ReadSteps {
   private step = FIRST;

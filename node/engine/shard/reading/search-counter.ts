@@ -3,7 +3,16 @@ import { SLOT_SEARCH_PLANS, type SlotSearchCost } from '../../slots/slot-scores'
 
 /** Counts what one search of a shard takes, step by step; it begins when it is made. */
 export class SearchCounter {
-  private readonly detail: SearchDetail = { plan: 'empty', expanded: 0, allowed: 0, filterMs: 0, queueMs: 0, vectorsMs: 0, hitsMs: 0, textsMs: 0 };
+  private readonly detail: SearchDetail = {
+    plan: 'empty',
+    expanded: 0,
+    allowed: 0,
+    filterMs: 0,
+    queueMs: 0,
+    vectorsMs: 0,
+    hitsMs: 0,
+    textsMs: 0,
+  };
   private readonly cost: SearchCost = { scored: 0, rescored: 0, detail: this.detail };
   private atMs = performance.now();
 
@@ -19,7 +28,15 @@ export class SearchCounter {
   }
 
   /** The index has answered. */
-  searched({ scored = 0, rescored = 0, expanded = 0, plan = 0, allowed, queueMs = 0, filterMs = 0 }: Partial<SlotSearchCost>): void {
+  searched({
+    scored = 0,
+    rescored = 0,
+    expanded = 0,
+    plan = 0,
+    allowed,
+    queueMs = 0,
+    filterMs = 0,
+  }: Partial<SlotSearchCost>): void {
     const { cost, detail } = this;
     if (allowed !== undefined) detail.allowed = allowed;
     cost.scored += scored;

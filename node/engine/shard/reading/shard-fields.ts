@@ -13,7 +13,10 @@ const FORMS_MAX = 8;
 const NAMES_MAX = 1_000;
 
 /** Answers what the items of a shard have under some paths. An item that is written meanwhile may count or not. */
-export async function fieldFacts({ directory, filters }: ShardIndexes, { paths, dates }: FieldQuestion): Promise<FieldFacts> {
+export async function fieldFacts(
+  { directory, filters }: ShardIndexes,
+  { paths, dates }: FieldQuestion,
+): Promise<FieldFacts> {
   const present: boolean[] = [];
   for (const path of paths) {
     const filter: Filter = { type: 'exists', path };
@@ -26,10 +29,19 @@ export async function fieldFacts({ directory, filters }: ShardIndexes, { paths, 
     await filters.prepare(filter);
     forms.push(await inSlices(formsOf(directory, path, filters.resolve(filter).toArray())));
   }
-  return { items: directory.liveCount, present, forms, names: present.includes(false) ? filters.fieldNames(NAMES_MAX) : [] };
+  return {
+    items: directory.liveCount,
+    present,
+    forms,
+    names: present.includes(false) ? filters.fieldNames(NAMES_MAX) : [],
+  };
 }
 
-function* formsOf(directory: ShardIndexes['directory'], path: string, slots: Uint32Array): Generator<undefined, string[]> {
+function* formsOf(
+  directory: ShardIndexes['directory'],
+  path: string,
+  slots: Uint32Array,
+): Generator<undefined, string[]> {
   const forms = new Set<string>();
   const step = Math.max(1, slots.length / DATES_LOOKED_AT);
   for (let at = 0; at < slots.length && forms.size < FORMS_MAX; at += step) {

@@ -1,4 +1,9 @@
-import { itemBytes, type RequestOf, type ScanRequest, type StoredItem } from '../../../../shared/contract/shard/shard-read';
+import {
+  itemBytes,
+  type RequestOf,
+  type ScanRequest,
+  type StoredItem,
+} from '../../../../shared/contract/shard/shard-read';
 import { ownTurn } from '../../../../shared/base/time/work-slices';
 import { matches } from '../../filter/matches';
 import type { RecordStore } from '../../records/record-store';
@@ -46,7 +51,10 @@ export class ShardItems {
       const found = await this.read(externalIds.slice(items.length, items.length + steps.next()), request);
       for (const entry of found) {
         if (steps.isFull) break;
-        const item = entry === null || (filter !== undefined && !matches(filter, parsedMetadata(entry.item.metadata))) ? null : entry.item;
+        const item =
+          entry === null || (filter !== undefined && !matches(filter, parsedMetadata(entry.item.metadata)))
+            ? null
+            : entry.item;
         items.push(item);
         if (item !== null) steps.add(itemBytes(item));
       }
@@ -82,7 +90,8 @@ export class ShardItems {
         found.forEach((entry, i) => {
           if (entry === null || entry.item.stamp !== places[i].stamp || steps.isFull) return;
           const isNewer = entry.recno > lastRecno;
-          if (request.filter !== null && isNewer && !matches(request.filter, parsedMetadata(entry.item.metadata))) return;
+          if (request.filter !== null && isNewer && !matches(request.filter, parsedMetadata(entry.item.metadata)))
+            return;
           items.push(entry.item);
           steps.add(itemBytes(entry.item));
         });
@@ -111,12 +120,24 @@ export class ShardItems {
     return places.sort(inInsertionOrder);
   }
 
-  /** The items as they are at the call, null where absent; text, vector and metadata of each are of the same version. */
-  private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined }): Promise<(ReadItem | null)[]> {
+  /**
+   * The items as they are at the call, null where absent; text, vector and metadata of each are of the same version.
+   */
+  private async read(
+    externalIds: string[],
+    parts: {
+      vectors: boolean;
+      texts?: boolean | undefined;
+      versions?: boolean | undefined;
+      expiries?: boolean | undefined;
+    },
+  ): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
     const { directory } = indexes;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
-    const known = externalIds.map((externalId, i) => ({ i, slot: directory.slotOf(externalId) })).filter(({ slot }) => slot >= 0);
+    const known = externalIds
+      .map((externalId, i) => ({ i, slot: directory.slotOf(externalId) }))
+      .filter(({ slot }) => slot >= 0);
     const items = this.itemsAt(
       known.map(({ slot }) => slot),
       parts,
@@ -130,7 +151,14 @@ export class ShardItems {
     return found;
   }
 
-  private itemsAt(slots: number[], { vectors, versions, expiries }: { vectors: boolean; versions?: boolean | undefined; expiries?: boolean | undefined }): ReadItem[] {
+  private itemsAt(
+    slots: number[],
+    {
+      vectors,
+      versions,
+      expiries,
+    }: { vectors: boolean; versions?: boolean | undefined; expiries?: boolean | undefined },
+  ): ReadItem[] {
     const { indexes, dim, counters } = this.parts;
     const hasVersions = versions === true && counters.versions.isCounting;
     const { directory } = indexes;

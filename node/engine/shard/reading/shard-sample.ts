@@ -6,7 +6,10 @@ import type { ShardCounters } from '../writing/shard-writer';
 
 /** Items looked at between two looks at the clock: some tens of microseconds. */
 const STEP_ITEMS = 512;
-/** How far beyond what is expected the bound of the keys is set, in standard deviations: a second round is next to never needed. */
+/**
+ * How far beyond what is expected the bound of the keys is set, in standard deviations: a second round is next to never
+ * needed.
+ */
 const MARGIN_DEVIATIONS = 6;
 const MARGIN_ITEMS = 16;
 
@@ -14,10 +17,14 @@ const MARGIN_ITEMS = 16;
  * Draws a shard's part of a sample: the items with the least keys. Looks at every item that matches, about a tenth of a
  * microsecond each, in slices. An item that is written meanwhile may be left out.
  */
-export async function drawSample(parts: { indexes: ShardIndexes; counters: ShardCounters }, { size, seed, filter }: SampleRequest): Promise<SampleResult> {
+export async function drawSample(
+  parts: { indexes: ShardIndexes; counters: ShardCounters },
+  { size, seed, filter }: SampleRequest,
+): Promise<SampleResult> {
   const { indexes, counters } = parts;
   const { directory, filters } = indexes;
-  if (filter === null) return inSlices(drawing(directory, size, seed, directory.liveCount, () => directory.liveSlots()));
+  if (filter === null)
+    return inSlices(drawing(directory, size, seed, directory.liveCount, () => directory.liveSlots()));
   await filters.prepare(filter);
   const slots = filters.resolve(filter).toArray();
   const { lastRecno } = counters;

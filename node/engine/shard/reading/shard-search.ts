@@ -1,5 +1,13 @@
 import type { Filter } from '../../../../shared/contract/filter/filter';
-import { compareHits, type Hit, type KeywordSearch, LEFT_OUT, type RequestOf, type VectorSearch, type VectorSearchResult } from '../../../../shared/contract/shard/shard-read';
+import {
+  compareHits,
+  type Hit,
+  type KeywordSearch,
+  LEFT_OUT,
+  type RequestOf,
+  type VectorSearch,
+  type VectorSearchResult,
+} from '../../../../shared/contract/shard/shard-read';
 import { inLaterSlices, inSlices, ownTurn, resultOf } from '../../../../shared/base/time/work-slices';
 import type { RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
@@ -48,17 +56,27 @@ export class ShardSearch {
         const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
         counter?.filtered(candidateCount);
         if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counter?.counts };
-        const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed, counted: request.counted });
+        const found = await indexes.vectors.search(request.vector, {
+          k: wanted,
+          effort: request.effort,
+          allowed,
+          counted: request.counted,
+        });
         counter?.searched(found);
         const cut = this.cut(found, wanted);
         const { scored, border } = cut instanceof Promise ? await cut : cut;
         // Items that the index did not return score at most as high as its last answer. Below that score, other items
         // may be better than these hits. Of those that tie with it, some may be left out here, behind the border.
-        const isWhole = attempt === ATTEMPTS_MAX || (border === null && (found.slots.length < wanted || found.slots.length >= candidateCount));
-        const reaches = ({ hit }: FoundHit): boolean => (border === null ? hit.score >= found.scores[found.scores.length - 1] : compareHits(hit, border) <= 0);
-        const isSure = (hits: FoundHit[], goneCount: number): boolean => isWhole || goneCount === 0 || (hits.length === request.k && reaches(hits[request.k - 1]));
+        const isWhole =
+          attempt === ATTEMPTS_MAX ||
+          (border === null && (found.slots.length < wanted || found.slots.length >= candidateCount));
+        const reaches = ({ hit }: FoundHit): boolean =>
+          border === null ? hit.score >= found.scores[found.scores.length - 1] : compareHits(hit, border) <= 0;
+        const isSure = (hits: FoundHit[], goneCount: number): boolean =>
+          isWhole || goneCount === 0 || (hits.length === request.k && reaches(hits[request.k - 1]));
         const { hits, goneCount } = await this.upToDate(scored, request, { epoch, isSure, counter });
-        if (hits !== null) return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
+        if (hits !== null)
+          return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
         wanted = request.k + 2 * goneCount;
       }
     } finally {
@@ -71,7 +89,11 @@ export class ShardSearch {
     const hits: Hit[] = [];
     let bytes = 0;
     for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
-      for (const hit of await this.scoreOf(request.vector, request.externalIds.slice(from, from + SCORED_AT_ONCE), bytesMax - bytes)) {
+      for (const hit of await this.scoreOf(
+        request.vector,
+        request.externalIds.slice(from, from + SCORED_AT_ONCE),
+        bytesMax - bytes,
+      )) {
         bytes += hit.externalId.length + hit.metadata.length;
         hits.push(hit);
       }
@@ -82,7 +104,9 @@ export class ShardSearch {
   /** Of those that exist at the call, as they are then; metadata are left out from `bytesMax` of them on. */
   private async scoreOf(vector: Float32Array, externalIds: string[], bytesMax: number): Promise<Hit[]> {
     const { directory, vectors } = this.parts.indexes;
-    const known = externalIds.map((externalId) => ({ externalId, slot: directory.slotOf(externalId) })).filter(({ slot }) => slot >= 0);
+    const known = externalIds
+      .map((externalId) => ({ externalId, slot: directory.slotOf(externalId) }))
+      .filter(({ slot }) => slot >= 0);
     let bytes = 0;
     const metadata = known.map(({ slot }) => {
       if (bytes >= bytesMax) return LEFT_OUT;
@@ -107,7 +131,11 @@ export class ShardSearch {
     const epoch = slots.beginRead();
     try {
       for (let round = 1; ; round++) {
-        const steps = keywords.searchInSteps(request.terms, request.statistics, { k: request.k, allowed: () => this.allowed(request.filter), nameOf });
+        const steps = keywords.searchInSteps(request.terms, request.statistics, {
+          k: request.k,
+          allowed: () => this.allowed(request.filter),
+          nameOf,
+        });
         const found = round < LAST_ROUND ? await inSlices(steps) : resultOf(steps);
         const hits = await this.made(pairsOf(found), request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
@@ -122,20 +150,25 @@ export class ShardSearch {
   }
 
   /**
-   * The hits for the slots found, with their texts where these are asked for; null where they are not `isSure`. Items that were
-   * replaced since `epoch` appear in their new version if that passes the filter; items that are gone are left out. `goneCount`:
-   * how many of the slots found were out of date.
+   * The hits for the slots found, with their texts where these are asked for; null where they are not `isSure`. Items
+   * that were replaced since `epoch` appear in their new version if that passes the filter; items that are gone are
+   * left out. `goneCount`: how many of the slots found were out of date.
    */
   private async upToDate(
     found: ScoredSlot[],
     request: VectorSearch,
-    { epoch, isSure, counter }: { epoch: number; isSure: (hits: FoundHit[], goneCount: number) => boolean; counter: SearchCounter | null },
+    {
+      epoch,
+      isSure,
+      counter,
+    }: { epoch: number; isSure: (hits: FoundHit[], goneCount: number) => boolean; counter: SearchCounter | null },
   ): Promise<{ hits: FoundHit[] | null; goneCount: number }> {
     const { indexes, slots } = this.parts;
     const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
     let scored = found;
     let goneCount = 0;
-    // The index misses an item if its old version was removed before its row was reached and its new one was not there yet.
+    // The index misses an item if its old version was removed before its row was reached and its new one was not there
+    // yet.
     let moved = slots.movedSince(epoch);
     for (let round = 1; ; round++) {
       const gone = scored.filter(({ slot }) => !isLive(slot));
@@ -157,9 +190,14 @@ export class ShardSearch {
       const successors = [...moved, ...gone.map(({ slot }) => slots.successorOf(slot))];
       moved = [];
       // The index may have found the new version already.
-      const added = [...new Set(successors)].filter((slot) => slot >= 0 && isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)));
+      const added = [...new Set(successors)].filter(
+        (slot) => slot >= 0 && isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)),
+      );
       const ofAdded = Uint32Array.from(added);
-      const scores = round < LAST_ROUND ? await indexes.vectors.score(request.vector, ofAdded) : indexes.vectors.scoreNow(request.vector, ofAdded);
+      const scores =
+        round < LAST_ROUND
+          ? await indexes.vectors.score(request.vector, ofAdded)
+          : indexes.vectors.scoreNow(request.vector, ofAdded);
       scored = [...kept, ...added.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
     }
   }
@@ -171,21 +209,29 @@ export class ShardSearch {
   }
 
   /** See orderedHits: in slices if there are many, until the last round. */
-  private made(scored: ScoredSlot[], { k, bytesMax }: { k: number; bytesMax?: number | undefined }, round: number): FoundHit[] | null | Promise<FoundHit[] | null> {
+  private made(
+    scored: ScoredSlot[],
+    { k, bytesMax }: { k: number; bytesMax?: number | undefined },
+    round: number,
+  ): FoundHit[] | null | Promise<FoundHit[] | null> {
     const steps = orderedHits(this.parts.indexes.directory, scored, k, bytesMax);
     return scored.length < SLICED_HITS || round >= LAST_ROUND ? resultOf(steps) : inLaterSlices(steps);
   }
 
   /**
-   * The texts of the hits that have their metadata, until there are `bytesMax` of both: what is behind is left out. To be called
-   * in the turn in which the items were live.
+   * The texts of the hits that have their metadata, until there are `bytesMax` of both: what is behind is left out. To
+   * be called in the turn in which the items were live.
    */
   private async addTexts(hits: FoundHit[], bytesMax: number): Promise<void> {
     const { indexes, records } = this.parts;
     const { directory } = indexes;
     for (const { hit } of hits) hit.text = '';
     const steps = new ReadSteps(bytesMax);
-    const recnos = new Map(hits.filter(({ slot, hit }) => hit.metadata !== LEFT_OUT && directory.hasText(slot)).map((found) => [found, directory.recnoOf(found.slot)]));
+    const recnos = new Map(
+      hits
+        .filter(({ slot, hit }) => hit.metadata !== LEFT_OUT && directory.hasText(slot))
+        .map((found) => [found, directory.recnoOf(found.slot)]),
+    );
     const first = steps.next();
     // What several reads find is of one state.
     const ofNow = first < hits.length ? records.textsOfNow() : null;

@@ -9,19 +9,33 @@ import { type FoundSlots, searchSharedVectors } from '../../vector/shared-vector
 import { hitsNow } from './ordered-hits';
 import { SearchCounter } from './search-counter';
 
-/** Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search. */
+/**
+ * Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search.
+ */
 const HITS_MAX = 256;
 
 /** A filter of more conditions takes long to pass on; what it takes to evaluate one is judged by the addon. */
 const CONDITIONS_MAX = 64;
 
 /** What this search does with each field of a request. */
-const LEFT = fieldsLeft<VectorSearch>({ vector: 'heeded', k: 'heeded', filter: 'heeded', effort: 'heeded', texts: 'left', counted: 'heeded', packed: 'heeded', bytesMax: 'heeded' });
+const LEFT = fieldsLeft<VectorSearch>({
+  vector: 'heeded',
+  k: 'heeded',
+  filter: 'heeded',
+  effort: 'heeded',
+  texts: 'left',
+  counted: 'heeded',
+  packed: 'heeded',
+  bytesMax: 'heeded',
+});
 
 /** Of answers that have their hits in another form. Nobody changes it. */
 const NO_HITS: Hit[] = [];
 
-/** Whether so many hits have more bytes than these, as far as their texts are in memory: then making them would be in vain. */
+/**
+ * Whether so many hits have more bytes than these, as far as their texts are in memory: then making them would be in
+ * vain.
+ */
 function isLonger(directory: DirectoryView, { slots }: FoundSlots, count: number, bytesMax: number): boolean {
   let bytes = 0;
   for (let i = 0; i < count && bytes <= bytesMax; i++) bytes += Math.max(0, directory.textBytesOf(slots[i]));
@@ -50,7 +64,10 @@ export class SharedShard {
     this.directory.close();
   }
 
-  /** As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form (`sentHits`). */
+  /**
+   * As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form
+   * (`sentHits`).
+   */
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
     const { vector, k, filter, effort, counted, packed, bytesMax } = request;
     if (hasAnyOf(request, LEFT) || effort.type === 'exact' || k > HITS_MAX) return null;
@@ -78,7 +95,8 @@ export class SharedShard {
     // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
-    if (bytes !== null) return isSent ? { hits, sentHits: bytes, vectorCount } : { hits, packedHits: bytes, vectorCount };
+    if (bytes !== null)
+      return isSent ? { hits, sentHits: bytes, vectorCount } : { hits, packedHits: bytes, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

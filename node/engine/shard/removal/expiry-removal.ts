@@ -11,8 +11,9 @@ const PAUSE_FACTOR = 3;
 const PAUSE_MIN_MS = 10;
 
 /**
- * Removes the records of items that have expired, by writes of bounded size, as long as there are any. They are gone for every
- * reader before that; this only gives back what they take. A batch that fails is tried again at the next look.
+ * Removes the records of items that have expired, by writes of bounded size, as long as there are any. They are gone
+ * for every reader before that; this only gives back what they take. A batch that fails is tried again at the next
+ * look.
  */
 export class ExpiryRemoval {
   private readonly endLooks: () => void;
@@ -51,7 +52,8 @@ export class ExpiryRemoval {
     if (!this.parts.mayBeAny()) return;
     this.running ??= this.run()
       .catch((error: unknown) => {
-        if (!this.ending.signal.aborted) this.parts.logger.warn({ error }, 'expired items could not be removed and are tried again');
+        if (!this.ending.signal.aborted)
+          this.parts.logger.warn({ error }, 'expired items could not be removed and are tried again');
       })
       .finally(() => (this.running = null));
   }

@@ -7,9 +7,9 @@ import { hideInIndexes, type IndexedItem, type ShardIndexes } from '../shard-ind
 const HIDDEN_AT_ONCE = 64;
 
 /**
- * The one clock of a shard by which items expire, and the items that have. They are taken from all indexes before anything
- * is read at a later moment, so no read has to know of them; their records are removed later, by writes. The clock never goes
- * back in the life of the shard, and follows the moments of the writes that it applies.
+ * The one clock of a shard by which items expire, and the items that have. They are taken from all indexes before
+ * anything is read at a later moment, so no read has to know of them; their records are removed later, by writes. The
+ * clock never goes back in the life of the shard, and follows the moments of the writes that it applies.
  */
 export class ShardExpiry {
   private readonly queue = new ExpiryQueue();
@@ -47,7 +47,10 @@ export class ShardExpiry {
     return this.atMs;
   }
 
-  /** A write of this moment is applied: no later read may be of an earlier one, on other threads neither, whatever their clock says. */
+  /**
+   * A write of this moment is applied: no later read may be of an earlier one, on other threads neither, whatever their
+   * clock says.
+   */
   advance(toMs: number): void {
     if (toMs <= this.atMs) return;
     this.atMs = toMs;
@@ -69,14 +72,17 @@ export class ShardExpiry {
     if (!items.some(({ expiry }) => expiry !== 0)) return;
     const { directory } = this.indexes;
     // Before theirs are in the queue: the directory does not know them yet.
-    this.queue.tidy(directory.expiringCount, (slot, atMs) => directory.isLive(slot) && expiryTime(directory.expiryOf(slot)) === atMs);
+    this.queue.tidy(
+      directory.expiringCount,
+      (slot, atMs) => directory.isLive(slot) && expiryTime(directory.expiryOf(slot)) === atMs,
+    );
     for (const { slot, expiry } of items) if (expiry !== 0) this.enqueue(slot, expiry);
     this.publish();
   }
 
   /**
-   * Ids that a write under way is about: until it is applied, what it finds decides whether they expire. A reader who would
-   * hide one of them waits. Answers what ends that.
+   * Ids that a write under way is about: until it is applied, what it finds decides whether they expire. A reader who
+   * would hide one of them waits. Answers what ends that.
    */
   guard(externalIds: Iterable<string>): () => void {
     const ids = [...externalIds];
@@ -175,7 +181,10 @@ export class ShardExpiry {
     this.queue.add(slot, expiryTime(expiry));
   }
 
-  /** Other threads compare with the wall clock, and that of the shard may be ahead: what is due by this one is so by theirs. */
+  /**
+   * Other threads compare with the wall clock, and that of the shard may be ahead: what is due by this one is so by
+   * theirs.
+   */
   private publish(): void {
     const { nextAt } = this.queue;
     this.indexes.directory.changes.nextExpiryMs = nextAt <= this.atMs ? -Infinity : nextAt;

@@ -14,15 +14,16 @@ const BLOCK_BYTES = 512;
 const NOTHING = { step: '', bytesBefore: 0, bytesAfter: 0, unshipped: 0, error: '' };
 
 /**
- * Drops what is applied from the log of a replica. Tells, while it waits, how many entries are kept because they are not in the
- * backup target yet.
+ * Drops what is applied from the log of a replica. Tells, while it waits, how many entries are kept because they are
+ * not in the backup target yet.
  */
 export type TrimLog = (waits: (unshipped: number) => void) => Promise<void>;
 
 /**
- * Rewrites the files of a shard that is open, so that none of them holds anything of items that are gone: the vectors' rows,
- * the saved indexes, the records with their write-ahead log and, of a replica, the log that is replicated. Reads and writes go
- * on. One that is cut off, by a crash or because the shard closes, leaves the shard as it was, and can be begun again.
+ * Rewrites the files of a shard that is open, so that none of them holds anything of items that are gone: the vectors'
+ * rows, the saved indexes, the records with their write-ahead log and, of a replica, the log that is replicated. Reads
+ * and writes go on. One that is cut off, by a crash or because the shard closes, leaves the shard as it was, and can be
+ * begun again.
  */
 export class ShardPurge {
   private state: Omit<ReplicaPurge, 'node'> = { state: 'none', ...NOTHING };
@@ -57,8 +58,8 @@ export class ShardPurge {
   }
 
   /**
-   * Goes on with nothing more, and waits for what it changes itself. What others do for it ends with them: whoever closes the
-   * indexes, the store and the checkpoints does that after this.
+   * Goes on with nothing more, and waits for what it changes itself. What others do for it ends with them: whoever
+   * closes the indexes, the store and the checkpoints does that after this.
    */
   async close(): Promise<void> {
     this.isClosed = true;

@@ -10,8 +10,8 @@ interface Slow {
 }
 
 /**
- * One timer for all that is looked at every few seconds in the background, once for each of many shards: timers of their own
- * would wake a process that has nothing to do hundreds of times a second.
+ * One timer for all that is looked at every few seconds in the background, once for each of many shards: timers of
+ * their own would wake a process that has nothing to do hundreds of times a second.
  */
 class SlowIntervals {
   private readonly all = new Set<Slow>();
@@ -58,8 +58,8 @@ class SlowIntervals {
 const intervals = new SlowIntervals();
 
 /**
- * Calls `act` every `everyMs` milliseconds, a whole number of seconds, until the answer is called. It keeps no process alive.
- * `act` must not throw.
+ * Calls `act` every `everyMs` milliseconds, a whole number of seconds, until the answer is called. It keeps no process
+ * alive. `act` must not throw.
  */
 export function slowInterval(everyMs: number, act: () => void): () => void {
   return intervals.begin(everyMs, act);

@@ -39,11 +39,16 @@ type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) =>
  * Callers have checked what clients send, so a refusal is a programming error. One operation per step. `look` gets the
  * metadata of each upsert that has any, and may refuse, too. Errors: internal; those of `look`.
  */
-export function* checkOperations(operations: WriteOperation[], dim: number, look: MetadataLook): Generator<undefined, ShardOperation[]> {
+export function* checkOperations(
+  operations: WriteOperation[],
+  dim: number,
+  look: MetadataLook,
+): Generator<undefined, ShardOperation[]> {
   const checked: ShardOperation[] = [];
   for (let i = 0; i < operations.length; i += 1) {
     const operation = operations[i];
-    if (operation.type === 'mark' && ((i > 0 && operation.term === NO_TERM) || !isMark(operation))) throw refusal('a mark that is none, or in the wrong place');
+    if (operation.type === 'mark' && ((i > 0 && operation.term === NO_TERM) || !isMark(operation)))
+      throw refusal('a mark that is none, or in the wrong place');
     checked.push(checkedOperation(operation, dim, look));
     yield;
   }
@@ -54,12 +59,14 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   if (operation.type === 'stage') return checkedStage(operation);
   if (operation.type === 'mark') return operation;
   const { externalId } = operation;
-  if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
+  if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX)
+    throw refusal('an external id of this length');
   if (operation.type === 'delete' || operation.type === 'expire') return operation;
   if (operation.type === 'patch') return checkedPatch(operation, dim, look);
   const item = operation.type === 'import' ? operation.item : operation;
   if (item === null) return operation;
-  if (item.vector.length !== dim) throw refusal(`a vector of ${item.vector.length} elements in a shard of dimension ${dim}`);
+  if (item.vector.length !== dim)
+    throw refusal(`a vector of ${item.vector.length} elements in a shard of dimension ${dim}`);
   if (!Number.isSafeInteger(item.stamp) || item.stamp < 0) throw refusal('a stamp that is no safe integer');
   if (item.metadata === undefined) return operation;
   const parsed = checkedMetadata(item.metadata);
@@ -70,18 +77,28 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
 /** Written out, so that nearly all operations have one shape: what reads them later is compiled for it once. */
 function parsedUpsert(operation: UpsertOperation, parsed: JsonObject): ShardOperation {
   const { externalId, vector, stamp, metadata, text } = operation;
-  const isPlain = operation.expected === undefined && operation.alone === undefined && operation.expiresAt === undefined && operation.ttlMs === undefined;
+  const isPlain =
+    operation.expected === undefined &&
+    operation.alone === undefined &&
+    operation.expiresAt === undefined &&
+    operation.ttlMs === undefined;
   return isPlain ? { type: 'upsert', externalId, vector, stamp, metadata, text, parsed } : { ...operation, parsed };
 }
 
 function isMark({ token, digest, nowMs, keptMs, term, step, note }: MarkOperation): boolean {
   const isNumbered = Number.isSafeInteger(nowMs) && Number.isSafeInteger(keptMs) && Number.isSafeInteger(term);
-  return HEX_128.test(token) && HEX_128.test(digest) && isNumbered && (term !== NO_TERM || step === PLAIN_STEP || isStepNote(note));
+  return (
+    HEX_128.test(token) &&
+    HEX_128.test(digest) &&
+    isNumbered &&
+    (term !== NO_TERM || step === PLAIN_STEP || isStepNote(note))
+  );
 }
 
 function checkedPatch(operation: PatchOperation, dim: number, look: MetadataLook): PatchOperation {
   const { vector, metadata } = operation;
-  if (vector !== undefined && vector.length !== dim) throw refusal(`a vector of ${vector.length} elements in a shard of dimension ${dim}`);
+  if (vector !== undefined && vector.length !== dim)
+    throw refusal(`a vector of ${vector.length} elements in a shard of dimension ${dim}`);
   if (metadata === undefined) return operation;
   const parsed = checkedMetadata(metadata.json);
   // What is merged takes away what is null, which claims nothing. What replaces holds it.
@@ -91,7 +108,8 @@ function checkedPatch(operation: PatchOperation, dim: number, look: MetadataLook
 
 function checkedStage(operation: StageOperation): StageOperation {
   const { term, forget } = operation;
-  if (!Number.isSafeInteger(term) || term < 1 || !Number.isSafeInteger(forget) || forget < 0) throw refusal('a term that is no safe integer');
+  if (!Number.isSafeInteger(term) || term < 1 || !Number.isSafeInteger(forget) || forget < 0)
+    throw refusal('a term that is no safe integer');
   return operation;
 }
 

@@ -26,7 +26,9 @@ const PRIOR_WEIGHT = 1024;
  * different items of one write change one after the other. One write at a time.
  */
 export class IndexApplication {
-  constructor(private readonly parts: { indexes: ShardIndexes; slots: SlotAllocator; dim: number; expiry: ShardExpiry }) {}
+  constructor(
+    private readonly parts: { indexes: ShardIndexes; slots: SlotAllocator; dim: number; expiry: ShardExpiry },
+  ) {}
 
   /** Errors: what an index throws; the indexes then show a part of the write. */
   async run(changes: IndexChange[]): Promise<void> {
@@ -54,7 +56,8 @@ export class IndexApplication {
       freed.push(prior.slot);
       if (item !== null) successors.set(prior.slot, item.slot);
     }
-    // Items that are only new make no answer wrong that another thread is about to give. After an error, every answer is.
+    // Items that are only new make no answer wrong that another thread is about to give. After an error, every answer
+    // is.
     const { changes } = indexes.directory;
     if (freed.length > 0) changes.begin();
     removeFromIndexes(indexes, freed);

@@ -1,17 +1,24 @@
 import { type MarkEntry, type MarkRecord, markToBytes } from '../../../../shared/contract/writes/mark-record';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { markKey, markOrderKey, MARKS_KEY } from '../../records/record-keys';
-import { type MarkPlace, type MarkStore, type MarkUsage, placeToBytes, storedMark, usageToBytes } from '../../records/mark-store';
+import {
+  type MarkPlace,
+  type MarkStore,
+  type MarkUsage,
+  placeToBytes,
+  storedMark,
+  usageToBytes,
+} from '../../records/mark-store';
 
 /**
- * Marks that a write may take away: more than the one that it adds, so that there is an end of those that have expired, and few
- * enough that it takes no longer for them.
+ * Marks that a write may take away: more than the one that it adds, so that there is an end of those that have expired,
+ * and few enough that it takes no longer for them.
  */
 const SWEPT_MAX = 16;
 
 /**
- * The marks of a shard while a batch of writes is planned. What it does follows from the marks before and the operations in
- * their order, and not from how they are put into batches: so it is the same on every replica.
+ * The marks of a shard while a batch of writes is planned. What it does follows from the marks before and the
+ * operations in their order, and not from how they are put into batches: so it is the same on every replica.
  */
 export class MarkTable {
   private readonly changed = new Map<string, MarkRecord | null>();
@@ -54,7 +61,10 @@ export class MarkTable {
   }
 
   /** A mark of another shard: of the ids whose hash is `rest` mod `shards`. */
-  merge({ record, shards, rest }: { record: MarkRecord; shards: number; rest: number }, bounds: { nowMs: number; bytesMax: number }): void {
+  merge(
+    { record, shards, rest }: { record: MarkRecord; shards: number; rest: number },
+    bounds: { nowMs: number; bytesMax: number },
+  ): void {
     const here = this.alive(record.token, -Infinity);
     if (here === null || here.digest !== record.digest) return this.put(record, bounds);
     const isOther = ({ hash }: MarkEntry): boolean => hash % shards !== rest;
@@ -76,10 +86,13 @@ export class MarkTable {
     const changes: KeyValueChange[] = [{ type: 'put', key: MARKS_KEY, value: usageToBytes(this.used) }];
     for (const [token, record] of this.changed) {
       if (record !== null) changes.push({ type: 'put', key: markKey(token), value: markToBytes(record) });
-      else if (this.found.has(token) || !this.added.some((place) => place.token === token)) changes.push({ type: 'delete', key: markKey(token) });
+      else if (this.found.has(token) || !this.added.some((place) => place.token === token))
+        changes.push({ type: 'delete', key: markKey(token) });
     }
     const gone = new Set(this.gone);
-    for (const place of this.added) if (!gone.has(place.sequence)) changes.push({ type: 'put', key: markOrderKey(place.sequence), value: placeToBytes(place) });
+    for (const place of this.added)
+      if (!gone.has(place.sequence))
+        changes.push({ type: 'put', key: markOrderKey(place.sequence), value: placeToBytes(place) });
     for (const sequence of gone) changes.push({ type: 'delete', key: markOrderKey(sequence) });
     return changes;
   }

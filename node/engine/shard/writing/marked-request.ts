@@ -1,7 +1,18 @@
 import { hashExternalId } from '../../../../shared/contract/shard/shard-of';
-import { type MarkEntry, markFromBytes, type MarkProgress, type MarkRecord } from '../../../../shared/contract/writes/mark-record';
+import {
+  type MarkEntry,
+  markFromBytes,
+  type MarkProgress,
+  type MarkRecord,
+} from '../../../../shared/contract/writes/mark-record';
 import { keptNote, sealedId } from '../../../../shared/contract/shard/step-note';
-import { EACH_VERSION, type MarkOperation, PLAIN_STEP, type WriteOutcome, type WriteResult } from '../../../../shared/contract/shard/shard-client';
+import {
+  EACH_VERSION,
+  type MarkOperation,
+  PLAIN_STEP,
+  type WriteOutcome,
+  type WriteResult,
+} from '../../../../shared/contract/shard/shard-client';
 import type { ShardOperation } from './checked-write';
 import type { MarkTable } from './mark-table';
 
@@ -25,7 +36,12 @@ export class MarkedRequest {
   ) {
     this.record = table.alive(mark.token, mark.nowMs);
     this.outcome = judge(mark, this.record);
-    this.skip = this.outcome === 'outdated' ? 'outdated' : this.outcome === 'withheld' || this.outcome === 'absent' ? 'withheld' : null;
+    this.skip =
+      this.outcome === 'outdated'
+        ? 'outdated'
+        : this.outcome === 'withheld' || this.outcome === 'absent'
+          ? 'withheld'
+          : null;
     for (const entry of this.record?.entries ?? []) {
       const entries = this.before.get(entry.hash);
       if (entries === undefined) this.before.set(entry.hash, [entry]);
@@ -33,7 +49,10 @@ export class MarkedRequest {
     }
   }
 
-  /** What the operation comes to without being done; null: it has to be done now. `place`: its own among those of the request. */
+  /**
+   * What the operation comes to without being done; null: it has to be done now. `place`: its own among those of the
+   * request.
+   */
   known(operation: ShardOperation, place: number): WriteOutcome | null {
     if (this.skip !== null) return this.skip;
     if (this.before.size === 0 || !('externalId' in operation)) return null;
@@ -71,9 +90,14 @@ export class MarkedRequest {
     if (record !== null && repeated.size === operations.length - 1) return;
     const entries = [...(record?.entries ?? [])];
     operations.forEach((operation, i) => {
-      if (!repeated.has(i) && 'externalId' in operation) entries.push({ hash: hashExternalId(operation.externalId), outcome: outcomes[i], version: versions[i] });
+      if (!repeated.has(i) && 'externalId' in operation)
+        entries.push({ hash: hashExternalId(operation.externalId), outcome: outcomes[i], version: versions[i] });
     });
-    this.put({ entries, verdict: record === null && mark.note !== '' ? mark.note : null, progress: record?.progress ?? null });
+    this.put({
+      entries,
+      verdict: record === null && mark.note !== '' ? mark.note : null,
+      progress: record?.progress ?? null,
+    });
   }
 
   private advance(outcomes: WriteOutcome[], operations: readonly ShardOperation[]): void {
@@ -86,13 +110,20 @@ export class MarkedRequest {
       excess += 1;
       first ??= sealedId(operation.externalId, mark);
     });
-    this.put({ entries: record?.entries ?? [], verdict: null, progress: { step: mark.step + 1, done, excess, first, note: keptNote(mark.note) } });
+    this.put({
+      entries: record?.entries ?? [],
+      verdict: null,
+      progress: { step: mark.step + 1, done, excess, first, note: keptNote(mark.note) },
+    });
   }
 
   private put(now: Pick<MarkRecord, 'entries' | 'verdict' | 'progress'>): void {
     const { mark, record } = this;
     const { token, digest } = mark;
-    this.table.put({ token, digest, expiresAtMs: mark.nowMs + mark.keptMs, earlier: record?.earlier ?? [], ...now }, mark);
+    this.table.put(
+      { token, digest, expiresAtMs: mark.nowMs + mark.keptMs, earlier: record?.earlier ?? [], ...now },
+      mark,
+    );
   }
 }
 

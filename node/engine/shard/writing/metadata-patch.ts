@@ -3,7 +3,10 @@ import type { MetadataPatch } from '../../../../shared/contract/shard/shard-clie
 import { parsedMetadata } from '../shard-indexes';
 
 /** The metadata after a patch, as JSON; null if they would be more than they may be. */
-export function patchedMetadata(metadata: string, { json, replaces, bytesMax, fieldsMax }: MetadataPatch): string | null {
+export function patchedMetadata(
+  metadata: string,
+  { json, replaces, bytesMax, fieldsMax }: MetadataPatch,
+): string | null {
   if (replaces) return json;
   const merged = mergedObject(parsedMetadata(metadata), parsedMetadata(json));
   const text = JSON.stringify(merged);

@@ -128,26 +128,47 @@ export class ShardWriter {
       const pack = await inSlices(recordsOf(items));
       // All else that a batch stores is found by what the indexes say.
       if (dropped.length > 0 || marks !== null) records.keepShown();
-      await records.write({ operation, stored: { items, entries: pack.entries }, dropped }, { sync: writing.sync, alongside });
+      await records.write(
+        { operation, stored: { items, entries: pack.entries }, dropped },
+        { sync: writing.sync, alongside },
+      );
       pack.free();
       if (plan.gate.forgotten > gate.now.forgotten) await records.forgetChanges(plan.gate.forgotten);
     } catch (error) {
       // Nothing was written yet. Whether what is missing was ever promised, an opening tells.
       if (isDamage(error) && records.isOnlyRead) {
-        this.broken = new QuiverError('unavailable', 'the records are not what was read when the shard was opened, so it is opened anew; the call may be retried', { cause: error });
+        this.broken = new QuiverError(
+          'unavailable',
+          'the records are not what was read when the shard was opened, so it is opened anew; the call may be retried',
+          { cause: error },
+        );
         this.parts.onWriteFailed(error);
         throw this.broken;
       }
-      this.broken = new QuiverError('storage_failed', `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`, { cause: error });
+      this.broken = new QuiverError(
+        'storage_failed',
+        `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`,
+        { cause: error },
+      );
       this.parts.onWriteFailed(error as Error);
-      throw new QuiverError('commit_unknown', 'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again', { cause: error });
+      throw new QuiverError(
+        'commit_unknown',
+        'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again',
+        { cause: error },
+      );
     }
     try {
       await this.application.run(changesOf(plan, items));
     } catch (error) {
-      this.broken = new QuiverError('storage_failed', 'the shard stored a write that its indexes could not follow; it is being opened anew', { cause: error });
+      this.broken = new QuiverError(
+        'storage_failed',
+        'the shard stored a write that its indexes could not follow; it is being opened anew',
+        { cause: error },
+      );
       this.parts.onDiverged(error as Error);
-      throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', { cause: error });
+      throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', {
+        cause: error,
+      });
     }
     records.forgetShown();
     // Not earlier: a checkpoint that begins meanwhile must not count this operation among those in its files.
@@ -179,15 +200,22 @@ export class ShardWriter {
   /** What is stored of the gate and of the count of versions, where a plan changes them. */
   private factsOf(plan: WritePlan): KeyValueChange[] {
     const { gate, counters, specWith } = this.parts;
-    const has = { gate: plan.gate !== OPEN_GATE, versions: plan.versions.isCounting, expiries: counters.expiries === true || expires(plan) };
+    const has = {
+      gate: plan.gate !== OPEN_GATE,
+      versions: plan.versions.isCounting,
+      expiries: counters.expiries === true || expires(plan),
+    };
     // Not spread: a batch may note more changes than a call has arguments.
     const changes = plan.gate === gate.now ? [] : gateChanges(plan, gate.now, specWith(has));
-    if (has.expiries && counters.expiries !== true) changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
+    if (has.expiries && counters.expiries !== true)
+      changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
     if (plan.versions === counters.versions && plan.deletes.length === 0) return changes;
     const highestPut = plan.puts.reduce((highest, { item }) => Math.max(highest, item.version), 0);
-    const hasLoss = plan.deletes.length > 0 || plan.puts.some(({ item, prior }) => prior !== null && prior.version > item.version);
+    const hasLoss =
+      plan.deletes.length > 0 || plan.puts.some(({ item, prior }) => prior !== null && prior.version > item.version);
     changes.push(...versionChanges(plan.versions, counters.versions, { highestPut, hasLoss }));
-    if (has.versions && !counters.versions.isCounting) changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
+    if (has.versions && !counters.versions.isCounting)
+      changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
     return changes;
   }
 
@@ -196,12 +224,20 @@ export class ShardWriter {
     const slot = directory.storedSlotOf(externalId);
     if (slot < 0) return null;
     const recno = directory.recnoOf(slot);
-    return { slot, recno, stamp: directory.stampOf(slot), version: directory.versionOf(slot), expiry: directory.expiryOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
+    return {
+      slot,
+      recno,
+      stamp: directory.stampOf(slot),
+      version: directory.versionOf(slot),
+      expiry: directory.expiryOf(slot),
+      metadata: directory.metadataOf(slot),
+      text: texts.get(recno) ?? null,
+    };
   }
 
   /**
-   * Vectors, by slot, of items that expire and that a patch may change without giving a vector: by the time it is planned, the
-   * index may hold them no more, though by the moment of the write they had not expired.
+   * Vectors, by slot, of items that expire and that a patch may change without giving a vector: by the time it is
+   * planned, the index may hold them no more, though by the moment of the write they had not expired.
    */
   private async vectorsToKeep(requests: ShardOperation[][]): Promise<Map<number, Float32Array>> {
     const { directory, vectors } = this.parts.indexes;
@@ -256,22 +292,34 @@ export class ShardWriter {
 }
 
 /** What is stored of a gate that has changed, and of what it noted. */
-function gateChanges({ gate, changes }: Pick<WritePlan, 'gate' | 'changes'>, before: Gate, spec: string): KeyValueChange[] {
-  const noted = changes.map(({ change, externalId }): KeyValueChange => ({ type: 'put', key: changeKey(change), value: Buffer.from(externalId, 'utf16le') }));
+function gateChanges(
+  { gate, changes }: Pick<WritePlan, 'gate' | 'changes'>,
+  before: Gate,
+  spec: string,
+): KeyValueChange[] {
+  const noted = changes.map(({ change, externalId }): KeyValueChange => ({
+    type: 'put',
+    key: changeKey(change),
+    value: Buffer.from(externalId, 'utf16le'),
+  }));
   // The number of the last change follows from those that are stored.
   const isStaged = gate.term !== before.term || gate.stage !== before.stage || gate.forgotten !== before.forgotten;
   if (!isStaged) return noted;
-  return [...noted, { type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }, { type: 'put', key: GATE_KEY, value: gateToBytes(gate) }];
+  return [
+    ...noted,
+    { type: 'put', key: SPEC_KEY, value: Buffer.from(spec) },
+    { type: 'put', key: GATE_KEY, value: gateToBytes(gate) },
+  ];
 }
 
 function expires({ puts }: WritePlan): boolean {
   return puts.some(({ item }) => item.expiry !== 0);
 }
 
-// Functions with a loop of their own, here and on the way of many items: a loop that is hot has all around it compiled, and all
-// that is called there, and for a function as long as commit that takes a fifth of a second. And loops, not map(): the
-// arrays of a compiled map() are of another kind than those of one that is not, and whatever was compiled for these is
-// compiled again.
+// Functions with a loop of their own, here and on the way of many items: a loop that is hot has all around it compiled,
+// and all that is called there, and for a function as long as commit that takes a fifth of a second. And loops, not
+// map(): the arrays of a compiled map() are of another kind than those of one that is not, and whatever was compiled
+// for these is compiled again.
 
 function plannedOf(puts: WritePlan['puts']): PlannedItem[] {
   const planned: PlannedItem[] = [];
@@ -279,13 +327,30 @@ function plannedOf(puts: WritePlan['puts']): PlannedItem[] {
   return planned;
 }
 
-function indexedOf(planned: PlannedItem[], prepared: PreparedContent[], lastRecno: number, slots: SlotAllocator): IndexedItem[] {
+function indexedOf(
+  planned: PlannedItem[],
+  prepared: PreparedContent[],
+  lastRecno: number,
+  slots: SlotAllocator,
+): IndexedItem[] {
   const items: IndexedItem[] = [];
   for (let i = 0; i < planned.length; i++) {
     // Written out, here and where items are planned: with spread objects, a load took a tenth longer.
     const { externalId, stamp, version, expiry, metadata, text, vector } = planned[i];
     const { parsed, analysed } = prepared[i];
-    items.push({ slot: slots.allocate(), recno: lastRecno + 1 + i, externalId, stamp, version, expiry, metadata, parsed, analysed, text, vector });
+    items.push({
+      slot: slots.allocate(),
+      recno: lastRecno + 1 + i,
+      externalId,
+      stamp,
+      version,
+      expiry,
+      metadata,
+      parsed,
+      analysed,
+      text,
+      vector,
+    });
   }
   return items;
 }
@@ -293,7 +358,8 @@ function indexedOf(planned: PlannedItem[], prepared: PreparedContent[], lastRecn
 function droppedOf({ puts, deletes }: Pick<WritePlan, 'puts' | 'deletes'>): RecordBatch['dropped'] {
   const dropped = deletes.map(({ externalId, prior }) => ({ ...prior, externalId, leavesOrder: true }));
   for (const { item, prior } of puts) {
-    if (prior !== null) dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
+    if (prior !== null)
+      dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
   }
   return dropped;
 }
@@ -323,5 +389,7 @@ function* recordsOf(items: IndexedItem[]): Generator<undefined, RecordPack> {
 /** The description of a failed write for callers; the log has the details. */
 function diskTrouble(error: unknown): string {
   const { cause } = error as { cause?: unknown };
-  return cause instanceof Error && /no space left|quota exceeded/i.test(cause.message) ? 'the disk is full' : 'the disk failed';
+  return cause instanceof Error && /no space left|quota exceeded/i.test(cause.message)
+    ? 'the disk is full'
+    : 'the disk failed';
 }

@@ -4,9 +4,9 @@ const HOLDS_MS = 5_000;
 const WAIT_MAX_MS = 5_000;
 
 /**
- * What a shard lets its clients write in a second, while its items are copied to others (docs/architecture/resharding.md):
- * without it, a copy would never catch up with clients that write faster. Each write waits until those before it are paid
- * for, so one write is never cut in two.
+ * What a shard lets its clients write in a second, while its items are copied to others
+ * (docs/architecture/resharding.md): without it, a copy would never catch up with clients that write faster. Each write
+ * waits until those before it are paid for, so one write is never cut in two.
  */
 export class WritePace {
   private perSecond = Infinity;

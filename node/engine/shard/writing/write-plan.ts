@@ -83,8 +83,8 @@ export interface PlanGround {
  * Combines the operations of several requests, in order, into one change per id: what a reader would see after applying
  * them one by one. One operation per step, because stored metadata may have to be parsed. An update keeps the stamp,
  * and the metadata and text that it omits. A deleted item that is put again is a new one. What the gate does not let
- * through changes nothing, and neither does a request of which an operation conflicts. To a request, an item that has expired
- * by its moment is not there; one that it is about is removed.
+ * through changes nothing, and neither does a request of which an operation conflicts. To a request, an item that has
+ * expired by its moment is not there; one that it is about is removed.
  */
 export function* planWrites(requests: ShardOperation[][], ground: PlanGround): Generator<undefined, WritePlan> {
   const planner = new WritePlanner(ground);
@@ -106,7 +106,10 @@ class WritePlanner {
   private versions: VersionCount;
   /** Of the request under way. */
   private result: WriteResult = { outcomes: [], firstVersion: 0, present: [] };
-  /** The ids that it has touched as they were before it, where it may have to be taken back; undefined: they were not touched. */
+  /**
+   * The ids that it has touched as they were before it, where it may have to be taken back; undefined: they were not
+   * touched.
+   */
   private before: Map<string, ItemState | undefined> | null = null;
   private versionsBefore: VersionCount;
   private isWithheld = false;
@@ -125,10 +128,13 @@ class WritePlanner {
     this.versionsBefore = this.versions;
     const firstVersion = this.versions.isCounting ? Math.max(this.versions.last + 1, stampOf(operations)) : 0;
     this.result = { outcomes: [], firstVersion, present: [] };
-    this.before = operations.some((operation) => isConditional(operation) && operation.alone !== true) ? new Map() : null;
+    this.before = operations.some((operation) => isConditional(operation) && operation.alone !== true)
+      ? new Map()
+      : null;
     this.isWithheld = false;
     const [first] = operations;
-    this.marked = first?.type === 'mark' && first.term === NO_TERM ? new MarkedRequest(first, this.ground.marks!) : null;
+    this.marked =
+      first?.type === 'mark' && first.term === NO_TERM ? new MarkedRequest(first, this.ground.marks!) : null;
   }
 
   add(operation: ShardOperation): void {
@@ -199,7 +205,10 @@ class WritePlanner {
     return 'updated';
   }
 
-  private follow(operation: (ItemOperation & { parsed?: JsonObject }) | ExpireOperation, version: number): WriteOutcome {
+  private follow(
+    operation: (ItemOperation & { parsed?: JsonObject }) | ExpireOperation,
+    version: number,
+  ): WriteOutcome {
     const state = this.touch(operation.externalId);
     const hasExpired = state.now !== null && isExpired(state.now.expiry ?? 0, this.moment);
     if (hasExpired) state.now = null;
@@ -211,15 +220,22 @@ class WritePlanner {
       return 'conflict';
     }
     if (operation.type === 'delete') {
-      if (state.now !== null && operation.filter !== undefined && !matches(operation.filter, parsedMetadata(state.now.metadata))) return 'absent';
+      if (
+        state.now !== null &&
+        operation.filter !== undefined &&
+        !matches(operation.filter, parsedMetadata(state.now.metadata))
+      )
+        return 'absent';
       state.now = null;
       return existed ? 'deleted' : 'absent';
     }
     const given = this.versions.isCounting ? version : 0;
     if (operation.type === 'patch') {
       const { now } = state;
-      if (now === null || (operation.filter !== undefined && !matches(operation.filter, parsedMetadata(now.metadata)))) return 'absent';
-      const metadata = operation.metadata === undefined ? now.metadata : patchedMetadata(now.metadata, operation.metadata);
+      if (now === null || (operation.filter !== undefined && !matches(operation.filter, parsedMetadata(now.metadata))))
+        return 'absent';
+      const metadata =
+        operation.metadata === undefined ? now.metadata : patchedMetadata(now.metadata, operation.metadata);
       if (metadata === null) return 'excess';
       const vector = operation.vector ?? ('vector' in now ? now.vector : this.ground.vectorOf(now.slot));
       state.now = {
@@ -243,7 +259,9 @@ class WritePlanner {
     return this.moment === 0 ? before : expiryAfter(before, operation, this.moment);
   }
 
-  /** The state of an id that an operation is about, put last: the map's order is that of the last operation on each id. */
+  /**
+   * The state of an id that an operation is about, put last: the map's order is that of the last operation on each id.
+   */
   private touch(externalId: string): ItemState {
     const known = this.states.get(externalId);
     if (this.before !== null && !this.before.has(externalId)) this.before.set(externalId, known && { ...known });
@@ -317,7 +335,11 @@ function stampOf(operations: ShardOperation[]): number {
   return 0;
 }
 
-function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existing: PlannedItem | PriorItem | null, { version, expiry }: Pick<PlannedItem, 'version' | 'expiry'>): PlannedItem {
+function updated(
+  operation: Extract<ShardOperation, { type: 'upsert' }>,
+  existing: PlannedItem | PriorItem | null,
+  { version, expiry }: Pick<PlannedItem, 'version' | 'expiry'>,
+): PlannedItem {
   return {
     externalId: operation.externalId,
     stamp: existing?.stamp ?? operation.stamp,

@@ -14,7 +14,9 @@ export class WriteBudget {
 
   constructor(private readonly bytesMax = WAITING_BYTES_MAX) {}
 
-  /** False if there is no room for the bytes. A write larger than the whole budget is accepted if nothing else waits. */
+  /**
+   * False if there is no room for the bytes. A write larger than the whole budget is accepted if nothing else waits.
+   */
   take(bytes: number): boolean {
     if (this.waitingBytes > 0 && this.waitingBytes + bytes > this.bytesMax) return false;
     this.waitingBytes += bytes;
@@ -126,7 +128,8 @@ function bytesOf(operations: ShardOperation[]): number {
     }
     bytes += operation.externalId.length;
     if (operation.type === 'patch') {
-      bytes += (operation.vector?.byteLength ?? 0) + (operation.metadata?.json.length ?? 0) + (operation.text?.length ?? 0);
+      bytes +=
+        (operation.vector?.byteLength ?? 0) + (operation.metadata?.json.length ?? 0) + (operation.text?.length ?? 0);
       continue;
     }
     const item = operation.type === 'import' ? operation.item : operation.type === 'upsert' ? operation : null;

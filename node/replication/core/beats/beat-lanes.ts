@@ -16,8 +16,9 @@ export interface FlushedLanes {
 }
 
 /**
- * The heartbeats to one node, put together by how often they come: in one set, those that come less often would join and leave
- * all the time. Each lane is a BeatSender of its own, with sessions of its own, and knows nothing of the other.
+ * The heartbeats to one node, put together by how often they come: in one set, those that come less often would join
+ * and leave all the time. Each lane is a BeatSender of its own, with sessions of its own, and knows nothing of the
+ * other.
  */
 export class SentLanes {
   readonly lanes: readonly BeatSender[];
@@ -25,7 +26,11 @@ export class SentLanes {
   /** `count`: so many lanes the receiver tells apart. What would be in others shares the last. */
   constructor(options: { to: string; sessionPrefix: string; count: number }) {
     const { to, sessionPrefix, count } = options;
-    this.lanes = Array.from({ length: count }, (_, lane) => new BeatSender({ to, sessionPrefix: `${sessionPrefix}.${lane}`, lane, pauseMs: PAUSES[PACES[lane]] }));
+    this.lanes = Array.from(
+      { length: count },
+      (_, lane) =>
+        new BeatSender({ to, sessionPrefix: `${sessionPrefix}.${lane}`, lane, pauseMs: PAUSES[PACES[lane]] }),
+    );
   }
 
   /** As BeatSender.take. `pace`: as in the effect `sendAppend`. */

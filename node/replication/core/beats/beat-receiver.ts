@@ -31,8 +31,8 @@ export class BeatReceiver {
   }
 
   /**
-   * Delivers what the beat stands for, each append in turn, and answers it; null when a later one has overtaken it. `deliver`
-   * passes to `covers` what a replica answers, before it returns. What it got is changed by the next beat.
+   * Delivers what the beat stands for, each append in turn, and answers it; null when a later one has overtaken it.
+   * `deliver` passes to `covers` what a replica answers, before it returns. What it got is changed by the next beat.
    */
   receive(beat: Beat, deliver: (shard: ShardId, message: AppendMessage) => void): BeatAck | null {
     const { session, generation, sentAt } = beat;
@@ -61,7 +61,8 @@ export class BeatReceiver {
   covers(shard: ShardId, ack: AppendAck): boolean {
     if (this.current === null) return false;
     const { member, expected } = this.current;
-    if (expected === null || member.shard.shard !== shard.shard || member.shard.collectionUid !== shard.collectionUid) return false;
+    if (expected === null || member.shard.shard !== shard.shard || member.shard.collectionUid !== shard.collectionUid)
+      return false;
     if (ack.sentAt !== this.sentAt || !isSameAck(expected, ack)) return false;
     this.isGiven = true;
     return true;
@@ -84,7 +85,11 @@ export class BeatReceiver {
     this.generation = beat.generation;
     for (const id of beat.left) this.members.delete(id);
     for (const member of beat.joined) {
-      this.members.set(member.id, { member, message: appendOf(member, beat, this.from), expected: expectedAck(member, this.self, beat.sentAt) });
+      this.members.set(member.id, {
+        member,
+        message: appendOf(member, beat, this.from),
+        expected: expectedAck(member, this.self, beat.sentAt),
+      });
     }
   }
 }

@@ -6,7 +6,10 @@ import type { AppendAck, AppendMessage, LogPosition, RecordedMatch } from '../me
 const JOINED_MAX = 500;
 /** Beats whose answers are waited for: a replica that is silent for so many has left the in-sync set long ago. */
 const SENT_MAX = 32;
-/** When most members of a set had no heartbeat together for so long, in milliseconds, they have left: several pauses of its lane. */
+/**
+ * When most members of a set had no heartbeat together for so long, in milliseconds, they have left: several pauses of
+ * its lane.
+ */
 const FEW_FOR_MS = 3_000;
 /** What was said last is remembered of so many shards, and of all members. */
 const KNOWN_MAX = 4096;
@@ -32,14 +35,15 @@ interface Taken {
 }
 
 /**
- * Abbreviates the heartbeats to one node. One that says the same as the shard's last one to this node is put together with
- * the others of its moment; a set of members that is agreed with the receiver stands for them.
+ * Abbreviates the heartbeats to one node. One that says the same as the shard's last one to this node is put together
+ * with the others of its moment; a set of members that is agreed with the receiver stands for them.
  *
- * Membership needs no decision of its own: a beat's members are those whose heartbeats were given to it, so a shard that
- * writes, changes its epoch, gets other replicas or is closed is in no later beat, because it says something else or nothing.
+ * Membership needs no decision of its own: a beat's members are those whose heartbeats were given to it, so a shard
+ * that writes, changes its epoch, gets other replicas or is closed is in no later beat, because it says something else
+ * or nothing.
  *
- * An acknowledged beat counts for a member only if its own receiver says so: under the same session, for the same generation
- * and moment, and without an exception for that member.
+ * An acknowledged beat counts for a member only if its own receiver says so: under the same session, for the same
+ * generation and moment, and without an exception for that member.
  */
 export class BeatSender {
   private readonly to: string;
@@ -67,7 +71,10 @@ export class BeatSender {
   /** When most of the members had a heartbeat at one moment, or the set was made anew. */
   private mostAt = -Infinity;
 
-  /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. `lane`: see Beat. `pauseMs`: the longest in this lane. */
+  /**
+   * `to`: the receiver's name. `sessionPrefix`: unique, of this sender. `lane`: see Beat. `pauseMs`: the longest in
+   * this lane.
+   */
   constructor(options: { to: string; sessionPrefix: string; lane?: number; pauseMs?: number }) {
     this.to = options.to;
     this.lane = options.lane ?? 0;
@@ -78,7 +85,13 @@ export class BeatSender {
 
   /** Takes what may be abbreviated, to be sent by the next `flush`; false: it is to be sent as it is. */
   take(shard: ShardId, message: AppendMessage): boolean {
-    if (message.entries.length > 0 || message.releasesLease || message.withdrawsShare || !isAckExpected(message, this.to)) return false;
+    if (
+      message.entries.length > 0 ||
+      message.releasesLease ||
+      message.withdrawsShare ||
+      !isAckExpected(message, this.to)
+    )
+      return false;
     const known = this.known.get(shard.collectionUid)?.get(shard.shard);
     if (known !== undefined && isHandedInAgain(known, message)) {
       this.taken.push({ known, shard, message });
@@ -91,7 +104,12 @@ export class BeatSender {
     if (known === undefined || !isRepetition(known.member, message)) {
       const { epoch, prev, commit, recorded, unshippedFrom } = message;
       if (this.knownCount >= KNOWN_MAX && this.knownCount > this.members.size * 2) this.forget();
-      this.keep({ member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom }, isMember: false, prev, recorded });
+      this.keep({
+        member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom },
+        isMember: false,
+        prev,
+        recorded,
+      });
       return false;
     }
     known.prev = message.prev;
@@ -108,9 +126,11 @@ export class BeatSender {
     if (taken.length === 0) return { beat: null, alone };
     const [together, ...others] = isOneMoment(taken) ? [taken] : momentsOf(taken);
     for (const { shard, message } of others.flat()) alone.push({ shard, message });
-    // A few that came late, or are not as quiet as the others, don't change the set. But those that most have left for good do.
+    // A few that came late, or are not as quiet as the others, don't change the set. But those that most have left for
+    // good do.
     const { sentAt } = together[0].message;
-    if (together.length * 2 < this.members.size && sentAt - this.mostAt < this.fewForMs) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
+    if (together.length * 2 < this.members.size && sentAt - this.mostAt < this.fewForMs)
+      return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
     this.mostAt = sentAt;
     return { beat: this.beatOf(together, alone), alone };
   }
@@ -130,7 +150,8 @@ export class BeatSender {
       for (const [id, { generation }] of this.changes) if (generation <= this.acked) this.changes.delete(id);
     }
     const answers: { shard: ShardId; ack: AppendAck }[] = [];
-    for (const member of this.acknowledged(sent.members, new Set(ack.excepted))) answers.push({ shard: member.shard, ack: expectedAck(member, this.to, ack.sentAt)! });
+    for (const member of this.acknowledged(sent.members, new Set(ack.excepted)))
+      answers.push({ shard: member.shard, ack: expectedAck(member, this.to, ack.sentAt)! });
     return answers;
   }
 
@@ -175,7 +196,16 @@ export class BeatSender {
     const { sentAt, sharesSince } = together[0].message;
     this.sent.set(sentAt, { generation: this.generation, members: this.list });
     if (this.sent.size > SENT_MAX) this.sent.delete(this.sent.keys().next().value!);
-    const beat: Beat = { lane: this.lane, session: this.session, generation: this.generation, base: this.acked, sentAt, sharesSince, joined: [], left: [] };
+    const beat: Beat = {
+      lane: this.lane,
+      session: this.session,
+      generation: this.generation,
+      base: this.acked,
+      sentAt,
+      sharesSince,
+      joined: [],
+      left: [],
+    };
     for (const [id, { member }] of this.changes) {
       if (member === null) beat.left.push(id);
       else beat.joined.push(member);
@@ -223,7 +253,9 @@ export class BeatSender {
 /** Whether the message says again what the member says, which `isRepetition` looks at in full. */
 function isHandedInAgain({ member, prev, recorded }: Known, message: AppendMessage): boolean {
   if (message.prev !== prev || message.recorded !== recorded) return false;
-  return message.epoch === member.epoch && message.commit === member.commit && message.unshippedFrom === member.unshippedFrom;
+  return (
+    message.epoch === member.epoch && message.commit === member.commit && message.unshippedFrom === member.unshippedFrom
+  );
 }
 
 function isOneMoment(taken: readonly Taken[]): boolean {

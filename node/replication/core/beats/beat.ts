@@ -18,9 +18,9 @@ export interface BeatMember {
 }
 
 /**
- * The heartbeats of many shards to one node, of one moment, in one message: an abbreviation, and nothing else. It stands for
- * exactly the appends that its members were made of, with its own `sentAt` and `sharesSince`. The receiver takes them one by
- * one, as if each had come alone.
+ * The heartbeats of many shards to one node, of one moment, in one message: an abbreviation, and nothing else. It
+ * stands for exactly the appends that its members were made of, with its own `sentAt` and `sharesSince`. The receiver
+ * takes them one by one, as if each had come alone.
  */
 export interface Beat {
   /** Of beats that come as often as this one: what is said of the set and the session is said within the lane. */
@@ -51,7 +51,18 @@ export interface BeatAck {
 /** The append that a beat stands for. `from`: the node that sends it. */
 export function appendOf(member: BeatMember, beat: Pick<Beat, 'sentAt' | 'sharesSince'>, from: string): AppendMessage {
   const { epoch, prev, commit, recorded, unshippedFrom } = member;
-  const append = { epoch, from, prev, commit, sentAt: beat.sentAt, releasesLease: false, sharesSince: beat.sharesSince, withdrawsShare: false, recorded, entries: [] };
+  const append = {
+    epoch,
+    from,
+    prev,
+    commit,
+    sentAt: beat.sentAt,
+    releasesLease: false,
+    sharesSince: beat.sharesSince,
+    withdrawsShare: false,
+    recorded,
+    entries: [],
+  };
   return unshippedFrom === undefined ? append : { ...append, unshippedFrom };
 }
 
@@ -62,22 +73,43 @@ export function isAckExpected({ prev, recorded }: Pick<BeatMember, 'prev' | 'rec
 }
 
 /** How the replica at `node` answers if it has the whole log, and nothing else to say; null if that can't be told. */
-export function expectedAck(member: Pick<BeatMember, 'epoch' | 'prev' | 'recorded'>, node: string, sentAt: number): AppendAck | null {
+export function expectedAck(
+  member: Pick<BeatMember, 'epoch' | 'prev' | 'recorded'>,
+  node: string,
+  sentAt: number,
+): AppendAck | null {
   const { epoch, prev } = member;
   for (const { replica, match } of member.recorded) {
-    if (replica.node === node) return match === prev.sequence ? { epoch, replica, sentAt, awaited: 0, result: { type: 'match', match, agreed: match } } : null;
+    if (replica.node === node)
+      return match === prev.sequence
+        ? { epoch, replica, sentAt, awaited: 0, result: { type: 'match', match, agreed: match } }
+        : null;
   }
   return null;
 }
 
 /** Whether the message says again what the member says. */
-export function isRepetition(member: BeatMember, message: Pick<AppendMessage, 'epoch' | 'prev' | 'commit' | 'recorded' | 'unshippedFrom'>): boolean {
-  if (member.epoch !== message.epoch || member.commit !== message.commit || member.unshippedFrom !== message.unshippedFrom || !isSamePosition(member.prev, message.prev)) return false;
+export function isRepetition(
+  member: BeatMember,
+  message: Pick<AppendMessage, 'epoch' | 'prev' | 'commit' | 'recorded' | 'unshippedFrom'>,
+): boolean {
+  if (
+    member.epoch !== message.epoch ||
+    member.commit !== message.commit ||
+    member.unshippedFrom !== message.unshippedFrom ||
+    !isSamePosition(member.prev, message.prev)
+  )
+    return false;
   if (member.recorded === message.recorded) return true;
   if (member.recorded.length !== message.recorded.length) return false;
   return member.recorded.every((one, i) => {
     const other = message.recorded[i];
-    return one.match === other.match && one.epoch === other.epoch && one.replica.node === other.replica.node && one.replica.store === other.replica.store;
+    return (
+      one.match === other.match &&
+      one.epoch === other.epoch &&
+      one.replica.node === other.replica.node &&
+      one.replica.store === other.replica.store
+    );
   });
 }
 

@@ -2,8 +2,8 @@ import { isSameReplica, type ReplicaId } from '../../../../shared/cluster-store/
 
 /**
  * The shares in its lease that a primary gave to followers, so that they answer reads, too. Who holds one counts like a
- * member of the in-sync set until it is over: nothing is committed that it does not have. Outlives the epoch, because the
- * same replica may lead the next one.
+ * member of the in-sync set until it is over: nothing is committed that it does not have. Outlives the epoch, because
+ * the same replica may lead the next one.
  */
 export class GivenShares {
   private given: { to: ReplicaId; until: number }[] = [];

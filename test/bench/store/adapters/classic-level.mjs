@@ -7,7 +7,12 @@ const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' };
 /** `classic-level`: LevelDB 1.20, another engine; its folders are not RocksDB's. */
 export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {}) {
   const { ClassicLevel } = require('classic-level');
-  const database = new ClassicLevel(folder, { ...BUFFERS, writeBufferSize: writeBufferBytes, cacheSize: BLOCK_CACHE_BYTES, maxFileSize: FILE_BYTES });
+  const database = new ClassicLevel(folder, {
+    ...BUFFERS,
+    writeBufferSize: writeBufferBytes,
+    cacheSize: BLOCK_CACHE_BYTES,
+    maxFileSize: FILE_BYTES,
+  });
   await database.open();
   return {
     write: (entries) =>
@@ -19,7 +24,11 @@ export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {
     async *scan() {
       const iterator = database.iterator({ ...BUFFERS, highWaterMarkBytes: 256 * 1024 });
       try {
-        for (let page = await iterator.nextv(PAGE_ENTRIES); page.length > 0; page = await iterator.nextv(PAGE_ENTRIES)) {
+        for (
+          let page = await iterator.nextv(PAGE_ENTRIES);
+          page.length > 0;
+          page = await iterator.nextv(PAGE_ENTRIES)
+        ) {
           yield page.map(([key, value]) => ({ key, value }));
         }
       } finally {

@@ -3,7 +3,10 @@ import { PAGE_ENTRIES } from '../settings.mjs';
 
 const require = createRequire(import.meta.url);
 
-/** `lmdb`: a B+ tree in a mapped file, another engine. It has neither a log nor a cache of its own; reads run on the caller's thread. */
+/**
+ * `lmdb`: a B+ tree in a mapped file, another engine. It has neither a log nor a cache of its own; reads run on the
+ * caller's thread.
+ */
 export async function open(folder) {
   const { open: openDatabase } = require('lmdb');
   const database = openDatabase({ path: folder, noSubdir: false, encoding: 'binary', keyEncoding: 'binary' });

@@ -6,7 +6,10 @@ const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' };
 /** Its only way to size a memtable: with compaction "level", a quarter of this budget is one. */
 const MEMTABLES_IN_BUDGET = 4;
 
-/** `@nxtedition/rocksdb` (RocksDB 9.7.4), on abstract-level 1. Its log is written plain: compressed, older versions can't read it. */
+/**
+ * `@nxtedition/rocksdb` (RocksDB 9.7.4), on abstract-level 1. Its log is written plain: compressed, older versions
+ * can't read it.
+ */
 export async function open(location, { writeBufferBytes = WRITE_BUFFER_BYTES } = {}) {
   const { RocksLevel } = require('@nxtedition/rocksdb');
   const database = new RocksLevel(location, {
@@ -28,7 +31,11 @@ export async function open(location, { writeBufferBytes = WRITE_BUFFER_BYTES } =
     async *scan() {
       const iterator = database.iterator(BUFFERS);
       try {
-        for (let page = await iterator.nextv(PAGE_ENTRIES); page.length > 0; page = await iterator.nextv(PAGE_ENTRIES)) {
+        for (
+          let page = await iterator.nextv(PAGE_ENTRIES);
+          page.length > 0;
+          page = await iterator.nextv(PAGE_ENTRIES)
+        ) {
           yield page.map(([key, value]) => ({ key, value }));
         }
       } finally {

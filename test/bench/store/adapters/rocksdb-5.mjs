@@ -7,7 +7,13 @@ const require = createRequire(import.meta.url);
 export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {}) {
   const database = require('rocksdb')(folder);
   const call = (start) => new Promise((done, fail) => start((error, result) => (error ? fail(error) : done(result))));
-  const options = { createIfMissing: true, writeBufferSize: writeBufferBytes, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true };
+  const options = {
+    createIfMissing: true,
+    writeBufferSize: writeBufferBytes,
+    maxFileSize: FILE_BYTES,
+    cacheSize: BLOCK_CACHE_BYTES,
+    compression: true,
+  };
   await call((done) => database.open(options, done));
   return {
     write: (entries) =>

@@ -4,8 +4,8 @@ import { PAGE_ENTRIES, WRITE_BUFFER_BYTES } from '../settings.mjs';
 const fromHere = createRequire(import.meta.url);
 
 /**
- * `rocksdb-native` (RocksDB 10.5.1). It can't sync its log: the only way to make a batch durable is to write the memtable
- * out as a table, which is what `write` does here.
+ * `rocksdb-native` (RocksDB 10.5.1). It can't sync its log: the only way to make a batch durable is to write the
+ * memtable out as a table, which is what `write` does here.
  */
 export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {}) {
   const RocksDB = fromHere('rocksdb-native');

@@ -7,8 +7,10 @@ const FIELDS: Record<string, string> = { 'status.podIP': '10.1.2.3' };
 /** The environment of a container as Kubernetes would make it, for a pod of this name. */
 export function environmentOf(objects: readonly Manifest[], container: any, podName: string): Record<string, string> {
   const environment: Record<string, string> = {};
-  for (const { configMapRef } of container.envFrom ?? []) Object.assign(environment, named(objects, 'ConfigMap', configMapRef.name)?.data);
-  for (const { name, value, valueFrom } of container.env ?? []) environment[name] = value !== undefined ? expand(value, environment) : valueOf(objects, valueFrom, podName);
+  for (const { configMapRef } of container.envFrom ?? [])
+    Object.assign(environment, named(objects, 'ConfigMap', configMapRef.name)?.data);
+  for (const { name, value, valueFrom } of container.env ?? [])
+    environment[name] = value !== undefined ? expand(value, environment) : valueOf(objects, valueFrom, podName);
   return environment;
 }
 

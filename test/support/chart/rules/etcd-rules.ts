@@ -19,13 +19,17 @@ interface Etcd {
 }
 
 function etcdOf(objects: readonly Manifest[]): Etcd | null {
-  const pod = podsOf(objects).find(({ labels, owner }) => owner.kind === 'StatefulSet' && labels['app.kubernetes.io/component'] === 'etcd');
+  const pod = podsOf(objects).find(
+    ({ labels, owner }) => owner.kind === 'StatefulSet' && labels['app.kubernetes.io/component'] === 'etcd',
+  );
   if (pod === undefined) return null;
   const [container] = pod.spec.containers;
   const members = Array.from({ length: pod.owner.spec.replicas }, (_, ordinal): EtcdMember => {
     const name = `${pod.owner.metadata.name}-${ordinal}`;
     const environment = environmentOf(objects, container, name);
-    const flags = Object.fromEntries(container.args.map((word: string) => expand(word, environment).replace(/^--/, '').split(/=(.*)/s, 2)));
+    const flags = Object.fromEntries(
+      container.args.map((word: string) => expand(word, environment).replace(/^--/, '').split(/=(.*)/s, 2)),
+    );
     return { name, flags };
   });
   const secret = (pod.spec.volumes ?? []).find(({ name }: any) => name === 'tls')?.secret.secretName;
@@ -60,15 +64,23 @@ export const ETCD_RULES: Rule[] = [
             .map((member) => member.name)
             .sort()
             .join() && `${name} knows ${Object.keys(cluster).join()}`,
-        cluster[name] !== flags['initial-advertise-peer-urls'] && `${name} is known at ${cluster[name]}, and says ${flags['initial-advertise-peer-urls']}`,
-        new Set(members.map((member) => member.flags['initial-cluster-token'])).size !== 1 && 'members have several tokens',
+        cluster[name] !== flags['initial-advertise-peer-urls'] &&
+          `${name} is known at ${cluster[name]}, and says ${flags['initial-advertise-peer-urls']}`,
+        new Set(members.map((member) => member.flags['initial-cluster-token'])).size !== 1 &&
+          'members have several tokens',
         flags['initial-cluster-state'] !== 'new' && 'a first start would fail',
       ];
     }),
   ),
   everyEtcd('etcd listens at the ports it names, and stores on its volume', ({ members: [{ flags }], container }) => [
-    ...Object.entries(PORTS).map(([flag, name]) => !flags[flag]?.endsWith(`:${container.ports.find((port: any) => port.name === name)?.containerPort}`) && `${flag} is ${flags[flag]}`),
-    !container.volumeMounts.some(({ name, mountPath }: any) => name === 'data' && flags['data-dir'].startsWith(`${mountPath}/`)) && `${flags['data-dir']} is on no volume`,
+    ...Object.entries(PORTS).map(
+      ([flag, name]) =>
+        !flags[flag]?.endsWith(`:${container.ports.find((port: any) => port.name === name)?.containerPort}`) &&
+        `${flag} is ${flags[flag]}`,
+    ),
+    !container.volumeMounts.some(
+      ({ name, mountPath }: any) => name === 'data' && flags['data-dir'].startsWith(`${mountPath}/`),
+    ) && `${flags['data-dir']} is on no volume`,
     !flags['listen-metrics-urls']?.startsWith('http://') && 'probes show no certificate',
   ]),
   everyEtcd('etcd is there where coordinators and nodes look for it', ({ members }, objects) => {
@@ -82,18 +94,44 @@ export const ETCD_RULES: Rule[] = [
         .map(({ value }: any) => value.split(',').sort().join() !== advertised && `${title} looks at ${value}`),
     );
   }),
-  everyEtcd("with TLS, etcd shows and asks for certificates that are there, for its members' names", ({ members, container, certificateNames }) => {
-    const files = ['trusted-ca-file', 'cert-file', 'key-file', 'peer-trusted-ca-file', 'peer-cert-file', 'peer-key-file'];
-    const mount = container.volumeMounts.find(({ name }: any) => name === 'tls')?.mountPath;
-    return members.flatMap(({ flags }) => {
-      const urls = ['advertise-client-urls', 'initial-advertise-peer-urls', 'listen-client-urls', 'listen-peer-urls'].map((flag) => flags[flag]);
-      const isSecure = mount !== undefined;
-      return [
-        ...urls.map((url) => url.startsWith('https://') !== isSecure && `${url} ${isSecure ? 'without' : 'with'} TLS`),
-        ...files.map((flag) => isSecure && !flags[flag]?.startsWith(`${mount}/`) && `${flag} is ${flags[flag]}`),
-        ...['client-cert-auth', 'peer-client-cert-auth'].map((flag) => isSecure && flags[flag] !== 'true' && `${flag} is ${flags[flag]}`),
-        ...urls.slice(0, 2).map((url) => certificateNames !== null && !certificateNames.includes(new URL(url).hostname) && `the certificate is not for ${url}`),
+  everyEtcd(
+    "with TLS, etcd shows and asks for certificates that are there, for its members' names",
+    ({ members, container, certificateNames }) => {
+      const files = [
+        'trusted-ca-file',
+        'cert-file',
+        'key-file',
+        'peer-trusted-ca-file',
+        'peer-cert-file',
+        'peer-key-file',
       ];
-    });
-  }),
+      const mount = container.volumeMounts.find(({ name }: any) => name === 'tls')?.mountPath;
+      return members.flatMap(({ flags }) => {
+        const urls = [
+          'advertise-client-urls',
+          'initial-advertise-peer-urls',
+          'listen-client-urls',
+          'listen-peer-urls',
+        ].map((flag) => flags[flag]);
+        const isSecure = mount !== undefined;
+        return [
+          ...urls.map(
+            (url) => url.startsWith('https://') !== isSecure && `${url} ${isSecure ? 'without' : 'with'} TLS`,
+          ),
+          ...files.map((flag) => isSecure && !flags[flag]?.startsWith(`${mount}/`) && `${flag} is ${flags[flag]}`),
+          ...['client-cert-auth', 'peer-client-cert-auth'].map(
+            (flag) => isSecure && flags[flag] !== 'true' && `${flag} is ${flags[flag]}`,
+          ),
+          ...urls
+            .slice(0, 2)
+            .map(
+              (url) =>
+                certificateNames !== null &&
+                !certificateNames.includes(new URL(url).hostname) &&
+                `the certificate is not for ${url}`,
+            ),
+        ];
+      });
+    },
+  ),
 ];

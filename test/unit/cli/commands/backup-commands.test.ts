@@ -15,10 +15,21 @@ const BASE = {
   items: 3,
   verification: null,
 };
-const WHOLE = { ...BASE, id: 'whole', state: 'done', sealed: true, warnings: [], left_out: [], collections: [{ name: 'good' }, { name: 'bad' }] };
+const WHOLE = {
+  ...BASE,
+  id: 'whole',
+  state: 'done',
+  sealed: true,
+  warnings: [],
+  left_out: [],
+  collections: [{ name: 'good' }, { name: 'bad' }],
+};
 const PARTIAL = {
   ...{ ...WHOLE, id: 'partial', collections: [{ name: 'good' }] },
-  ...{ left_out: [{ name: 'bad', reason: 'a shard is damaged' }], warnings: ['collection "bad" is not in it: a shard is damaged'] },
+  ...{
+    left_out: [{ name: 'bad', reason: 'a shard is damaged' }],
+    warnings: ['collection "bad" is not in it: a shard is damaged'],
+  },
 };
 /** As a service before this version answers. */
 const EARLIER = { ...BASE, id: 'earlier', state: 'done', collections: [{ name: 'good' }] };
@@ -30,7 +41,9 @@ const server = createServer((request: IncomingMessage, response) => {
   request.on('data', (piece: Buffer) => pieces.push(piece));
   request.on('end', () => {
     if (pieces.length > 0) bodies.push(JSON.parse(Buffer.concat(pieces).toString()));
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ status: 'success', data: answer, error: null }));
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ status: 'success', data: answer, error: null }));
   });
 });
 
@@ -40,7 +53,10 @@ afterAll(() => new Promise((resolve) => server.close(resolve)));
 const run = (words: string[], given: unknown) => {
   answer = given;
   bodies.length = 0;
-  return runCommand(words, { QUIVER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, QUIVER_API_KEY: 'x' });
+  return runCommand(words, {
+    QUIVER_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    QUIVER_API_KEY: 'x',
+  });
 };
 
 test('a backup that has everything is answered by its id', async () => {
@@ -71,7 +87,14 @@ test('the list says what is sealed, and what is left out', async () => {
 });
 
 test('--unsealed asks for what is taken on trust, and nothing else does', async () => {
-  const done = { id: 'r', state: 'done', error: null, progress: 1, warnings: ['these keys were taken on trust'], collections: [{ name: 'good' }] };
+  const done = {
+    id: 'r',
+    state: 'done',
+    error: null,
+    progress: 1,
+    warnings: ['these keys were taken on trust'],
+    collections: [{ name: 'good' }],
+  };
   expect((await run(['restore', 'partial', '--keys', '--unsealed'], done)).messages).toContain('taken on trust');
   expect(bodies).toMatchObject([{ keys: true, unsealed: true }]);
   await run(['restore', 'partial', '--keys'], done);

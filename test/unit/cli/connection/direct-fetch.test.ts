@@ -14,11 +14,17 @@ beforeAll(async () => {
     bodies.push(await buffer(request));
     const { method, headers } = request;
     if (request.url === '/empty') response.writeHead(204).end();
-    else if (request.url === '/cut') response.writeHead(200, { 'content-length': '100' }).write('half', () => response.destroy());
+    else if (request.url === '/cut')
+      response.writeHead(200, { 'content-length': '100' }).write('half', () => response.destroy());
     else
-      response
-        .writeHead(429, { 'retry-after': '3', location: '/elsewhere' })
-        .end(JSON.stringify({ method, key: headers['x-api-key'], bytes: headers['content-length'], chunked: headers['transfer-encoding'] }));
+      response.writeHead(429, { 'retry-after': '3', location: '/elsewhere' }).end(
+        JSON.stringify({
+          method,
+          key: headers['x-api-key'],
+          bytes: headers['content-length'],
+          chunked: headers['transfer-encoding'],
+        }),
+      );
   };
   server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -48,7 +54,9 @@ test('an answer without a body, and a request without bytes, are as with fetch',
 test('an answer that is cut off, an address that nobody listens on and a signal reject', async () => {
   const body = Buffer.from('{}');
   await expect(directFetch(`${url}/cut`, { method: 'POST', body })).rejects.toThrow(/aborted/);
-  await expect(directFetch('http://127.0.0.1:1/', { method: 'POST', body })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await expect(directFetch('http://127.0.0.1:1/', { method: 'POST', body })).rejects.toMatchObject({
+    code: 'ECONNREFUSED',
+  });
   const stop = new AbortController();
   const pending = directFetch(`${url}/never`, { method: 'POST', body, signal: stop.signal });
   setImmediate(() => stop.abort());

@@ -24,20 +24,39 @@ describe('the service that a command asks', () => {
     ['nothing: the current profile', {}, {}, { url: 'http://home:1', apiKey: 'home-key' }],
     ['a profile', { profile: 'work' }, { QUIVER_URL: 'http://other' }, { url: 'https://work/quiver', apiKey: null }],
     ['QUIVER_PROFILE', {}, { QUIVER_PROFILE: 'work' }, { url: 'https://work/quiver', apiKey: null }],
-    ['QUIVER_URL, which gets no key of a profile', {}, { QUIVER_URL: 'http://other/' }, { url: 'http://other', apiKey: null }],
-    ['--url, which wins, with the key of the environment', { url: 'http://third' }, { QUIVER_URL: 'http://other', QUIVER_API_KEY: 'k' }, { url: 'http://third', apiKey: 'k' }],
-    ['a profile and a key of the environment, which wins', { profile: 'home' }, { QUIVER_API_KEY: 'k' }, { url: 'http://home:1', apiKey: 'k' }],
+    [
+      'QUIVER_URL, which gets no key of a profile',
+      {},
+      { QUIVER_URL: 'http://other/' },
+      { url: 'http://other', apiKey: null },
+    ],
+    [
+      '--url, which wins, with the key of the environment',
+      { url: 'http://third' },
+      { QUIVER_URL: 'http://other', QUIVER_API_KEY: 'k' },
+      { url: 'http://third', apiKey: 'k' },
+    ],
+    [
+      'a profile and a key of the environment, which wins',
+      { profile: 'home' },
+      { QUIVER_API_KEY: 'k' },
+      { url: 'http://home:1', apiKey: 'k' },
+    ],
   ])('is said by %s', (_title, named, more, expected) => {
     expect(findTarget(environment(more), named)).toEqual(expected);
   });
 
   test('is on this machine where nothing says it', () => {
-    expect(findTarget({ QUIVER_PROFILES: join(folder, 'none.json') }, {})).toEqual({ url: 'http://localhost:8000', apiKey: null });
+    expect(findTarget({ QUIVER_PROFILES: join(folder, 'none.json') }, {})).toEqual({
+      url: 'http://localhost:8000',
+      apiKey: null,
+    });
   });
 
   test('must be there, and an address', () => {
     expect(() => findTarget(environment(), { profile: 'away' })).toThrow(/no profile "away" .* home, work/);
-    for (const text of ['localhost:8000', 'ftp://x', 'http://user@x', 'http://x?k=1', '']) expect(() => checkUrl(text)).toThrow(/address/);
+    for (const text of ['localhost:8000', 'ftp://x', 'http://user@x', 'http://x?k=1', ''])
+      expect(() => checkUrl(text)).toThrow(/address/);
   });
 });
 
@@ -60,8 +79,15 @@ describe('the profile file', () => {
       writeFileSync(other, JSON.stringify(json), { mode: 0o600 });
       return readProfiles(other);
     };
-    expect(() => read({ profiles: { a: { url: 'http://a', apikey: 'secret' } } })).toThrow(/profile "a" has "apikey", which is not known: did you mean "api_key"\?/);
-    expect(() => read({ profile: { a: { url: 'http://a' } } })).toThrow(/it has "profile", which is not known: did you mean "profiles"\?/);
-    expect(read({ version: 2, profiles: { a: { url: 'http://a', note: 'mine' } } }).byName.get('a')).toEqual({ url: 'http://a', apiKey: null });
+    expect(() => read({ profiles: { a: { url: 'http://a', apikey: 'secret' } } })).toThrow(
+      /profile "a" has "apikey", which is not known: did you mean "api_key"\?/,
+    );
+    expect(() => read({ profile: { a: { url: 'http://a' } } })).toThrow(
+      /it has "profile", which is not known: did you mean "profiles"\?/,
+    );
+    expect(read({ version: 2, profiles: { a: { url: 'http://a', note: 'mine' } } }).byName.get('a')).toEqual({
+      url: 'http://a',
+      apiKey: null,
+    });
   });
 });

@@ -4,21 +4,31 @@ describe('an expression', () => {
   test.each<[string, unknown]>([
     ['year >= 2000 and category = law', { $and: [{ year: { $gte: 2000 } }, { category: { $eq: 'law' } }] }],
     ['a = 1 or b = 2 and c = 3', { $or: [{ a: { $eq: 1 } }, { $and: [{ b: { $eq: 2 } }, { c: { $eq: 3 } }] }] }],
-    ['(a = 1 or b = 2) and not c < -1.5e3', { $and: [{ $or: [{ a: { $eq: 1 } }, { b: { $eq: 2 } }] }, { $not: { c: { $lt: -1500 } } }] }],
+    [
+      '(a = 1 or b = 2) and not c < -1.5e3',
+      { $and: [{ $or: [{ a: { $eq: 1 } }, { b: { $eq: 2 } }] }, { $not: { c: { $lt: -1500 } } }] },
+    ],
     ['NOT (a!=true)', { $not: { a: { $ne: true } } }],
     ['a == null AND b <> false', { $and: [{ a: { $eq: null } }, { b: { $ne: false } }] }],
     [`tag in (law, "civil law", 'it''s', 3)`, { $__error: true }],
     [`tag in (law, "civil \\"law\\"", 'it\\'s', 3)`, { tag: { $in: ['law', 'civil "law"', "it's", 3] } }],
     ['tag not in (a)', { tag: { $nin: ['a'] } }],
-    ['a.b exists and `odd field` not exists', { $and: [{ 'a.b': { $exists: true } }, { 'odd field': { $exists: false } }] }],
+    [
+      'a.b exists and `odd field` not exists',
+      { $and: [{ 'a.b': { $exists: true } }, { 'odd field': { $exists: false } }] },
+    ],
     [`"and" = "or" and x = '2000'`, { $and: [{ and: { $eq: 'or' } }, { x: { $eq: '2000' } }] }],
     ['day<2024-01-01', { day: { $lt: '2024-01-01' } }],
     ['v = 007 and w = 1.10', { $and: [{ v: { $eq: '007' } }, { w: { $eq: 1.1 } }] }],
-    ['title prefix Ri or title IPREFIX "ri "', { $or: [{ title: { $prefix: 'Ri' } }, { title: { $prefix: 'ri ', case: 'fold' } }] }],
+    [
+      'title prefix Ri or title IPREFIX "ri "',
+      { $or: [{ title: { $prefix: 'Ri' } }, { title: { $prefix: 'ri ', case: 'fold' } }] },
+    ],
     ['code prefix 20', { code: { $prefix: '20' } }],
     [' städte = Zürich ', { städte: { $eq: 'Zürich' } }],
   ])('%s', (expression, expected) => {
-    if (JSON.stringify(expected).includes('$__error')) expect(() => filterOfWhere(expression)).toThrow('expected "," or ")"');
+    if (JSON.stringify(expected).includes('$__error'))
+      expect(() => filterOfWhere(expression)).toThrow('expected "," or ")"');
     else expect(filterOfWhere(expression)).toEqual(expected);
   });
 

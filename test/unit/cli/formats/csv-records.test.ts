@@ -12,7 +12,10 @@ const oneOf = <Value>(values: readonly Value[]): Value => values[upTo(values.len
 type Row = Omit<CsvRecord, 'from' | 'to'> & { text: string };
 
 /** The rows of a text that comes in pieces of `sizes` bytes. */
-function rowsOf(text: string, { delimiter = ',', sizes = () => 1 << 20 }: { delimiter?: string; sizes?: () => number } = {}): Row[] {
+function rowsOf(
+  text: string,
+  { delimiter = ',', sizes = () => 1 << 20 }: { delimiter?: string; sizes?: () => number } = {},
+): Row[] {
   const whole = Buffer.from(text);
   const records = new CsvRecords(Buffer.from(delimiter), 'rows.csv', 0, 0, null);
   const rows: Row[] = [];
@@ -33,10 +36,20 @@ function rowsOf(text: string, { delimiter = ',', sizes = () => 1 << 20 }: { deli
   return rows;
 }
 
-/** What the parser makes of it; null: it finds the quotes wrong. `relaxed`: quotes within values that begin with none are right. */
+/**
+ * What the parser makes of it; null: it finds the quotes wrong. `relaxed`: quotes within values that begin with none
+ * are right.
+ */
 function parsed(text: string, lineEnd: string, delimiter: string, relaxed = false): string[][] | null {
   try {
-    return parse(text, { delimiter, record_delimiter: lineEnd, relax_column_count: true, relax_quotes: relaxed, skip_empty_lines: true, bom: true });
+    return parse(text, {
+      delimiter,
+      record_delimiter: lineEnd,
+      relax_column_count: true,
+      relax_quotes: relaxed,
+      skip_empty_lines: true,
+      bom: true,
+    });
   } catch {
     return null;
   }
@@ -44,25 +57,33 @@ function parsed(text: string, lineEnd: string, delimiter: string, relaxed = fals
 
 const VALUES = ['', 'plain', 'ünï', '日本', '"q"', 'a,b', 'a¦b', 'x\ny', 'x\r\ny', '\n', '"', '""', ' '];
 
-test.each(['\n', '\r\n', '\r'])('rows that are written as they should be are those that the parser reads, however they come: %j', (lineEnd) => {
-  for (let run = 0; run < 150; run += 1) {
-    const delimiter = oneOf([',', '\t', '¦']);
-    const table = Array.from({ length: upTo(9) }, () => Array.from({ length: 1 + upTo(4) }, () => oneOf(VALUES)));
-    const written = (value: string): string => (/["\r\n,\t¦]/.test(value) || random() < 0.3 ? `"${value.replaceAll('"', '""')}"` : value);
-    const lines = table.map((values) => values.map(written).join(delimiter) + lineEnd + (random() < 0.2 ? lineEnd : ''));
-    const text = (random() < 0.3 ? '\ufeff' : '') + lines.join('') + (random() < 0.3 ? 'last' : '');
-    const most = oneOf([1, 2, 7, 1000]);
-    const rows = rowsOf(text, { delimiter, sizes: () => 1 + upTo(most) });
-    expect(rows.filter(({ fault }) => fault !== null)).toEqual([]);
-    expect(rows.flatMap((row) => parsed(row.text, lineEnd, delimiter)!)).toEqual(parsed(text, lineEnd, delimiter));
-    expect(rows).toEqual(rowsOf(text, { delimiter }));
-  }
-});
+test.each(['\n', '\r\n', '\r'])(
+  'rows that are written as they should be are those that the parser reads, however they come: %j',
+  (lineEnd) => {
+    for (let run = 0; run < 150; run += 1) {
+      const delimiter = oneOf([',', '\t', '¦']);
+      const table = Array.from({ length: upTo(9) }, () => Array.from({ length: 1 + upTo(4) }, () => oneOf(VALUES)));
+      const written = (value: string): string =>
+        /["\r\n,\t¦]/.test(value) || random() < 0.3 ? `"${value.replaceAll('"', '""')}"` : value;
+      const lines = table.map(
+        (values) => values.map(written).join(delimiter) + lineEnd + (random() < 0.2 ? lineEnd : ''),
+      );
+      const text = (random() < 0.3 ? '\ufeff' : '') + lines.join('') + (random() < 0.3 ? 'last' : '');
+      const most = oneOf([1, 2, 7, 1000]);
+      const rows = rowsOf(text, { delimiter, sizes: () => 1 + upTo(most) });
+      expect(rows.filter(({ fault }) => fault !== null)).toEqual([]);
+      expect(rows.flatMap((row) => parsed(row.text, lineEnd, delimiter)!)).toEqual(parsed(text, lineEnd, delimiter));
+      expect(rows).toEqual(rowsOf(text, { delimiter }));
+    }
+  },
+);
 
 test('of any bytes, good rows are right for the parser, bad ones are one line, and none is missing', () => {
   for (let run = 0; run < 600; run += 1) {
     const lineEnd = oneOf(['\n', '\r\n']);
-    const text = Array.from({ length: upTo(25) }, () => oneOf(['"', '"', 'a', ',', lineEnd, lineEnd, '""', 'b'])).join('');
+    const text = Array.from({ length: upTo(25) }, () => oneOf(['"', '"', 'a', ',', lineEnd, lineEnd, '""', 'b'])).join(
+      '',
+    );
     const rows = rowsOf(text);
     expect(rowsOf(text, { sizes: () => 1 + upTo(4) })).toEqual(rows);
     let rest = text;
@@ -81,7 +102,9 @@ test('of any bytes, good rows are right for the parser, bad ones are one line, a
 });
 
 test('rows have the number of their first line, where lines are empty, in quotes, or bad', () => {
-  expect(rowsOf('\ufeff\n\na,"x\n\ny"\r\nb\n"c"d\n\n"e\nf').map(({ number, text, fault }) => [number, text, fault === null])).toEqual([
+  expect(
+    rowsOf('\ufeff\n\na,"x\n\ny"\r\nb\n"c"d\n\n"e\nf').map(({ number, text, fault }) => [number, text, fault === null]),
+  ).toEqual([
     [3, 'a,"x\n', false],
     [5, 'y"\r\n', true],
     [6, 'b\n', true],

@@ -22,7 +22,10 @@ test.each<[string, Format, string, string]>([
   const path = join(folder, name);
   writeFileSync(path, Buffer.from(head, 'latin1'));
   await expect(openFile({ path, format, name }, options)).rejects.toThrow(`${path} ${reason}`);
-  if (format !== 'parquet') await expect(openStream(Readable.from([Buffer.from(head, 'latin1')]), { ...options, format })).rejects.toThrow(`standard input ${reason}`);
+  if (format !== 'parquet')
+    await expect(openStream(Readable.from([Buffer.from(head, 'latin1')]), { ...options, format })).rejects.toThrow(
+      `standard input ${reason}`,
+    );
 });
 
 test('a name that says no format is not asked about where the file says what it is', () => {
@@ -33,7 +36,9 @@ test('a name that says no format is not asked about where the file says what it 
 });
 
 test('a pipe or a device is refused with what to do', () => {
-  expect(() => findFiles(['/dev/null'], 'jsonl')).toThrow(/is a pipe or a device, and no file: pipe it into standard input/);
+  expect(() => findFiles(['/dev/null'], 'jsonl')).toThrow(
+    /is a pipe or a device, and no file: pipe it into standard input/,
+  );
 });
 
 test('files of their own kind, and others of few bytes, are read', async () => {

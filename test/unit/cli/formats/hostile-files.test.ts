@@ -11,7 +11,10 @@ import { zstdFrame, ZstdFrameCheck } from '../../../../cli/formats/zstd-frame';
 const BOMB = Buffer.alloc(64 << 20);
 /** A frame of blocks that each repeat a byte, with or without the size of its content. */
 function zstdRuns(blocks: number, contentBytes: number | null, windowByte = 0x38): Buffer {
-  const head = contentBytes === null ? [0x28, 0xb5, 0x2f, 0xfd, 0x00, windowByte] : [0x28, 0xb5, 0x2f, 0xfd, 0xa0, ...Buffer.from(Uint32Array.of(contentBytes).buffer)];
+  const head =
+    contentBytes === null
+      ? [0x28, 0xb5, 0x2f, 0xfd, 0x00, windowByte]
+      : [0x28, 0xb5, 0x2f, 0xfd, 0xa0, ...Buffer.from(Uint32Array.of(contentBytes).buffer)];
   const runs = Array.from({ length: blocks }, (_, i) => {
     const block = (131_072 << 3) | (1 << 1) | (i === blocks - 1 ? 1 : 0);
     return [block & 0xff, (block >> 8) & 0xff, block >> 16, 7];
@@ -25,7 +28,10 @@ describe('compressed bytes become no more than is said', () => {
     ['brotli', () => brotliDecompress(brotliCompressSync(BOMB), 1_000)],
     ['zstd that tells its size', () => zstdDecompress(zstdRuns(8, 8 * 131_072), 1_000)],
     ['zstd that tells no size', () => zstdDecompress(zstdRuns(64, null), 1_000)],
-    ['several frames of zstd', () => zstdDecompress(Buffer.concat([zstdRuns(1, 131_072), zstdRuns(1, 131_072)]), 131_072)],
+    [
+      'several frames of zstd',
+      () => zstdDecompress(Buffer.concat([zstdRuns(1, 131_072), zstdRuns(1, 131_072)]), 131_072),
+    ],
   ])('%s', (_, decompress) => expect(decompress).toThrow());
 
   test('and all that is said', () => {
@@ -40,7 +46,10 @@ describe('compressed bytes become no more than is said', () => {
 describe('a Zstandard frame', () => {
   test('is followed to its end, in pieces of any size', () => {
     const frame = zstdRuns(5, null);
-    expect(zstdFrame(Buffer.concat([frame, Buffer.from('more')]))).toMatchObject({ end: frame.length, contentBytes: null });
+    expect(zstdFrame(Buffer.concat([frame, Buffer.from('more')]))).toMatchObject({
+      end: frame.length,
+      contentBytes: null,
+    });
     for (const size of [1, 3, 7, 1_000]) {
       const check = new ZstdFrameCheck();
       const both = Buffer.concat([frame, frame]);

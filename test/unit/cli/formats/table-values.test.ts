@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import { bigEndianInteger, dateText, decimalValue, durationText, intervalText, shortestFloat, timestampText, timeText, UntypedBytes } from '../../../../cli/formats/table-values';
+import {
+  bigEndianInteger,
+  dateText,
+  decimalValue,
+  durationText,
+  intervalText,
+  shortestFloat,
+  timestampText,
+  timeText,
+  UntypedBytes,
+} from '../../../../cli/formats/table-values';
 import { runSeed, seededRandom } from '../../../support/values/random';
 
 describe('a decimal', () => {
@@ -19,17 +29,23 @@ describe('a decimal', () => {
 
   test('is a number only where that is the same decimal', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), fc.integer({ min: 0, max: 25 }), (unscaled, scale) => {
-        const value = decimalValue(unscaled, scale);
-        const text = typeof value === 'number' ? value.toFixed(Math.min(100, scale)) : value;
-        // Digits that a double does not have would show here, but toFixed shows more of them than its shortest text has.
-        if (typeof value === 'string') expect(BigInt(text.replace('.', ''))).toBe(unscaled);
-        else expect(Number(`${unscaled}e-${scale}`)).toBe(value);
-      }),
+      fc.property(
+        fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),
+        fc.integer({ min: 0, max: 25 }),
+        (unscaled, scale) => {
+          const value = decimalValue(unscaled, scale);
+          const text = typeof value === 'number' ? value.toFixed(Math.min(100, scale)) : value;
+          // Digits that a double does not have would show here, but toFixed shows more of them than its shortest text
+          // has.
+          if (typeof value === 'string') expect(BigInt(text.replace('.', ''))).toBe(unscaled);
+          else expect(Number(`${unscaled}e-${scale}`)).toBe(value);
+        },
+      ),
     );
   });
 
-  test('with as many places as no writer has is refused', () => expect(() => decimalValue(1n, 2 ** 31)).toThrow('a decimal has 2147483648 places'));
+  test('with as many places as no writer has is refused', () =>
+    expect(() => decimalValue(1n, 2 ** 31)).toThrow('a decimal has 2147483648 places'));
 
   test('has the most significant byte of its integer first', () => {
     expect(bigEndianInteger(Uint8Array.of(0xff, 0xfe))).toBe(-2n);
@@ -91,7 +107,8 @@ describe('a number of 32 bits', () => {
       const shortest = shortestFloat(number);
       expect(Math.fround(shortest)).toBe(number);
       const digits = shortest.toExponential().replace(/e.*|[-.]/g, '').length;
-      if (digits > 1 && Math.abs(number) > 2 ** 24) expect(Math.fround(Number(number.toPrecision(digits - 1)))).not.toBe(number);
+      if (digits > 1 && Math.abs(number) > 2 ** 24)
+        expect(Math.fround(Number(number.toPrecision(digits - 1)))).not.toBe(number);
     }
   });
 });

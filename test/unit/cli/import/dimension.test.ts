@@ -4,7 +4,10 @@ import { mapColumns } from '../../../../cli/import/column-mapping';
 
 const connection = { client: { health: async () => ({ embedding: { dim: 5 } }) } } as unknown as Connection;
 const of = async (columns: string[], ...values: unknown[]): Promise<number> =>
-  dimensionOf(connection, undefined, { mapping: mapColumns(columns, {}, {}), records: values.map((vector, number) => ({ fields: { vector, text: 'x' }, number })) });
+  dimensionOf(connection, undefined, {
+    mapping: mapColumns(columns, {}, {}),
+    records: values.map((vector, number) => ({ fields: { vector, text: 'x' }, number })),
+  });
 
 test('a new collection has the dimensions of the first vector that has any', async () => {
   await expect(of(['vector'], null, '', '[1, 2]')).resolves.toBe(2);
@@ -18,6 +21,8 @@ test('where no row has a vector, those that the model makes of texts decide', as
 });
 
 test('a value that does not tell is shown', async () => {
-  await expect(of(['vector', 'text'], null, 'what?')).rejects.toThrow('how many dimensions have the vectors of column "vector"? "what?" does not tell; say it with --dim');
+  await expect(of(['vector', 'text'], null, 'what?')).rejects.toThrow(
+    'how many dimensions have the vectors of column "vector"? "what?" does not tell; say it with --dim',
+  );
   await expect(of(['vector'], { a: [1], b: 'x'.repeat(100) })).rejects.toThrow(/\{"a":\[1\],"b":"x+… does not tell/);
 });

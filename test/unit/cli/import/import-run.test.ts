@@ -26,8 +26,12 @@ async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerat
       continue;
     }
     const numbered = rows.map((row) => ({ row, number: ++number }));
-    const records = numbered.flatMap(({ row, number: own }) => (typeof row === 'string' ? [] : [{ fields: row, number: own }]));
-    const unreadable = numbered.flatMap(({ row, number: own }) => (typeof row === 'string' ? [{ number: own, reason: row }] : []));
+    const records = numbered.flatMap(({ row, number: own }) =>
+      typeof row === 'string' ? [] : [{ fields: row, number: own }],
+    );
+    const unreadable = numbered.flatMap(({ row, number: own }) =>
+      typeof row === 'string' ? [{ number: own, reason: row }] : [],
+    );
     const mapping = { id: 'id', vector: 'vector', text: null, metadataObject: null, metadata: [] };
     const mark = { file: 0, inner: number, mapping };
     yield {
@@ -42,10 +46,22 @@ async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerat
   }
 }
 
-const newState = (): ImportState => ({ mark: { file: 0, inner: null, mapping: null }, rows: 0, rejected: 0, added: 0, failedFiles: 0, rejectBytes: 0 });
+const newState = (): ImportState => ({
+  mark: { file: 0, inner: null, mapping: null },
+  rows: 0,
+  rejected: 0,
+  added: 0,
+  failedFiles: 0,
+  rejectBytes: 0,
+});
 
 /** A run into a service that refuses items of the id `refused`. */
-function runOf(rejectPath: string, state: ImportState, rejectsMax: number, { batchItemsMax = 1, sent = [] as string[], said = [] as string[] } = {}): ImportRun {
+function runOf(
+  rejectPath: string,
+  state: ImportState,
+  rejectsMax: number,
+  { batchItemsMax = 1, sent = [] as string[], said = [] as string[] } = {},
+): ImportRun {
   const connection = {
     call: async (_method: string, _path: string, { body }: { body: Uint8Array }) => {
       const { items } = JSON.parse(Buffer.from(body).toString()) as { items: { external_id: string }[] };
@@ -68,7 +84,12 @@ function runOf(rejectPath: string, state: ImportState, rejectsMax: number, { bat
     numbers: new Set<string>(),
   };
   const progress = { report: () => undefined, say: () => undefined, stop: () => undefined };
-  return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress, say: (line) => void said.push(line) });
+  return new ImportRun(context, connection, state, settings, {
+    resume: null,
+    rejectPath,
+    progress,
+    say: (line) => void said.push(line),
+  });
 }
 
 const listed = (path: string): string[] =>
@@ -88,7 +109,9 @@ describe('an import that gives up because of too many bad rows', () => {
   ])('has listed one that %s', async (title, bad) => {
     const path = join(folder, `${title}.jsonl`);
     const state = newState();
-    await expect(runOf(path, state, 0).run(chunksFrom(state, [good('a'), bad, good('b')]), signal)).rejects.toThrow('more than 0 rows are bad');
+    await expect(runOf(path, state, 0).run(chunksFrom(state, [good('a'), bad, good('b')]), signal)).rejects.toThrow(
+      'more than 0 rows are bad',
+    );
     expect(listed(path)).toEqual(['line 2']);
     // The next run reads it again.
     expect(state).toMatchObject({ rows: 0, rejected: 0, rejectBytes: 0 });
@@ -112,7 +135,9 @@ describe('an import that gives up because of too many bad rows', () => {
   test('lists none that is stored when it goes on', async () => {
     const path = join(folder, 'stored.jsonl');
     const state = newState();
-    await expect(runOf(path, state, 1).run(chunksFrom(state, ['bad'], ['bad']), signal)).rejects.toThrow('more than 1 rows');
+    await expect(runOf(path, state, 1).run(chunksFrom(state, ['bad'], ['bad']), signal)).rejects.toThrow(
+      'more than 1 rows',
+    );
     expect(listed(path)).toEqual(['line 1', 'line 2']);
     await runOf(path, state, 1).run(chunksFrom(state, ['bad'], [good('a')]), signal);
     expect(listed(path)).toEqual(['line 1']);
@@ -138,9 +163,18 @@ test('texts of CSV that may have been meant as numbers are told, with what makes
   const fields = { id: 'a', vector: '1 2', price: '9.99', version: '1.10', code: '007', weight: '1,5' };
   async function* rows(): AsyncGenerator<ListedChunk> {
     for await (const listed of chunksFrom(state, [good('a')])) {
-      const records = [fields, { ...fields, price: '8.00', version: '2.0', code: '7' }].map((each, i) => ({ fields: each, number: i + 1 }));
+      const records = [fields, { ...fields, price: '8.00', version: '2.0', code: '7' }].map((each, i) => ({
+        fields: each,
+        number: i + 1,
+      }));
       const mapping = { ...listed.mapping!, metadata: null };
-      yield { ...listed, source: { hasTextOnly: true } as RecordSource, mapping, columns: Object.keys(fields), chunk: { ...listed.chunk, records } };
+      yield {
+        ...listed,
+        source: { hasTextOnly: true } as RecordSource,
+        mapping,
+        columns: Object.keys(fields),
+        chunk: { ...listed.chunk, records },
+      };
     }
   }
   await runOf(join(folder, 'told.jsonl'), state, 0, { said }).run(rows(), signal);

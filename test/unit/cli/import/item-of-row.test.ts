@@ -6,7 +6,10 @@ const TABLE = { hasTextOnly: false };
 const whole: ColumnMapping = { id: 'id', vector: 'vector', text: 'text', metadataObject: null, metadata: null };
 
 function convert(fields: Record<string, unknown>, mapping: ColumnMapping = whole, source = TABLE): unknown {
-  const outcome = new RowConverter(mapping, 2, source, { idPrefix: '', guessTypes: true }).convert({ fields, number: 7 }, 'f:');
+  const outcome = new RowConverter(mapping, 2, source, { idPrefix: '', guessTypes: true }).convert(
+    { fields, number: 7 },
+    'f:',
+  );
   if (!('json' in outcome)) return outcome.reason;
   const item = JSON.parse(outcome.json) as Record<string, unknown>;
   return outcome.vector === null ? item : { ...item, vector: base64(...outcome.vector) };
@@ -69,27 +72,68 @@ describe('an item of a row', () => {
       nan: Number.NaN,
       ['__proto__']: 'data',
     };
-    expect(JSON.stringify((convert(Object.fromEntries(Object.entries(fields))) as { metadata: unknown }).metadata)).toBe(
+    expect(
+      JSON.stringify((convert(Object.fromEntries(Object.entries(fields))) as { metadata: unknown }).metadata),
+    ).toBe(
       '{"day":"1970-01-01T00:00:00.000Z","big":"1152921504606846976","small":3,"list":[1,2],"bytes":"AQI=","__proto__":"data"}',
     );
   });
 
   test('has numbers and truth values of text where they would come back as they were', () => {
-    const texts = ['01234', '12345678901234567890', '+1', '1.10', '5E3', '1e5', '-0', '1e400', '0x1F', '0.1000000000000000055511', '1.0', ' 1', 'no', '.5'];
-    const fields = { id: 'a', vector: '1 2', n: '12', f: '-1.5', small: '1e-7', yes: 'true', empty: '', none: 'NaN', inf: '-inf', ...texts };
+    const texts = [
+      '01234',
+      '12345678901234567890',
+      '+1',
+      '1.10',
+      '5E3',
+      '1e5',
+      '-0',
+      '1e400',
+      '0x1F',
+      '0.1000000000000000055511',
+      '1.0',
+      ' 1',
+      'no',
+      '.5',
+    ];
+    const fields = {
+      id: 'a',
+      vector: '1 2',
+      n: '12',
+      f: '-1.5',
+      small: '1e-7',
+      yes: 'true',
+      empty: '',
+      none: 'NaN',
+      inf: '-inf',
+      ...texts,
+    };
     const { metadata } = convert(fields, whole, { hasTextOnly: true }) as { metadata: unknown };
     expect(metadata).toEqual({ n: 12, f: -1.5, small: 1e-7, yes: true, ...texts });
   });
 
   test('keeps bytes of which nobody says what they are apart, as text where they are one, also as id', () => {
     const bytes = (text: string): UntypedBytes => new UntypedBytes(Buffer.from(text, 'latin1'));
-    expect(convert({ id: bytes('\xffA'), vector: [1, 2], hash: bytes('\xfe\x01'), name: bytes('plain'), control: bytes('\0') })).toEqual({
+    expect(
+      convert({
+        id: bytes('\xffA'),
+        vector: [1, 2],
+        hash: bytes('\xfe\x01'),
+        name: bytes('plain'),
+        control: bytes('\0'),
+      }),
+    ).toEqual({
       external_id: '/0E=',
       vector: base64(1, 2),
       metadata: { hash: '/gE=', name: 'plain', control: 'AA==' },
     });
-    expect(convert({ id: bytes('x'), vector: bytes('[1,  2]') })).toMatchObject({ external_id: 'x', vector: base64(1, 2) });
-    expect(convert({ id: 'x', vector: new UntypedBytes(new Uint8Array(Float32Array.of(0, 0).buffer)) })).toMatchObject({ vector: base64(0, 0) });
+    expect(convert({ id: bytes('x'), vector: bytes('[1,  2]') })).toMatchObject({
+      external_id: 'x',
+      vector: base64(1, 2),
+    });
+    expect(convert({ id: 'x', vector: new UntypedBytes(new Uint8Array(Float32Array.of(0, 0).buffer)) })).toMatchObject({
+      vector: base64(0, 0),
+    });
   });
 
   test('keeps an empty text beside a vector, but of CSV, where it is a value that is not there', () => {
@@ -100,27 +144,60 @@ describe('an item of a row', () => {
 
   test('has the object of a metadata column with the other columns beside it', () => {
     const mapping = mapColumns(['id', 'vector', 'metadata', 'year'], {}, {});
-    expect(convert({ id: 'a', vector: [1, 2], metadata: '{"tag":"x","year":1}', year: 2 }, mapping)).toMatchObject({ metadata: { year: 1, tag: 'x' } });
-    expect(convert({ id: 'a', vector: [1, 2], metadata: 'no' }, mapping)).toBe('column "metadata" holds no JSON object');
+    expect(convert({ id: 'a', vector: [1, 2], metadata: '{"tag":"x","year":1}', year: 2 }, mapping)).toMatchObject({
+      metadata: { year: 1, tag: 'x' },
+    });
+    expect(convert({ id: 'a', vector: [1, 2], metadata: 'no' }, mapping)).toBe(
+      'column "metadata" holds no JSON object',
+    );
   });
 
   test('of CSV has numbers of texts that would come back as they were, and of named columns of all that are numbers', () => {
-    const fields = { id: 'a', vector: '1 2', price: '8.00', code: '8.00', n: '1e3', year: '1999', many: '12345678901234567890', word: 'x' };
+    const fields = {
+      id: 'a',
+      vector: '1 2',
+      price: '8.00',
+      code: '8.00',
+      n: '1e3',
+      year: '1999',
+      many: '12345678901234567890',
+      word: 'x',
+    };
     const of = (guessTypes: boolean): unknown => {
-      const outcome = new RowConverter(whole, 2, { hasTextOnly: true }, { idPrefix: '', guessTypes, numbers: new Set(['price', 'n', 'many', 'word']) }).convert({ fields, number: 1 }, '');
+      const outcome = new RowConverter(
+        whole,
+        2,
+        { hasTextOnly: true },
+        { idPrefix: '', guessTypes, numbers: new Set(['price', 'n', 'many', 'word']) },
+      ).convert({ fields, number: 1 }, '');
       return 'json' in outcome ? (JSON.parse(outcome.json) as { metadata: unknown }).metadata : outcome;
     };
     expect(of(true)).toEqual({ price: 8, code: '8.00', n: 1000, year: 1999, many: '12345678901234567890', word: 'x' });
-    expect(of(false)).toEqual({ price: 8, code: '8.00', n: 1000, year: '1999', many: '12345678901234567890', word: 'x' });
+    expect(of(false)).toEqual({
+      price: 8,
+      code: '8.00',
+      n: 1000,
+      year: '1999',
+      many: '12345678901234567890',
+      word: 'x',
+    });
   });
 
   test('expires when its column says so, which must be a text', () => {
     const mapping = mapColumns(['id', 'vector', 'metadata', 'expires_at'], {}, {});
     const item = { id: 'a', vector: [1, 2], metadata: {} };
-    expect(convert({ ...item, expires_at: '2035-01-01T00:00:00Z' }, mapping)).toMatchObject({ expires_at: '2035-01-01T00:00:00Z', metadata: {} });
-    expect(convert({ ...item, expires_at: new Date(0) }, mapping)).toMatchObject({ expires_at: '1970-01-01T00:00:00.000Z' });
-    for (const none of [null, undefined, '', Number.NaN]) expect(convert({ ...item, expires_at: none }, mapping)).not.toHaveProperty('expires_at');
-    expect(convert({ ...item, expires_at: 2_051_222_400 }, mapping)).toBe('expires_at is 2051222400, and no time as text in ISO 8601');
+    expect(convert({ ...item, expires_at: '2035-01-01T00:00:00Z' }, mapping)).toMatchObject({
+      expires_at: '2035-01-01T00:00:00Z',
+      metadata: {},
+    });
+    expect(convert({ ...item, expires_at: new Date(0) }, mapping)).toMatchObject({
+      expires_at: '1970-01-01T00:00:00.000Z',
+    });
+    for (const none of [null, undefined, '', Number.NaN])
+      expect(convert({ ...item, expires_at: none }, mapping)).not.toHaveProperty('expires_at');
+    expect(convert({ ...item, expires_at: 2_051_222_400 }, mapping)).toBe(
+      'expires_at is 2051222400, and no time as text in ISO 8601',
+    );
   });
 
   test('has the number of its row as id where no column has one', () => {
@@ -128,7 +205,8 @@ describe('an item of a row', () => {
     expect(id).toMatch(/^f:7-[0-9a-f]{12}$/);
     expect(convert({ vector: [1, 2] }, { ...whole, id: null })).toMatchObject({ external_id: id });
     // A row of another file with the same name.
-    for (const other of [{ vector: [1, 3] }, { vector: [1, '2'] }, { vector: [1, 2], title: 'x' }]) expect(convert(other, { ...whole, id: null })).not.toMatchObject({ external_id: id });
+    for (const other of [{ vector: [1, 3] }, { vector: [1, '2'] }, { vector: [1, 2], title: 'x' }])
+      expect(convert(other, { ...whole, id: null })).not.toMatchObject({ external_id: id });
   });
 });
 
@@ -136,7 +214,11 @@ describe('the columns', () => {
   test.each([
     [['Id', 'Embedding', 'Content', 'n'], {}, { id: 'Id', vector: 'Embedding', text: 'Content' }],
     [['a', 'v0', 'v1', 'title'], { vector: ['v*'] }, { id: null, vector: ['v0', 'v1'], text: 'title' }],
-    [['id', 'vector', 'text'], { vector: false as const, id: false as const }, { id: null, vector: null, text: 'text' }],
+    [
+      ['id', 'vector', 'text'],
+      { vector: false as const, id: false as const },
+      { id: null, vector: null, text: 'text' },
+    ],
   ])('%j are what they are called', (columns, options, expected) => {
     expect(mapColumns(columns, {}, options)).toMatchObject(expected);
   });

@@ -10,10 +10,16 @@ const folder = mkdtempSync(join(tmpdir(), 'quiver-move-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A move of pages of one item each to a service that takes all; `saved` are the states that were written, in order. */
-async function move(next: (page: number) => string | null, pagesMax: number, count = 0): Promise<{ saved: MoveState[]; pages: number; run: Promise<void> }> {
+async function move(
+  next: (page: number) => string | null,
+  pagesMax: number,
+  count = 0,
+): Promise<{ saved: MoveState[]; pages: number; run: Promise<void> }> {
   const saved: MoveState[] = [];
   let pages = 0;
-  const connection = { call: async () => ({ dim: 2, distance_metric: 'cosine', vector_count: count, created_at: 'now' }) } as unknown as Connection;
+  const connection = {
+    call: async () => ({ dim: 2, distance_metric: 'cosine', vector_count: count, created_at: 'now' }),
+  } as unknown as Connection;
   const page = async (): Promise<PeerPage> => {
     pages += 1;
     if (pages > pagesMax) throw new Error('too many pages');
@@ -22,10 +28,26 @@ async function move(next: (page: number) => string | null, pagesMax: number, cou
   const moving = await ItemsMove.begin({
     connection,
     source: { page },
-    move: { from: { name: 'there', description: null }, vector: { name: '', dim: 2 }, to: 'here', metric: 'cosine', textField: null },
-    resume: { read: () => null, write: (state: MoveState) => saved.push({ ...state }) } as unknown as ResumeFile<MoveState>,
+    move: {
+      from: { name: 'there', description: null },
+      vector: { name: '', dim: 2 },
+      to: 'here',
+      metric: 'cosine',
+      textField: null,
+    },
+    resume: {
+      read: () => null,
+      write: (state: MoveState) => saved.push({ ...state }),
+    } as unknown as ResumeFile<MoveState>,
     rejectPath: join(folder, 'rejects.jsonl'),
-    lanes: { lanes: 1, batchItemsMax: 1, batchCharactersMax: 1000, requestTimeoutMs: 1000, patienceMs: 1000, signal: new AbortController().signal },
+    lanes: {
+      lanes: 1,
+      batchItemsMax: 1,
+      batchCharactersMax: 1000,
+      requestTimeoutMs: 1000,
+      patienceMs: 1000,
+      signal: new AbortController().signal,
+    },
     pageItems: 1,
     newCollection: {},
     isIntoExisting: false,
@@ -49,5 +71,7 @@ test('a peer that answers one page again and again is given up on', async () => 
 });
 
 test('a collection that can not be counted, because shards do not answer, is not taken for an empty one', async () => {
-  await expect(move(() => null, 1, -1)).rejects.toThrow('how many vectors "here" holds is not known, because some of its shards do not answer');
+  await expect(move(() => null, 1, -1)).rejects.toThrow(
+    'how many vectors "here" holds is not known, because some of its shards do not answer',
+  );
 });

@@ -43,7 +43,9 @@ describe('calls of a peer', () => {
     ];
     const findings = new ItemFindings();
     expect(await http().get('/things?a=1', findings)).toEqual({ id: '9007199254740993' });
-    expect(asked).toEqual(Array(3).fill({ url: '/prefix/things?a=1', headers: expect.objectContaining({ 'api-key': 'secret' }) }));
+    expect(asked).toEqual(
+      Array(3).fill({ url: '/prefix/things?a=1', headers: expect.objectContaining({ 'api-key': 'secret' }) }),
+    );
     expect(waits).toEqual([expect.stringContaining('503: starting'), expect.stringContaining('429: slow')]);
     expect(findings.list()).toEqual([expect.objectContaining({ topic: 'numbers', items: 1 })]);
   });
@@ -67,15 +69,32 @@ describe('calls of a peer', () => {
 
   test('an answer that points elsewhere is not followed, because the key would go along', async () => {
     answers = [[307, '', { location: 'http://127.0.0.1:1/other' }]];
-    await expect(http().get('/things')).rejects.toMatchObject({ status: 307, message: expect.stringContaining('it is at http://127.0.0.1:1/other now; give that address') });
+    await expect(http().get('/things')).rejects.toMatchObject({
+      status: 307,
+      message: expect.stringContaining('it is at http://127.0.0.1:1/other now; give that address'),
+    });
     expect(asked).toHaveLength(1);
   });
 
   test('an answer of another shape is told as such', async () => {
     answers = [[200, '{"result": 7}']];
-    const [url, signal] = [new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), new AbortController().signal];
+    const [url, signal] = [
+      new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      new AbortController().signal,
+    ];
     for (const peer of ['qdrant', 'chroma', 'weaviate', 'milvus', 'elasticsearch'] as const) {
-      const source = openPeer({ peer, url, key: null, user: null, password: null, database: null, tenant: null, where: null, patienceMs: 1, signal });
+      const source = openPeer({
+        peer,
+        url,
+        key: null,
+        user: null,
+        password: null,
+        database: null,
+        tenant: null,
+        where: null,
+        patienceMs: 1,
+        signal,
+      });
       const asking = source.version().then(async () => source.collections());
       await asking.then(
         // Some shapes say that there is nothing.

@@ -28,7 +28,11 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
     call: async (_method: string, path: string, { body }: { body: Uint8Array }) => {
       expect(path).toBe('/v1/collections/c/bulk_upsert');
       const { items } = JSON.parse(Buffer.from(body).toString()) as { items: Sent[] };
-      for (const { n, text, vector } of items) expect({ text, vector }).toEqual({ text: TEXT, vector: n % 2 === 0 ? Buffer.from(vectorOf(n)!.buffer).toString('base64') : undefined });
+      for (const { n, text, vector } of items)
+        expect({ text, vector }).toEqual({
+          text: TEXT,
+          vector: n % 2 === 0 ? Buffer.from(vectorOf(n)!.buffer).toString('base64') : undefined,
+        });
       now += 1;
       most = Math.max(most, now);
       try {
@@ -55,7 +59,12 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
   });
   const add = async (passage: Passage<number>, id: string, n: number): Promise<void> => {
     taken += 1;
-    await lanes.add(passage, { externalId: id, json: JSON.stringify({ external_id: id, n, text: TEXT }), vector: vectorOf(n), place: `row ${n}` });
+    await lanes.add(passage, {
+      externalId: id,
+      json: JSON.stringify({ external_id: id, n, text: TEXT }),
+      vector: vectorOf(n),
+      place: `row ${n}`,
+    });
   };
   /** Rows 0 to n, in passages of 5. */
   const write = async (rows: number, idOf = (n: number): string => `i${n}`): Promise<void> => {
@@ -66,7 +75,16 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
     }
     await lanes.finish();
   };
-  return { write, stored, sizes, settled, waits, isSettled: () => watermark.isSettled, most: () => most, taken: () => taken };
+  return {
+    write,
+    stored,
+    sizes,
+    settled,
+    waits,
+    isSettled: () => watermark.isSettled,
+    most: () => most,
+    taken: () => taken,
+  };
 }
 
 const later = async (): Promise<void> => new Promise((done) => setImmediate(done));
@@ -80,7 +98,11 @@ describe('bulk lanes', () => {
     await write(50);
     expect([...stored.values()].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n));
     expect(settled.map(({ mark }) => mark)).toEqual([5, 10, 15, 20, 25, 30, 35, 40, 45, 50]);
-    expect({ most: most(), largest: Math.max(...sizes), isSettled: isSettled() }).toEqual({ most: 3, largest: 4, isSettled: true });
+    expect({ most: most(), largest: Math.max(...sizes), isSettled: isSettled() }).toEqual({
+      most: 3,
+      largest: 4,
+      isSettled: true,
+    });
   });
 
   test('make as many requests in advance as there are lanes, and no more', async () => {
@@ -108,7 +130,9 @@ describe('bulk lanes', () => {
       for (let i = 0; i < (call % 2 === 0 ? 20 : 0); i++) await later();
     });
     await write(60, (n) => `i${n % 7}`);
-    expect(Object.fromEntries(stored)).toEqual(Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`i${i}`, 59 - ((59 - i) % 7)])));
+    expect(Object.fromEntries(stored)).toEqual(
+      Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`i${i}`, 59 - ((59 - i) % 7)])),
+    );
   });
 
   test('halve what is refused until the bad rows are alone', async () => {
@@ -137,7 +161,11 @@ describe('bulk lanes', () => {
   });
 
   test('try again what can pass: no answer, a busy service, a failing one; and wait as long as it asks', async () => {
-    const failures = [new NoAnswerError('no connection'), new ServiceError('shard away', 500), new ServiceError('slow down', 429, 30)];
+    const failures = [
+      new NoAnswerError('no connection'),
+      new ServiceError('shard away', 500),
+      new ServiceError('slow down', 429, 30),
+    ];
     const { write, stored, waits } = setUp((_items, call) => {
       if (failures[call] !== undefined) throw failures[call];
     });

@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RejectFile } from '../../../../cli/writing/reject-file';
@@ -14,7 +24,9 @@ describe('a resume file', () => {
     expect(file.read()).toBeNull();
     file.write({ row: 7 });
     expect(new ResumeFile<{ row: number }>(path, { source: 'x', collection: ['c', 1] }).read()).toEqual({ row: 7 });
-    expect(() => new ResumeFile(path, { source: 'y', collection: ['c', 1] }).read()).toThrow(/since then has changed: source\./);
+    expect(() => new ResumeFile(path, { source: 'y', collection: ['c', 1] }).read()).toThrow(
+      /since then has changed: source\./,
+    );
     writeFileSync(path, '{"version":1,"identity":{');
     expect(() => file.read()).toThrow(/--restart/);
     file.remove();
@@ -42,7 +54,11 @@ describe('a resume file', () => {
 });
 
 describe('a reject file', () => {
-  const row = (n: number): { place: string; externalId: string; reason: string } => ({ place: `line ${n}`, externalId: `i${n}`, reason: 'bad' });
+  const row = (n: number): { place: string; externalId: string; reason: string } => ({
+    place: `line ${n}`,
+    externalId: `i${n}`,
+    reason: 'bad',
+  });
   const places = (path: string): string[] =>
     readFileSync(path, 'utf8')
       .trim()

@@ -32,21 +32,32 @@ describe('the metadata that were chosen', () => {
 
   test('reach into objects, and not into lists', () => {
     const nested = '{"author":{"name":"Ann","age":41,"home":{"city":"Ulm"}},"tags":[{"name":"x"}],"n":{}}';
-    expect(chosenMetadata(nested, ['author.name', 'n.x', 'author.home.city'])).toBe('{"author":{"name":"Ann","home":{"city":"Ulm"}}}');
-    expect(chosenMetadata(nested, ['author.name', 'author'])).toBe('{"author":{"name":"Ann","age":41,"home":{"city":"Ulm"}}}');
-    expect(chosenMetadata(nested, ['author', 'author.name', 'tags.name', 'author.'])).toBe('{"author":{"name":"Ann","age":41,"home":{"city":"Ulm"}}}');
+    expect(chosenMetadata(nested, ['author.name', 'n.x', 'author.home.city'])).toBe(
+      '{"author":{"name":"Ann","home":{"city":"Ulm"}}}',
+    );
+    expect(chosenMetadata(nested, ['author.name', 'author'])).toBe(
+      '{"author":{"name":"Ann","age":41,"home":{"city":"Ulm"}}}',
+    );
+    expect(chosenMetadata(nested, ['author', 'author.name', 'tags.name', 'author.'])).toBe(
+      '{"author":{"name":"Ann","age":41,"home":{"city":"Ulm"}}}',
+    );
     expect(chosenMetadata(nested, ['n'])).toBe('{"n":{}}');
   });
 
   test('keep every digit, every escape, and the last of two members of one name', () => {
     const text = '{ "id" : 12345678901234567890 ,\n"x":1.50,"q\\"\\u00e9" : {"}":"{\\\\"} , "id2":-1e-7, "x" : 2.500 }';
-    expect(chosenMetadata(text, ['id', 'x', 'id2', 'q"é'])).toBe('{"id":12345678901234567890,"x":2.500,"id2":-1e-7,"q\\"\\u00e9":{"}":"{\\\\"}}');
+    expect(chosenMetadata(text, ['id', 'x', 'id2', 'q"é'])).toBe(
+      '{"id":12345678901234567890,"x":2.500,"id2":-1e-7,"q\\"\\u00e9":{"}":"{\\\\"}}',
+    );
     expect(chosenMetadata(text, ['q"é.}'])).toBe('{"q\\"\\u00e9":{"}":"{\\\\"}}');
   });
 
-  test.each(['{"a":"x', '{"a', '{"a":[1,2', '{"a":1', '', '{"a" 1}', '[1]', '{"a":{"b":1}'])('%j is no object, and ends in an error', (text) => {
-    for (const path of ['a', 'b', 'a.b']) expect(() => chosenMetadata(text, [path])).toThrow('are no JSON object');
-  });
+  test.each(['{"a":"x', '{"a', '{"a":[1,2', '{"a":1', '', '{"a" 1}', '[1]', '{"a":{"b":1}'])(
+    '%j is no object, and ends in an error',
+    (text) => {
+      for (const path of ['a', 'b', 'a.b']) expect(() => chosenMetadata(text, [path])).toThrow('are no JSON object');
+    },
+  );
 
   test('are found in one way through the text, whatever the paths', () => {
     // As many objects in each other as metadata may have, and the longest text at the bottom.
@@ -54,9 +65,13 @@ describe('the metadata that were chosen', () => {
     const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 4000 }, (_, i) => [`key${i}`, i])));
     const paths = Array.from({ length: 100 }, (_, i) => `${'a.'.repeat(31)}none${i}`);
     const parsingMs = processorMs(() => repeated(50, () => JSON.parse(wide)));
-    expect(processorMs(() => repeated(50, () => chosenMetadata(deep, ['a.a.b', 'a.none'])))).toBeLessThan(10 * parsingMs);
+    expect(processorMs(() => repeated(50, () => chosenMetadata(deep, ['a.a.b', 'a.none'])))).toBeLessThan(
+      10 * parsingMs,
+    );
     expect(processorMs(() => repeated(50, () => chosenMetadata(deep, paths)))).toBeLessThan(20 * parsingMs);
-    expect(processorMs(() => repeated(50, () => chosenMetadata(wide, ['key3999', ...paths])))).toBeLessThan(20 * parsingMs);
+    expect(processorMs(() => repeated(50, () => chosenMetadata(wide, ['key3999', ...paths])))).toBeLessThan(
+      20 * parsingMs,
+    );
   });
 
   test('keep nothing else alive where somebody keeps them', () => {
@@ -64,7 +79,13 @@ describe('the metadata that were chosen', () => {
     const kept: string[] = [];
     garbage();
     const before = process.memoryUsage().heapUsed;
-    for (let i = 0; i < 300; i++) kept.push(keptMetadata(`{"title":"a title of more than thirteen characters ${i}","text":"${`${i}`.padEnd(60_000, 'x')}"}`, ['title']));
+    for (let i = 0; i < 300; i++)
+      kept.push(
+        keptMetadata(
+          `{"title":"a title of more than thirteen characters ${i}","text":"${`${i}`.padEnd(60_000, 'x')}"}`,
+          ['title'],
+        ),
+      );
     garbage();
     // All texts together are 18 MB.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(3_000_000);
@@ -76,8 +97,10 @@ describe('the metadata that were chosen', () => {
     const random = seededRandom(4100);
     const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)];
     const KEYS = ['a', 'b', 'a.b', 'b.c', '', '"', '}', 'é\n', 'a.'];
-    const value = (depth: number): unknown => (depth > 0 && random() < 0.5 ? object(depth - 1) : pick([1, '}{"', null, [1, { a: 2 }], 'x\\', {}, true]));
-    const object = (depth: number): Record<string, unknown> => Object.fromEntries(Array.from({ length: Math.floor(random() * 4) }, () => [pick(KEYS), value(depth)]));
+    const value = (depth: number): unknown =>
+      depth > 0 && random() < 0.5 ? object(depth - 1) : pick([1, '}{"', null, [1, { a: 2 }], 'x\\', {}, true]);
+    const object = (depth: number): Record<string, unknown> =>
+      Object.fromEntries(Array.from({ length: Math.floor(random() * 4) }, () => [pick(KEYS), value(depth)]));
     for (let round = 0; round < 2000; round++) {
       const whole = object(3) as JsonObject;
       const path = Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(KEYS)).join('.');

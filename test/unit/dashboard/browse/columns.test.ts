@@ -1,7 +1,12 @@
 import { columnsOf, fieldsOf, sorted } from '../../../../dashboard/browse/columns';
 
 const item = (external_id: string, metadata: Record<string, unknown>) => ({ external_id, metadata, text: null });
-const items = [item('b', { year: 10, kind: 'x', text: 'long' }), item('a', { year: 9 }), item('c', { kind: 'a' }), item('d', { year: 'none' })];
+const items = [
+  item('b', { year: 10, kind: 'x', text: 'long' }),
+  item('a', { year: 9 }),
+  item('c', { kind: 'a' }),
+  item('d', { year: 'none' }),
+];
 
 test('columns are the fields of most items, without the text', () => {
   expect(fieldsOf(items)).toEqual(['year', 'kind']);

@@ -1,11 +1,22 @@
-import { keyBefore, matchingFields, matchingOperations, operationAt, withKey } from '../../../../dashboard/console/completion';
+import {
+  keyBefore,
+  matchingFields,
+  matchingOperations,
+  operationAt,
+  withKey,
+} from '../../../../dashboard/console/completion';
 import { operationsOf } from '../../../../dashboard/console/openapi';
 
 const operations = operationsOf({
   paths: {
     '/v1/collections': {
       get: { summary: 'List all collections' },
-      post: { summary: 'Create a collection', requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/New' }, example: { name: 'a' } } } } },
+      post: {
+        summary: 'Create a collection',
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/New' }, example: { name: 'a' } } },
+        },
+      },
     },
     '/v1/collections/{name}/search': { post: { summary: 'Find the nearest vectors' } },
   },
@@ -13,7 +24,11 @@ const operations = operationsOf({
     schemas: {
       New: {
         type: 'object',
-        properties: { name: { type: 'string' }, items: { type: 'array', items: { properties: { text: { type: 'string', description: 'A text' } } } }, kind: { enum: ['a', 'b'] } },
+        properties: {
+          name: { type: 'string' },
+          items: { type: 'array', items: { properties: { text: { type: 'string', description: 'A text' } } } },
+          kind: { enum: ['a', 'b'] },
+        },
       },
     },
   },
@@ -22,7 +37,12 @@ const operations = operationsOf({
 test('the document gives operations with examples and the names in their bodies', () => {
   const create = operations.find(({ method }) => method === 'POST');
   expect(create).toMatchObject({ path: '/v1/collections', example: '{\n  "name": "a"\n}' });
-  expect(create?.fields.map(({ name, type }) => `${name} ${type}`).sort()).toEqual(['items array', 'kind "a" | "b"', 'name string', 'text string']);
+  expect(create?.fields.map(({ name, type }) => `${name} ${type}`).sort()).toEqual([
+    'items array',
+    'kind "a" | "b"',
+    'name string',
+    'text string',
+  ]);
 });
 
 test('operations are found by words of their path, method and summary', () => {

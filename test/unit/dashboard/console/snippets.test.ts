@@ -6,7 +6,10 @@ const origin = 'http://localhost:8000';
 
 test('curl gets the body as it stands, whatever is in it', () => {
   const command = snippet('curl', request, origin).replace('curl', 'printf "%s\\n"');
-  const words = execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { PATH: process.env.PATH, API_KEY: 'k' } });
+  const words = execFileSync('sh', ['-c', command], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, API_KEY: 'k' },
+  });
   expect(words).toContain(request.body);
   expect(words).toContain('x-api-key: k');
   expect(words).toContain(`${origin}/v1/query`);
@@ -16,9 +19,15 @@ test('Python reads the same body', () => {
   const line = snippet('python', request, origin)
     .split('\n')
     .find((one) => one.startsWith('body = '));
-  const { stdout, error } = spawnSync('python3', ['-c', `import json\n${line}\nprint(json.dumps(body))`], { encoding: 'utf8' });
+  const { stdout, error } = spawnSync('python3', ['-c', `import json\n${line}\nprint(json.dumps(body))`], {
+    encoding: 'utf8',
+  });
   // A machine without Python: the text is JSON's own, whose escapes are Python's.
-  expect(error === undefined ? JSON.parse(stdout) : JSON.parse(JSON.parse(String(line).slice('body = json.loads('.length, -1)))).toEqual(JSON.parse(request.body));
+  expect(
+    error === undefined
+      ? JSON.parse(stdout)
+      : JSON.parse(JSON.parse(String(line).slice('body = json.loads('.length, -1))),
+  ).toEqual(JSON.parse(request.body));
 });
 
 test('TypeScript has the body as an object, and none without one', () => {
@@ -29,8 +38,13 @@ test('TypeScript has the body as an object, and none without one', () => {
 test('a bearer token is sent as one', () => {
   const byToken = { ...request, isByToken: true };
   const command = snippet('curl', byToken, origin).replace('curl', 'printf "%s\\n"');
-  expect(execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { PATH: process.env.PATH, TOKEN: 't' } })).toContain('authorization: Bearer t');
-  expect(snippet('typescript', byToken, origin)).toContain("headers: { authorization: 'Bearer ' + process.env.TOKEN, 'content-type'");
+  expect(
+    execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { PATH: process.env.PATH, TOKEN: 't' } }),
+  ).toContain('authorization: Bearer t');
+  expect(snippet('typescript', byToken, origin)).toContain(
+    "headers: { authorization: 'Bearer ' + process.env.TOKEN, 'content-type'",
+  );
   expect(snippet('python', byToken, origin)).toContain('"authorization": "Bearer " + os.environ["TOKEN"]');
-  for (const language of ['curl', 'typescript', 'python'] as const) expect(snippet(language, byToken, origin)).not.toMatch(/api.key/i);
+  for (const language of ['curl', 'typescript', 'python'] as const)
+    expect(snippet(language, byToken, origin)).not.toMatch(/api.key/i);
 });

@@ -1,4 +1,11 @@
-import { conditionFromText, conditionsFromParameter, filtersOf, parameterOf, valueFromText, withCondition } from '../../../../dashboard/filters/filter-model';
+import {
+  conditionFromText,
+  conditionsFromParameter,
+  filtersOf,
+  parameterOf,
+  valueFromText,
+  withCondition,
+} from '../../../../dashboard/filters/filter-model';
 import { parseFilter } from '../../../../shared/contract/filter/parse-filter';
 
 test.each([
@@ -23,7 +30,14 @@ test('conditions make filters that the service takes, two on one field too', () 
     conditionFromText('gone', '$exists', 'false'),
   ];
   const filters = filtersOf(conditions);
-  expect(filters).toEqual({ $and: [{ year: { $gte: 1990 } }, { year: { $lt: 2000 } }, { topic: { $in: ['rivers', 3] } }, { gone: { $exists: false } }] });
+  expect(filters).toEqual({
+    $and: [
+      { year: { $gte: 1990 } },
+      { year: { $lt: 2000 } },
+      { topic: { $in: ['rivers', 3] } },
+      { gone: { $exists: false } },
+    ],
+  });
   expect(() => parseFilter(filters)).not.toThrow();
   expect(filtersOf([])).toBeUndefined();
 });
@@ -36,5 +50,6 @@ test('a condition is there once', () => {
 test('conditions come back from the address; what was changed there by hand does no harm', () => {
   const conditions = [conditionFromText('täg', '$eq', '<b>'), conditionFromText('n', '$ne', 'null')];
   expect(conditionsFromParameter(parameterOf(conditions))).toEqual(conditions);
-  for (const text of ['', '{}', '[1]', '[["a"]]', '[["a","$where","x"]]', 'nonsense', null]) expect(conditionsFromParameter(text)).toEqual([]);
+  for (const text of ['', '{}', '[1]', '[["a"]]', '[["a","$where","x"]]', 'nonsense', null])
+    expect(conditionsFromParameter(text)).toEqual([]);
 });

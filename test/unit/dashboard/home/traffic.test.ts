@@ -1,7 +1,13 @@
 import { trafficOf } from '../../../../dashboard/home/traffic';
 
 test('searches and writes are told apart, and the search that is asked most tells the times', () => {
-  const operation = (endpoint: string, perSecond: number, p50: number | null) => ({ endpoint, per_second: perSecond, errors_per_second: 0, p50_ms: p50, p99_ms: p50 === null ? null : 10 * p50 });
+  const operation = (endpoint: string, perSecond: number, p50: number | null) => ({
+    endpoint,
+    per_second: perSecond,
+    errors_per_second: 0,
+    p50_ms: p50,
+    p99_ms: p50 === null ? null : 10 * p50,
+  });
   const operations = [
     operation('/v1/collections/{name}/search', 2, 3),
     operation('/v1/collections/{name}/hybrid_search', 5, 7),

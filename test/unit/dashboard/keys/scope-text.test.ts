@@ -6,6 +6,9 @@ test('scopes are written and read as people write them', () => {
     { prefix: 'logs-', role: 'readwrite' as const },
   ];
   expect(scopesToText(scopes, 'readonly')).toBe('articles, logs-*: readwrite');
-  expect(scopesFromText(' articles , logs-* : readwrite,')).toEqual([{ name: 'articles' }, { prefix: 'logs-', role: 'readwrite' }]);
+  expect(scopesFromText(' articles , logs-* : readwrite,')).toEqual([
+    { name: 'articles' },
+    { prefix: 'logs-', role: 'readwrite' },
+  ]);
   expect(scopesFromText(' ,')).toBeNull();
 });

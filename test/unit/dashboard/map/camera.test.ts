@@ -24,6 +24,13 @@ test('one goes neither through the map nor out of sight of it', () => {
 });
 
 test('points come into the square without being stretched', () => {
-  expect([...normalised(Float32Array.of(0, 0, 10, 0, 5, 2))]).toEqual([-1, expect.closeTo(-0.2), 1, expect.closeTo(-0.2), 0, expect.closeTo(0.2)]);
+  expect([...normalised(Float32Array.of(0, 0, 10, 0, 5, 2))]).toEqual([
+    -1,
+    expect.closeTo(-0.2),
+    1,
+    expect.closeTo(-0.2),
+    0,
+    expect.closeTo(0.2),
+  ]);
   expect([...normalised(Float32Array.of(3, 3))]).toEqual([0, 0]);
 });

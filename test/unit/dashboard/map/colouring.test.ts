@@ -14,7 +14,10 @@ test('values have a colour each, the most frequent first, and what is rare share
 });
 
 test('many numbers make a range, from the least to the most; what is none is apart', () => {
-  const { kind, legend, groups, palette } = colouringBy(items(...Array.from({ length: 40 }, (_, i) => i * 2.5), 'none'), 'kind');
+  const { kind, legend, groups, palette } = colouringBy(
+    items(...Array.from({ length: 40 }, (_, i) => i * 2.5), 'none'),
+    'kind',
+  );
   expect(kind).toBe('range');
   expect(legend.map(({ label }) => label)).toEqual(['0', '97.5']);
   expect([groups[0], groups[39], groups[40]]).toEqual([0, 255, 256]);

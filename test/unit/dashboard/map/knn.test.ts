@@ -14,7 +14,10 @@ function recallOf(rows: Float32Array, indices: Uint32Array): number {
     const row = Math.floor((i * count) / looked);
     const distances = Array.from({ length: count }, (_, other) => ({
       other,
-      distance: Array.from({ length: DIM }, (_unused, j) => (rows[row * DIM + j] - rows[other * DIM + j]) ** 2).reduce((sum, value) => sum + value, 0),
+      distance: Array.from({ length: DIM }, (_unused, j) => (rows[row * DIM + j] - rows[other * DIM + j]) ** 2).reduce(
+        (sum, value) => sum + value,
+        0,
+      ),
     }));
     distances[row].distance = -1;
     const wanted = new Set(

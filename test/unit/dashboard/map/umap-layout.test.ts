@@ -10,7 +10,10 @@ const COUNT = 400;
 function clusters(random: () => number): Float32Array {
   const normal = (): number => random() + random() + random() - 1.5;
   const centres = Array.from({ length: CENTRES * DIM }, () => 4 * normal());
-  return Float32Array.from({ length: COUNT * DIM }, (_, i) => centres[(Math.floor(i / DIM) % CENTRES) * DIM + (i % DIM)] + 0.3 * normal());
+  return Float32Array.from(
+    { length: COUNT * DIM },
+    (_, i) => centres[(Math.floor(i / DIM) % CENTRES) * DIM + (i % DIM)] + 0.3 * normal(),
+  );
 }
 
 function laidOut(seed: number): Float32Array {
@@ -37,12 +40,15 @@ test('what is near in many dimensions is near in the picture, wherever the point
   const nearest = (point: number): number => {
     let [best, least] = [-1, Infinity];
     for (let other = 0; other < COUNT; other++) {
-      const distance = (places[2 * point] - places[2 * other]) ** 2 + (places[2 * point + 1] - places[2 * other + 1]) ** 2;
+      const distance =
+        (places[2 * point] - places[2 * other]) ** 2 + (places[2 * point + 1] - places[2 * other + 1]) ** 2;
       if (other !== point && distance < least) [best, least] = [other, distance];
     }
     return best;
   };
-  const alike = Array.from({ length: COUNT }, (_, point) => nearest(point) % CENTRES === point % CENTRES).filter(Boolean).length;
+  const alike = Array.from({ length: COUNT }, (_, point) => nearest(point) % CENTRES === point % CENTRES).filter(
+    Boolean,
+  ).length;
   expect(alike / COUNT).toBeGreaterThan(0.98);
 });
 

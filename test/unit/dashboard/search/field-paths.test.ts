@@ -1,7 +1,9 @@
 import { fieldPaths, fieldsFromParameter } from '../../../../dashboard/search/field-paths';
 
 test('paths lead to values, also within objects', () => {
-  expect(fieldPaths({ title: 'a', tags: ['b'], author: { name: 'c', born: { year: 1 } }, nothing: null, empty: {} })).toEqual(['title', 'tags', 'author.name', 'author.born.year', 'nothing', 'empty']);
+  expect(
+    fieldPaths({ title: 'a', tags: ['b'], author: { name: 'c', born: { year: 1 } }, nothing: null, empty: {} }),
+  ).toEqual(['title', 'tags', 'author.name', 'author.born.year', 'nothing', 'empty']);
 });
 
 test.each([

@@ -8,7 +8,11 @@ const chosen = { configured: 'builtin', active: 'builtin', fallback_reason: null
 test.each([
   ['m', there, null],
   [null, there, null],
-  ['builtin', there, 'Texts are compared by words, not by meaning: m could not be loaded when they were stored. A new collection has it.'],
+  [
+    'builtin',
+    there,
+    'Texts are compared by words, not by meaning: m could not be loaded when they were stored. A new collection has it.',
+  ],
   ['other', there, null],
   ['m', away, `Nothing can be searched by text at present. ${reason}.`],
   [null, away, `Texts are compared by words, not by meaning. ${reason}.`],

@@ -1,7 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ALERT_STORIES_FILE, ALERTS_FILE, alertNames, metricsOfMonitoring, readDashboard } from '../../../support/machines/monitoring-files';
+import {
+  ALERT_STORIES_FILE,
+  ALERTS_FILE,
+  alertNames,
+  metricsOfMonitoring,
+  readDashboard,
+} from '../../../support/machines/monitoring-files';
 import { findPromtool, runPromtool } from '../../../support/machines/promtool';
 
 const rules = readFileSync(ALERTS_FILE, 'utf8');
@@ -35,7 +41,14 @@ describe('the dashboard', () => {
 
   test('has a row for each thing that is looked for', () => {
     expect([title, uid]).toEqual(['Quiver', 'quiver']);
-    expect(panels.filter(({ type }) => type === 'row').map((row) => row.title)).toEqual(['Traffic', 'Latency', 'Cluster health', 'Shards', 'Storage', 'Processes']);
+    expect(panels.filter(({ type }) => type === 'row').map((row) => row.title)).toEqual([
+      'Traffic',
+      'Latency',
+      'Cluster health',
+      'Shards',
+      'Storage',
+      'Processes',
+    ]);
   });
 
   test('has panels that ask something, under ids of their own, none on another', () => {
@@ -68,15 +81,26 @@ const withPromtool = promtool === null ? describe.skip : describe;
 
 withPromtool('promtool', () => {
   test('takes the rules without a complaint', () => {
-    expect(runPromtool(promtool as string, ['check', 'rules', '--lint=all', '--lint-fatal', ALERTS_FILE])).toEqual({ status: 0, said: expect.stringContaining(`${names.length} rules found`) });
+    expect(runPromtool(promtool as string, ['check', 'rules', '--lint=all', '--lint-fatal', ALERTS_FILE])).toEqual({
+      status: 0,
+      said: expect.stringContaining(`${names.length} rules found`),
+    });
   });
 
   test('sees every alert fire in its story, and no other', () => {
-    expect(runPromtool(promtool as string, ['test', 'rules', ALERT_STORIES_FILE])).toEqual({ status: 0, said: expect.stringContaining('SUCCESS') });
+    expect(runPromtool(promtool as string, ['test', 'rules', ALERT_STORIES_FILE])).toEqual({
+      status: 0,
+      said: expect.stringContaining('SUCCESS'),
+    });
   });
 
   test.each([
-    ['an alert that never fires', 'quiver_etcd_up == 0', 'quiver_etcd_up == 2', 'an etcd that is gone for one process and slow for others'],
+    [
+      'an alert that never fires',
+      'quiver_etcd_up == 0',
+      'quiver_etcd_up == 2',
+      'an etcd that is gone for one process and slow for others',
+    ],
     ['an alert that always fires', '> 0.01', '> 0.0001', 'a healthy cluster is silent'],
   ])('tells of %s', (_what, from, to, name) => {
     // The one story that must tell of it: all of them take seconds.
@@ -87,7 +111,10 @@ withPromtool('promtool', () => {
     try {
       expect(rules).toContain(from);
       writeFileSync(join(folder, 'alerts.yaml'), rules.replace(from, to));
-      writeFileSync(join(folder, 'alerts.test.yaml'), (head + story[0]).replace('../../helm/files/alerts.yaml', 'alerts.yaml'));
+      writeFileSync(
+        join(folder, 'alerts.test.yaml'),
+        (head + story[0]).replace('../../helm/files/alerts.yaml', 'alerts.yaml'),
+      );
       expect(runPromtool(promtool as string, ['test', 'rules', join(folder, 'alerts.test.yaml')]).status).not.toBe(0);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -97,8 +124,12 @@ withPromtool('promtool', () => {
   test('takes the expressions of the dashboard', () => {
     const folder = mkdtempSync(join(tmpdir(), 'quiver-dashboard-'));
     try {
-      const expressions = readDashboard().panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')));
-      const records = expressions.map((expression, i) => `      - record: panel_${i}\n        expr: ${JSON.stringify(expression)}\n`);
+      const expressions = readDashboard().panels.flatMap(({ targets }) =>
+        (targets ?? []).map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')),
+      );
+      const records = expressions.map(
+        (expression, i) => `      - record: panel_${i}\n        expr: ${JSON.stringify(expression)}\n`,
+      );
       writeFileSync(join(folder, 'panels.yaml'), `groups:\n  - name: panels\n    rules:\n${records.join('')}`);
       expect(runPromtool(promtool as string, ['check', 'rules', '--lint=none', join(folder, 'panels.yaml')])).toEqual({
         status: 0,

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareDataFolder } from '../../../../node/engine/data-folder';
@@ -42,7 +52,9 @@ test('where data are expected, a folder without any is refused and not made', ()
   const path = join(folder, 'data');
   const start = (): void => prepareDataFolder(path, log, { expected: true });
   for (let mounted = 0; mounted < 2; mounted += 1) {
-    expect(start).toThrow(expect.objectContaining({ kind: 'storage_failed', message: expect.stringContaining('DATA_EXPECTED') }));
+    expect(start).toThrow(
+      expect.objectContaining({ kind: 'storage_failed', message: expect.stringContaining('DATA_EXPECTED') }),
+    );
     expect(existsSync(path)).toBe(mounted === 1);
     // An empty mount point.
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -62,7 +74,12 @@ test('one that this user may not write to is refused with that reason, and left 
   }
   try {
     expect(() => prepareDataFolder(path, log)).toThrow(
-      expect.objectContaining({ kind: 'storage_failed', message: expect.stringMatching(/data cannot be written: the user of this process \(uid \d+\) may not write there \(EACCES\)/) }),
+      expect.objectContaining({
+        kind: 'storage_failed',
+        message: expect.stringMatching(
+          /data cannot be written: the user of this process \(uid \d+\) may not write there \(EACCES\)/,
+        ),
+      }),
     );
   } finally {
     if (isRoot) process.seteuid?.(0);
@@ -81,13 +98,18 @@ test('one of several missing folders is made, and one that is there, also by a l
 
 // Where the system knows the folder above, and says that it is not there.
 (existsSync('/proc/self') ? test : test.skip)('one where no folder can be is refused at once', () => {
-  expect(() => prepareDataFolder('/proc/quiver-data', log)).toThrow(/the data folder \/proc\/quiver-data cannot be made: ENOENT/);
+  expect(() => prepareDataFolder('/proc/quiver-data', log)).toThrow(
+    /the data folder \/proc\/quiver-data cannot be made: ENOENT/,
+  );
 });
 
 test('one that cannot be made is refused in one line', () => {
   writeFileSync(join(folder, 'file'), '');
   expect(() => prepareDataFolder(join(folder, 'file', 'data'), log)).toThrow(
-    expect.objectContaining({ kind: 'storage_failed', message: expect.stringMatching(/^the data folder [^\n]*file\/data cannot be made: [^\n]*$/) }),
+    expect.objectContaining({
+      kind: 'storage_failed',
+      message: expect.stringMatching(/^the data folder [^\n]*file\/data cannot be made: [^\n]*$/),
+    }),
   );
 });
 

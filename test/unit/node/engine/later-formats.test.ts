@@ -69,7 +69,9 @@ test('a data folder says of which format it is; one from before it did is taken,
   expect(readFileSync(join(folder, 'format.json'), 'utf8')).toBe('{"format":1}\n');
   prepareDataFolder(folder, quiet);
   writeFileSync(join(folder, 'format.json'), '');
-  expect(() => prepareDataFolder(folder, quiet)).toThrow(expect.objectContaining({ kind: 'storage_failed', message: expect.stringContaining('format.json is damaged') }));
+  expect(() => prepareDataFolder(folder, quiet)).toThrow(
+    expect.objectContaining({ kind: 'storage_failed', message: expect.stringContaining('format.json is damaged') }),
+  );
 });
 
 test('a shard', async () => {
@@ -81,21 +83,40 @@ test('a shard', async () => {
   expect((await store.get(SPEC_KEY))?.toString()).toBe(LATER_SPEC);
 });
 
-test.each([0, 4, 200])('a record of format %i in a shard of this version is damage: a later version would have changed the specification first', async (format) => {
-  const store = new MemoryKeyValueStore();
-  const records = new RecordStore(store);
-  await claimRecords(records, folder, SPEC);
-  const bytes = recordToBytes({ externalId: 'a', slot: 0, stamp: 1, version: 0, metadata: '{}', text: null, vector: Float32Array.of(1, 2) });
-  await store.write([{ type: 'put', key: itemKey(1), value: bytes }]);
-  await expect(records.readItems([1])).resolves.toMatchObject([{ externalId: 'a' }]);
-  bytes[0] = format;
-  await store.write([{ type: 'put', key: itemKey(1), value: bytes }]);
-  await expect(records.readItems([1])).rejects.toMatchObject({ kind: 'storage_damaged' });
-});
+test.each([0, 4, 200])(
+  'a record of format %i in a shard of this version is damage: a later version would have changed the specification first',
+  async (format) => {
+    const store = new MemoryKeyValueStore();
+    const records = new RecordStore(store);
+    await claimRecords(records, folder, SPEC);
+    const bytes = recordToBytes({
+      externalId: 'a',
+      slot: 0,
+      stamp: 1,
+      version: 0,
+      metadata: '{}',
+      text: null,
+      vector: Float32Array.of(1, 2),
+    });
+    await store.write([{ type: 'put', key: itemKey(1), value: bytes }]);
+    await expect(records.readItems([1])).resolves.toMatchObject([{ externalId: 'a' }]);
+    bytes[0] = format;
+    await store.write([{ type: 'put', key: itemKey(1), value: bytes }]);
+    await expect(records.readItems([1])).rejects.toMatchObject({ kind: 'storage_damaged' });
+  },
+);
 
 test.each([
-  ['of another kind', (bytes: Buffer) => (bytes[4] = 3), 'entry 1 of the log was written by a later version: it has format 3'],
-  ['with operations of a later version', (bytes: Buffer) => bytes.writeUInt32LE(6, 24), 'the write of entry 1 of the log was written by a later version: it has format 6'],
+  [
+    'of another kind',
+    (bytes: Buffer) => (bytes[4] = 3),
+    'entry 1 of the log was written by a later version: it has format 3',
+  ],
+  [
+    'with operations of a later version',
+    (bytes: Buffer) => bytes.writeUInt32LE(6, 24),
+    'the write of entry 1 of the log was written by a later version: it has format 6',
+  ],
 ])('an entry of the log %s, which does not make the store one that lost something', async (_, change, expected) => {
   const value = entryWith(change);
   expect(await refused(() => logEntryFromBytes(value, AT))).toContain(expected);
@@ -117,7 +138,9 @@ test('the high-water mark of a log', async () => {
   later.writeUInt32LE(1, 44);
   later.writeUInt32LE(crc32(later.subarray(4)), 0);
   writeFileSync(path, bytes);
-  expect(await refused(() => LogMark.open(path))).toContain('the high-water mark of a log (log-mark) was written by a later version: it has format 1, and this program knows formats up to 0');
+  expect(await refused(() => LogMark.open(path))).toContain(
+    'the high-water mark of a log (log-mark) was written by a later version: it has format 1, and this program knows formats up to 0',
+  );
   expect(readFileSync(path)).toEqual(bytes);
 });
 
@@ -144,7 +167,13 @@ test('a copy of a shard: what is there stays', async () => {
   mkdirSync(shard);
   writeFileSync(join(shard, 'kept'), 'what is there');
   const install = () =>
-    installCopy({ folder: shard, openStore: async () => new MemoryKeyValueStore(), chunks: chunksOf(sent), promises: { promisedEpoch: 1, lastLedEpoch: 0 }, mayTakePlace: () => true });
+    installCopy({
+      folder: shard,
+      openStore: async () => new MemoryKeyValueStore(),
+      chunks: chunksOf(sent),
+      promises: { promisedEpoch: 1, lastLedEpoch: 0 },
+      mayTakePlace: () => true,
+    });
   expect(await refused(install)).toContain('a copy of a shard was written by a later version: it has format 5');
   expect(contentOf(shard)).toEqual({ kept: 'what is there' });
 });

@@ -35,23 +35,26 @@ test('a read is noted once for whoever asks, and only where there is a grant', (
   expect(permit.takeRead()).toBe(true);
 });
 
-test.each(['runs', 'counts sleep'])('a grant is over as soon as the clock that %s says so, and lasts on when it is extended', (which) => {
-  const { now, permit, watch, inMs } = permitAt();
-  permit.set('follower', 3, inMs(700));
-  const grant = watch.begin();
-  expect(watch.isPrimary).toBe(false);
-  const pass = (ms: number): void => {
-    if (which === 'runs') now.ms += ms;
-    else now.slept += ms;
-  };
-  pass(699);
-  expect(watch.holds(grant)).toBe(true);
-  pass(1);
-  expect(watch.holds(grant)).toBe(false);
-  expect(watch.begin()).toBe(-1);
-  permit.set('follower', 3, inMs(700));
-  expect(watch.begin()).toBe(grant);
-});
+test.each(['runs', 'counts sleep'])(
+  'a grant is over as soon as the clock that %s says so, and lasts on when it is extended',
+  (which) => {
+    const { now, permit, watch, inMs } = permitAt();
+    permit.set('follower', 3, inMs(700));
+    const grant = watch.begin();
+    expect(watch.isPrimary).toBe(false);
+    const pass = (ms: number): void => {
+      if (which === 'runs') now.ms += ms;
+      else now.slept += ms;
+    };
+    pass(699);
+    expect(watch.holds(grant)).toBe(true);
+    pass(1);
+    expect(watch.holds(grant)).toBe(false);
+    expect(watch.begin()).toBe(-1);
+    permit.set('follower', 3, inMs(700));
+    expect(watch.begin()).toBe(grant);
+  },
+);
 
 test('a grant that is over stays over, however long nothing changes', () => {
   const { now, permit, watch, inMs } = permitAt();

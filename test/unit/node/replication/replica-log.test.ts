@@ -12,7 +12,11 @@ import { MemoryReplicaStorage } from '../../../support/shards/memory-replica-sto
 /** The log of a primary: how much it keeps of it for a replica that is not in sync, and what if it can't read it. */
 
 const SELF = replicaOn('a');
-const ASSIGNMENT = assignmentOf({ inSync: [SELF], replicas: ['a', 'b'], spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } });
+const ASSIGNMENT = assignmentOf({
+  inSync: [SELF],
+  replicas: ['a', 'b'],
+  spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
+});
 /** Trims are worth their write from this many entries on. */
 const WRITES = 1500;
 
@@ -30,7 +34,10 @@ beforeEach(() => {
   };
 });
 
-function lead(catchUpEntries: number, { written = new MemoryReplicaStorage(), epoch = 1, isShipped = false } = {}): void {
+function lead(
+  catchUpEntries: number,
+  { written = new MemoryReplicaStorage(), epoch = 1, isShipped = false } = {},
+): void {
   clock = new ManualClock();
   storage = written;
   const limits = (entries: number): LogLimits['kept'] => ({ entries, bytes: Infinity });
@@ -63,7 +70,10 @@ let requests = 0;
 
 async function write(count: number): Promise<void> {
   const one = (): Promise<unknown> =>
-    replica.write({ source: { session: 's', requestNumber: ++requests, settledBelow: 0 }, payload: Buffer.of(1) }, { epoch: 1, deadlineMs: clock.monotonicMs() + 60_000 });
+    replica.write(
+      { source: { session: 's', requestNumber: ++requests, settledBelow: 0 }, payload: Buffer.of(1) },
+      { epoch: 1, deadlineMs: clock.monotonicMs() + 60_000 },
+    );
   await Promise.all(Array.from({ length: count }, one));
   // The log is looked at now and then.
   clock.advance(1000);
@@ -72,7 +82,13 @@ async function write(count: number): Promise<void> {
 
 /** b says that it holds the log up to here. */
 function bHas(match: number, epoch = 1): void {
-  replica.acknowledged({ epoch, replica: { node: 'b', store: 'b.0' }, sentAt: clock.monotonicMs(), awaited: 0, result: { type: 'match', match, agreed: match } });
+  replica.acknowledged({
+    epoch,
+    replica: { node: 'b', store: 'b.0' },
+    sentAt: clock.monotonicMs(),
+    awaited: 0,
+    result: { type: 'match', match, agreed: match },
+  });
 }
 
 test('the log is not trimmed past a replica that catches up, however much is written meanwhile', async () => {
@@ -139,8 +155,15 @@ test('a log that is not shipped keeps nothing for a target', async () => {
 
 test('an entry has no earlier time than those before it, though the clock is behind, and a write no earlier moment', async () => {
   const aheadMs = 1_700_000_100_000;
-  lead(1_000_000, { isShipped: true, written: new MemoryReplicaStorage({ latestTimeMs: aheadMs, latestMoment: aheadMs + 5 }) });
-  const source = (): { session: string; requestNumber: number; settledBelow: number } => ({ session: 's', requestNumber: ++requests, settledBelow: 0 });
+  lead(1_000_000, {
+    isShipped: true,
+    written: new MemoryReplicaStorage({ latestTimeMs: aheadMs, latestMoment: aheadMs + 5 }),
+  });
+  const source = (): { session: string; requestNumber: number; settledBelow: number } => ({
+    session: 's',
+    requestNumber: ++requests,
+    settledBelow: 0,
+  });
   const payload = operationsToBytes([{ type: 'delete', externalId: 'a' }]);
   stampMoment(payload, clock.wallMs());
   const call = { epoch: 1, deadlineMs: clock.monotonicMs() + 60_000 };
@@ -165,12 +188,21 @@ test('a purge fails clearly where the backup target takes nothing', async () => 
   bHas(7);
   const trimmed = replica.trimNow();
   clock.advance(361_000);
-  await expect(trimmed).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('backup target') as string });
+  await expect(trimmed).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('backup target') as string,
+  });
   expect(storage.state.firstSequence).toBe(1);
 });
 
 test('a primary that can not read its log because a later version wrote it stops, so that another one leads', async () => {
-  const written = new MemoryReplicaStorage({ lastSequence: 5, appliedSequence: 5, promisedEpoch: 1, lastLedEpoch: 1, epochStarts: [{ epoch: 1, sequence: 1 }] });
+  const written = new MemoryReplicaStorage({
+    lastSequence: 5,
+    appliedSequence: 5,
+    promisedEpoch: 1,
+    lastLedEpoch: 1,
+    epochStarts: [{ epoch: 1, sequence: 1 }],
+  });
   const later = new LaterFormatError('entry 1 of the log', 'it has format 2');
   written.read = () => Promise.reject(later);
   const told = new Promise<Error>((tell) => (failed = tell));
@@ -184,7 +216,11 @@ test('a primary that can not read its log because a later version wrote it stops
 test('a primary that is deposed while it reads its log for a follower sends no entry of its successor as its own', async () => {
   const entryOf = (sequence: number, epoch: number): LogEntry => ({ sequence, epoch, write: null });
   const written = new MemoryReplicaStorage();
-  await written.append({ promisedEpoch: 1, lastLedEpoch: 1, entries: [1, 2, 3, 4, 5].map((sequence) => entryOf(sequence, 1)) });
+  await written.append({
+    promisedEpoch: 1,
+    lastLedEpoch: 1,
+    entries: [1, 2, 3, 4, 5].map((sequence) => entryOf(sequence, 1)),
+  });
   const first = await written.read(1, 1);
   // The disk is slow: what was asked for first comes last.
   let answer: () => void = () => undefined;
@@ -199,7 +235,14 @@ test('a primary that is deposed while it reads its log for a follower sends no e
   bHas(0, 2);
   await eventually('it reads its log', () => reads === 1);
   const quiet = { commit: 0, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded: [] };
-  replica.received({ ...quiet, epoch: 3, from: 'q', sentAt: 1, prev: { epoch: 1, sequence: 3 }, entries: [entryOf(4, 3), entryOf(5, 3)] });
+  replica.received({
+    ...quiet,
+    epoch: 3,
+    from: 'q',
+    sentAt: 1,
+    prev: { epoch: 1, sequence: 3 },
+    entries: [entryOf(4, 3), entryOf(5, 3)],
+  });
   await eventually('it follows', () => replica.status().role === 'follower' && written.state.lastSequence === 5);
   const before = sent.length;
   answer();

@@ -26,7 +26,9 @@ class Stored {
   }
 
   all(): KeyValueEntry[] {
-    return [...this.entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key: Buffer.from(key), value }));
+    return [...this.entries]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, value]) => ({ key: Buffer.from(key), value }));
   }
 }
 
@@ -45,7 +47,8 @@ test('a session that settles nothing is remembered in bounded space, and none of
   const count = 5000;
   for (let number = 1; number <= count; number++) take(settled, number, source('a', number));
   expect(settled.all().length).toBe(4096);
-  for (let number = 1; number <= count; number++) assert.notEqual(take(settled, count + number, source('a', number)), 'new');
+  for (let number = 1; number <= count; number++)
+    assert.notEqual(take(settled, count + number, source('a', number)), 'new');
 });
 
 test('a write is known as long as at most 256 sessions write, and forgotten with its session after that', () => {
@@ -59,7 +62,9 @@ test('a write is known as long as at most 256 sessions write, and forgotten with
 
 test('what is remembered does not depend on how entries fall into batches, nor on restarts', () => {
   const random = seededRandom(runSeed('settled writes'));
-  const writes = Array.from({ length: 4000 }, () => source(`s${Math.floor(random() ** 2 * 600)}`, Math.floor(random() * 4)));
+  const writes = Array.from({ length: 4000 }, () =>
+    source(`s${Math.floor(random() ** 2 * 600)}`, Math.floor(random() * 4)),
+  );
   const single = new SettledWrites();
   const storedSingle = new Stored();
   const singleVerdicts = writes.map((of, i) => {

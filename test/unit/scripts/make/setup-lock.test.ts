@@ -30,7 +30,8 @@ function run(body: string): { ended: Promise<number | null>; kill: () => void } 
   return { ended: new Promise((done) => child.once('exit', (code) => done(code))), kill: () => child.kill('SIGKILL') };
 }
 
-const TAKE_TURN = "await withSetupLock(lock, async () => { note('in'); await rest(30); note('out'); }, { log: () => {} });";
+const TAKE_TURN =
+  "await withSetupLock(lock, async () => { note('in'); await rest(30); note('out'); }, { log: () => {} });";
 const notes = (): string[] => readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n');
 
 test('several set-ups take turns', async () => {
@@ -86,7 +87,10 @@ onLinux('a lock whose process id another process has by now is taken over', asyn
 
 test.each([
   ['an earlier version', () => String(process.pid)],
-  ['this one', () => `${process.pid} ${startOf(process.pid)}@${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`],
+  [
+    'this one',
+    () => `${process.pid} ${startOf(process.pid)}@${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`,
+  ],
 ])('a lock of %s whose process lives is waited for', async (version, text) => {
   if (version === 'this one' && !existsSync('/proc/self/stat')) return;
   const lock = join(folder, 'state', 'lock');

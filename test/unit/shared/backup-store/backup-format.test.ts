@@ -23,19 +23,27 @@ function longestParsed(read: () => unknown): { answer: unknown; parsed: number }
 
 test('values beside the content are counted before anything is parsed', () => {
   const bytes = Buffer.from(`{"format":1,"content":"","later":[${'{},'.repeat(1_000)}{}]}`);
-  expect(longestParsed(() => contentOf(BACKUP_CLAIM, 'k', bytes))).toEqual({ answer: 'the backup is damaged: k has more than 64 values', parsed: 0 });
+  expect(longestParsed(() => contentOf(BACKUP_CLAIM, 'k', bytes))).toEqual({
+    answer: 'the backup is damaged: k has more than 64 values',
+    parsed: 0,
+  });
 });
 
 test('values of a content are counted before it is parsed, unless it is sealed', () => {
   const seals = TEST_SEALS;
   const of = (count: number, isSealed: boolean) => sealedText(many(count), isSealed ? { seals, key: 'k' } : undefined);
-  expect(openedContent(BACKUP_CLAIM, seals, 'k', of(400_000, false))).toMatchObject({ content: claim, seal: 'unsealed' });
+  expect(openedContent(BACKUP_CLAIM, seals, 'k', of(400_000, false))).toMatchObject({
+    content: claim,
+    seal: 'unsealed',
+  });
   expect(openedContent(BACKUP_CLAIM, seals, 'k', of(600_000, true))).toMatchObject({ content: claim, seal: 'sealed' });
   const bytes = of(600_000, false);
   const { answer, parsed } = longestParsed(() => openedContent(BACKUP_CLAIM, seals, 'k', bytes));
   expect([answer, parsed]).toEqual(['the backup is damaged: k has more than 500000 values', bytes.length]);
   // By the seals of another service.
-  expect(longestParsed(() => openedContent(BACKUP_CLAIM, OTHER_SEALS, 'k', of(600_000, true))).answer).toContain('more than 500000 values');
+  expect(longestParsed(() => openedContent(BACKUP_CLAIM, OTHER_SEALS, 'k', of(600_000, true))).answer).toContain(
+    'more than 500000 values',
+  );
 });
 
 test('commas and brackets in texts are no values', () => {

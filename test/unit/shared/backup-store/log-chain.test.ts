@@ -43,10 +43,15 @@ test('of two that go on from one place the later lineage is followed', () => {
 /** The same as chainsOf, which looks at everything for each segment. */
 function plainChainsOf(segments: readonly LogSegment[]): ReturnType<typeof chainsOf> {
   const chains: ReturnType<typeof chainsOf> = [];
-  const follows = ({ segments: own }: { segments: LogSegment[] }, { first, last, precedingEpoch, lastEpoch }: LogSegment): boolean => {
+  const follows = (
+    { segments: own }: { segments: LogSegment[] },
+    { first, last, precedingEpoch, lastEpoch }: LogSegment,
+  ): boolean => {
     const end = own.at(-1)!;
     if (first >= end.last + 1) return first === end.last + 1 && precedingEpoch === end.lastEpoch;
-    return precedingEpoch <= end.lastEpoch && (last <= end.last ? lastEpoch <= end.lastEpoch : lastEpoch >= end.lastEpoch);
+    return (
+      precedingEpoch <= end.lastEpoch && (last <= end.last ? lastEpoch <= end.lastEpoch : lastEpoch >= end.lastEpoch)
+    );
   };
   for (const one of [...segments].sort((a, b) => a.first - b.first || b.last - a.last || a.lastEpoch - b.lastEpoch)) {
     const goesOn = chains.findLast((chain) => follows(chain, one));
@@ -54,7 +59,8 @@ function plainChainsOf(segments: readonly LogSegment[]): ReturnType<typeof chain
       if (one.last > goesOn.segments.at(-1)!.last) goesOn.segments.push(one);
       continue;
     }
-    const leftAt = (chain: (typeof chains)[number]): number => chain.segments.findIndex((other) => other.last + 1 === one.first && other.lastEpoch === one.precedingEpoch);
+    const leftAt = (chain: (typeof chains)[number]): number =>
+      chain.segments.findIndex((other) => other.last + 1 === one.first && other.lastEpoch === one.precedingEpoch);
     const left = chains.find((chain) => leftAt(chain) >= 0);
     if (left === undefined) chains.push({ since: one.first, precedingEpoch: one.precedingEpoch, segments: [one] });
     else chains.push({ ...left, segments: [...left.segments.slice(0, leftAt(left) + 1), one] });
@@ -81,7 +87,10 @@ describe('names that somebody put there', () => {
 
   test.each([
     ['are compared with few chains each', (i: number) => segment(1, 1_000_000 - i, 0, i)],
-    ['leave one chain at one place, and are given a bound of what they take over', (i: number) => segment(COUNT, COUNT, EPOCH, EPOCH + 1 + i)],
+    [
+      'leave one chain at one place, and are given a bound of what they take over',
+      (i: number) => segment(COUNT, COUNT, EPOCH, EPOCH + 1 + i),
+    ],
     ['leave one chain at every place', (i: number) => segment(i + 2, i + 2, EPOCH, EPOCH + 1 + i)],
   ])('%s, and the real ones are found among them', (_, nameOf) => {
     let looks = 0;
@@ -93,6 +102,11 @@ describe('names that somebody put there', () => {
     // A sort looks some log2(n) times at each, a look for a chain at 64 chains.
     expect(looks).toBeLessThan(COUNT * 200 + COUNT * 64 * 3);
     expect(chains.reduce((sum, { segments }) => sum + segments.length, 0)).toBeLessThanOrEqual(1_000_000 + 2 * COUNT);
-    expect(chains.some(({ segments }) => segments.length >= COUNT - 1 && segments.every(({ lastEpoch }, i) => i >= COUNT - 1 || lastEpoch === EPOCH))).toBe(true);
+    expect(
+      chains.some(
+        ({ segments }) =>
+          segments.length >= COUNT - 1 && segments.every(({ lastEpoch }, i) => i >= COUNT - 1 || lastEpoch === EPOCH),
+      ),
+    ).toBe(true);
   });
 });

@@ -24,7 +24,13 @@ beforeEach(async () => {
 function sealed(options: { secret?: string; otherSecret?: string; rule?: SealRule } = {}): SealedClusterStore {
   const { secret = OLD, otherSecret, rule = 'required' } = options;
   const log = { ...silentLogger, error: (fields: Readonly<Record<string, unknown>>) => void told.push(fields) };
-  return new SealedClusterStore({ store: bare as never, seal: new EntrySeal({ secret, otherSecret }), rule, log, onRefused: () => (counted += 1) });
+  return new SealedClusterStore({
+    store: bare as never,
+    seal: new EntrySeal({ secret, otherSecret }),
+    rule,
+    log,
+    onRefused: () => (counted += 1),
+  });
 }
 
 const put = (store: ClusterStore, key: string, value: string) => store.transact([], [{ type: 'put', key, value }]);
@@ -82,7 +88,10 @@ describe('an entry that no member made', () => {
     const changes = guards.map(({ key }) => ({ type: 'put' as const, key, value: 'good' }));
     expect(await store.transact(guards, changes)).toMatchObject({ applied: true });
     expect(await valueAt(store, '/q/keys/1')).toBe('good');
-    expect(await store.transact(guards, changes)).toMatchObject({ applied: false, current: [{ value: 'good' }, { value: 'good' }] });
+    expect(await store.transact(guards, changes)).toMatchObject({
+      applied: false,
+      current: [{ value: 'good' }, { value: 'good' }],
+    });
   });
 
   test('is no good entry that a change can be decided on', async () => {
@@ -90,13 +99,16 @@ describe('an entry that no member made', () => {
     await put(store, '/q/keys/1', 'good');
     const { revision } = (await store.get('/q/keys/1'))!;
     await put(bare, '/q/keys/1', 'forged');
-    expect(await store.transact([{ key: '/q/keys/1', revision }], [{ type: 'put', key: '/q/keys/1', value: 'next' }])).toEqual({ applied: false, current: [null] });
+    expect(
+      await store.transact([{ key: '/q/keys/1', revision }], [{ type: 'put', key: '/q/keys/1', value: 'next' }]),
+    ).toEqual({ applied: false, current: [null] });
     expect(await valueAt(bare, '/q/keys/1')).toBe('forged');
   });
 });
 
 describe('a start', () => {
-  const begin = (store: SealedClusterStore): Promise<void> => store.mustBeOurs('/q/', (key) => key.startsWith('/q/shards/'));
+  const begin = (store: SealedClusterStore): Promise<void> =>
+    store.mustBeOurs('/q/', (key) => key.startsWith('/q/shards/'));
 
   test('on an empty store, and on one of its own, whatever else was put there', async () => {
     await begin(sealed());
@@ -109,7 +121,10 @@ describe('a start', () => {
   test("is refused on another cluster's, which would be written over", async () => {
     await put(sealed(), '/q/keys/1', 'one');
     for (const rule of ['required', 'adopt'] as const) {
-      await expect(begin(sealed({ secret: NEW, rule }))).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('CLUSTER_SECRET is not that of this cluster') });
+      await expect(begin(sealed({ secret: NEW, rule }))).rejects.toMatchObject({
+        kind: 'invalid_parameter',
+        message: expect.stringContaining('CLUSTER_SECRET is not that of this cluster'),
+      });
     }
   });
 
@@ -117,7 +132,10 @@ describe('a start', () => {
     await put(sealed(), '/q/shards/u/0', 'old');
     await put(sealed({ secret: NEW }), '/q/keys/1', 'one');
     await put(sealed(), '/q/keys/2', 'two');
-    await expect(begin(sealed({ secret: NEW }))).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(/^\/q\/shards\/u\/0 .*CLUSTER_SECRET_OTHER/) });
+    await expect(begin(sealed({ secret: NEW }))).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringMatching(/^\/q\/shards\/u\/0 .*CLUSTER_SECRET_OTHER/),
+    });
     await begin(sealed({ secret: NEW, otherSecret: OLD }));
     await put(sealed({ secret: NEW }), '/q/shards/u/0', 'new');
     await begin(sealed({ secret: NEW }));
@@ -125,7 +143,10 @@ describe('a start', () => {
 
   test("is refused on an earlier version's, until that is to be adopted", async () => {
     await put(bare, '/q/keys/1', 'one');
-    await expect(begin(sealed())).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('CLUSTER_SEALS=adopt') });
+    await expect(begin(sealed())).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringContaining('CLUSTER_SEALS=adopt'),
+    });
     await begin(sealed({ rule: 'adopt' }));
   });
 });
@@ -144,7 +165,10 @@ describe('sealing what is there', () => {
     const transact = jest.spyOn(bare, 'transact');
     expect(await seal(adopting)).toBe(103);
     // Within etcd's limits of a request.
-    for (const [, changes] of transact.mock.calls) expect(changes.reduce((length, change) => length + (change.type === 'put' ? change.value.length : 0), 0)).toBeLessThan(1024 * 1024);
+    for (const [, changes] of transact.mock.calls)
+      expect(
+        changes.reduce((length, change) => length + (change.type === 'put' ? change.value.length : 0), 0),
+      ).toBeLessThan(1024 * 1024);
     jest.restoreAllMocks();
     const store = sealed();
     expect((await store.list('/q/keys/')).entries).toHaveLength(100);

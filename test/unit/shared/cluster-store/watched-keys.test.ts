@@ -28,7 +28,9 @@ test('a key that went back to an earlier revision was missed, too', () => {
 
 test('what was missed leads to what is there, whatever both are', () => {
   const state = fc
-    .dictionary(fc.constantFrom('a', 'b', 'c', 'd', '__proto__'), fc.integer({ min: 1, max: 6 }), { noNullPrototype: false })
+    .dictionary(fc.constantFrom('a', 'b', 'c', 'd', '__proto__'), fc.integer({ min: 1, max: 6 }), {
+      noNullPrototype: false,
+    })
     .map((revisions) => Object.entries(revisions).map(([key, revision]) => entry(key, revision)));
   const seed = process.env.SEED === undefined ? undefined : Number(process.env.SEED);
   fc.assert(

@@ -30,7 +30,10 @@ test('another password of etcd is taken over from its file; one that is empty, o
   const config = readClusterConfig({ CLUSTER_SECRET: 'sixteen letters!', ETCD_PASSWORD_FILE: path }, 'host');
   const etcd = { certificates: null, password: config.etcdPassword };
   const complaints: string[] = [];
-  const log = { ...silentLogger, error: ({ error }: { error?: unknown }) => void complaints.push((error as Error).message) };
+  const log = {
+    ...silentLogger,
+    error: ({ error }: { error?: unknown }) => void complaints.push((error as Error).message),
+  };
   followMemberFiles(config, { tls: null, etcd, log, endings });
   expect(etcd.password).toBe('the first');
 
@@ -42,7 +45,10 @@ test('another password of etcd is taken over from its file; one that is empty, o
   replace('with a blank at its end \n');
   await eventually('the blank is told', () => complaints.length === 2);
   expect(etcd.password).toBe('the second');
-  expect(complaints).toEqual(['ETCD_PASSWORD_FILE is empty', expect.stringMatching(/^ETCD_PASSWORD is not valid: expected printable ASCII/)]);
+  expect(complaints).toEqual([
+    'ETCD_PASSWORD_FILE is empty',
+    expect.stringMatching(/^ETCD_PASSWORD is not valid: expected printable ASCII/),
+  ]);
   replace('the third');
   await eventually('the third password is taken over', () => etcd.password === 'the third');
 });

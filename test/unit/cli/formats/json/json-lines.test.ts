@@ -18,10 +18,15 @@ async function all(source: RecordSource, mark: unknown = null): Promise<RecordCh
   for await (const chunk of source.read(mark, null)) chunks.push(chunk);
   return chunks;
 }
-const fieldsOf = (chunks: RecordChunk[]): unknown[] => chunks.flatMap(({ records }) => records.map(({ fields }) => fields));
+const fieldsOf = (chunks: RecordChunk[]): unknown[] =>
+  chunks.flatMap(({ records }) => records.map(({ fields }) => fields));
 const reasonsOf = (chunks: RecordChunk[]): unknown[] => chunks.flatMap(({ unreadable }) => unreadable);
 
-const ROWS = Array.from({ length: 1300 }, (_, i) => ({ id: i, text: `a "text" [${i}], {with} \\ all\n signs é`, deep: { list: [1, [2], {}] } }));
+const ROWS = Array.from({ length: 1300 }, (_, i) => ({
+  id: i,
+  text: `a "text" [${i}], {with} \\ all\n signs é`,
+  deep: { list: [1, [2], {}] },
+}));
 
 describe('JSON that is laid out', () => {
   test.each<[string, string]>([
@@ -39,14 +44,19 @@ describe('JSON that is laid out', () => {
     expect(fieldsOf(chunks)).toEqual(ROWS);
     expect(reasonsOf(chunks)).toEqual([]);
     for (const [i, { mark }] of chunks.entries()) {
-      const rest = await all(await openFile({ path: join(folder, 'a.json'), format: 'jsonl', name: 'a.json' }, options), JSON.parse(JSON.stringify(mark)));
+      const rest = await all(
+        await openFile({ path: join(folder, 'a.json'), format: 'jsonl', name: 'a.json' }, options),
+        JSON.parse(JSON.stringify(mark)),
+      );
       expect(rest.flatMap(({ records }) => records)).toEqual(chunks.slice(i + 1).flatMap(({ records }) => records));
     }
     expect(fieldsOf(await all(await open(gzipSync(text), 'a.json.gz')))).toEqual(ROWS);
   });
 
   test('may be one object, or lists of numbers', async () => {
-    expect(fieldsOf(await all(await open('{\n "id": 1,\n "a": [\n {"b": 2}\n ]\n}')))).toEqual([{ id: 1, a: [{ b: 2 }] }]);
+    expect(fieldsOf(await all(await open('{\n "id": 1,\n "a": [\n {"b": 2}\n ]\n}')))).toEqual([
+      { id: 1, a: [{ b: 2 }] },
+    ]);
     expect(fieldsOf(await all(await open('[[1, 2], [3, 4]]')))).toEqual([{ vector: [1, 2] }, { vector: [3, 4] }]);
     expect(fieldsOf(await all(await open('[]')))).toEqual([]);
   });
@@ -58,7 +68,10 @@ describe('JSON that is laid out', () => {
     const lines = await all(await open('{"id": 1, "text": "abc\n{"id":2}\n{"id":3,\n{"id":4}\n'));
     expect(fieldsOf(lines)).toEqual([{ id: 2 }, { id: 4 }]);
     // A line with something else beside an object is none.
-    expect(reasonsOf(await all(await open('{"id":1}\n{"id":2} x\n{"id":3}{"id":4,}\n')))).toMatchObject([{ number: 2 }, { number: 3 }]);
+    expect(reasonsOf(await all(await open('{"id":1}\n{"id":2} x\n{"id":3}{"id":4,}\n')))).toMatchObject([
+      { number: 2 },
+      { number: 3 },
+    ]);
     const cut = (await open('[{"id":1},{"id":2,"te')).read(null, null);
     expect((await cut.next()).value?.records).toEqual([{ fields: { id: 1 }, number: 1 }]);
     await expect(cut.next()).rejects.toThrow('is cut off: its array has no end');
@@ -66,12 +79,16 @@ describe('JSON that is laid out', () => {
 });
 
 describe('what other products write is read', () => {
-  const batch = (id: string, response: unknown, error: unknown = null): string => JSON.stringify({ id: `batch_${id}`, custom_id: id, response, error });
+  const batch = (id: string, response: unknown, error: unknown = null): string =>
+    JSON.stringify({ id: `batch_${id}`, custom_id: id, response, error });
   const embedding = (index: number): unknown => ({ object: 'embedding', index, embedding: [index, 2] });
   test.each<[string, string, unknown[], unknown]>([
     [
       'OpenAI’s batch output',
-      [batch('a', { status_code: 200, body: { data: [embedding(0)], model: 'm' } }), batch('b', { status_code: 200, body: { data: [embedding(0), embedding(1)] } })].join('\n'),
+      [
+        batch('a', { status_code: 200, body: { data: [embedding(0)], model: 'm' } }),
+        batch('b', { status_code: 200, body: { data: [embedding(0), embedding(1)] } }),
+      ].join('\n'),
       [
         { custom_id: 'a', embedding: [0, 2], model: 'm' },
         { custom_id: 'b#0', embedding: [0, 2] },
@@ -90,37 +107,107 @@ describe('what other products write is read', () => {
     ],
     [
       'Chroma’s get()',
-      JSON.stringify({ ids: ['a', 'b'], embeddings: [[1], [2]], documents: ['x', null], metadatas: [{ k: 1 }, null], uris: null, included: ['documents'] }),
+      JSON.stringify({
+        ids: ['a', 'b'],
+        embeddings: [[1], [2]],
+        documents: ['x', null],
+        metadatas: [{ k: 1 }, null],
+        uris: null,
+        included: ['documents'],
+      }),
       [
         { id: 'a', embedding: [1], document: 'x', metadata: { k: 1 } },
         { id: 'b', embedding: [2], document: null, metadata: null },
       ],
       { id: 'id', vector: 'embedding', text: 'document' },
     ],
-    ['a dump of Elasticsearch', '{"_index":"i","_id":"1","_source":{"id":9,"title_vector":[1]}}', [{ id: 9, title_vector: [1], _id: '1' }], { id: '_id' }],
-    ['an answer of Elasticsearch', JSON.stringify({ hits: { hits: [{ _id: '1', _source: { a: 1 } }] } }), [{ a: 1, _id: '1' }], { id: '_id' }],
+    [
+      'a dump of Elasticsearch',
+      '{"_index":"i","_id":"1","_source":{"id":9,"title_vector":[1]}}',
+      [{ id: 9, title_vector: [1], _id: '1' }],
+      { id: '_id' },
+    ],
+    [
+      'an answer of Elasticsearch',
+      JSON.stringify({ hits: { hits: [{ _id: '1', _source: { a: 1 } }] } }),
+      [{ a: 1, _id: '1' }],
+      { id: '_id' },
+    ],
     [
       'a bulk file of Elasticsearch',
       '{"index":{"_id":"1"}}\n{"a":1}\n{"update":{"_id":"2"}}\n{"doc":{"a":2}}\n{"create":{}}\n{"a":3}\n',
       [{ a: 1, _id: '1' }, { a: 2, _id: '2' }, { a: 3 }],
       { id: '_id' },
     ],
-    ['objects of Weaviate', JSON.stringify({ objects: [{ class: 'A', id: 'u', properties: { title: 't' }, vector: [1] }] }), [{ title: 't', id: 'u', vector: [1] }], { id: 'id', vector: 'vector' }],
-    ['GraphQL of Weaviate', JSON.stringify({ data: { Get: { A: [{ title: 't', _additional: { id: 'u', vector: [1] } }] } } }), [{ title: 't', id: 'u', vector: [1] }], { id: 'id', vector: 'vector' }],
-    ['lines of Weaviate with a named vector', '{"uuid":"u","properties":{"title":"t"},"vector":{"default":[1]}}', [{ title: 't', id: 'u', vector: [1] }], { id: 'id', vector: 'vector' }],
+    [
+      'objects of Weaviate',
+      JSON.stringify({ objects: [{ class: 'A', id: 'u', properties: { title: 't' }, vector: [1] }] }),
+      [{ title: 't', id: 'u', vector: [1] }],
+      { id: 'id', vector: 'vector' },
+    ],
+    [
+      'GraphQL of Weaviate',
+      JSON.stringify({ data: { Get: { A: [{ title: 't', _additional: { id: 'u', vector: [1] } }] } } }),
+      [{ title: 't', id: 'u', vector: [1] }],
+      { id: 'id', vector: 'vector' },
+    ],
+    [
+      'lines of Weaviate with a named vector',
+      '{"uuid":"u","properties":{"title":"t"},"vector":{"default":[1]}}',
+      [{ title: 't', id: 'u', vector: [1] }],
+      { id: 'id', vector: 'vector' },
+    ],
     [
       'an export of this service',
-      JSON.stringify({ status: 'success', data: { collection: 'c', count: 1, vectors: [{ external_id: 'a', vector: [1], metadata: { k: 1 }, version: 7 }] }, error: null }),
+      JSON.stringify({
+        status: 'success',
+        data: {
+          collection: 'c',
+          count: 1,
+          vectors: [{ external_id: 'a', vector: [1], metadata: { k: 1 }, version: 7 }],
+        },
+        error: null,
+      }),
       [{ external_id: 'a', vector: [1], metadata: { k: 1 } }],
       {},
     ],
-    ['a bulk_upsert', JSON.stringify({ items: [{ external_id: 'a', text: 'x' }] }), [{ external_id: 'a', text: 'x' }], {}],
-    ['an upsert of Pinecone', JSON.stringify({ vectors: [{ id: 'a', values: [1], metadata: { k: 1 } }], namespace: 'n' }), [{ id: 'a', values: [1], metadata: { k: 1 } }], {}],
-    ['a fetch of Pinecone', JSON.stringify({ vectors: { a: { id: 'a', values: [1] } } }), [{ id: 'a', values: [1] }], {}],
+    [
+      'a bulk_upsert',
+      JSON.stringify({ items: [{ external_id: 'a', text: 'x' }] }),
+      [{ external_id: 'a', text: 'x' }],
+      {},
+    ],
+    [
+      'an upsert of Pinecone',
+      JSON.stringify({ vectors: [{ id: 'a', values: [1], metadata: { k: 1 } }], namespace: 'n' }),
+      [{ id: 'a', values: [1], metadata: { k: 1 } }],
+      {},
+    ],
+    [
+      'a fetch of Pinecone',
+      JSON.stringify({ vectors: { a: { id: 'a', values: [1] } } }),
+      [{ id: 'a', values: [1] }],
+      {},
+    ],
     ['rows of Milvus', JSON.stringify({ code: 0, data: [{ id: 1, vector: [1] }] }), [{ id: 1, vector: [1] }], {}],
-    ['a row with a list that is no item', '{"question":"q","documents":[{"id":"b","text":"y"}]}', [{ question: 'q', documents: [{ id: 'b', text: 'y' }] }], {}],
-    ['an item with a list of its own', '{"id":"a","text":"x","items":[{"id":"b","text":"y"}]}', [{ id: 'a', text: 'x', items: [{ id: 'b', text: 'y' }] }], {}],
-    ['points of Qdrant', JSON.stringify({ result: { points: [{ id: 1, payload: { a: 1 }, vector: [1] }] } }), [{ id: 1, payload: { a: 1 }, vector: [1] }], { id: 'id', vector: 'vector' }],
+    [
+      'a row with a list that is no item',
+      '{"question":"q","documents":[{"id":"b","text":"y"}]}',
+      [{ question: 'q', documents: [{ id: 'b', text: 'y' }] }],
+      {},
+    ],
+    [
+      'an item with a list of its own',
+      '{"id":"a","text":"x","items":[{"id":"b","text":"y"}]}',
+      [{ id: 'a', text: 'x', items: [{ id: 'b', text: 'y' }] }],
+      {},
+    ],
+    [
+      'points of Qdrant',
+      JSON.stringify({ result: { points: [{ id: 1, payload: { a: 1 }, vector: [1] }] } }),
+      [{ id: 1, payload: { a: 1 }, vector: [1] }],
+      { id: 'id', vector: 'vector' },
+    ],
   ])('%s', async (_what, text, rows, known) => {
     const source = await open(text);
     expect(fieldsOf(await all(source))).toEqual(rows);
@@ -128,9 +215,15 @@ describe('what other products write is read', () => {
   });
 
   test('or says why there is no row', async () => {
-    expect(reasonsOf(await all(await open(batch('a', null, { message: 'too long' }))))).toEqual([{ number: 1, reason: 'a has no embeddings: too long' }]);
-    expect(reasonsOf(await all(await open('{"delete":{"_id":"7"}}\n')))).toEqual([{ number: 1, reason: 'a deletion of 7' }]);
-    expect(reasonsOf(await all(await open('{"ids":["a","b"],"documents":["x"]}')))).toEqual([{ number: 1, reason: 'there are 2 ids and 1 values of document' }]);
+    expect(reasonsOf(await all(await open(batch('a', null, { message: 'too long' }))))).toEqual([
+      { number: 1, reason: 'a has no embeddings: too long' },
+    ]);
+    expect(reasonsOf(await all(await open('{"delete":{"_id":"7"}}\n')))).toEqual([
+      { number: 1, reason: 'a deletion of 7' },
+    ]);
+    expect(reasonsOf(await all(await open('{"ids":["a","b"],"documents":["x"]}')))).toEqual([
+      { number: 1, reason: 'there are 2 ids and 1 values of document' },
+    ]);
   });
 
   test('goes on behind the action of a bulk file', async () => {

@@ -4,7 +4,10 @@ import { parseLenient, parseLossless } from '../../../../../cli/formats/json/los
 describe('parseLossless', () => {
   test('integers beyond 2^53 become strings of their digits, and are counted', () => {
     let count = 0;
-    const parsed = parseLossless('{"a": 9007199254740993, "b": [-18446744073709551615,1], "c": 9007199254740991}', () => (count += 1));
+    const parsed = parseLossless(
+      '{"a": 9007199254740993, "b": [-18446744073709551615,1], "c": 9007199254740991}',
+      () => (count += 1),
+    );
     expect(parsed).toEqual({ a: '9007199254740993', b: ['-18446744073709551615', 1], c: 9007199254740991 });
     expect(count).toBe(2);
   });
@@ -15,7 +18,11 @@ describe('parseLossless', () => {
   });
 
   test('numbers beyond all doubles become strings, too', () => {
-    expect(parseLossless('{"a": 1e400, "b": [-1.5E+400, 1e-400, 1e308], "c": "1e400"}')).toEqual({ a: '1e400', b: ['-1.5E+400', 0, 1e308], c: '1e400' });
+    expect(parseLossless('{"a": 1e400, "b": [-1.5E+400, 1e-400, 1e308], "c": "1e400"}')).toEqual({
+      a: '1e400',
+      b: ['-1.5E+400', 0, 1e308],
+      c: '1e400',
+    });
     expect(parseLossless(`[${'9'.repeat(400)}]`)).toEqual(['9'.repeat(400)]);
   });
 
@@ -32,11 +39,14 @@ describe('parseLossless', () => {
 });
 
 test('numbers that are none are read as Python writes them, and texts stay as they are', () => {
-  expect(parseLenient(String.raw`{"a": NaN, "b": [-Infinity, 1, Infinity], "c": "NaN \" Infinity", "d": 9007199254740993}`)).toEqual({
+  expect(
+    parseLenient(String.raw`{"a": NaN, "b": [-Infinity, 1, Infinity], "c": "NaN \" Infinity", "d": 9007199254740993}`),
+  ).toEqual({
     a: Number.NaN,
     b: [-Infinity, 1, Infinity],
     c: 'NaN " Infinity',
     d: '9007199254740993',
   });
-  for (const text of ['{"a": nan}', '{"a": NaN', '{"a": +Infinity}', '{NaN: 1}']) expect(() => parseLenient(text)).toThrow(SyntaxError);
+  for (const text of ['{"a": nan}', '{"a": NaN', '{"a": +Infinity}', '{NaN: 1}'])
+    expect(() => parseLenient(text)).toThrow(SyntaxError);
 });

@@ -38,7 +38,9 @@ describe(`levels of a Parquet page, seed ${SEED}`, () => {
           levels.push(...new Array<number>(count).fill(level));
           bytes.push(...repeated(level, count));
         } else {
-          const some = Array.from({ length: 8 * (1 + Math.floor(random() * 20)) }, () => (random() < 0.5 ? highest : Math.floor(random() * (highest + 1))));
+          const some = Array.from({ length: 8 * (1 + Math.floor(random() * 20)) }, () =>
+            random() < 0.5 ? highest : Math.floor(random() * (highest + 1)),
+          );
           levels.push(...some);
           bytes.push(...packed(some, width));
         }
@@ -63,8 +65,12 @@ test('indices are no more than there are values', () => {
   const good = Uint8Array.from([...repeated(3, 10), ...packed([1, 2, 3], 2)]);
   expect(() => checkRuns(good, 2, 13)).not.toThrow();
   expect(() => checkRuns(good, 2, 9)).toThrow('a run of 10 indices where there are 9');
-  expect(() => checkRuns(Uint8Array.from(repeated(1, 2 ** 30)), 2, 100)).toThrow('a run of 1073741824 indices where there are 100');
-  expect(() => checkRuns(Uint8Array.from(packed(new Array<number>(64).fill(1), 2)), 2, 40)).toThrow('a run of 64 indices where there are 40');
+  expect(() => checkRuns(Uint8Array.from(repeated(1, 2 ** 30)), 2, 100)).toThrow(
+    'a run of 1073741824 indices where there are 100',
+  );
+  expect(() => checkRuns(Uint8Array.from(packed(new Array<number>(64).fill(1), 2)), 2, 40)).toThrow(
+    'a run of 64 indices where there are 40',
+  );
   expect(() => checkRuns(good, 2, 30)).toThrow('cut off');
   expect(() => checkRuns(Uint8Array.of(0), 2, 1)).toThrow('empty');
 });

@@ -13,9 +13,14 @@ async function pageOf(keys: number[], there: number, asked: unknown[] = []): Pro
         { name: 'v', type: 'FloatVector', params: [{ key: 'dim', value: '1' }] },
       ],
     }),
-    'entities/query': (body) => (body.outputFields[0] === 'count(*)' ? (asked.push(body.filter), [{ 'count(*)': there }]) : keys.map((id) => ({ id, v: [id] }))),
+    'entities/query': (body) =>
+      body.outputFields[0] === 'count(*)'
+        ? (asked.push(body.filter), [{ 'count(*)': there }])
+        : keys.map((id) => ({ id, v: [id] })),
   };
-  const http = { post: async (path: string, body: any) => ({ code: 0, data: answers[path.replace('/v2/vectordb/', '')](body) }) };
+  const http = {
+    post: async (path: string, body: any) => ({ code: 0, data: answers[path.replace('/v2/vectordb/', '')](body) }),
+  };
   const source = new MilvusSource(http as unknown as PeerHttp, null);
   const [collection] = await source.collections();
   asked.length = 0;

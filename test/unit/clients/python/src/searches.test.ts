@@ -5,7 +5,10 @@ import { type PlainServer, startPlainServer } from '../../../../support/servers/
 /** The Python client's searches take what the service's do: they are written from the OpenAPI document. */
 
 const root = resolve(__dirname, '../../../../..');
-const { pythonSearches, pythonSearchQuery } = require(resolve(root, 'scripts/client-searches.cjs')) as Record<'pythonSearches' | 'pythonSearchQuery', (document: object) => string>;
+const { pythonSearches, pythonSearchQuery } = require(resolve(root, 'scripts/client-searches.cjs')) as Record<
+  'pythonSearches' | 'pythonSearchQuery',
+  (document: object) => string
+>;
 const PACKAGE = resolve(root, 'clients/python/src/quiver_client');
 
 let server: PlainServer;

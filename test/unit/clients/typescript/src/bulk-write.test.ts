@@ -10,11 +10,16 @@ interface Item {
 const PARTS = { idOf: ({ id }: Item) => id, textOf: (item: Item) => JSON.stringify(item) };
 const itemsOf = (texts: readonly string[]): Item[] => texts.map((text) => JSON.parse(text) as Item);
 const numbered = (count: number): Item[] => Array.from({ length: count }, (_, value) => ({ id: `i${value}`, value }));
-const refusal = (code: number) => apiError('no', { code, requestId: null, retryAfterMs: null, method: 'POST', path: '/', attempts: 1 });
+const refusal = (code: number) =>
+  apiError('no', { code, requestId: null, retryAfterMs: null, method: 'POST', path: '/', attempts: 1 });
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Writes to a map, with the options; answers the sizes of the requests in the order in which they were begun. */
-async function written(items: Iterable<Item> | AsyncIterable<Item>, options: BulkOptions<Item, number>, send: (batch: Item[]) => Promise<void> = turn) {
+async function written(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  options: BulkOptions<Item, number>,
+  send: (batch: Item[]) => Promise<void> = turn,
+) {
   const sizes: number[] = [];
   const stored = new Map<string, number>();
   let underWay = 0;
@@ -38,7 +43,11 @@ async function written(items: Iterable<Item> | AsyncIterable<Item>, options: Bul
 
 test('items go in batches by number and by bytes, several at a time', async () => {
   const byNumber = await written(numbered(25), { batchItems: 10, lanes: 2 });
-  expect(byNumber).toMatchObject({ sizes: [10, 10, 5], underWayMost: 2, progress: { items: 25, batches: 3, rejected: 0 } });
+  expect(byNumber).toMatchObject({
+    sizes: [10, 10, 5],
+    underWayMost: 2,
+    progress: { items: 25, batches: 3, rejected: 0 },
+  });
   const size = JSON.stringify(numbered(1)[0]).length;
   expect((await written(numbered(5), { batchBytes: 2 * size })).sizes).toEqual([2, 2, 1]);
   // One that is too large has a request of its own, and the service says what it thinks of it.
@@ -91,12 +100,16 @@ test('a failure ends it when what is under way has ended, and closes the source'
   }
   const acknowledged: string[] = [];
   let ended = 0;
-  const call = written(source(), { batchItems: 10, lanes: 3, onBatch: ({ items }) => acknowledged.push(items[0].id) }, async ([{ id }]) => {
-    await turn();
-    if (id !== 'i10') for (let turns = 0; turns < 5; turns++) await turn();
-    ended++;
-    if (id === 'i10') throw refusal(500);
-  });
+  const call = written(
+    source(),
+    { batchItems: 10, lanes: 3, onBatch: ({ items }) => acknowledged.push(items[0].id) },
+    async ([{ id }]) => {
+      await turn();
+      if (id !== 'i10') for (let turns = 0; turns < 5; turns++) await turn();
+      ended++;
+      if (id === 'i10') throw refusal(500);
+    },
+  );
   await expect(call).rejects.toBeInstanceOf(ServerError);
   expect(isClosed).toBe(true);
   expect(ended).toBe(3);
@@ -140,5 +153,6 @@ test('refused items are found and handed over, the others written in order', asy
 });
 
 test('options that make no sense are refused', async () => {
-  for (const options of [{ lanes: 0 }, { batchItems: 0 }, { batchBytes: Number.NaN }]) await expect(written([], options)).rejects.toThrow(RangeError);
+  for (const options of [{ lanes: 0 }, { batchItems: 0 }, { batchBytes: Number.NaN }])
+    await expect(written([], options)).rejects.toThrow(RangeError);
 });

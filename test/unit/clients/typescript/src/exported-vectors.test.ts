@@ -3,7 +3,11 @@ import { seededRandom } from '../../../../support/values/random';
 
 const ITEMS = [
   { external_id: 'plain', vector: [1, 2], metadata: {} },
-  { external_id: 'a "quote", a \\ and ]}[{', vector: [0.5, -1], metadata: { 'key\\"': ['}', { deep: [[]] }], end: '\\' } },
+  {
+    external_id: 'a "quote", a \\ and ]}[{',
+    vector: [0.5, -1],
+    metadata: { 'key\\"': ['}', { deep: [[]] }], end: '\\' },
+  },
   { external_id: '😀\u2028', vector: [3, 4], metadata: { text: '"vectors":[' } },
 ];
 
@@ -21,7 +25,8 @@ async function read(pieces: string[]) {
 
 test('vectors are found wherever the text is cut', async () => {
   const text = textOf(ITEMS);
-  for (let i = 0; i <= text.length; i++) expect((await read([text.slice(0, i), text.slice(i)])).map((item) => ({ ...item }))).toEqual(ITEMS);
+  for (let i = 0; i <= text.length; i++)
+    expect((await read([text.slice(0, i), text.slice(i)])).map((item) => ({ ...item }))).toEqual(ITEMS);
   expect(await read([...text])).toEqual(ITEMS);
   const random = seededRandom(7);
   for (let round = 0; round < 50; round++) {
@@ -33,7 +38,9 @@ test('vectors are found wherever the text is cut', async () => {
 
 test('base64 is decoded', async () => {
   const vector = Buffer.from(Float32Array.from([1, 2]).buffer).toString('base64');
-  expect(await read([textOf([{ external_id: 'x', vector, metadata: {} }])])).toEqual([{ external_id: 'x', vector: [1, 2], metadata: {} }]);
+  expect(await read([textOf([{ external_id: 'x', vector, metadata: {} }])])).toEqual([
+    { external_id: 'x', vector: [1, 2], metadata: {} },
+  ]);
 });
 
 test('an empty export is none', async () => {
@@ -42,6 +49,7 @@ test('an empty export is none', async () => {
 
 test('an answer that ends early, or lacks vectors, is an error after those that came', async () => {
   const text = textOf(ITEMS);
-  for (const cut of [10, 120, text.length - 30]) await expect(read([text.slice(0, cut)])).rejects.toThrow('the export ended after');
+  for (const cut of [10, 120, text.length - 30])
+    await expect(read([text.slice(0, cut)])).rejects.toThrow('the export ended after');
   await expect(read([textOf(ITEMS, 4)])).rejects.toThrow('the export ended after 3 vectors of 4');
 });

@@ -6,10 +6,16 @@ import { recordingFetch, success } from '../../../../support/http/recording-fetc
 
 const base64 = (...numbers: number[]): string => Buffer.from(Float32Array.from(numbers).buffer).toString('base64');
 
-function collectionOver<Meta extends object = Record<string, unknown>>(...script: Parameters<typeof recordingFetch>): { items: QuiverCollection<Meta>; client: QuiverClient; bodies: () => any[] } {
+function collectionOver<Meta extends object = Record<string, unknown>>(
+  ...script: Parameters<typeof recordingFetch>
+): { items: QuiverCollection<Meta>; client: QuiverClient; bodies: () => any[] } {
   const { fetch, calls } = recordingFetch(...script);
   const client = new QuiverClient({ url: 'http://service:1', apiKey: 'secret', fetch, retry: { retries: 0 } });
-  return { client, items: client.collection<Meta>('c'), bodies: () => calls.map(({ body }) => (body === null ? null : JSON.parse(body))) };
+  return {
+    client,
+    items: client.collection<Meta>('c'),
+    bodies: () => calls.map(({ body }) => (body === null ? null : JSON.parse(body))),
+  };
 }
 
 function errorOf(run: () => unknown): InvalidValueError {
@@ -35,7 +41,11 @@ test.each<[string, unknown, unknown]>([
   ['a Buffer', Buffer.from([0, 255]), 'AP8='],
   ['an ArrayBuffer', Uint8Array.of(0, 255).buffer, 'AP8='],
   ['what has toJSON', new URL('http://x/'), 'http://x/'],
-  ['deep values', { list: [{ at: new Date(0) }, 1], none: null }, { list: [{ at: '1970-01-01T00:00:00.000Z' }, 1], none: null }],
+  [
+    'deep values',
+    { list: [{ at: new Date(0) }, 1], none: null },
+    { list: [{ at: '1970-01-01T00:00:00.000Z' }, 1], none: null },
+  ],
   ['a name that objects have', JSON.parse('{"__proto__": 1, "x": 2}'), JSON.parse('{"__proto__": 1, "x": 2}')],
 ])('%s becomes a value of JSON', (_name, given, expected) => {
   expect(JSON.stringify(jsonValue({ x: given }, 'metadata'))).toBe(JSON.stringify({ x: expected }));
@@ -78,12 +88,24 @@ test('an item that can not be sent is named with its place, and nothing is sent'
   const good = { external_id: 'a', text: 'x' };
   const bad = { external_id: 'b7', vector: [1, 2], metadata: { tags: [Number.NaN] } };
   const error = await items.bulkUpsert([good, bad]).catch((reason: unknown) => reason as InvalidValueError);
-  expect(error).toMatchObject({ message: 'item 1 ("b7"), metadata.tags[0]: NaN is no value of JSON', position: 1, external_id: 'b7', field: 'metadata.tags[0]', name: 'InvalidValueError' });
+  expect(error).toMatchObject({
+    message: 'item 1 ("b7"), metadata.tags[0]: NaN is no value of JSON',
+    position: 1,
+    external_id: 'b7',
+    field: 'metadata.tags[0]',
+    name: 'InvalidValueError',
+  });
   await expect(items.upsertMany([good, bad])).rejects.toThrow('item 1 ("b7"), metadata.tags[0]: NaN');
   await expect(items.upsert(bad)).rejects.toThrow('"b7", metadata.tags[0]: NaN');
-  await expect(items.upsert({ external_id: 'a', vector: [0.5, Number.NaN] })).rejects.toThrow('"a", vector: number 1 is NaN');
-  await expect(items.search({ vector: [1], filters: { $or: [{ year: { $gt: Number.NaN } }] } })).rejects.toThrow('filters.$or[0].year.$gt: NaN');
-  await expect(items.bulkSearch([{ vector: [1] }, { vector: [1e39] }])).rejects.toThrow('queries[1].vector: number 0 is 1e+39, beyond what float32 holds');
+  await expect(items.upsert({ external_id: 'a', vector: [0.5, Number.NaN] })).rejects.toThrow(
+    '"a", vector: number 1 is NaN',
+  );
+  await expect(items.search({ vector: [1], filters: { $or: [{ year: { $gt: Number.NaN } }] } })).rejects.toThrow(
+    'filters.$or[0].year.$gt: NaN',
+  );
+  await expect(items.bulkSearch([{ vector: [1] }, { vector: [1e39] }])).rejects.toThrow(
+    'queries[1].vector: number 0 is 1e+39, beyond what float32 holds',
+  );
   await expect(items.patch('a', { metadata: { n: Number.NaN } })).rejects.toThrow('metadata.n: NaN');
   expect(bodies()).toEqual([]);
 });
@@ -96,37 +118,64 @@ test('items that can not be sent are handed over, and the others written', async
     { external_id: 'b', vector: [Number.NaN] },
     { external_id: 'c', text: 'y' },
   ];
-  const progress = await items.upsertMany(given, { onRejected: (item, error) => rejected.push(`${item.external_id} ${error.message}`) });
+  const progress = await items.upsertMany(given, {
+    onRejected: (item, error) => rejected.push(`${item.external_id} ${error.message}`),
+  });
   expect(progress).toMatchObject({ items: 2, rejected: 1 });
   expect(rejected).toEqual(['b item 1 ("b"), vector: number 0 is NaN']);
   expect(bodies()[0].items.map(({ external_id }: { external_id: string }) => external_id)).toEqual(['a', 'c']);
 });
 
 test('whole numbers are ids, and one is not the text of another in one call', async () => {
-  const { items, bodies } = collectionOver(success({ results: [] }), success({ vectors: [] }), success({ deleted_ids: [] }));
+  const { items, bodies } = collectionOver(
+    success({ results: [] }),
+    success({ vectors: [] }),
+    success({ deleted_ids: [] }),
+  );
   await items.bulkUpsert([1, 2n, -3, 'x', '01', 1].map((external_id) => ({ external_id, text: 'x' })));
   await items.fetch([1, 2n, 'x']);
   await items.deleteBatch([1]);
-  expect(bodies()[0].items.map(({ external_id }: { external_id: string }) => external_id)).toEqual(['1', '2', '-3', 'x', '01', '1']);
+  expect(bodies()[0].items.map(({ external_id }: { external_id: string }) => external_id)).toEqual([
+    '1',
+    '2',
+    '-3',
+    'x',
+    '01',
+    '1',
+  ]);
   expect(bodies()[1].ids).toEqual(['1', '2', 'x']);
   expect(bodies()[2].external_ids).toEqual(['1']);
   const collision = items.upsertMany<string | number>([
     { external_id: '1', text: 'x' },
     { external_id: 1, text: 'x' },
   ]);
-  await expect(collision).rejects.toThrow('item 1 ("1"), external_id: the number 1 of item 1 and the text "1" of item 0 are one id');
-  for (const id of [1.5, Number.NaN, 2 ** 53, null, {}, true]) await expect(items.get(id as never)).rejects.toBeInstanceOf(InvalidValueError);
+  await expect(collision).rejects.toThrow(
+    'item 1 ("1"), external_id: the number 1 of item 1 and the text "1" of item 0 are one id',
+  );
+  for (const id of [1.5, Number.NaN, 2 ** 53, null, {}, true])
+    await expect(items.get(id as never)).rejects.toBeInstanceOf(InvalidValueError);
 });
 
 test('arrays of every number type are vectors', async () => {
   const { items, bodies } = collectionOver(...Array.from({ length: 9 }, () => success({ results: [] })));
-  const types = [Float64Array, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array];
+  const types = [
+    Float64Array,
+    Int8Array,
+    Uint8Array,
+    Uint8ClampedArray,
+    Int16Array,
+    Uint16Array,
+    Int32Array,
+    Uint32Array,
+  ];
   for (const type of types) await items.search({ vector: type.of(1, 2) });
   await items.search({ vector: BigInt64Array.of(1n, 2n) });
   expect(bodies().map(({ vector }) => vector)).toEqual(Array.from({ length: 9 }, () => base64(1, 2)));
   await expect(items.search({ vector: [[1]] as never })).rejects.toThrow('vector: is a list of lists, not one vector');
   await expect(items.search({ vector: ['1'] as never })).rejects.toThrow('vector: number 0 is of type string');
-  await expect(items.search({ vector: { a: 1 } as never })).rejects.toThrow('vector: is object, not a list of numbers; metadata are given as metadata');
+  await expect(items.search({ vector: { a: 1 } as never })).rejects.toThrow(
+    'vector: is object, not a list of numbers; metadata are given as metadata',
+  );
   await expect(items.search({ vector: 'some text' })).rejects.toThrow('vector: is a text that is no base64');
 });
 
@@ -138,8 +187,16 @@ test('an answer is gone through, and has a length, as its list, without other me
     success({ vectors: [hit], next_cursor: null }),
     success({ results: [hit] }),
   );
-  await items.upsert({ external_id: 'a', text: 'x', metadata: { year: 1851n, at: new Date(0) }, expires_at: new Date(0) });
-  expect(bodies()[0]).toMatchObject({ metadata: { year: 1851, at: '1970-01-01T00:00:00.000Z' }, expires_at: '1970-01-01T00:00:00.000Z' });
+  await items.upsert({
+    external_id: 'a',
+    text: 'x',
+    metadata: { year: 1851n, at: new Date(0) },
+    expires_at: new Date(0),
+  });
+  expect(bodies()[0]).toMatchObject({
+    metadata: { year: 1851, at: '1970-01-01T00:00:00.000Z' },
+    expires_at: '1970-01-01T00:00:00.000Z',
+  });
   const answer = await items.search({ vector: [1] });
   const years: number[] = [];
   for (const { metadata } of answer) years.push(metadata.year);
@@ -157,7 +214,14 @@ describe('a collection that is got or created', () => {
   const taken = (): Response => new Response('{"status":"error","data":null,"error":{"code":409,"message":"exists"}}');
 
   test('is what is there, or made', async () => {
-    const { client, bodies } = collectionOver(success(there), missing(), success(there), missing(), taken(), success(there));
+    const { client, bodies } = collectionOver(
+      success(there),
+      missing(),
+      success(there),
+      missing(),
+      taken(),
+      success(there),
+    );
     const wanted = { name: 'c', dim: 3, distance_metric: 'l2', description: 'for a new one' } as const;
     for (let i = 0; i < 3; i++) expect((await client.getOrCreate(wanted)).name).toBe('c');
     expect(bodies()).toEqual([null, null, wanted, null, wanted, null]);
@@ -170,6 +234,8 @@ describe('a collection that is got or created', () => {
       code: 409,
       message: 'collection "c" is there, but its dim is 3, not 4; its distance_metric is l2, not cosine',
     });
-    await expect(client.getOrCreate({ name: 'c', dim: 3, distance_metric: 'l2', language: 'de' })).rejects.toThrow('its language is en, not de');
+    await expect(client.getOrCreate({ name: 'c', dim: 3, distance_metric: 'l2', language: 'de' })).rejects.toThrow(
+      'its language is en, not de',
+    );
   });
 });

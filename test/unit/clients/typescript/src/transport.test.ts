@@ -29,7 +29,10 @@ const VECTOR = new Float32Array([1, 0]);
 
 function clientOver(script: Parameters<typeof recordingFetch>, options: Partial<QuiverOptions> = {}) {
   const { fetch, calls } = recordingFetch(...script);
-  return { client: new QuiverClient({ url: 'http://service:1/base/', apiKey: 'secret', fetch, retry: QUICK, ...options }), calls };
+  return {
+    client: new QuiverClient({ url: 'http://service:1/base/', apiKey: 'secret', fetch, retry: QUICK, ...options }),
+    calls,
+  };
 }
 
 /** What a call throws. */
@@ -44,7 +47,10 @@ test('a request goes to the address with the key, the headers and its body as JS
   const { client, calls } = clientOver([success({ results: [] })], { headers: { 'x-team': 'search' } });
   await client.collection('a b').search({ vector: [1, 0], k: 3 }, { headers: { 'x-request-id': 'mine' } });
   await client.collection('a').similarity('x&y', 'ü/?');
-  expect(calls[0]).toMatchObject({ method: 'POST', headers: { 'x-api-key': 'secret', 'x-team': 'search', 'x-request-id': 'mine', 'content-type': 'application/json' } });
+  expect(calls[0]).toMatchObject({
+    method: 'POST',
+    headers: { 'x-api-key': 'secret', 'x-team': 'search', 'x-request-id': 'mine', 'content-type': 'application/json' },
+  });
   expect(calls[0].url.href).toBe('http://service:1/base/v1/collections/a%20b/search');
   expect(JSON.parse(calls[0].body ?? '')).toEqual({ vector: Buffer.from(VECTOR.buffer).toString('base64'), k: 3 });
   expect(calls[1]).toMatchObject({ body: null });
@@ -59,10 +65,16 @@ test('an answer that points elsewhere is not followed, because the key would go 
   }).listen(0, '127.0.0.1');
   await once(other, 'listening');
   const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  const service = createServer((request, response) => response.writeHead(307, { location: location + request.url }).end()).listen(0, '127.0.0.1');
+  const service = createServer((request, response) =>
+    response.writeHead(307, { location: location + request.url }).end(),
+  ).listen(0, '127.0.0.1');
   await once(service, 'listening');
   try {
-    const client = new QuiverClient({ url: `http://127.0.0.1:${(service.address() as AddressInfo).port}`, apiKey: 'secret', retry: QUICK });
+    const client = new QuiverClient({
+      url: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+      apiKey: 'secret',
+      retry: QUICK,
+    });
     const error = await errorOf(client.me());
     expect(error).toBeInstanceOf(BadAnswerError);
     expect(error).toMatchObject({ httpStatus: 307, message: expect.stringContaining(`it points to ${location}/v1/`) });
@@ -87,7 +99,9 @@ test.each<[string, Partial<QuiverOptions>]>([
 test('a key or token that no header can hold is refused without being shown', async () => {
   const makes = (options: Partial<QuiverOptions>) => () => new QuiverClient({ url: 'http://service:1', ...options });
   for (const secret of ['my-secret\nkey', 'my-secret-key\u0000', 'my-secret-ключ']) {
-    expect(makes({ apiKey: secret })).toThrow(new TypeError("the key has a character that it can't have, such as the end of a line"));
+    expect(makes({ apiKey: secret })).toThrow(
+      new TypeError("the key has a character that it can't have, such as the end of a line"),
+    );
     expect(makes({ token: secret })).toThrow(/^the token has a character/);
     const error = await errorOf(clientOver([success({})], { token: () => secret }).client.me());
     expect(inspect(error)).not.toContain('my-secret');
@@ -103,22 +117,27 @@ test('a key or token that no header can hold is refused without being shown', as
 
 test('an address that is none is refused at once', () => {
   expect(() => new QuiverClient({ url: 'localhost' })).toThrow('the url is no address: "localhost"');
-  expect(() => new QuiverClient({ url: 'localhost:8000' })).toThrow('the url must begin with http:// or https://, not "localhost:8000"');
+  expect(() => new QuiverClient({ url: 'localhost:8000' })).toThrow(
+    'the url must begin with http:// or https://, not "localhost:8000"',
+  );
 });
 
-test.each(['http://user:a-key@localhost:8000', 'https://a-key@localhost', 'http://user:a-key@local host', 'ftp://user:a-key@localhost', 'http://user:a-key@b@localhost'])(
-  'a key in the address is refused at once, and never shown: %s',
-  (url) => {
-    let found: unknown = null;
-    try {
-      void new QuiverClient({ url });
-    } catch (error) {
-      found = error;
-    }
-    expect(found).toBeInstanceOf(TypeError);
-    expect(inspect(found, { depth: 5 })).not.toContain('a-key');
-  },
-);
+test.each([
+  'http://user:a-key@localhost:8000',
+  'https://a-key@localhost',
+  'http://user:a-key@local host',
+  'ftp://user:a-key@localhost',
+  'http://user:a-key@b@localhost',
+])('a key in the address is refused at once, and never shown: %s', (url) => {
+  let found: unknown = null;
+  try {
+    void new QuiverClient({ url });
+  } catch (error) {
+    found = error;
+  }
+  expect(found).toBeInstanceOf(TypeError);
+  expect(inspect(found, { depth: 5 })).not.toContain('a-key');
+});
 
 test('the environment says where the service is and which key to use, unless the caller does', async () => {
   const { fetch, calls } = recordingFetch(success({}));
@@ -158,7 +177,16 @@ test.each([
   expect(error).toBeInstanceOf(type);
   expect(error).toBeInstanceOf(QuiverError);
   expect(error.constructor).toBe(type);
-  expect(error).toMatchObject({ name: type.name, message: 'that is why', code, requestId: 'request-1', retryAfterMs: 7000, method: 'POST', path: '/v1/collections', attempts: 1 });
+  expect(error).toMatchObject({
+    name: type.name,
+    message: 'that is why',
+    code,
+    requestId: 'request-1',
+    retryAfterMs: 7000,
+    method: 'POST',
+    path: '/v1/collections',
+    attempts: 1,
+  });
 });
 
 test.each([
@@ -174,21 +202,31 @@ test.each([
 
 describe('repetitions', () => {
   const collection = (client: QuiverClient) => client.collection('a');
-  const passing = { broken: brokenConnection('ECONNRESET'), failing: failure(500, 'shard 0 is not available'), gateway: new Response('x', { status: 503 }) };
+  const passing = {
+    broken: brokenConnection('ECONNRESET'),
+    failing: failure(500, 'shard 0 is not available'),
+    gateway: new Response('x', { status: 503 }),
+  };
   const untouched = { refused: brokenConnection('ECONNREFUSED'), limited: failure(429, 'too many requests') };
 
-  test.each(Object.entries({ ...passing, ...untouched }))('what may be carried out twice is sent again after: %s', async (_what, trouble) => {
-    const { client, calls } = clientOver([trouble, trouble, success({ results: [] })]);
-    await collection(client).upsert({ external_id: 'x', vector: VECTOR });
-    expect(calls).toHaveLength(3);
-    expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
-  });
+  test.each(Object.entries({ ...passing, ...untouched }))(
+    'what may be carried out twice is sent again after: %s',
+    async (_what, trouble) => {
+      const { client, calls } = clientOver([trouble, trouble, success({ results: [] })]);
+      await collection(client).upsert({ external_id: 'x', vector: VECTOR });
+      expect(calls).toHaveLength(3);
+      expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
+    },
+  );
 
-  test.each(Object.entries(passing))('what may not is not, because it may have been carried out: %s', async (_what, trouble) => {
-    const { client, calls } = clientOver([trouble, success({})]);
-    expect(await errorOf(client.keys.create({ name: 'a', role: 'admin' }))).toBeInstanceOf(QuiverError);
-    expect(calls).toHaveLength(1);
-  });
+  test.each(Object.entries(passing))(
+    'what may not is not, because it may have been carried out: %s',
+    async (_what, trouble) => {
+      const { client, calls } = clientOver([trouble, success({})]);
+      expect(await errorOf(client.keys.create({ name: 'a', role: 'admin' }))).toBeInstanceOf(QuiverError);
+      expect(calls).toHaveLength(1);
+    },
+  );
 
   test.each(Object.entries(untouched))('it is when the service has not begun with it: %s', async (_what, trouble) => {
     const { client, calls } = clientOver([trouble, success({})]);
@@ -212,7 +250,9 @@ describe('repetitions', () => {
     const limited = failure(429, 'too many requests');
     const answer = success({ document_id: 'd', chunks_created: 1 });
     const streamed = clientOver([limited, answer]);
-    expect(await errorOf(streamed.client.uploadDocument({ collection_name: 'a', file: [Buffer.from('a text')] }))).toBeInstanceOf(RateLimitError);
+    expect(
+      await errorOf(streamed.client.uploadDocument({ collection_name: 'a', file: [Buffer.from('a text')] })),
+    ).toBeInstanceOf(RateLimitError);
     const texts = clientOver([limited, answer]);
     await texts.client.uploadDocument({ collection_name: 'a', file: 'a text' });
     expect(texts.calls).toHaveLength(2);
@@ -222,7 +262,13 @@ describe('repetitions', () => {
 
 describe('conditional writes', () => {
   const conflict = (more: object = {}): Response =>
-    new Response(JSON.stringify({ status: 'error', data: null, error: { code: 409, message: 'it has version 9', conflicts: [{ external_id: 'x', version: 9 }], ...more } }));
+    new Response(
+      JSON.stringify({
+        status: 'error',
+        data: null,
+        error: { code: 409, message: 'it has version 9', conflicts: [{ external_id: 'x', version: 9 }], ...more },
+      }),
+    );
   const item = { external_id: 'x', vector: VECTOR, if_version: 7 };
 
   test('that conflict tell the present versions', async () => {
@@ -230,7 +276,13 @@ describe('conditional writes', () => {
     const error = await errorOf(client.collection('a').upsert(item));
     expect(error).toBeInstanceOf(VersionConflictError);
     expect(error).toBeInstanceOf(ConflictError);
-    expect(error).toMatchObject({ name: 'VersionConflictError', code: 409, conflicts: [{ external_id: 'x', version: 9 }], written: ['y'], afterLostAnswer: false });
+    expect(error).toMatchObject({
+      name: 'VersionConflictError',
+      code: 409,
+      conflicts: [{ external_id: 'x', version: 9 }],
+      written: ['y'],
+      afterLostAnswer: false,
+    });
     expect(calls).toHaveLength(1);
   });
 
@@ -242,13 +294,18 @@ describe('conditional writes', () => {
     ['limited', failure(429, 'too many requests'), false],
   ])('are repeated, and a conflict then says whether it may be their own: %s', async (_what, trouble, isLost) => {
     const { client, calls } = clientOver([trouble, conflict()]);
-    expect(await errorOf(client.collection('a').upsert(item))).toMatchObject({ name: 'VersionConflictError', afterLostAnswer: isLost });
+    expect(await errorOf(client.collection('a').upsert(item))).toMatchObject({
+      name: 'VersionConflictError',
+      afterLostAnswer: isLost,
+    });
     expect(calls).toHaveLength(2);
   });
 
   test('of which a repetition would tell as conflicts what the first one wrote are not repeated', async () => {
     const skipping = clientOver([failure(500, 'commit unknown'), success({ results: [] })]);
-    expect(await errorOf(skipping.client.collection('a').bulkUpsert([item], { on_error: 'skip' }))).toBeInstanceOf(ServerError);
+    expect(await errorOf(skipping.client.collection('a').bulkUpsert([item], { on_error: 'skip' }))).toBeInstanceOf(
+      ServerError,
+    );
     expect(skipping.calls).toHaveLength(1);
     const others = clientOver([failure(500, 'commit unknown'), success({ results: [] })]);
     await others.client.collection('a').bulkUpsert([{ external_id: 'x', vector: VECTOR }], { on_error: 'skip' });
@@ -256,11 +313,16 @@ describe('conditional writes', () => {
   });
 });
 
-test.each(['create', 'restore', 'delete', 'cancelRestore'] as const)('backups.%s is not sent again once it may have begun', async (method) => {
-  const { client, calls } = clientOver([failure(500, 'lost'), success({})]);
-  expect(await errorOf((client.backups[method] as (given: never) => Promise<unknown>)('b' as never))).toBeInstanceOf(ServerError);
-  expect(calls).toHaveLength(1);
-});
+test.each(['create', 'restore', 'delete', 'cancelRestore'] as const)(
+  'backups.%s is not sent again once it may have begun',
+  async (method) => {
+    const { client, calls } = clientOver([failure(500, 'lost'), success({})]);
+    expect(await errorOf((client.backups[method] as (given: never) => Promise<unknown>)('b' as never))).toBeInstanceOf(
+      ServerError,
+    );
+    expect(calls).toHaveLength(1);
+  },
+);
 
 test('a stream that does not begin is asked for again', async () => {
   const never = () => new Promise<Response>(() => undefined);
@@ -272,29 +334,51 @@ test('a stream that does not begin is asked for again', async () => {
 
 test('an operation that the client does not know can be called, too', async () => {
   const { client, calls } = clientOver([failure(429, 'later'), success({ answer: 42 })]);
-  expect(await client.request<{ answer: number }>({ method: 'PATCH', path: '/v1/new', query: { a: 1, b: undefined }, json: { x: true } })).toEqual({ answer: 42 });
+  expect(
+    await client.request<{ answer: number }>({
+      method: 'PATCH',
+      path: '/v1/new',
+      query: { a: 1, b: undefined },
+      json: { x: true },
+    }),
+  ).toEqual({ answer: 42 });
   expect(calls[1]).toMatchObject({ method: 'PATCH', body: '{"x":true}' });
   expect(calls[1].url.href).toBe('http://service:1/base/v1/new?a=1');
 });
 
 test('what the service says of a request that it carried out is handed over', async () => {
   const warnings: string[] = [];
-  const { client } = clientOver([new Response('{"status":"success","data":{"results":[]},"error":null,"warnings":["filter is not known: filters?"]}')], {
-    onWarning: (warning) => warnings.push(warning),
-  });
+  const { client } = clientOver(
+    [
+      new Response(
+        '{"status":"success","data":{"results":[]},"error":null,"warnings":["filter is not known: filters?"]}',
+      ),
+    ],
+    {
+      onWarning: (warning) => warnings.push(warning),
+    },
+  );
   expect(await client.collection('a').search({ vector: VECTOR })).toEqual({ results: [] });
   expect(warnings).toEqual(['POST /v1/collections/a/search: filter is not known: filters?']);
 });
 
 describe('warnings that nobody takes', () => {
-  const warned = (text: string) => new Response(JSON.stringify({ status: 'success', data: { results: [] }, error: null, warnings: [text] }));
+  const warned = (text: string) =>
+    new Response(JSON.stringify({ status: 'success', data: { results: [] }, error: null, warnings: [text] }));
 
   test('are written to the console, each kind once', async () => {
     const spy = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     try {
-      const { client } = clientOver([warned('a text is long: items[3] (12 tokens)'), warned('a text is long: items[4] (17 tokens)'), warned('"limit" is not a field')]);
+      const { client } = clientOver([
+        warned('a text is long: items[3] (12 tokens)'),
+        warned('a text is long: items[4] (17 tokens)'),
+        warned('"limit" is not a field'),
+      ]);
       for (let i = 0; i < 3; i++) await client.collection('a').search({ vector: VECTOR });
-      expect(spy.mock.calls).toEqual([['quiver: POST /v1/collections/a/search: a text is long: items[3] (12 tokens)'], ['quiver: POST /v1/collections/a/search: "limit" is not a field']]);
+      expect(spy.mock.calls).toEqual([
+        ['quiver: POST /v1/collections/a/search: a text is long: items[3] (12 tokens)'],
+        ['quiver: POST /v1/collections/a/search: "limit" is not a field'],
+      ]);
       const quiet = clientOver([warned('"limit" is not a field')], { onWarning: null });
       await quiet.client.collection('a').search({ vector: VECTOR });
       expect(spy).toHaveBeenCalledTimes(2);
@@ -320,7 +404,14 @@ describe('the end of patience', () => {
   });
 
   test('an answer that stands still half-way, too', async () => {
-    const { client } = clientOver([() => new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"status":"success","data":{"vectors":[')) }))]);
+    const { client } = clientOver([
+      () =>
+        new Response(
+          new ReadableStream({
+            start: (controller) => controller.enqueue(Buffer.from('{"status":"success","data":{"vectors":[')),
+          }),
+        ),
+    ]);
     expect(await errorOf(client.collection('a').export({}, { timeoutMs: 20 }).next())).toBeInstanceOf(TimeoutError);
   });
 
@@ -360,7 +451,10 @@ describe('writes with an Idempotency-Key', () => {
   const keyOf = ({ headers }: { headers: Record<string, string> }): string | undefined => headers['idempotency-key'];
 
   test('have the same key in all attempts, and are repeated when an answer was lost', async () => {
-    const { client, calls } = clientOver([brokenConnection('ECONNRESET'), failure(500, 'lost'), success({ name: 'a' }), success({ name: 'a' })], { idempotencyKeys: true });
+    const { client, calls } = clientOver(
+      [brokenConnection('ECONNRESET'), failure(500, 'lost'), success({ name: 'a' }), success({ name: 'a' })],
+      { idempotencyKeys: true },
+    );
     await write(client);
     await write(client);
     const keys = calls.map(keyOf);
@@ -393,7 +487,16 @@ describe('a bearer token', () => {
   test('is asked for before each request, and once more when it was refused', async () => {
     const asked: boolean[] = [];
     const token = async ({ refused }: { refused: boolean }): Promise<string> => `token-${asked.push(refused)}`;
-    const { client, calls } = clientOver([success({ collections: [] }), failure(401, 'no'), success({ collections: [] }), failure(401, 'no'), failure(401, 'no')], { token, retry: { retries: 0 } });
+    const { client, calls } = clientOver(
+      [
+        success({ collections: [] }),
+        failure(401, 'no'),
+        success({ collections: [] }),
+        failure(401, 'no'),
+        failure(401, 'no'),
+      ],
+      { token, retry: { retries: 0 } },
+    );
     await client.listCollections();
     await client.listCollections();
     expect(await errorOf(client.listCollections())).toBeInstanceOf(UnauthorizedError);

@@ -31,7 +31,8 @@ test('a runtime without Buffer says the same', () => {
   try {
     (globalThis as { Buffer?: unknown }).Buffer = undefined;
     jest.isolateModules(() => {
-      const plain = require('../../../../../clients/typescript/src/vectors') as typeof import('../../../../../clients/typescript/src/vectors');
+      const plain =
+        require('../../../../../clients/typescript/src/vectors') as typeof import('../../../../../clients/typescript/src/vectors');
       const large = Float32Array.from({ length: 16_384 }, (_, i) => Math.sin(i));
       expect(plain.base64FromVector(large)).toBe(base64FromVector(large));
       expect(plain.vectorFromBase64(base64FromVector(large))).toEqual(large);

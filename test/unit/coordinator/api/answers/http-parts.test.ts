@@ -1,4 +1,12 @@
-import { hitJson, hitListsPieces, hitWriter, listPieces, scoreJson, timingMember, vectorJson } from '../../../../../coordinator/api/answers/answer-json';
+import {
+  hitJson,
+  hitListsPieces,
+  hitWriter,
+  listPieces,
+  scoreJson,
+  timingMember,
+  vectorJson,
+} from '../../../../../coordinator/api/answers/answer-json';
 import { formatVectorPlainly } from '../../../../support/models/plain-vector-format';
 import { defineEndpoint } from '../../../../../coordinator/api/endpoints/define-endpoint';
 import { EndpointMatcher } from '../../../../../coordinator/api/endpoints/endpoint-matcher';
@@ -28,7 +36,8 @@ describe('request targets', () => {
 
   test('segments are decoded once', () => {
     expect(decodeSegment('a%252Fb%20%F0%9F%98%80+', 'id')).toBe('a%2Fb 😀+');
-    for (const broken of ['%', '%2', '%zz', '%ff', '%ed%a0%80']) expect(() => decodeSegment(broken, 'id')).toThrow(expect.objectContaining({ kind: 'invalid_parameter' }));
+    for (const broken of ['%', '%2', '%zz', '%ff', '%ed%a0%80'])
+      expect(() => decodeSegment(broken, 'id')).toThrow(expect.objectContaining({ kind: 'invalid_parameter' }));
   });
 
   test('query strings become own members, whatever they are called', () => {
@@ -47,8 +56,21 @@ describe('request targets', () => {
 
 describe('endpoint matcher', () => {
   const endpoint = (method: 'GET' | 'POST', template: string) =>
-    defineEndpoint({ method, template, access: 'public', tag: '', summary: template, answer: { type: 'data', schema: z.unknown() }, handle: async () => ({ type: 'data', json: '1' }) });
-  const matcher = new EndpointMatcher([endpoint('GET', '/a/{x}/{y}'), endpoint('GET', '/a/{x}/fixed'), endpoint('POST', '/a/{x}/{y}'), endpoint('GET', '/')]);
+    defineEndpoint({
+      method,
+      template,
+      access: 'public',
+      tag: '',
+      summary: template,
+      answer: { type: 'data', schema: z.unknown() },
+      handle: async () => ({ type: 'data', json: '1' }),
+    });
+  const matcher = new EndpointMatcher([
+    endpoint('GET', '/a/{x}/{y}'),
+    endpoint('GET', '/a/{x}/fixed'),
+    endpoint('POST', '/a/{x}/{y}'),
+    endpoint('GET', '/'),
+  ]);
   const found = (method: string, path: string) => matcher.match(method, parseTarget(path).segments)?.endpoint.template;
 
   test('a literal wins over a parameter, whatever the order of the table', () => {
@@ -58,7 +80,8 @@ describe('endpoint matcher', () => {
   });
 
   test('empty segments, other lengths and other methods match nothing', () => {
-    for (const path of ['/a//b', '/a/b/', '/a/b', '/a/b/c/d', '/A/b/c', '//']) expect(found('GET', path)).toBeUndefined();
+    for (const path of ['/a//b', '/a/b/', '/a/b', '/a/b/c/d', '/A/b/c', '//'])
+      expect(found('GET', path)).toBeUndefined();
     expect(found('PUT', '/a/1/2')).toBeUndefined();
     expect(found('GET', '/')).toBe('/');
   });
@@ -66,18 +89,35 @@ describe('endpoint matcher', () => {
 
 describe('answers as text', () => {
   test('scores are always JSON numbers', () => {
-    expect([0.5, -0, 1e-9, Infinity, -Infinity, NaN].map((score) => JSON.parse(scoreJson(score)))).toEqual([0.5, 0, 1e-9, Number.MAX_VALUE, -Number.MAX_VALUE, 0]);
+    expect([0.5, -0, 1e-9, Infinity, -Infinity, NaN].map((score) => JSON.parse(scoreJson(score)))).toEqual([
+      0.5,
+      0,
+      1e-9,
+      Number.MAX_VALUE,
+      -Number.MAX_VALUE,
+      0,
+    ]);
   });
 
   test('metadata goes in as it is, ids and texts are escaped', () => {
-    expect(hitJson({ externalId: '"\n\u2028', score: 1, metadata: '{"__proto__":1}' })).toBe('{"external_id":"\\"\\n\u2028","score":1,"metadata":{"__proto__":1}}');
-    expect(vectorJson({ externalId: 'a', vector: Float32Array.of(0.1), metadata: '{}', text: 'x"' }, formatVectorPlainly)).toBe('{"external_id":"a","vector":[0.1],"metadata":{},"text":"x\\""}');
-    expect(timingMember({ embeddingMs: 1, storageMs: 2, totalMs: 3 }, true)).toBe(',"timing_ms":{"embedding_ms":1,"storage_ms":2,"total_ms":3}');
+    expect(hitJson({ externalId: '"\n\u2028', score: 1, metadata: '{"__proto__":1}' })).toBe(
+      '{"external_id":"\\"\\n\u2028","score":1,"metadata":{"__proto__":1}}',
+    );
+    expect(
+      vectorJson({ externalId: 'a', vector: Float32Array.of(0.1), metadata: '{}', text: 'x"' }, formatVectorPlainly),
+    ).toBe('{"external_id":"a","vector":[0.1],"metadata":{},"text":"x\\""}');
+    expect(timingMember({ embeddingMs: 1, storageMs: 2, totalMs: 3 }, true)).toBe(
+      ',"timing_ms":{"embedding_ms":1,"storage_ms":2,"total_ms":3}',
+    );
     expect(timingMember({ embeddingMs: 1, searchMs: 2, totalMs: 3 }, false)).toBe('');
   });
 
   test('lists come in pieces of bounded length, and are the same text as at once', () => {
-    const hits = Array.from({ length: 1000 }, (_, i) => ({ externalId: `hit-${i}`, score: 1 / (i + 1), metadata: JSON.stringify({ text: 'x'.repeat(100) }) }));
+    const hits = Array.from({ length: 1000 }, (_, i) => ({
+      externalId: `hit-${i}`,
+      score: 1 / (i + 1),
+      metadata: JSON.stringify({ text: 'x'.repeat(100) }),
+    }));
     const pieces = [...listPieces('{"results":', hits, hitJson, ',"k":1000}')];
     expect(pieces.length).toBeGreaterThan(5);
     for (const piece of pieces) expect(piece.length).toBeLessThan(17_000);
@@ -92,20 +132,32 @@ describe('answers as text', () => {
         given.map(() => hitWriter({})),
         '}',
       ) as Iterable<string>;
-      expect([...listed].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);
+      expect([...listed].join('')).toBe(
+        `{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`,
+      );
     }
   });
 
   test('only operating errors speak to clients', () => {
-    expect(publicError(new QuiverError('already_exists', 'it is there'))).toEqual({ code: 409, message: 'it is there' });
+    expect(publicError(new QuiverError('already_exists', 'it is there'))).toEqual({
+      code: 409,
+      message: 'it is there',
+    });
     const told = (message: string): string => publicError(new QuiverError('storage_failed', message)).message;
-    expect(told('the store in /var/lib/quiver/node/3 cannot be opened: IO error: No space left: While appending to file: /var/lib/quiver/node/3/000012.log: 28')).toBe(
-      'the store in (a file) cannot be opened: IO error: No space left: While appending to file: (a file): 28',
-    );
+    expect(
+      told(
+        'the store in /var/lib/quiver/node/3 cannot be opened: IO error: No space left: While appending to file: /var/lib/quiver/node/3/000012.log: 28',
+      ),
+    ).toBe('the store in (a file) cannot be opened: IO error: No space left: While appending to file: (a file): 28');
     expect(told("EACCES: permission denied, open '/data/x'")).toBe("EACCES: permission denied, open '(a file)'");
-    expect(told('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more')).toBe('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more');
-    expect(publicError(new QuiverError('not_found', 'there is no GET /v1/nothing')).message).toBe('there is no GET /v1/nothing');
-    for (const error of [new Error('secret'), 'secret', null, new QuiverError('internal', 'secret')]) expect(publicError(error)).toEqual({ code: 500, message: 'internal server error' });
+    expect(told('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more')).toBe(
+      'shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more',
+    );
+    expect(publicError(new QuiverError('not_found', 'there is no GET /v1/nothing')).message).toBe(
+      'there is no GET /v1/nothing',
+    );
+    for (const error of [new Error('secret'), 'secret', null, new QuiverError('internal', 'secret')])
+      expect(publicError(error)).toEqual({ code: 500, message: 'internal server error' });
   });
 });
 

@@ -30,7 +30,17 @@ describe('a profile', () => {
     notes.step('node', 1022, 1075);
     notes.step('merge', 1075, 1078);
     const profile = profileOf(notes, { startedMs: 1000, handedMs: 1010, doneMs: 1080, parseMs: 4 }, NAMES);
-    expect(profile).toMatchObject({ total_ms: 80, wait_ms: 6, parse_ms: 4, route_ms: 2, embed_ms: 10, queue_ms: 8, shards_ms: 40, merge_ms: 8, other_ms: 2 });
+    expect(profile).toMatchObject({
+      total_ms: 80,
+      wait_ms: 6,
+      parse_ms: 4,
+      route_ms: 2,
+      embed_ms: 10,
+      queue_ms: 8,
+      shards_ms: 40,
+      merge_ms: 8,
+      other_ms: 2,
+    });
     expect(profile.shards).toMatchObject([
       { shard: 0, start_ms: 30, total_ms: 30, place: 'shard', attempts: 1, wait_ms: null, plan: null },
       { shard: 1, start_ms: 40, total_ms: 30 },
@@ -39,7 +49,11 @@ describe('a profile', () => {
   });
 
   test('of a request that asked no shard has no calls', () => {
-    const profile = profileOf(new CallNotes(new ManualClock()), { startedMs: 0, handedMs: 1, doneMs: 3, parseMs: 0 }, NAMES);
+    const profile = profileOf(
+      new CallNotes(new ManualClock()),
+      { startedMs: 0, handedMs: 1, doneMs: 3, parseMs: 0 },
+      NAMES,
+    );
     expect(profile).toMatchObject({ total_ms: 3, wait_ms: 1, shards_ms: 0, other_ms: 2, shards: [] });
   });
 });

@@ -3,7 +3,19 @@ import { recentOf, RecentResults } from '../../../../../coordinator/api/answers/
 test('the last eight are remembered', () => {
   const recent = new RecentResults<number>();
   for (let i = 0; i < 10; i++) recent.put(`text ${i}`, i);
-  expect(Array.from({ length: 11 }, (_, i) => recent.get(`text ${i}`))).toEqual([undefined, undefined, 2, 3, 4, 5, 6, 7, 8, 9, undefined]);
+  expect(Array.from({ length: 11 }, (_, i) => recent.get(`text ${i}`))).toEqual([
+    undefined,
+    undefined,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    undefined,
+  ]);
 });
 
 test('each owner has its own', () => {

@@ -15,22 +15,32 @@ test('the addon is built', () => {
 
 describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   const parse = (text: string): any => parseScanned(scanner, Buffer.from(text), ITEMS);
-  const flawOf = (text: string | Buffer, list: typeof ITEMS | null = ITEMS): unknown => scanner.scan(Buffer.from(text), list);
+  const flawOf = (text: string | Buffer, list: typeof ITEMS | null = ITEMS): unknown =>
+    scanner.scan(Buffer.from(text), list);
   const vectorOf = (numbers: string): Float32Array => parse(`{"vector":[${numbers}]}`).vector;
 
   test('takes vectors at their two places, wherever they stand among other members', () => {
-    const body = parse('{"a":{"vector":[1]},"vector":[1,-2.5],"items":[{"vector":[3]},5,{"x":[{"vector":[9]}],"vector":[]},[{"vector":[8]}]], "queries" : [ { "vector" : [ 4 , 5 ] } ],"k":3}');
+    const body = parse(
+      '{"a":{"vector":[1]},"vector":[1,-2.5],"items":[{"vector":[3]},5,{"x":[{"vector":[9]}],"vector":[]},[{"vector":[8]}]], "queries" : [ { "vector" : [ 4 , 5 ] } ],"k":3}',
+    );
     expect(body).toEqual({
       a: { vector: [1] },
       vector: Float32Array.of(1, -2.5),
-      items: [{ vector: Float32Array.of(3) }, 5, { x: [{ vector: [9] }], vector: new Float32Array(0) }, [{ vector: [8] }]],
+      items: [
+        { vector: Float32Array.of(3) },
+        5,
+        { x: [{ vector: [9] }], vector: new Float32Array(0) },
+        [{ vector: [8] }],
+      ],
       queries: [{ vector: [4, 5] }],
       k: 3,
     });
   });
 
   test('the last of doubled members wins, as in JSON.parse', () => {
-    expect(parse('{"vector":[1],"vector":[2],"items":[{"vector":[1]}],"items":[{"vector":[3],"vector":"x"}]}')).toEqual({ vector: Float32Array.of(2), items: [{ vector: 'x' }] });
+    expect(parse('{"vector":[1],"vector":[2],"items":[{"vector":[1]}],"items":[{"vector":[3],"vector":"x"}]}')).toEqual(
+      { vector: Float32Array.of(2), items: [{ vector: 'x' }] },
+    );
     expect(parse('{"vector":[1],"vector":null}')).toEqual({ vector: null });
   });
 
@@ -41,8 +51,13 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   });
 
   test('strings with brackets, quotes and escapes confuse nothing', () => {
-    const text = '{"a":"]}\\"[{\\\\","vector":[1],"b\\"\\\\":{"c":"\\u005d\\ud83d\\ude00]"},"items":[{"m":"\\"vector\\":[9]","vector":[2]}]}';
-    expect(parse(text)).toEqual({ ...JSON.parse(text), vector: Float32Array.of(1), items: [{ m: '"vector":[9]', vector: Float32Array.of(2) }] });
+    const text =
+      '{"a":"]}\\"[{\\\\","vector":[1],"b\\"\\\\":{"c":"\\u005d\\ud83d\\ude00]"},"items":[{"m":"\\"vector\\":[9]","vector":[2]}]}';
+    expect(parse(text)).toEqual({
+      ...JSON.parse(text),
+      vector: Float32Array.of(1),
+      items: [{ m: '"vector":[9]', vector: Float32Array.of(2) }],
+    });
   });
 
   test('__proto__ is an own member, also as the owner of a vector', () => {
@@ -52,7 +67,25 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   });
 
   test('numbers become the nearest float32', () => {
-    const numbers = ['0', '-0', '1', '-1.5', '0.1', '1e-5', '1E+5', '123456789', '16777217', '16777219', '9007199254740993', '1e38', '3.4028234e38', '1e-45', '7e-46', '1e-46', '1.17549435e-38'];
+    const numbers = [
+      '0',
+      '-0',
+      '1',
+      '-1.5',
+      '0.1',
+      '1e-5',
+      '1E+5',
+      '123456789',
+      '16777217',
+      '16777219',
+      '9007199254740993',
+      '1e38',
+      '3.4028234e38',
+      '1e-45',
+      '7e-46',
+      '1e-46',
+      '1.17549435e-38',
+    ];
     const expected = numbers.map((number) => Math.fround(Number(number)));
     expect(Array.from(vectorOf(numbers.join(' , ')))).toEqual(expected);
     expect(Object.is(vectorOf('-0')[0], -0)).toBe(true);
@@ -60,8 +93,18 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   });
 
   test('numbers out of range are infinite, for the validation to refuse', () => {
-    expect(Array.from(vectorOf('1e39,-1e39,1e400,-1e999999999999,3.5e38'))).toEqual([Infinity, -Infinity, Infinity, -Infinity, Infinity]);
-    expect(Array.from(vectorOf(`0.${'0'.repeat(400)}1e401,1e123456789012345678901234567890,0e99999999999`))).toEqual([1, Infinity, 0]);
+    expect(Array.from(vectorOf('1e39,-1e39,1e400,-1e999999999999,3.5e38'))).toEqual([
+      Infinity,
+      -Infinity,
+      Infinity,
+      -Infinity,
+      Infinity,
+    ]);
+    expect(Array.from(vectorOf(`0.${'0'.repeat(400)}1e401,1e123456789012345678901234567890,0e99999999999`))).toEqual([
+      1,
+      Infinity,
+      0,
+    ]);
   });
 
   test('numbers of any number of digits are read, wherever they end', () => {
@@ -70,11 +113,17 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
     for (let whole = 1; whole <= digits.length; whole++) {
       numbers.push(digits.slice(0, whole), `-${digits.slice(0, whole)}e-${whole}`);
       for (let fraction = 1; whole + fraction <= digits.length; fraction++)
-        numbers.push(`${digits.slice(0, whole)}.${digits.slice(whole, whole + fraction)}`, `-0.${'0'.repeat(whole)}${digits.slice(0, fraction)}`);
+        numbers.push(
+          `${digits.slice(0, whole)}.${digits.slice(whole, whole + fraction)}`,
+          `-0.${'0'.repeat(whole)}${digits.slice(0, fraction)}`,
+        );
     }
     const expected = numbers.map((number) => Math.fround(Number(number)));
     for (const between of [',', ', ']) {
-      for (let from = 0; from < numbers.length; from += 16) expect(Array.from(vectorOf(numbers.slice(from, from + 16).join(between)))).toEqual(expected.slice(from, from + 16));
+      for (let from = 0; from < numbers.length; from += 16)
+        expect(Array.from(vectorOf(numbers.slice(from, from + 16).join(between)))).toEqual(
+          expected.slice(from, from + 16),
+        );
     }
     for (const [i, number] of numbers.entries()) expect(vectorOf(number)[0]).toBe(expected[i]);
   });
@@ -125,7 +174,8 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
       for (const make of makes) {
         const numbers = Array.from({ length: 3_000 }, () => `${upTo(2) === 0 ? '-' : ''}${make()}`.replace('e+', 'e'));
         const read: number[] = [];
-        for (let from = 0; from < numbers.length; from += 50) read.push(...vectorOf(numbers.slice(from, from + 50).join(from % 100 === 0 ? ',' : ', ')));
+        for (let from = 0; from < numbers.length; from += 50)
+          read.push(...vectorOf(numbers.slice(from, from + 50).join(from % 100 === 0 ? ',' : ', ')));
         const wrong = numbers.filter((number, i) => !Object.is(read[i], nearestFloat(number)));
         expect(wrong).toEqual([]);
       }
@@ -144,7 +194,9 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   test('of an array beyond the limit one element more than allowed is kept', () => {
     expect(vectorOf(new Array(VECTOR_DIM_MAX).fill('1').join())).toHaveLength(VECTOR_DIM_MAX);
     expect(vectorOf(new Array(VECTOR_DIM_MAX * 3).fill('1').join())).toHaveLength(VECTOR_DIM_MAX + 1);
-    expect(parse(`{"vector":[${new Array(200).fill('1').join()}],"items":[{"vector":[7]}]}`).items[0].vector).toEqual(Float32Array.of(7));
+    expect(parse(`{"vector":[${new Array(200).fill('1').join()}],"items":[{"vector":[7]}]}`).items[0].vector).toEqual(
+      Float32Array.of(7),
+    );
   });
 
   test.each([
@@ -215,7 +267,9 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
     expect(() => parse(text)).toThrow(
       expect.objectContaining({
         kind: 'schema_violation',
-        message: expect.stringMatching(/^body is not valid JSON: unexpected (("(.|\\[^u])"|U\+[0-9A-F]{4}) at byte \d+(; JSON .+|, a byte order mark.+)?|end)$/u),
+        message: expect.stringMatching(
+          /^body is not valid JSON: unexpected (("(.|\\[^u])"|U\+[0-9A-F]{4}) at byte \d+(; JSON .+|, a byte order mark.+)?|end)$/u,
+        ),
       }),
     );
   });
@@ -229,12 +283,15 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   test('bytes that are not UTF-8 are refused', () => {
     for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
       const body = Buffer.concat([Buffer.from('{"vector":[1],"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
-      expect(() => parseScanned(scanner, body)).toThrow(expect.objectContaining({ kind: 'schema_violation', message: expect.stringContaining('UTF-8') }));
+      expect(() => parseScanned(scanner, body)).toThrow(
+        expect.objectContaining({ kind: 'schema_violation', message: expect.stringContaining('UTF-8') }),
+      );
     }
   });
 
   test('values that are no objects are JSON like any other', () => {
-    for (const text of ['null', '12', '"x"', '[]', '[{"vector":[1]}]', ' {} ', '{"vector":7}']) expect(parse(text)).toEqual(JSON.parse(text));
+    for (const text of ['null', '12', '"x"', '[]', '[{"vector":[1]}]', ' {} ', '{"vector":7}'])
+      expect(parse(text)).toEqual(JSON.parse(text));
   });
 
   test('nesting is bounded, and refused at the bracket that is too many', () => {
@@ -243,7 +300,11 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
     expect(parse(`{"vector":[1],"metadata":${nested(jsonDepthMax - 1)}}`).vector).toEqual(Float32Array.of(1));
     expect(flawOf(`{"a":${nested(jsonDepthMax)}}`)).toEqual({ flaw: FLAW.depth, at: 4 + jsonDepthMax, element: -1 });
     expect(flawOf('['.repeat(100_000))).toEqual({ flaw: FLAW.depth, at: jsonDepthMax, element: -1 });
-    expect(flawOf(`{"items":[1,${'{"a":'.repeat(100_000)}`)).toEqual({ flaw: FLAW.depth, at: 12 + 5 * (jsonDepthMax - 2), element: 1 });
+    expect(flawOf(`{"items":[1,${'{"a":'.repeat(100_000)}`)).toEqual({
+      flaw: FLAW.depth,
+      at: 12 + 5 * (jsonDepthMax - 2),
+      element: 1,
+    });
   });
 
   test('a string that looks like a placeholder is only a string', () => {
@@ -254,81 +315,114 @@ describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   });
 });
 
-describe.each(openCodecs({ jsonValuesMax: 10, jsonKeysMax: 6, requestBytesMax: 100 }))('the bounds of the %s body scanner', (_name, { scanner }) => {
-  const scan = (text: string, list: typeof ITEMS | null = ITEMS): any => scanner.scan(Buffer.from(text), list);
-  const list = (length: number, element: string): string => `[${new Array(length).fill(element).join()}]`;
-  const accepted = { root: expect.any(String) };
+describe.each(openCodecs({ jsonValuesMax: 10, jsonKeysMax: 6, requestBytesMax: 100 }))(
+  'the bounds of the %s body scanner',
+  (_name, { scanner }) => {
+    const scan = (text: string, list: typeof ITEMS | null = ITEMS): any => scanner.scan(Buffer.from(text), list);
+    const list = (length: number, element: string): string => `[${new Array(length).fill(element).join()}]`;
+    const accepted = { root: expect.any(String) };
 
-  test('count the values of the root, of any kind and at any depth', () => {
-    expect(scan(list(9, '1'))).toMatchObject(accepted);
-    for (const element of ['1', '"x"', '{}', '[]', 'null', '-0.5e3']) expect(scan(list(10, element))).toEqual({ flaw: FLAW.values, at: expect.any(Number), element: -1 });
-    expect(scan('{"a":{"b":{"c":{"d":[1,2,3,4,5]}}}}')).toMatchObject(accepted);
-    expect(scan('{"a":{"b":{"c":{"d":[1,2,3,4,5,6]}}}}')).toEqual({ flaw: FLAW.values, at: 32, element: -1 });
-  });
+    test('count the values of the root, of any kind and at any depth', () => {
+      expect(scan(list(9, '1'))).toMatchObject(accepted);
+      for (const element of ['1', '"x"', '{}', '[]', 'null', '-0.5e3'])
+        expect(scan(list(10, element))).toEqual({ flaw: FLAW.values, at: expect.any(Number), element: -1 });
+      expect(scan('{"a":{"b":{"c":{"d":[1,2,3,4,5]}}}}')).toMatchObject(accepted);
+      expect(scan('{"a":{"b":{"c":{"d":[1,2,3,4,5,6]}}}}')).toEqual({ flaw: FLAW.values, at: 32, element: -1 });
+    });
 
-  test('count each element of the list by itself', () => {
-    expect(scan(`{"items":[${list(9, '1')},${list(9, '{}')},1,2,3,4,5,6,7,8,9,10,11],"a":[1,2,3,4,5,6,7]}`)).toMatchObject(accepted);
-    expect(scan(`{"items":[1,2,${list(10, '1')}]}`)).toMatchObject({ flaw: FLAW.values, element: 2 });
-    expect(scan(`{"items":[1,2],"a":${list(8, '1')}}`)).toMatchObject({ flaw: FLAW.values, element: -1 });
-    expect(scan(`{"items":${list(10, '1')}}`, null)).toMatchObject({ flaw: FLAW.values, element: -1 });
-  });
+    test('count each element of the list by itself', () => {
+      expect(
+        scan(`{"items":[${list(9, '1')},${list(9, '{}')},1,2,3,4,5,6,7,8,9,10,11],"a":[1,2,3,4,5,6,7]}`),
+      ).toMatchObject(accepted);
+      expect(scan(`{"items":[1,2,${list(10, '1')}]}`)).toMatchObject({ flaw: FLAW.values, element: 2 });
+      expect(scan(`{"items":[1,2],"a":${list(8, '1')}}`)).toMatchObject({ flaw: FLAW.values, element: -1 });
+      expect(scan(`{"items":${list(10, '1')}}`, null)).toMatchObject({ flaw: FLAW.values, element: -1 });
+    });
 
-  test('count keys, of the root and of each element', () => {
-    const members = (count: number): string => `{${new Array(count).fill('"a":1').join()}}`;
-    expect(scan(members(6))).toMatchObject(accepted);
-    expect(scan(members(7))).toEqual({ flaw: FLAW.keys, at: 40, element: -1 });
-    expect(scan(`{"items":[${members(6)},${members(6)}],"b":${members(4)}}`)).toMatchObject(accepted);
-    expect(scan(`{"items":[${members(6)},${members(6)}],"b":${members(5)}}`)).toMatchObject({ flaw: FLAW.keys, element: -1 });
-    expect(scan(`{"items":[${members(6)},[${members(3)},${members(4)}]]}`)).toMatchObject({ flaw: FLAW.keys, element: 1 });
-  });
+    test('count keys, of the root and of each element', () => {
+      const members = (count: number): string => `{${new Array(count).fill('"a":1').join()}}`;
+      expect(scan(members(6))).toMatchObject(accepted);
+      expect(scan(members(7))).toEqual({ flaw: FLAW.keys, at: 40, element: -1 });
+      expect(scan(`{"items":[${members(6)},${members(6)}],"b":${members(4)}}`)).toMatchObject(accepted);
+      expect(scan(`{"items":[${members(6)},${members(6)}],"b":${members(5)}}`)).toMatchObject({
+        flaw: FLAW.keys,
+        element: -1,
+      });
+      expect(scan(`{"items":[${members(6)},[${members(3)},${members(4)}]]}`)).toMatchObject({
+        flaw: FLAW.keys,
+        element: 1,
+      });
+    });
 
-  test('do not count the numbers of a vector, unless it holds something else', () => {
-    const numbers = new Array(40).fill('1').join();
-    expect(scan(`{"vector":[${numbers}]}`, null)).toMatchObject(accepted);
-    expect(scan(`{"items":[{"vector":[${numbers}]}]}`)).toMatchObject(accepted);
-    expect(scan(`{"vector":[${numbers},"x"]}`, null)).toEqual({ flaw: FLAW.values, at: 91, element: -1 });
-    expect(scan(`{"vector":[1],"vector":[${numbers}]}`, null)).toMatchObject({ flaw: FLAW.values });
-    expect(scan(`{"v\\u0065ctor":[${numbers}]}`, null)).toMatchObject({ flaw: FLAW.values });
-    expect(scan(`{"items":[[{"vector":[${numbers}]}]]}`)).toMatchObject({ flaw: FLAW.values, element: 0 });
-  });
+    test('do not count the numbers of a vector, unless it holds something else', () => {
+      const numbers = new Array(40).fill('1').join();
+      expect(scan(`{"vector":[${numbers}]}`, null)).toMatchObject(accepted);
+      expect(scan(`{"items":[{"vector":[${numbers}]}]}`)).toMatchObject(accepted);
+      expect(scan(`{"vector":[${numbers},"x"]}`, null)).toEqual({ flaw: FLAW.values, at: 91, element: -1 });
+      expect(scan(`{"vector":[1],"vector":[${numbers}]}`, null)).toMatchObject({ flaw: FLAW.values });
+      expect(scan(`{"v\\u0065ctor":[${numbers}]}`, null)).toMatchObject({ flaw: FLAW.values });
+      expect(scan(`{"items":[[{"vector":[${numbers}]}]]}`)).toMatchObject({ flaw: FLAW.values, element: 0 });
+    });
 
-  test('bound the bytes of each element, and of the rest', () => {
-    const text = (length: number): string => JSON.stringify('x'.repeat(length - 2));
-    expect(scan(`{"items":[${text(100)},${text(100)},${text(100)}]}`)).toMatchObject(accepted);
-    expect(scan(`{"items":[${text(100)},${text(101)}]}`)).toEqual({ flaw: FLAW.bytes, at: 212, element: 1 });
-    expect(scan(`{"items":[${text(100)}],"a":${text(85)}}`)).toMatchObject(accepted);
-    expect(scan(`{"items":[${text(100)}],"a":${text(86)}}`)).toMatchObject({ flaw: FLAW.bytes, element: -1 });
-    // Without a list it is the size of the body, which is bounded as it is read.
-    expect(scan(`{"a":${text(200)}}`, null)).toMatchObject(accepted);
-  });
+    test('bound the bytes of each element, and of the rest', () => {
+      const text = (length: number): string => JSON.stringify('x'.repeat(length - 2));
+      expect(scan(`{"items":[${text(100)},${text(100)},${text(100)}]}`)).toMatchObject(accepted);
+      expect(scan(`{"items":[${text(100)},${text(101)}]}`)).toEqual({ flaw: FLAW.bytes, at: 212, element: 1 });
+      expect(scan(`{"items":[${text(100)}],"a":${text(85)}}`)).toMatchObject(accepted);
+      expect(scan(`{"items":[${text(100)}],"a":${text(86)}}`)).toMatchObject({ flaw: FLAW.bytes, element: -1 });
+      // Without a list it is the size of the body, which is bounded as it is read.
+      expect(scan(`{"a":${text(200)}}`, null)).toMatchObject(accepted);
+    });
 
-  test('of a list beyond its bound the rest is judged and counted, but not kept', () => {
-    const judged = scanner.scan(Buffer.from(`{"items":${list(2500, '{"vector":[1]}')}}`), ITEMS);
-    expect(judged.flaw).toBeUndefined();
-    if (judged.flaw !== undefined) return;
-    expect(judged.list?.length).toBe(2500);
-    const kept = Array.from({ length: judged.list?.partCount ?? 0 }, (_, i) => JSON.parse(judged.list?.part(i) ?? '')).flat();
-    expect(kept).toHaveLength(1000);
-    expect(scan(`{"items":${list(2500, '1').slice(0, -1)},x]}`)).toMatchObject({ flaw: FLAW.syntax, element: 2500 });
-  });
+    test('of a list beyond its bound the rest is judged and counted, but not kept', () => {
+      const judged = scanner.scan(Buffer.from(`{"items":${list(2500, '{"vector":[1]}')}}`), ITEMS);
+      expect(judged.flaw).toBeUndefined();
+      if (judged.flaw !== undefined) return;
+      expect(judged.list?.length).toBe(2500);
+      const kept = Array.from({ length: judged.list?.partCount ?? 0 }, (_, i) =>
+        JSON.parse(judged.list?.part(i) ?? ''),
+      ).flat();
+      expect(kept).toHaveLength(1000);
+      expect(scan(`{"items":${list(2500, '1').slice(0, -1)},x]}`)).toMatchObject({ flaw: FLAW.syntax, element: 2500 });
+    });
 
-  test('a long list comes in runs of bounded size, whatever its elements are', () => {
-    for (const element of ['1', `"${'y'.repeat(90)}"`, '[1,2,3,4,5,6,7]']) {
-      const judged = scanner.scan(Buffer.from(`{"items":${list(100_000, element)}}`), { name: 'items', lengthMax: 100_000 });
-      if (judged.flaw !== undefined) throw new Error(`refused: ${judged.flaw}`);
-      const parts = Array.from({ length: judged.list?.partCount ?? 0 }, (_, i) => judged.list?.part(i) ?? '');
-      expect(parts.length).toBeGreaterThan(20);
-      for (const part of parts) expect(part.length).toBeLessThan(70_000);
-      expect(parts.map((part) => JSON.parse(part)).flat()).toHaveLength(100_000);
-    }
-  });
-});
+    test('a long list comes in runs of bounded size, whatever its elements are', () => {
+      for (const element of ['1', `"${'y'.repeat(90)}"`, '[1,2,3,4,5,6,7]']) {
+        const judged = scanner.scan(Buffer.from(`{"items":${list(100_000, element)}}`), {
+          name: 'items',
+          lengthMax: 100_000,
+        });
+        if (judged.flaw !== undefined) throw new Error(`refused: ${judged.flaw}`);
+        const parts = Array.from({ length: judged.list?.partCount ?? 0 }, (_, i) => judged.list?.part(i) ?? '');
+        expect(parts.length).toBeGreaterThan(20);
+        for (const part of parts) expect(part.length).toBeLessThan(70_000);
+        expect(parts.map((part) => JSON.parse(part)).flat()).toHaveLength(100_000);
+      }
+    });
+  },
+);
 
 describe.each(codecs)('the %s vector format', (_name, { formats: { array: format, base64 } }) => {
   test('writes the shortest decimals', () => {
-    const values = Float32Array.of(0.1, 0, -0, 1, -1.5, 16777216, 1e-45, 3.4028235e38, 0.3, 1 / 3, 123456, 1234567000, 1e10);
+    const values = Float32Array.of(
+      0.1,
+      0,
+      -0,
+      1,
+      -1.5,
+      16777216,
+      1e-45,
+      3.4028235e38,
+      0.3,
+      1 / 3,
+      123456,
+      1234567000,
+      1e10,
+    );
     const numbers = JSON.parse(format(values)) as number[];
-    expect(numbers).toEqual([0.1, 0, -0, 1, -1.5, 16777216, 1e-45, 3.4028235e38, 0.3, 0.33333334, 123456, 1234567000, 1e10]);
+    expect(numbers).toEqual([
+      0.1, 0, -0, 1, -1.5, 16777216, 1e-45, 3.4028235e38, 0.3, 0.33333334, 123456, 1234567000, 1e10,
+    ]);
     expect(format(new Float32Array(0))).toBe('[]');
   });
 
@@ -377,7 +471,11 @@ describe('the addon', () => {
     ]) {
       expect(call).toThrow(expect.objectContaining({ code: 'QUIVER_INVALID_ARGUMENT' }));
     }
-    for (const call of [() => addon.formatVector(), () => addon.formatVector([1]), () => addon.formatVector(new Float64Array(1))]) {
+    for (const call of [
+      () => addon.formatVector(),
+      () => addon.formatVector([1]),
+      () => addon.formatVector(new Float64Array(1)),
+    ]) {
       expect(call).toThrow(expect.objectContaining({ code: 'QUIVER_INVALID_ARGUMENT' }));
     }
   });
@@ -386,7 +484,8 @@ describe('the addon', () => {
 describe('the encoder of bulk writes', () => {
   const addon = loadBodyScanner() as BodyScannerAddon;
   const bounds = Float64Array.of(4, 3, 8, 16, 1000, 8, 40, 6, 4, 9);
-  const encode = (text: string, bytes = 4096) => addon.encodeAside(Buffer.from(text), 'mark', '"items"', bounds, new Uint8Array(bytes));
+  const encode = (text: string, bytes = 4096) =>
+    addon.encodeAside(Buffer.from(text), 'mark', '"items"', bounds, new Uint8Array(bytes));
   const items = (...all: string[]): string => `{"items":[${all.join(',')}]}`;
   const PLAIN = '{"external_id":"a","vector":[1,2]}';
 
@@ -417,7 +516,11 @@ describe('the encoder of bulk writes', () => {
     ['of more', '{"external_id":"a","vector":[1],"metadata":{"k":[1,2,3,4,5,6]}}', false],
     ['metadata of the greatest depth', '{"external_id":"a","vector":[1],"metadata":{"k":[[{}]]}}', true],
     ['of a greater one', '{"external_id":"a","vector":[1],"metadata":{"k":[[{"l":[]}]]}}', false],
-    ['as many keys as there may be', '{"external_id":"a","vector":[1],"metadata":{"a":1,"b":{"c":1,"d":1},"e":1}}', true],
+    [
+      'as many keys as there may be',
+      '{"external_id":"a","vector":[1],"metadata":{"a":1,"b":{"c":1,"d":1},"e":1}}',
+      true,
+    ],
     ['more', '{"external_id":"a","vector":[1],"metadata":{"a":1,"b":{"c":1,"d":1},"e":1,"f":2}}', false],
   ])('%s', async (_what, item, isEncoded) => {
     expect((await encode(items(item))) !== null).toBe(isEncoded);
@@ -430,28 +533,39 @@ describe('the encoder of bulk writes', () => {
   });
 });
 
-describe.each(openCodecs({ jsonValuesMax: 100_000, requestBytesMax: 100_000 }))('scans aside by the %s scanner', (_name, { scanner }) => {
-  const items = Array.from({ length: 2000 }, (_, i) => ({ external_id: `${i}`, vector: [i, 0.5], metadata: { text: 'x'.repeat(500) } }));
-  const body = Buffer.from(JSON.stringify({ items, k: 1 }));
-  const list = { name: 'items', lengthMax: 5000 };
-  const never = (): boolean => false;
+describe.each(openCodecs({ jsonValuesMax: 100_000, requestBytesMax: 100_000 }))(
+  'scans aside by the %s scanner',
+  (_name, { scanner }) => {
+    const items = Array.from({ length: 2000 }, (_, i) => ({
+      external_id: `${i}`,
+      vector: [i, 0.5],
+      metadata: { text: 'x'.repeat(500) },
+    }));
+    const body = Buffer.from(JSON.stringify({ items, k: 1 }));
+    const list = { name: 'items', lengthMax: 5000 };
+    const never = (): boolean => false;
 
-  test('answer as those on the thread, many at a time', async () => {
-    const wanted = scanner.scan(body, list);
-    const scans = await Promise.all(Array.from({ length: 5 }, () => scanner.scanAside(body, list, never)));
-    for (const scan of scans) {
-      if (scan.flaw !== undefined || wanted.flaw !== undefined) throw new Error('it was refused');
-      expect(scan.root).toBe(wanted.root);
-      expect(scan.list?.partCount).toBe(wanted.list?.partCount);
-      for (let i = 0; i < (scan.list?.partCount ?? 0); i++) expect(scan.list?.part(i)).toBe(wanted.list?.part(i));
-    }
-    expect(await scanner.scanAside(Buffer.from(`${body.toString()}x`), list, never)).toEqual({ flaw: FLAW.syntax, at: body.length, element: -1 });
-  });
+    test('answer as those on the thread, many at a time', async () => {
+      const wanted = scanner.scan(body, list);
+      const scans = await Promise.all(Array.from({ length: 5 }, () => scanner.scanAside(body, list, never)));
+      for (const scan of scans) {
+        if (scan.flaw !== undefined || wanted.flaw !== undefined) throw new Error('it was refused');
+        expect(scan.root).toBe(wanted.root);
+        expect(scan.list?.partCount).toBe(wanted.list?.partCount);
+        for (let i = 0; i < (scan.list?.partCount ?? 0); i++) expect(scan.list?.part(i)).toBe(wanted.list?.part(i));
+      }
+      expect(await scanner.scanAside(Buffer.from(`${body.toString()}x`), list, never)).toEqual({
+        flaw: FLAW.syntax,
+        at: body.length,
+        element: -1,
+      });
+    });
 
-  test('end when their client is gone, and leave their place to others', async () => {
-    const gone = Array.from({ length: 5 }, () => scanner.scanAside(body, list, () => true));
-    const waiting = scanner.scanAside(body, list, never);
-    for (const scan of gone) await expect(scan).rejects.toThrow(expect.objectContaining({ name: 'ClientGone' }));
-    expect((await waiting).flaw).toBeUndefined();
-  });
-});
+    test('end when their client is gone, and leave their place to others', async () => {
+      const gone = Array.from({ length: 5 }, () => scanner.scanAside(body, list, () => true));
+      const waiting = scanner.scanAside(body, list, never);
+      for (const scan of gone) await expect(scan).rejects.toThrow(expect.objectContaining({ name: 'ClientGone' }));
+      expect((await waiting).flaw).toBeUndefined();
+    });
+  },
+);

@@ -7,20 +7,37 @@ import type { BodyScannerAddon, EncodeAnswer } from '../../../../../coordinator/
 const BODY_BYTES = 2 * 1024 * 1024;
 const AT_ONCE = 8;
 const LIST = { name: 'items', lengthMax: 1000 };
-const BOUNDS = { vectorDimMax: 8, jsonDepthMax: 8, jsonValuesMax: 1000, jsonKeysMax: 8, requestBytesMax: 2 * BODY_BYTES };
+const BOUNDS = {
+  vectorDimMax: 8,
+  jsonDepthMax: 8,
+  jsonValuesMax: 1000,
+  jsonKeysMax: 8,
+  requestBytesMax: 2 * BODY_BYTES,
+};
 const ITEMS = { metadataBytesMax: 8, metadataFieldsMax: 8, metadataDepthMax: 8, externalIdCharactersMax: 8 };
 
 /** A scanner whose bodies need room for `share` bytes for each of theirs, and get no answer before `opened`. */
 function scannerOf(share: number, opened: Promise<void> = Promise.resolve()) {
   /** For each byte of the body, one after the other. */
   const given: number[] = [];
-  const encodeAside = async (body: Uint8Array, _nonce: string, _list: string, _bounds: Float64Array, target: Uint8Array): Promise<EncodeAnswer | false> => {
+  const encodeAside = async (
+    body: Uint8Array,
+    _nonce: string,
+    _list: string,
+    _bounds: Float64Array,
+    target: Uint8Array,
+  ): Promise<EncodeAnswer | false> => {
     given.push(target.length / body.length);
     await opened;
     return target.length >= share * body.length && { root: '', count: 1, dim: 1, size: 1 };
   };
   const memory = new BodyMemory(() => undefined);
-  const scanner = new NativeBodyScanner({ addon: { encodeAside } as BodyScannerAddon, bounds: BOUNDS, memory, scansAsideMax: AT_ONCE });
+  const scanner = new NativeBodyScanner({
+    addon: { encodeAside } as BodyScannerAddon,
+    bounds: BOUNDS,
+    memory,
+    scansAsideMax: AT_ONCE,
+  });
   const encode = () => scanner.encodeAside(Buffer.alloc(BODY_BYTES), LIST, ITEMS, () => false);
   return { given, encode };
 }

@@ -23,7 +23,11 @@ function connection(): { socket: Socket; sent: Buffer[]; paused: () => boolean }
       done();
     },
   });
-  return { socket: Object.assign(socket as unknown as Socket, { bytesWritten: 0 }), sent, paused: () => socket.isPaused() };
+  return {
+    socket: Object.assign(socket as unknown as Socket, { bytesWritten: 0 }),
+    sent,
+    paused: () => socket.isPaused(),
+  };
 }
 
 const PACE = { stallTimeoutMs: 1_000, stallBytesPerSecond: 100 };
@@ -35,7 +39,10 @@ test('passes on what a client sends, wherever it is cut, but for its GOAWAY', as
   for (let round = 0; round < 300; round += 1) {
     const frames = Array.from({ length: 1 + Math.floor(random() * 8) }, () => {
       const type = random() < 0.4 ? GOAWAY : Math.floor(random() * 11);
-      return frame(type, Buffer.from(Array.from({ length: Math.floor(random() ** 3 * 400) }, () => Math.floor(random() * 256))));
+      return frame(
+        type,
+        Buffer.from(Array.from({ length: Math.floor(random() ** 3 * 400) }, () => Math.floor(random() * 256))),
+      );
     });
     const all = Buffer.concat([PREFACE, ...frames]);
     const { socket } = connection();
@@ -58,7 +65,10 @@ test('requests that come in one piece are read in several turns, in order, and t
   const { socket, paused } = connection();
   const bytes = new Http2Bytes(socket);
   const HEADERS = 1;
-  const frames = Array.from({ length: 100 }, (_, i) => [frame(HEADERS, Buffer.alloc(30, i)), frame(i % 3 === 0 ? GOAWAY : 3, Buffer.alloc(4, i))]).flat();
+  const frames = Array.from({ length: 100 }, (_, i) => [
+    frame(HEADERS, Buffer.alloc(30, i)),
+    frame(i % 3 === 0 ? GOAWAY : 3, Buffer.alloc(4, i)),
+  ]).flat();
   const last = frame(HEADERS, Buffer.alloc(5, 101));
   const turns: number[] = [];
   const passed: Buffer[] = [];

@@ -10,7 +10,12 @@ const faults: unknown[] = [];
 let serve: (respond: { head: (status: number) => void; end: (text?: string) => void; destroy: () => void }) => void;
 
 const connections = new Http2Connections({
-  serve: (_request, response) => serve({ head: (status) => void response.writeHead(status, {}), end: (text = '') => void response.end(text), destroy: () => void response.destroy() }),
+  serve: (_request, response) =>
+    serve({
+      head: (status) => void response.writeHead(status, {}),
+      end: (text = '') => void response.end(text),
+      destroy: () => void response.destroy(),
+    }),
   idleTimeoutMs: 60_000,
   pace: { stallTimeoutMs: 60_000, stallBytesPerSecond: 0 },
   headerBytesMax: 16_384,
@@ -51,10 +56,28 @@ test('nothing that a client sends has a stream ended while the library reads it'
     'a goodbye between requests': [post(1), goAwayOf(0), post(3), post(5, true)],
     'a goodbye because of an error': [post(1), goAwayOf(0, 2), post(3)],
     'a request that is reset': [post(1), resetOf(1), post(3)],
-    'data of a request that is over': [post(1), post(3, true), frameOf(TYPES.data, { stream: 3, content: Buffer.alloc(20) }), post(5)],
-    'a window that is too large': [post(1), frameOf(TYPES.windowUpdate, { content: Buffer.from([0x7f, 0xff, 0xff, 0xff]) }), post(3)],
-    'a frame of the other side': [post(1), post(3), frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream: 1, content: Buffer.from([0, 0, 0, 2]) }), post(5)],
-    'settings that are none': [post(1), frameOf(TYPES.settings, { content: Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]) }), post(3)],
+    'data of a request that is over': [
+      post(1),
+      post(3, true),
+      frameOf(TYPES.data, { stream: 3, content: Buffer.alloc(20) }),
+      post(5),
+    ],
+    'a window that is too large': [
+      post(1),
+      frameOf(TYPES.windowUpdate, { content: Buffer.from([0x7f, 0xff, 0xff, 0xff]) }),
+      post(3),
+    ],
+    'a frame of the other side': [
+      post(1),
+      post(3),
+      frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream: 1, content: Buffer.from([0, 0, 0, 2]) }),
+      post(5),
+    ],
+    'settings that are none': [
+      post(1),
+      frameOf(TYPES.settings, { content: Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]) }),
+      post(3),
+    ],
   };
   const early: string[] = [];
   let sent = '';

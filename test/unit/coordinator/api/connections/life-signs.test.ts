@@ -24,7 +24,10 @@ function watched() {
     destroy: () => void (session.destroyed = true),
   };
   const signs = new LifeSigns({ pace: PACE, guard });
-  signs.begin(session as unknown as ServerHttp2Session, { destroyed: false, bytesWritten: 1_000_000, _handle: line } as unknown as Socket);
+  signs.begin(
+    session as unknown as ServerHttp2Session,
+    { destroyed: false, bytesWritten: 1_000_000, _handle: line } as unknown as Socket,
+  );
   return { line, session };
 }
 

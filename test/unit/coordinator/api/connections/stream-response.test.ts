@@ -60,7 +60,11 @@ test.each([
     ],
     { a: '1', b: '2' },
   ],
-  ['what belongs to connections', [{ 'Transfer-Encoding': 'chunked', 'keep-alive': 'timeout=1', upgrade: 'x', a: '1', b: undefined }], { a: '1' }],
+  [
+    'what belongs to connections',
+    [{ 'Transfer-Encoding': 'chunked', 'keep-alive': 'timeout=1', upgrade: 'x', a: '1', b: undefined }],
+    { a: '1' },
+  ],
 ])('writeHead takes %s', (_what, head, expected) => {
   const stream = new Stream();
   answerTo(stream)

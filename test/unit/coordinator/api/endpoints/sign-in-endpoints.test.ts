@@ -5,10 +5,22 @@ import type { KeyQuotasService } from '../../../../../coordinator/service/servic
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 
 const quota = { items: 5, bytes: null, period: 'total' as const };
-const caller: Caller = { id: 7, name: 'bounded', role: 'readwrite', collections: null, allowedNetworks: null, rateLimitPerMinute: null, quota, expiresAt: null };
+const caller: Caller = {
+  id: 7,
+  name: 'bounded',
+  role: 'readwrite',
+  collections: null,
+  allowedNetworks: null,
+  rateLimitPerMinute: null,
+  quota,
+  expiresAt: null,
+};
 
 function me(key: Caller, usedOf: KeyQuotasService['usedOf']): Promise<unknown> {
-  const endpoint = signInEndpoints({ signIn: { redeem: () => Promise.reject(new Error('not asked')) }, keyQuotas: { usedOf } }).find(({ template }) => template === '/v1/me')!;
+  const endpoint = signInEndpoints({
+    signIn: { redeem: () => Promise.reject(new Error('not asked')) },
+    keyQuotas: { usedOf },
+  }).find(({ template }) => template === '/v1/me')!;
   return Promise.resolve(endpoint.handle({ key } as EndpointCall));
 }
 
@@ -22,6 +34,11 @@ test('who a caller is can be told while what is used of its quota can not', asyn
 test('nothing is asked for a caller without a quota', async () => {
   const never = () => Promise.reject(new Error('asked'));
   expect(JSON.stringify(await me({ ...caller, quota: null }, never))).toMatch(/quota_used\\?":null/);
-  const used = await me(caller, async ({ identity }) => ({ items: identity === 'key:7' ? 3 : 0, bytes: null, period: 'total', resetsAt: null }));
+  const used = await me(caller, async ({ identity }) => ({
+    items: identity === 'key:7' ? 3 : 0,
+    bytes: null,
+    period: 'total',
+    resetsAt: null,
+  }));
   expect(JSON.stringify(used)).toMatch(/quota_used\\?":\{\\?"items\\?":3/);
 });

@@ -2,7 +2,13 @@ import { commonItem } from '../../../../../coordinator/api/fields/common-item';
 import { bulkUpsertBody } from '../../../../../coordinator/api/schema/vector-schemas';
 import type { HttpLimits } from '../../../../../coordinator/api/requests/http-limits';
 
-const limits = { vectorDimMax: 4, textBytesMax: 100, batchItemsMax: 10, metadataBytesMax: 60, metadataFieldsMax: 3 } as HttpLimits;
+const limits = {
+  vectorDimMax: 4,
+  textBytesMax: 100,
+  batchItemsMax: 10,
+  metadataBytesMax: 60,
+  metadataFieldsMax: 3,
+} as HttpLimits;
 const { elements } = bulkUpsertBody(limits).list;
 const common = commonItem(limits);
 const vector = Float32Array.of(1, 2);

@@ -1,4 +1,10 @@
-import { answerParts, AnswerMemory, type Asked, forgetAnswerPart, isBusy } from '../../../../../coordinator/api/load/answer-memory';
+import {
+  answerParts,
+  AnswerMemory,
+  type Asked,
+  forgetAnswerPart,
+  isBusy,
+} from '../../../../../coordinator/api/load/answer-memory';
 import { ClientGone } from '../../../../../coordinator/api/body/client-gone';
 
 /** What answers hold: reads count four times what they are. */
@@ -270,7 +276,9 @@ test('what was let in as little is so until it is given back, whatever other thr
   }
   looks.mockRestore();
   deep.keep(of(50_000));
-  const letIn = Array.from({ length: 10 }, (_, i) => one.holdOf(asked(`caller ${i}`))).filter((hold) => hold.hasRoom(of(LITTLE_MAX)) && hold.reserve(of(LITTLE_MAX)) === undefined);
+  const letIn = Array.from({ length: 10 }, (_, i) => one.holdOf(asked(`caller ${i}`))).filter(
+    (hold) => hold.hasRoom(of(LITTLE_MAX)) && hold.reserve(of(LITTLE_MAX)) === undefined,
+  );
   expect(letIn).toHaveLength(4);
 });
 

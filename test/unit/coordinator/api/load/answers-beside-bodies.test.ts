@@ -19,7 +19,10 @@ afterEach(async () => {
 
 /** Asks for a long answer, sends no body, and takes nothing. */
 async function ask(environment: Record<string, string>): Promise<Socket> {
-  server = await startPlainServer(environment, { answerMemory: memory, metricsText: async () => ({ contentType: 'text/plain', text: ANSWER }) });
+  server = await startPlainServer(environment, {
+    answerMemory: memory,
+    metricsText: async () => ({ contentType: 'text/plain', text: ANSWER }),
+  });
   const socket = connect(Number(new URL(server.baseUrl).port), '127.0.0.1');
   sockets.push(socket);
   const arrived = new Promise((done) => server.server.once('connection', done));
@@ -39,7 +42,8 @@ test('what the client has not taken is counted', async () => {
 
 test('whoever takes nothing is cut', async () => {
   await ask({ STALL_TIMEOUT_MS: '100' });
-  const connections = (): Promise<number> => new Promise((done, fail) => server.server.getConnections((error, count) => (error ? fail(error) : done(count))));
+  const connections = (): Promise<number> =>
+    new Promise((done, fail) => server.server.getConnections((error, count) => (error ? fail(error) : done(count))));
   await eventually('the connection is cut', async () => (await connections()) === 0, 60_000);
 });
 

@@ -11,10 +11,17 @@ test('a request that waited for room and is then refused gives its place back', 
   const holds = jest.spyOn(memory, 'holdOf');
   const waits = jest.spyOn(memory, 'wait');
   // With no place for requests, each is refused by the gate.
-  server = await startPlainServer({}, { answerMemory: memory, overload: { ...overloadBounds({ bodyBytesMax: 1_000 }), requestsMax: 0 } });
+  server = await startPlainServer(
+    {},
+    { answerMemory: memory, overload: { ...overloadBounds({ bodyBytesMax: 1_000 }), requestsMax: 0 } },
+  );
   const search = async (): Promise<number> => {
     const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json' };
-    const response = await fetch(`${server.baseUrl}/v1/collections/c/search`, { method: 'POST', headers, body: '{"vector":[1],"k":1}' });
+    const response = await fetch(`${server.baseUrl}/v1/collections/c/search`, {
+      method: 'POST',
+      headers,
+      body: '{"vector":[1],"k":1}',
+    });
     return ((await response.json()) as { error: { code: number } }).error.code;
   };
   expect(await search()).toBe(429);

@@ -26,21 +26,35 @@ describe('the metrics of requests', () => {
     expect(lines).toContain('vectordb_request_duration_seconds_bucket{le="0.005",endpoint="/v1/query"} 2');
     expect(lines).toContain('vectordb_request_duration_seconds_bucket{le="+Inf",endpoint="/v1/query"} 3');
     expect(lines).toContain('vectordb_request_duration_seconds_count{endpoint="/v1/query"} 3');
-    expect(lines.find((line) => line.startsWith('vectordb_request_duration_seconds_sum{endpoint="/v1/query"}'))).toMatch(/ 0\.707$/);
+    expect(
+      lines.find((line) => line.startsWith('vectordb_request_duration_seconds_sum{endpoint="/v1/query"}')),
+    ).toMatch(/ 0\.707$/);
   });
 });
 
 describe('the metrics of collections', () => {
   test('count each vector once, leave out what is not known, and forget what is gone', async () => {
     const { metrics } = metricsOfProcess();
-    let readings = [reading('books', 0, STATUS), reading('books', 1, STATUS), reading('films', 0, STATUS), reading('films', 1, null)];
+    let readings = [
+      reading('books', 0, STATUS),
+      reading('books', 1, STATUS),
+      reading('films', 0, STATUS),
+      reading('films', 1, null),
+    ];
     addCollectionMetrics(metrics, async () => readings);
-    expect(await samples(metrics, 'vectordb_')).toEqual(['vectordb_collections_total 2', 'vectordb_vectors_total{collection="books"} 14']);
+    expect(await samples(metrics, 'vectordb_')).toEqual([
+      'vectordb_collections_total 2',
+      'vectordb_vectors_total{collection="books"} 14',
+    ]);
     expect(await samples(metrics, 'quiver_collection_info')).toEqual([
       'quiver_collection_info{collection="books",collection_uid="uid-of-books"} 1',
       'quiver_collection_info{collection="films",collection_uid="uid-of-films"} 1',
     ]);
-    expect((await samples(metrics, 'quiver_shard_')).filter((line) => line.includes('"films"') || line.includes('shard="0"'))).toEqual([
+    expect(
+      (await samples(metrics, 'quiver_shard_')).filter(
+        (line) => line.includes('"films"') || line.includes('shard="0"'),
+      ),
+    ).toEqual([
       'quiver_shard_deleted_ratio{collection="books",shard="0"} 0.25',
       'quiver_shard_deleted_ratio{collection="films",shard="0"} 0.25',
       'quiver_shard_deleted_rows{collection="books",shard="0"} 3',
@@ -72,8 +86,12 @@ describe('the metrics of collections', () => {
 
   test('have a bounded number of labels, and still the whole sum', async () => {
     const { metrics } = metricsOfProcess();
-    addCollectionMetrics(metrics, async () => Array.from({ length: LABELLED_SHARDS_MAX + 3 }, (_, i) => reading(`c${i}`, 0, STATUS)));
-    expect(await samples(metrics, 'vectordb_collections_total')).toEqual([`vectordb_collections_total ${LABELLED_SHARDS_MAX + 3}`]);
+    addCollectionMetrics(metrics, async () =>
+      Array.from({ length: LABELLED_SHARDS_MAX + 3 }, (_, i) => reading(`c${i}`, 0, STATUS)),
+    );
+    expect(await samples(metrics, 'vectordb_collections_total')).toEqual([
+      `vectordb_collections_total ${LABELLED_SHARDS_MAX + 3}`,
+    ]);
     expect(await samples(metrics, 'quiver_collections_unlabelled')).toEqual(['quiver_collections_unlabelled 3']);
     expect(await samples(metrics, 'quiver_shard_up')).toHaveLength(LABELLED_SHARDS_MAX);
     const vectors = await samples(metrics, 'vectordb_vectors_total');
@@ -96,16 +114,43 @@ describe('the metrics of the cluster', () => {
     lagOperations: { 'node-0': 0, 'node-1': 20 },
     laterEpoch: null,
   } as const;
-  const node = { id: 'node-0', address: 'a:1', zone: '', pid: 1, state: 'up', downSince: null, primaries: 1, replicas: 0, vectors: 7, diskBytes: 500 } as const;
+  const node = {
+    id: 'node-0',
+    address: 'a:1',
+    zone: '',
+    pid: 1,
+    state: 'up',
+    downSince: null,
+    primaries: 1,
+    replicas: 0,
+    vectors: 7,
+    diskBytes: 500,
+  } as const;
   const view: ClusterView = {
     mode: 'cluster',
     controller: 'coordinator-0',
     coordinators: [{ id: 'coordinator-0', address: 'a:2', pid: 2, startedAt: '' }],
     nodes: [node, { ...node, id: 'node-1', state: 'down', primaries: 0, replicas: 1 }],
-    shards: [{ ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } }],
+    shards: [
+      { ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } },
+    ],
     newShards: [],
     moves: [{ collection: 'books', shard: 0, from: 'node-2', to: 'node-1', phase: 'copying', progress: 0.5 }],
-    reshards: [{ collection: 'books', from: 1, to: 2, state: 'filling', fraction: 0, copied: 0, total: 7, behind: 0, startedAt: '', error: null, waitsFor: null }],
+    reshards: [
+      {
+        collection: 'books',
+        from: 1,
+        to: 2,
+        state: 'filling',
+        fraction: 0,
+        copied: 0,
+        total: 7,
+        behind: 0,
+        startedAt: '',
+        error: null,
+        waitsFor: null,
+      },
+    ],
   };
 
   test('show members, replicas, lag and moves, and a 0 for every state that nothing is in', async () => {
@@ -169,7 +214,10 @@ describe('the metrics of embedding', () => {
       },
     };
     const status = () => ({ configured: 'm', active: 'm', fallbackReason: null, dim: 3 });
-    const provider = new MeasuredEmbedding({ defaultModel: async () => model, model: async () => model, status }, metrics);
+    const provider = new MeasuredEmbedding(
+      { defaultModel: async () => model, model: async () => model, status },
+      metrics,
+    );
     const measured = await provider.defaultModel();
     expect(await provider.model('m')).toBe(measured);
     expect([measured.name, measured.dim, provider.status()]).toEqual(['m', 2, status()]);
@@ -218,7 +266,11 @@ describe('the reporter of requests', () => {
     const logger = createLogger({
       level: 'info',
       secrets: [],
-      output: { write: (line) => lines.push(JSON.parse(line) as Record<string, any>), flush: () => Promise.resolve(), flushNow: () => undefined },
+      output: {
+        write: (line) => lines.push(JSON.parse(line) as Record<string, any>),
+        flush: () => Promise.resolve(),
+        flushNow: () => undefined,
+      },
     });
     return {
       observed,
@@ -226,7 +278,10 @@ describe('the reporter of requests', () => {
       lines,
       slow,
       reporter: new RequestReporter({
-        metrics: { observeRequest: (...call) => void observed.push(call), observeRepetition: () => void observed.push(['again']) },
+        metrics: {
+          observeRequest: (...call) => void observed.push(call),
+          observeRepetition: () => void observed.push(['again']),
+        },
         searches: { phase: (...call) => void phases.push(call) },
         slow: { note: ({ requestId }) => void slow.push(requestId) },
         logger,
@@ -240,12 +295,25 @@ describe('the reporter of requests', () => {
     subject.requestAnswered({ ...facts, isReplayed: true });
     expect(observed.pop()).toEqual(['again']);
     expect(observed).toEqual([['/v1/query', 200, 1.23456]]);
-    expect(lines).toEqual([{ level: 30, time: expect.any(String), msg: 'request', method: 'POST', endpoint: '/v1/query', code: 200, ms: 1.23, requestId: 'r1', keyId: 4 }]);
+    expect(lines).toEqual([
+      {
+        level: 30,
+        time: expect.any(String),
+        msg: 'request',
+        method: 'POST',
+        endpoint: '/v1/query',
+        code: 200,
+        ms: 1.23,
+        requestId: 'r1',
+        keyId: 4,
+      },
+    ]);
   });
 
   test('tells the log only what is notable, unless it is to have all', () => {
     const { reporter: subject, observed, lines, slow } = reporter({ logRequests: 'notable', logSlowMs: 50 });
-    for (const durationMs of [0, 49.9, 50, 5_000]) subject.requestAnswered({ ...facts, requestId: `${durationMs} ms`, durationMs });
+    for (const durationMs of [0, 49.9, 50, 5_000])
+      subject.requestAnswered({ ...facts, requestId: `${durationMs} ms`, durationMs });
     subject.requestAnswered({ ...facts, requestId: 'refused', code: 404 });
     subject.requestAnswered({ ...facts, requestId: 'failed', code: 500 });
     subject.requestAnswered({ ...facts, requestId: 'administrative', isAdministrative: true });

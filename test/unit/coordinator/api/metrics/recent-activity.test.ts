@@ -29,12 +29,26 @@ describe('the activity of a process', () => {
   afterEach(() => jest.useRealTimers());
 
   function watched() {
-    const histogram = new StepHistogram<string>({ name: 'd', help: '', label: 'endpoint', steps: [], isOpen: true, buckets: [0.01, 0.1, 1] });
+    const histogram = new StepHistogram<string>({
+      name: 'd',
+      help: '',
+      label: 'endpoint',
+      steps: [],
+      isOpen: true,
+      buckets: [0.01, 0.1, 1],
+    });
     const failed = new Map<string, number>();
     const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
     const none = { bounds: [1], counts: () => new Map(), failures: () => new Map<string, number>() };
     const requests = { bounds: histogram.bounds, counts: () => histogram.read(), failures: () => failed };
-    const activity = new RecentActivity({ id: 'c', clock, requests, embedding: none, load: { requests: 2, bodyBytes: 3, refused: 4 }, slow: slowRequests() });
+    const activity = new RecentActivity({
+      id: 'c',
+      clock,
+      requests,
+      embedding: none,
+      load: { requests: 2, bodyBytes: 3, refused: 4 },
+      slow: slowRequests(),
+    });
     const call = (endpoint: string, times: number, seconds = 0.05): void => {
       for (let i = 0; i < times; i++) histogram.observe(endpoint, seconds);
     };
@@ -56,7 +70,15 @@ describe('the activity of a process', () => {
       ['b', 5.333, 40],
       ['a', 1.333, 110],
     ]);
-    expect(view).toMatchObject({ embedding: [], inFlight: 2, bodyBytes: 3, shed: 4, slow: [], slowMs: 50, process: { id: 'c', pid: process.pid } });
+    expect(view).toMatchObject({
+      embedding: [],
+      inFlight: 2,
+      bodyBytes: 3,
+      shed: 4,
+      slow: [],
+      slowMs: 50,
+      process: { id: 'c', pid: process.pid },
+    });
     activity.close();
   });
 
@@ -64,7 +86,9 @@ describe('the activity of a process', () => {
     const { activity, call } = watched();
     call('a', 1_000, 0.9);
     jest.advanceTimersByTime(65_000);
-    expect((await activity.activity()).operations).toEqual([{ endpoint: 'a', perSecond: 0, errorsPerSecond: 0, p50Ms: null, p99Ms: null, total: 1_000, errors: 0 }]);
+    expect((await activity.activity()).operations).toEqual([
+      { endpoint: 'a', perSecond: 0, errorsPerSecond: 0, p50Ms: null, p99Ms: null, total: 1_000, errors: 0 },
+    ]);
     call('a', 98, 0.005);
     call('a', 2, 0.5);
     const [{ p50Ms, p99Ms }] = (await activity.activity()).operations;
@@ -98,14 +122,29 @@ describe('slow requests', () => {
     const slow = slowRequests();
     slow.note(facts);
     slow.note({ ...facts, durationMs: 49 });
-    expect(slow.latest()).toEqual([{ at: '2026-01-02T03:04:05.006Z', method: 'POST', endpoint: facts.endpoint, collection: 'books', code: 200, ms: 50, keyId: 4, requestId: 'r' }]);
+    expect(slow.latest()).toEqual([
+      {
+        at: '2026-01-02T03:04:05.006Z',
+        method: 'POST',
+        endpoint: facts.endpoint,
+        collection: 'books',
+        code: 200,
+        ms: 50,
+        keyId: 4,
+        requestId: 'r',
+      },
+    ]);
   });
 
   test('name a collection only where their path has one', () => {
     const slow = slowRequests();
     slow.note({ ...facts, endpoint: '/v1/query', url: '/v1/query' });
     slow.note({ ...facts, endpoint: 'unmatched', url: '/v1/collections/secret/nothing' });
-    slow.note({ ...facts, endpoint: '/v1/collections/{collection_name}/export', url: '/v1/collections/films/export?limit=3' });
+    slow.note({
+      ...facts,
+      endpoint: '/v1/collections/{collection_name}/export',
+      url: '/v1/collections/films/export?limit=3',
+    });
     expect(slow.latest().map(({ collection }) => collection)).toEqual(['films', null, null]);
   });
 

@@ -3,7 +3,8 @@ import { BasePath } from '../../../../../coordinator/api/requests/base-path';
 import { NetworkList } from '../../../../../shared/base/config/network-list';
 import { prefixIn } from '../../../../../shared/base/config/path-prefix';
 
-const from = (remoteAddress: string, prefix?: string | string[]): IncomingMessage => ({ socket: { remoteAddress }, headers: { 'x-forwarded-prefix': prefix } }) as unknown as IncomingMessage;
+const from = (remoteAddress: string, prefix?: string | string[]): IncomingMessage =>
+  ({ socket: { remoteAddress }, headers: { 'x-forwarded-prefix': prefix } }) as unknown as IncomingMessage;
 const proxies = new NetworkList(['10.0.0.0/8']);
 
 test.each([

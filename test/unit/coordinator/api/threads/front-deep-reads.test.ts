@@ -57,7 +57,9 @@ test('a read that fails gives its place back, and so does a thread that ends', a
   const [one, other] = [thread(deep), thread(deep)];
   const begun: string[] = [];
   const { read, end } = readsOf(begun);
-  await expect(one.front.run(10_000, LATER, () => Promise.reject(new Error('no such luck')))).rejects.toThrow('no such luck');
+  await expect(one.front.run(10_000, LATER, () => Promise.reject(new Error('no such luck')))).rejects.toThrow(
+    'no such luck',
+  );
   for (const name of ['a', 'b', 'waiting']) void one.front.run(10_000, LATER, read(name)).catch(() => undefined);
   await eventually('two have begun', () => begun.length === 2);
   const reads = [other.front.run(10_000, LATER, read('c')), other.front.run(10_000, LATER, read('d'))];
@@ -76,7 +78,9 @@ test('a read of a thread whose time is over while it waits for a place is told s
   const { read, end } = readsOf(begun);
   const reads = ['a', 'b'].map((name) => one.front.run(10_000, LATER, read(name)));
   await eventually('two have begun', () => begun.length === 2);
-  await expect(other.front.run(10_000, { deadlineMs: systemClock.monotonicMs() + 20 }, read('late'))).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(
+    other.front.run(10_000, { deadlineMs: systemClock.monotonicMs() + 20 }, read('late')),
+  ).rejects.toMatchObject({ kind: 'unavailable' });
   reads.push(other.front.run(10_000, LATER, read('c')));
   for (const name of ['a', 'b']) end(name);
   await eventually('the next has begun', () => begun.includes('c'));

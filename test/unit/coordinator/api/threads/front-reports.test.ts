@@ -1,6 +1,10 @@
 import { HttpLoad } from '../../../../../coordinator/api/load/http-load';
 import type { AnsweredRequest } from '../../../../../coordinator/api/http/observer';
-import { type FrontReport, FrontReportReader, FrontReports } from '../../../../../coordinator/api/threads/front-reports';
+import {
+  type FrontReport,
+  FrontReportReader,
+  FrontReports,
+} from '../../../../../coordinator/api/threads/front-reports';
 
 const READ = '/v1/collections/{name}/search';
 
@@ -25,7 +29,9 @@ function request(given: Partial<AnsweredRequest> = {}): AnsweredRequest {
   };
 }
 
-function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } = { logRequests: 'notable', logSlowMs: 1000 }) {
+function reporting(
+  rule: { logRequests: 'notable' | 'all'; logSlowMs: number } = { logRequests: 'notable', logSlowMs: 1000 },
+) {
   const sent: FrontReport[] = [];
   const notable: AnsweredRequest[] = [];
   const load = new HttpLoad();

@@ -15,7 +15,10 @@ import { systemClock } from '../../../../../shared/base/time/clock';
 import { assignmentOf, replicaOn } from '../../../../support/cluster/assignment';
 import { eventually } from '../../../../support/eventually';
 
-/** The map of a cluster on the main thread and the routes of two other threads, over real channels whose ends are all here. */
+/**
+ * The map of a cluster on the main thread and the routes of two other threads, over real channels whose ends are all
+ * here.
+ */
 
 const SHARD = { collectionUid: 'c', shard: 0 };
 
@@ -35,7 +38,11 @@ beforeEach(async () => {
   told = new ToldRoutes({ routes, clock: systemClock });
   ports = [];
   asked = 0;
-  for (const node of ['a', 'b']) await put(NODES_PREFIX + node, JSON.stringify({ id: node, address: `${node}:1`, store: `${node}.0`, zone: '', diskBytes: 0, freeBytes: 0 }));
+  for (const node of ['a', 'b'])
+    await put(
+      NODES_PREFIX + node,
+      JSON.stringify({ id: node, address: `${node}:1`, store: `${node}.0`, zone: '', diskBytes: 0, freeBytes: 0 }),
+    );
 });
 afterEach(async () => {
   for (const port of ports) port.close();
@@ -71,7 +78,14 @@ const put = (key: string, value: string): Promise<void> => change({ type: 'put',
 /** The shard is led by a node from now on. */
 function lead(node: string, epoch: number): Promise<void> {
   const spec = { ...SHARD, dim: 2, metric: 'cosine' as const };
-  return put(assignmentPath(spec), assignmentToValue({ ...assignmentOf({ spec, inSync: ['a', 'b'].map(replicaOn) }), primary: replicaOn(node), epoch }));
+  return put(
+    assignmentPath(spec),
+    assignmentToValue({
+      ...assignmentOf({ spec, inSync: ['a', 'b'].map(replicaOn) }),
+      primary: replicaOn(node),
+      epoch,
+    }),
+  );
 }
 
 const inTime = (ms = 30_000): number => systemClock.monotonicMs() + ms;
@@ -173,7 +187,9 @@ test('a change finds each route in use again once, and tells each thread in few 
   current = { node: 'b', address: 'b:1', epoch: 2 };
   change();
   change();
-  const isTold = (): boolean => new Set(messages.slice(1).flatMap((told) => told.flatMap(([key, { epoch }]) => (epoch === 2 ? [key] : [])))).size === 1_000;
+  const isTold = (): boolean =>
+    new Set(messages.slice(1).flatMap((told) => told.flatMap(([key, { epoch }]) => (epoch === 2 ? [key] : []))))
+      .size === 1_000;
   await eventually('all are told', isTold);
   expect(messages.slice(1).flat()).toHaveLength(1_000);
   expect(messages.length).toBeLessThan(10);
@@ -182,12 +198,20 @@ test('a change finds each route in use again once, and tells each thread in few 
 test('what nodes know later than the map is put together once for each change of it, however many shards are asked for', async () => {
   for (let shard = 0; shard < 100; shard += 1) {
     const spec = { collectionUid: 'c', shard, dim: 2, metric: 'cosine' as const };
-    await put(assignmentPath(spec), assignmentToValue({ ...assignmentOf({ spec, inSync: [replicaOn('a')] }), primary: replicaOn('a'), epoch: 1 }));
+    await put(
+      assignmentPath(spec),
+      assignmentToValue({ ...assignmentOf({ spec, inSync: [replicaOn('a')] }), primary: replicaOn('a'), epoch: 1 }),
+    );
   }
   const seen = jest.spyOn(map, 'ownLater');
-  const known = { ...assignmentOf({ spec: { ...SHARD, dim: 2, metric: 'cosine' }, inSync: [replicaOn('b')] }), primary: replicaOn('b'), epoch: 7 };
+  const known = {
+    ...assignmentOf({ spec: { ...SHARD, dim: 2, metric: 'cosine' }, inSync: [replicaOn('b')] }),
+    primary: replicaOn('b'),
+    epoch: 7,
+  };
   await put(`${LATER_ASSIGNMENTS_PREFIX}b`, JSON.stringify([{ assignment: known, revision: 900 }]));
-  const epochs = (): (number | undefined)[] => Array.from({ length: 100 }, (_, shard) => routes.route({ collectionUid: 'c', shard })?.epoch);
+  const epochs = (): (number | undefined)[] =>
+    Array.from({ length: 100 }, (_, shard) => routes.route({ collectionUid: 'c', shard })?.epoch);
   await eventually('it is known', () => epochs()[0] === 7);
   expect(epochs().slice(1)).toEqual(new Array(99).fill(1));
   expect(seen.mock.calls.length).toBeLessThanOrEqual(2);

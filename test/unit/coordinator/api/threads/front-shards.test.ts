@@ -23,7 +23,10 @@ function shards(inline: (request: VectorSearch) => VectorSearchResult | null) {
     },
     hand: async (): Promise<any> => undefined,
   };
-  return { asked, client: new FrontShards({ main, inline: { search: (_id, request) => inline(request) }, clock: systemClock }) };
+  return {
+    asked,
+    client: new FrontShards({ main, inline: { search: (_id, request) => inline(request) }, clock: systemClock }),
+  };
 }
 
 test('what can not be answered here goes to the main thread, without the other vectors of its body', async () => {
@@ -44,13 +47,18 @@ test('an encoded write goes over with its memory, and gets it back with the outc
     'shards.writeLent': (payload: Uint8Array, id: object) => {
       written.push(id, [...payload]);
       const result = { outcomes: ['inserted' as const, 'updated' as const], firstVersion: 7, present: [] };
-      return new HandedBack([outcomesToBytes(result.outcomes), versionsToBytes(result), payload], [payload.buffer as ArrayBuffer]);
+      return new HandedBack(
+        [outcomesToBytes(result.outcomes), versionsToBytes(result), payload],
+        [payload.buffer as ArrayBuffer],
+      );
     },
   });
   const client = new FrontShards({ main, inline: null, clock: systemClock });
   const bytes = Buffer.from(new ArrayBuffer(16), 0, 3);
   bytes.set([4, 5, 6]);
-  const { result, bytes: back } = await client.writeEncoded(ID, bytes, { deadlineMs: systemClock.monotonicMs() + 60_000 });
+  const { result, bytes: back } = await client.writeEncoded(ID, bytes, {
+    deadlineMs: systemClock.monotonicMs() + 60_000,
+  });
   expect(written).toEqual([ID, [4, 5, 6]]);
   expect(result).toEqual({ outcomes: ['inserted', 'updated'], firstVersion: 7, present: [] });
   expect([bytes.length, [...back], back.buffer.byteLength]).toEqual([0, [4, 5, 6], 16]);
@@ -63,10 +71,25 @@ test('a long request waits for its turn on the main thread, a short one does not
   const { client, asked } = shards(() => null);
   const call = { deadlineMs: systemClock.monotonicMs() + 1_000 };
   const values = Array.from({ length: 2_000 }, (_, i) => i);
-  await client.read(ID, 'search', { ...search(Float32Array.of(1)), filter: { type: 'in', path: 'year', values: values.slice(0, 100) } }, call);
+  await client.read(
+    ID,
+    'search',
+    { ...search(Float32Array.of(1)), filter: { type: 'in', path: 'year', values: values.slice(0, 100) } },
+    call,
+  );
   expect(asked.map(([name]) => name)).toEqual(['shards.read']);
-  await client.read(ID, 'search', { ...search(Float32Array.of(1)), filter: { type: 'in', path: 'year', values } }, call);
-  await client.read(ID, 'search', { ...search(Float32Array.of(1)), filter: { type: 'equals', path: 'a', value: 'x'.repeat(200_000) } }, call);
+  await client.read(
+    ID,
+    'search',
+    { ...search(Float32Array.of(1)), filter: { type: 'in', path: 'year', values } },
+    call,
+  );
+  await client.read(
+    ID,
+    'search',
+    { ...search(Float32Array.of(1)), filter: { type: 'equals', path: 'a', value: 'x'.repeat(200_000) } },
+    call,
+  );
   expect(asked.map(([name]) => name)).toEqual(['shards.read', 'turn', 'shards.read', 'turn', 'shards.read']);
 });
 
@@ -82,7 +105,11 @@ test('many searches at once leave the thread to others in between', async () => 
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  await Promise.all(Array.from({ length: 40 }, () => client.read(ID, 'search', search(Float32Array.of(1)), { deadlineMs: systemClock.monotonicMs() + 60_000 })));
+  await Promise.all(
+    Array.from({ length: 40 }, () =>
+      client.read(ID, 'search', search(Float32Array.of(1)), { deadlineMs: systemClock.monotonicMs() + 60_000 }),
+    ),
+  );
   isOver = true;
   // 8 ms of searches in the first round, then at most half as much in each, if the last takes no longer.
   expect(rounds).toBeGreaterThanOrEqual(15);
@@ -97,7 +124,11 @@ test('no search is overtaken for ever by those that come in', async () => {
       return NOTHING;
     },
   };
-  const client = new FrontShards({ main: { ask: async () => undefined as any, hand: async () => undefined as any }, inline, clock });
+  const client = new FrontShards({
+    main: { ask: async () => undefined as any, hand: async () => undefined as any },
+    inline,
+    clock,
+  });
   let longestMs = 0;
   let left = 4_000;
   const caller = async (): Promise<void> => {
@@ -117,5 +148,7 @@ test('a search that fails here fails its call', async () => {
   const { client } = shards(() => {
     throw new Error('out of memory');
   });
-  await expect(client.read(ID, 'search', search(Float32Array.of(1)), { deadlineMs: systemClock.monotonicMs() + 1_000 })).rejects.toThrow('out of memory');
+  await expect(
+    client.read(ID, 'search', search(Float32Array.of(1)), { deadlineMs: systemClock.monotonicMs() + 1_000 }),
+  ).rejects.toThrow('out of memory');
 });

@@ -3,7 +3,8 @@ import { type RequestHead, RequestHeads } from '../../../../../coordinator/api/w
 const read = (text: string, heads = new RequestHeads()): RequestHead | null => heads.read(Buffer.from(text, 'latin1'));
 
 test('a plain head is read, with the bytes of head and body', () => {
-  const text = 'POST /v1/x?a=%20b HTTP/1.1\r\nHost: a:1\r\nContent-Length: 12\r\nx-api-key:  s e\tcret \t\r\nEmpty:\r\nConnection: Keep-Alive\r\n\r\n';
+  const text =
+    'POST /v1/x?a=%20b HTTP/1.1\r\nHost: a:1\r\nContent-Length: 12\r\nx-api-key:  s e\tcret \t\r\nEmpty:\r\nConnection: Keep-Alive\r\n\r\n';
   expect(read(`${text}{"a":1}`)).toEqual({
     method: 'POST',
     target: '/v1/x?a=%20b',
@@ -61,7 +62,22 @@ test('a head is read as if it were the first of its connection, whatever came be
   const alike = ['1', '12', '123456789', '0'].map((length) => post('host: a', `Content-Length: ${length}`, 'x: 1'));
   const texts = [
     ...alike,
-    ...['', '-1', '+1', '01', '1 2', '1,2', '0x1', '1e3', '1234567890', ' 7 ', '\t7', '7\r\ny: 2', '7\r\nContent-Length: 7', '٣'].map((length) => post('host: a', `Content-Length: ${length}`, 'x: 1')),
+    ...[
+      '',
+      '-1',
+      '+1',
+      '01',
+      '1 2',
+      '1,2',
+      '0x1',
+      '1e3',
+      '1234567890',
+      ' 7 ',
+      '\t7',
+      '7\r\ny: 2',
+      '7\r\nContent-Length: 7',
+      '٣',
+    ].map((length) => post('host: a', `Content-Length: ${length}`, 'x: 1')),
     post('host: a', 'x: 1'),
     post('host: b', 'Content-Length: 12', 'x: 1'),
     post('host: a', 'Content-Length: 12', 'x: 2'),

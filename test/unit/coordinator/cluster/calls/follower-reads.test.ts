@@ -32,7 +32,10 @@ beforeEach(() => {
       },
       read: ({ epoch }: { epoch: number }) => {
         asked.push({ address, epoch });
-        return { answer: (answers.shift() ?? (() => Promise.resolve([])))(), cancel: () => void asked.push({ address: `not ${address}`, epoch }) };
+        return {
+          answer: (answers.shift() ?? (() => Promise.resolve([])))(),
+          cancel: () => void asked.push({ address: `not ${address}`, epoch }),
+        };
       },
     }),
   } as unknown as NodeLinks;
@@ -68,7 +71,9 @@ test('a busy one shares its reads with a follower that has less to do', () => {
 
 test('only what is the same at every replica is asked of followers', () => {
   underWay['a:1'] = 100;
-  const shared = (['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan', 'count', 'status'] as const).filter((kind) => reads.choose(SHARD, kind, ROUTE) !== null);
+  const shared = (
+    ['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan', 'count', 'status'] as const
+  ).filter((kind) => reads.choose(SHARD, kind, ROUTE) !== null);
   expect(shared).toEqual(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
 });
 

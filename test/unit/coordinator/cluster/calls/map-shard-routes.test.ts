@@ -44,7 +44,10 @@ async function routeIn(options: Cluster): Promise<ShardRoute | null> {
     const member = { id, address: `${id}:1`, store: `${id}.0`, zone: '', diskBytes: 0, freeBytes: 0, ...more };
     await put(NODES_PREFIX + id, JSON.stringify(member));
   }
-  await put(assignmentPath(SHARD), assignmentToValue(assignmentOf({ inSync: inSync.map(replicaOn), replicas: ['a', 'b', 'c'] })));
+  await put(
+    assignmentPath(SHARD),
+    assignmentToValue(assignmentOf({ inSync: inSync.map(replicaOn), replicas: ['a', 'b', 'c'] })),
+  );
   await map.follow();
   const routes = new MapShardRoutes({ map, clock: new ManualClock(), readReplicas });
   try {
@@ -64,7 +67,9 @@ test('none of another store than is in sync', async () => {
 });
 
 test('none when reads are to go to primaries alone', async () => {
-  expect(await followersOf({ inSync: ['a', 'b'], members: { a: {}, b: {}, c: {} }, readReplicas: 'primary' })).toBe(undefined);
+  expect(await followersOf({ inSync: ['a', 'b'], members: { a: {}, b: {}, c: {} }, readReplicas: 'primary' })).toBe(
+    undefined,
+  );
 });
 
 test('what some node that is there, or that has a replica, is not known to have is said', async () => {
@@ -80,13 +85,33 @@ test('a replica of a node of which nothing is known lacks all', async () => {
 });
 
 describe('a coordinator that starts while a node is away', () => {
-  const put = (key: string, value: object): Promise<unknown> => store.transact([], [{ type: 'put', key, value: JSON.stringify(value) }]);
-  const member = (id: string) => ({ id, address: `${id}:1`, store: `${id}.0`, zone: '', pid: 1, incarnation: '', startedAt: '', diskBytes: 0, freeBytes: 0 });
+  const put = (key: string, value: object): Promise<unknown> =>
+    store.transact([], [{ type: 'put', key, value: JSON.stringify(value) }]);
+  const member = (id: string) => ({
+    id,
+    address: `${id}:1`,
+    store: `${id}.0`,
+    zone: '',
+    pid: 1,
+    incarnation: '',
+    startedAt: '',
+    diskBytes: 0,
+    freeBytes: 0,
+  });
 
   async function routesWith(noted: string[], inSync: string[]): Promise<MapShardRoutes> {
     for (const id of ['a', 'b']) await put(NODES_PREFIX + id, member(id));
     for (const id of noted) await put(KNOWN_NODES_PREFIX + id, knownOf(member(id)));
-    await store.transact([], [{ type: 'put', key: assignmentPath(SHARD), value: assignmentToValue(assignmentOf({ inSync: inSync.map(replicaOn), replicas: ['a', 'b', 'c'] })) }]);
+    await store.transact(
+      [],
+      [
+        {
+          type: 'put',
+          key: assignmentPath(SHARD),
+          value: assignmentToValue(assignmentOf({ inSync: inSync.map(replicaOn), replicas: ['a', 'b', 'c'] })),
+        },
+      ],
+    );
     await map.follow();
     return new MapShardRoutes({ map, clock: new ManualClock(), readReplicas: 'primary' });
   }

@@ -1,10 +1,19 @@
 import { ClusterMap } from '../../../../../coordinator/cluster/cluster-map';
 import { Controller } from '../../../../../coordinator/cluster/controller/controller';
-import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  type CollectionRecord,
+  collectionToValue,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { CONTROLLER_PATH, NODES_PREFIX } from '../../../../../shared/cluster-store/entries/members';
-import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  assignmentToValue,
+  type ShardAssignment,
+} from '../../../../../shared/cluster-store/entries/shard-assignment';
 import type { StoreChange } from '../../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
 import { OWN_VERSION, versionToFields } from '../../../../../shared/base/process/member-version';
@@ -33,7 +42,13 @@ afterEach(async () => {
 
 async function start(): Promise<void> {
   await map.follow();
-  controller = new Controller({ store, map, office: { guard: { key: CONTROLLER_PATH, revision: 0 } }, clock, log: silentLogger });
+  controller = new Controller({
+    store,
+    map,
+    office: { guard: { key: CONTROLLER_PATH, revision: 0 } },
+    clock,
+    log: silentLogger,
+  });
   controller.look();
 }
 
@@ -42,7 +57,18 @@ async function put(key: string, value: string): Promise<void> {
 }
 
 const register = (id: string, dataFolder = `${id}.0`): Promise<void> =>
-  put(NODES_PREFIX + id, JSON.stringify({ id, address: id, store: dataFolder, zone: '', diskBytes: 0, freeBytes: 0, ...versionToFields(OWN_VERSION) }));
+  put(
+    NODES_PREFIX + id,
+    JSON.stringify({
+      id,
+      address: id,
+      store: dataFolder,
+      zone: '',
+      diskBytes: 0,
+      freeBytes: 0,
+      ...versionToFields(OWN_VERSION),
+    }),
+  );
 
 /** A shard whose replicas on nodes a and b are in sync, led by a. */
 async function assign(shard: number): Promise<void> {
@@ -51,8 +77,20 @@ async function assign(shard: number): Promise<void> {
 }
 
 async function want(uid: string, changes: Partial<CollectionRecord> = {}): Promise<void> {
-  const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-  await put(collectionPath(uid), collectionToValue({ uid, identity: uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest, ...changes }));
+  const rest = {
+    dim: 2,
+    metric: 'cosine',
+    description: null,
+    language: null,
+    quantization: 'int8',
+    createdAt: '',
+    embeddingModel: null,
+    state: 'ready',
+  } as const;
+  await put(
+    collectionPath(uid),
+    collectionToValue({ uid, identity: uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest, ...changes }),
+  );
 }
 
 async function storedAssignment(collectionUid: string, shard: number): Promise<ShardAssignment | null> {
@@ -60,7 +98,8 @@ async function storedAssignment(collectionUid: string, shard: number): Promise<S
   return entry === null ? null : assignmentFromEntry(entry);
 }
 
-const isOfShards = (changes: StoreChange[]): boolean => changes.some(({ key }) => key.startsWith(assignmentPath({ collectionUid: 'c', shard: 0 }).slice(0, -1)));
+const isOfShards = (changes: StoreChange[]): boolean =>
+  changes.some(({ key }) => key.startsWith(assignmentPath({ collectionUid: 'c', shard: 0 }).slice(0, -1)));
 
 /** Lets `happen` happen between the next decision about shards of c and its transaction. */
 function beforeItsNextChange(happen: () => Promise<void>): void {
@@ -98,10 +137,14 @@ test('what is left of a plan that takes long is decided again', async () => {
     clock.advance(1000);
   });
   await start();
-  await eventually('one was promoted', async () => (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).some((one) => one?.epoch === 2));
+  await eventually('one was promoted', async () =>
+    (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).some((one) => one?.epoch === 2),
+  );
   await want('later');
   await eventually('it has decided again', async () => (await storedAssignment('later', 0)) !== null);
-  const epochs = (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).map((one) => one?.epoch ?? 0);
+  const epochs = (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).map(
+    (one) => one?.epoch ?? 0,
+  );
   expect(epochs.sort((one, other) => one - other)).toEqual([1, 1, 2]);
 });
 
@@ -122,7 +165,9 @@ describe('a new shard', () => {
       await eventually('it is known', () => map.collections.get(collectionPath('c'))?.value.state === 'ready');
     });
     await start();
-    await eventually('both are made', async () => (await Promise.all([0, 1].map((shard) => storedAssignment('c', shard)))).every((one) => one !== null));
+    await eventually('both are made', async () =>
+      (await Promise.all([0, 1].map((shard) => storedAssignment('c', shard)))).every((one) => one !== null),
+    );
     for (const shard of [0, 1]) expect(await storedAssignment('c', shard)).not.toHaveProperty('unused');
   });
 });

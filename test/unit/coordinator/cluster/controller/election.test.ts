@@ -22,7 +22,9 @@ async function openStore(): Promise<ClusterStore & SessionStore> {
     transact: (guards, changes) =>
       store.transact(
         guards,
-        changes.map((change) => (change.type === 'put' ? { type: 'put', key: change.key, value: change.value } : change)),
+        changes.map((change) =>
+          change.type === 'put' ? { type: 'put', key: change.key, value: change.value } : change,
+        ),
       ),
     watch: (...args) => store.watch(...args),
     close: () => store.close(),
@@ -32,7 +34,9 @@ async function openStore(): Promise<ClusterStore & SessionStore> {
 
 test('a candidate does not campaign before it can do what the leader has to, so that one that can is elected', async () => {
   const store = await openStore();
-  const [starting, ready] = ['starting', 'ready'].map((id) => new Election({ store, path: PATH, value: JSON.stringify(id), ttlSeconds: 3 }));
+  const [starting, ready] = ['starting', 'ready'].map(
+    (id) => new Election({ store, path: PATH, value: JSON.stringify(id), ttlSeconds: 3 }),
+  );
   ready.begin();
   await eventually('one is elected', () => ready.isLeader);
   await ready.close();

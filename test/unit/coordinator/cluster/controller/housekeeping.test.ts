@@ -16,7 +16,13 @@ async function tidying(recover: RunningService['recover']): Promise<Housekeeping
     },
   } as RunningService;
   const map = { coordinators: { all: () => [] } } as unknown as ClusterMap;
-  const housekeeping = new Housekeeping({ service, office: { guard: { key: 'controller', revision: 1 } }, map, log: silentLogger, requestTimeoutMs: 10_000 });
+  const housekeeping = new Housekeeping({
+    service,
+    office: { guard: { key: 'controller', revision: 1 } },
+    map,
+    log: silentLogger,
+    requestTimeoutMs: 10_000,
+  });
   await jest.advanceTimersByTimeAsync(15_000);
   expect(began).toBe(1);
   return housekeeping;

@@ -6,16 +6,28 @@ import { MapShardRoutes } from '../../../../../coordinator/cluster/calls/map-sha
 import { reportsOf } from '../../../../../coordinator/cluster/controller/node-reports';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
-import { CONTROLLER_PATH, LATER_ASSIGNMENTS_PREFIX, NODES_PREFIX } from '../../../../../shared/cluster-store/entries/members';
+import {
+  CONTROLLER_PATH,
+  LATER_ASSIGNMENTS_PREFIX,
+  NODES_PREFIX,
+} from '../../../../../shared/cluster-store/entries/members';
 import type { NodeReport } from '../../../../../shared/cluster-store/entries/node-report';
-import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  assignmentToValue,
+  type ShardAssignment,
+} from '../../../../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore, Guard } from '../../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
 import { ManualClock } from '../../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../../support/cluster/assignment';
 import { eventually } from '../../../../support/eventually';
 
-/** What coordinators do about a shard whose map was put back: x led it in epoch 3, and a leads it in epoch 7, with b in sync. */
+/**
+ * What coordinators do about a shard whose map was put back: x led it in epoch 3, and a leads it in epoch 7, with b in
+ * sync.
+ */
 
 const SHARD = { collectionUid: 'c', shard: 0 };
 const PATH = assignmentPath(SHARD);
@@ -33,8 +45,13 @@ const ends: (() => unknown)[] = [];
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   await put(PATH, assignmentToValue(assignment(3, ['x', 'y'])));
-  for (const node of ['a', 'b', 'y']) await put(NODES_PREFIX + node, JSON.stringify({ id: node, address: node, store: `${node}.0`, zone: '' }));
-  for (const node of ['a', 'b']) await put(LATER_ASSIGNMENTS_PREFIX + node, JSON.stringify([{ assignment: assignment(7, ['a', 'b']), revision: 900 }]));
+  for (const node of ['a', 'b', 'y'])
+    await put(NODES_PREFIX + node, JSON.stringify({ id: node, address: node, store: `${node}.0`, zone: '' }));
+  for (const node of ['a', 'b'])
+    await put(
+      LATER_ASSIGNMENTS_PREFIX + node,
+      JSON.stringify([{ assignment: assignment(7, ['a', 'b']), revision: 900 }]),
+    );
   await put(CONTROLLER_PATH, 'coordinator');
   office = { guard: { key: CONTROLLER_PATH, revision: (await store.get(CONTROLLER_PATH))!.revision } };
   reports = { a: holding('primary', 7), b: holding('follower', 7), y: holding('follower', 3) };
@@ -56,7 +73,9 @@ async function current(): Promise<ShardAssignment> {
 }
 
 function holding(role: 'primary' | 'follower', epoch: number): NodeReport {
-  return { shards: [{ ...SHARD, role, epoch, lastSequence: 5, appliedSequence: 5, vectors: 0, diskBytes: 0, peers: [] }] };
+  return {
+    shards: [{ ...SHARD, role, epoch, lastSequence: 5, appliedSequence: 5, vectors: 0, diskBytes: 0, peers: [] }],
+  };
 }
 
 const askNode = async (node: string): Promise<NodeReport | null> => reports[node];
@@ -74,7 +93,14 @@ test('the map is put right where it is clear what was in force', async () => {
 test('where it is not clear the map stays, and the log says why, once', async () => {
   reports.b = null;
   const said: unknown[] = [];
-  const repair = new MapRepair({ store, map, office, askNode, log: { ...silentLogger, error: (fields) => void said.push(fields) }, onRepaired: () => undefined });
+  const repair = new MapRepair({
+    store,
+    map,
+    office,
+    askNode,
+    log: { ...silentLogger, error: (fields) => void said.push(fields) },
+    onRepaired: () => undefined,
+  });
   repair.look();
   await eventually('it says so', () => said.length > 0);
   await repair.close();
@@ -84,7 +110,14 @@ test('where it is not clear the map stays, and the log says why, once', async ()
 
 test('nothing is planned by a map that is earlier than what nodes know', async () => {
   const changed: string[] = [];
-  const controller = new Controller({ store, map, office, clock: new ManualClock(), log: silentLogger, onChanged: (reason) => void changed.push(reason) });
+  const controller = new Controller({
+    store,
+    map,
+    office,
+    clock: new ManualClock(),
+    log: silentLogger,
+    onChanged: (reason) => void changed.push(reason),
+  });
   ends.push(() => controller.close());
   controller.look();
   await put('/q/keys/k', 'anything');
@@ -93,7 +126,14 @@ test('nothing is planned by a map that is earlier than what nodes know', async (
   // Without that knowledge y would lead, because x is gone.
   for (const node of ['a', 'b']) await store.transact([], [{ type: 'delete', key: LATER_ASSIGNMENTS_PREFIX + node }]);
   await eventually('the map knows', () => map.behind().size === 0);
-  const next = new Controller({ store, map, office, clock: new ManualClock(), log: silentLogger, onChanged: (reason) => void changed.push(reason) });
+  const next = new Controller({
+    store,
+    map,
+    office,
+    clock: new ManualClock(),
+    log: silentLogger,
+    onChanged: (reason) => void changed.push(reason),
+  });
   ends.push(() => next.close());
   next.look();
   await eventually('y leads', () => changed.length > 0);
@@ -107,7 +147,9 @@ test('what a coordinator has seen itself counts, although no node tells of it', 
   await eventually('the map knows', () => map.assignments.get(PATH)?.value.epoch === 7 && map.later.all().length === 0);
   expect(map.ownLater()).toEqual([]);
   // The store is put back.
-  jest.spyOn(store, 'list').mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
+  jest
+    .spyOn(store, 'list')
+    .mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
   await map.assignments.refresh();
   expect(map.assignments.get(PATH)?.value.epoch).toBe(3);
   expect(map.ownLater()).toMatchObject([{ assignment: { epoch: 7 } }]);
@@ -122,14 +164,27 @@ test('calls go to the node that leads by what is known', () => {
 });
 
 describe('an operator', () => {
-  const adoption = (): Adoption => new Adoption({ store, map, reports: () => reportsOf(map, askNode), clock: new ManualClock(), log: silentLogger });
+  const adoption = (): Adoption =>
+    new Adoption({ store, map, reports: () => reportsOf(map, askNode), clock: new ManualClock(), log: silentLogger });
 
   test('may decide for one replica, above every epoch that is known, and that is recorded', async () => {
     reports.a = null;
     expect(await adoption().adopt(SHARD, 'b')).toEqual({ epoch: 8, before: 3 });
-    expect(await current()).toMatchObject({ epoch: 8, primary: replicaOn('b'), inSync: [replicaOn('b')], eligible: [], replicas: ['a', 'b'] });
+    expect(await current()).toMatchObject({
+      epoch: 8,
+      primary: replicaOn('b'),
+      inSync: [replicaOn('b')],
+      eligible: [],
+      replicas: ['a', 'b'],
+    });
     const record = JSON.parse((await store.get('/q/adoptions/c/0'))!.value);
-    expect(record).toMatchObject({ node: 'b', epoch: 8, at: expect.any(String), map: { epoch: 3 }, known: { a: { revision: 900 } } });
+    expect(record).toMatchObject({
+      node: 'b',
+      epoch: 8,
+      at: expect.any(String),
+      map: { epoch: 3 },
+      known: { a: { revision: 900 } },
+    });
   });
 
   test('decides nothing for a store that is gone by then', async () => {
@@ -138,7 +193,9 @@ describe('an operator', () => {
       await put(NODES_PREFIX + 'b', JSON.stringify({ id: 'b', address: 'b', store: 'b.1', zone: '' }));
       return answered;
     };
-    await expect(new Adoption({ store, map, reports, clock: new ManualClock(), log: silentLogger }).adopt(SHARD, 'b')).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(
+      new Adoption({ store, map, reports, clock: new ManualClock(), log: silentLogger }).adopt(SHARD, 'b'),
+    ).rejects.toMatchObject({ kind: 'unavailable' });
     expect((await current()).epoch).toBe(3);
   });
 

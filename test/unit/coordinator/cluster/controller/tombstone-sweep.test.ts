@@ -14,11 +14,21 @@ const DAY_MS = 24 * 3_600_000;
 test('the controller removes tombstones after a week, except those of collections that are still being dropped', async () => {
   const clock = new ManualClock();
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-  const drop = (uid: string): Promise<unknown> => store.transact([], [{ type: 'put', key: tombstonePath(uid), value: new Date(clock.wallMs()).toISOString() }]);
+  const drop = (uid: string): Promise<unknown> =>
+    store.transact([], [{ type: 'put', key: tombstonePath(uid), value: new Date(clock.wallMs()).toISOString() }]);
   // More than one transaction holds.
   for (let i = 0; i < 130; i += 1) await drop(`old-${i}`);
   await drop('dropping');
-  await store.transact([], [{ type: 'put', key: dropPath('dropping'), value: dropToValue({ uid: 'dropping', name: 'd', shards: 1, replicas: 1 }) }]);
+  await store.transact(
+    [],
+    [
+      {
+        type: 'put',
+        key: dropPath('dropping'),
+        value: dropToValue({ uid: 'dropping', name: 'd', shards: 1, replicas: 1 }),
+      },
+    ],
+  );
   clock.advance(DAY_MS);
   await drop('young');
   clock.advance(6 * DAY_MS + 1);
@@ -32,7 +42,9 @@ test('the controller removes tombstones after a week, except those of collection
     expect(await sweep.sweep()).toBe(0);
     office.guard = { key: CONTROLLER_PATH, revision: 0 };
     expect(await sweep.sweep()).toBe(130);
-    expect((await store.list(TOMBSTONES_PREFIX)).entries.map(({ key }) => key)).toEqual(['dropping', 'young'].map(tombstonePath));
+    expect((await store.list(TOMBSTONES_PREFIX)).entries.map(({ key }) => key)).toEqual(
+      ['dropping', 'young'].map(tombstonePath),
+    );
   } finally {
     sweep.close();
     map.close();

@@ -1,9 +1,20 @@
 import { BACKUP_CLAIM } from '../../../../../shared/backup-store/content-schemas';
 import { BackupDriver, type BackupObserver } from '../../../../../coordinator/jobs/backup/backup-driver';
-import { type BackupRecord, backupPath, type RestoreRecord, restoreFromEntry, restorePath } from '../../../../../coordinator/jobs/backup/backup-record';
+import {
+  type BackupRecord,
+  backupPath,
+  type RestoreRecord,
+  restoreFromEntry,
+  restorePath,
+} from '../../../../../coordinator/jobs/backup/backup-record';
 import { BackupRepository } from '../../../../../coordinator/jobs/backup/backup-repository';
 import { newBackupRecord } from '../../../../../coordinator/jobs/backup/backup-requests';
-import { collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  type CollectionRecord,
+  COLLECTIONS_PREFIX,
+  collectionToValue,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { type BackupManifest, contentOf, sealedText } from '../../../../../shared/backup-store/backup-format';
@@ -22,7 +33,16 @@ import { MemoryTarget } from '../../../../support/targets/memory-target';
 /** Who drives backups and restores while others believe that they do. */
 
 const NOBODY: BackupObserver = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
-const DONE: ShardBackupState = { state: 'done', copiedBytes: 1, totalBytes: 1, items: 1, manifest: { key: 'data/x', bytes: 1, sha256: 'a'.repeat(64) }, position: null, needs: [], error: null };
+const DONE: ShardBackupState = {
+  state: 'done',
+  copiedBytes: 1,
+  totalBytes: 1,
+  items: 1,
+  manifest: { key: 'data/x', bytes: 1, sha256: 'a'.repeat(64) },
+  position: null,
+  needs: [],
+  error: null,
+};
 const FAILED: ShardBackupState = { ...DONE, state: 'failed', manifest: null, error: 'the disk is gone' };
 
 const COLLECTION: CollectionRecord = {
@@ -69,15 +89,35 @@ async function elected(name: string): Promise<{ guard: Guard }> {
 }
 
 /** `readShard`: what shards answer to the order of a backup. */
-async function drive(office: { guard: Guard | null }, readShard: () => Promise<ShardBackupState>, openTarget: OpenTarget = () => target): Promise<void> {
+async function drive(
+  office: { guard: Guard | null },
+  readShard: () => Promise<ShardBackupState>,
+  openTarget: OpenTarget = () => target,
+): Promise<void> {
   const never = (): never => {
     throw new Error('nothing here asks for it');
   };
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const driver = new BackupDriver({
-    ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget },
+    ...{
+      store,
+      clock,
+      office,
+      log,
+      observer: NOBODY,
+      version: '',
+      pace: new Pace(Infinity),
+      schedule: null,
+      target: target.name,
+      openTarget,
+    },
     shards: { read: readShard as never, make: never },
-    ...{ reshards: { plannedRestore: never, mustBeEmpty: never }, catalog: null as never, quota: null as never, drop: never },
+    ...{
+      reshards: { plannedRestore: never, mustBeEmpty: never },
+      catalog: null as never,
+      quota: null as never,
+      drop: never,
+    },
   });
   drivers.push(driver);
   await driver.start();
@@ -112,7 +152,9 @@ describe('a backup', () => {
     await drive(await elected('second'), async () => DONE);
     await eventually('the second driver has finished it', async () => (await state()) === null);
     answer(FAILED);
-    await eventually('the first driver hears that it was replaced', async () => warnings.some((message) => message.includes('did not get on')));
+    await eventually('the first driver hears that it was replaced', async () =>
+      warnings.some((message) => message.includes('did not get on')),
+    );
     expect(await repository.find(record.id)).not.toBeNull();
     expect(await target.list('void/')).toEqual([]);
   });
@@ -125,7 +167,20 @@ describe('a backup', () => {
 
   test('whose driver ends between the two is void and failed by the next one', async () => {
     const { value } = (await store.get(backupPath(record.id)))!;
-    await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify({ ...(JSON.parse(value) as BackupRecord), state: 'cancelling', error: 'the disk is gone' }) }]);
+    await store.transact(
+      [],
+      [
+        {
+          type: 'put',
+          key: backupPath(record.id),
+          value: JSON.stringify({
+            ...(JSON.parse(value) as BackupRecord),
+            state: 'cancelling',
+            error: 'the disk is gone',
+          }),
+        },
+      ],
+    );
     await drive(await elected('second'), async () => DONE);
     await eventually('it has failed', async () => (await state()) === 'failed');
     expect(JSON.parse((await store.get(backupPath(record.id)))!.value)).toMatchObject({ error: 'the disk is gone' });
@@ -147,7 +202,8 @@ describe('a backup', () => {
       return () => hasFailed;
     }
 
-    const isPutOf = (changes: StoreChange[]): boolean => changes.some(({ type, key }) => type === 'put' && key === backupPath(record.id));
+    const isPutOf = (changes: StoreChange[]): boolean =>
+      changes.some(({ type, key }) => type === 'put' && key === backupPath(record.id));
     const isDone = async (): Promise<void> => {
       await eventually('it is over', async () => [null, 'failed'].includes(await state()));
       expect(await state()).toBeNull();
@@ -178,7 +234,9 @@ describe('a backup', () => {
     });
 
     test('begins again when its end could not be stored', async () => {
-      const hasFailed = failOnce((changes) => changes.some(({ type, key }) => type === 'delete' && key === backupPath(record.id)));
+      const hasFailed = failOnce((changes) =>
+        changes.some(({ type, key }) => type === 'delete' && key === backupPath(record.id)),
+      );
       await drive(await elected('first'), async () => DONE);
       await isDone();
       expect(hasFailed()).toBe(true);
@@ -201,7 +259,16 @@ describe('a backup', () => {
   test('that is given up meanwhile ends, and is void', async () => {
     await drive(await elected('first'), async () => {
       const { value } = (await store.get(backupPath(record.id)))!;
-      await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify({ ...(JSON.parse(value) as BackupRecord), state: 'cancelling' }) }]);
+      await store.transact(
+        [],
+        [
+          {
+            type: 'put',
+            key: backupPath(record.id),
+            value: JSON.stringify({ ...(JSON.parse(value) as BackupRecord), state: 'cancelling' }),
+          },
+        ],
+      );
       clock.advance(2_100);
       return { ...DONE, state: 'running', manifest: null };
     });
@@ -236,11 +303,32 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
   const CLAIM = '20260102T000000Z-00000000';
 
   async function restoredWith(held: Pick<RestoreRecord, 'isHeld'>): Promise<RestoreRecord> {
-    const manifest: BackupManifest = { id: BACKUP, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+    const manifest: BackupManifest = {
+      id: BACKUP,
+      startedAt: TIME,
+      finishedAt: TIME,
+      version: '',
+      scheduled: false,
+      collections: [],
+      keys: [],
+      copiedBytes: 0,
+      totalBytes: 0,
+    };
     await target.put(`backups/${BACKUP}.json`, sealedText(manifest));
     await target.put(`void/${BACKUP}.json`, sealedText({ id: BACKUP, at: '' }));
     await target.put(`claims/${CLAIM}.json`, sealedText({ id: CLAIM, startedAt: '', bases: [BACKUP] }));
-    const record: RestoreRecord = { id: `restore-${CLAIM}`, backup: BACKUP, target: target.name, state: 'running', collections: [], ...held, keys: false, startedAt: '', endedAt: null, error: null };
+    const record: RestoreRecord = {
+      id: `restore-${CLAIM}`,
+      backup: BACKUP,
+      target: target.name,
+      state: 'running',
+      collections: [],
+      ...held,
+      keys: false,
+      startedAt: '',
+      endedAt: null,
+      error: null,
+    };
     await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
     await drive(await elected('next'), async () => DONE);
     const found = async (): Promise<RestoreRecord> => restoreFromEntry((await store.get(restorePath(record.id)))!);
@@ -253,7 +341,10 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
   });
 
   test('fails where it is not: the claim may have come too late', async () => {
-    expect(await restoredWith({})).toMatchObject({ state: 'failed', error: `backup "${BACKUP}" does not exist any more` });
+    expect(await restoredWith({})).toMatchObject({
+      state: 'failed',
+      error: `backup "${BACKUP}" does not exist any more`,
+    });
   });
 
   test('notes it once it has looked', async () => {
@@ -267,7 +358,17 @@ describe('a restore that can not succeed', () => {
   const BACKUP = '20260101T000000Z-00000000';
 
   async function restoredOf(keys: string[], given: Partial<RestoreRecord>): Promise<RestoreRecord> {
-    await repository.publish({ id: BACKUP, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys, copiedBytes: 0, totalBytes: 0 });
+    await repository.publish({
+      id: BACKUP,
+      startedAt: TIME,
+      finishedAt: TIME,
+      version: '',
+      scheduled: false,
+      collections: [],
+      keys,
+      copiedBytes: 0,
+      totalBytes: 0,
+    });
     const record: RestoreRecord = {
       id: 'restore-20260102T000000Z-00000000',
       backup: BACKUP,
@@ -298,35 +399,81 @@ describe('a restore that can not succeed', () => {
     const list = target.list.bind(target);
     target.list = async () => Promise.reject(new TypeError('x is not a function'));
     const get = target.get.bind(target);
-    target.get = async (key) => (key.startsWith('claims/') ? Promise.reject(new TypeError('x is not a function')) : get(key));
-    expect(await restoredOf([], { keys: false })).toMatchObject({ state: 'failed', error: 'it failed; the log says why' });
+    target.get = async (key) =>
+      key.startsWith('claims/') ? Promise.reject(new TypeError('x is not a function')) : get(key);
+    expect(await restoredOf([], { keys: false })).toMatchObject({
+      state: 'failed',
+      error: 'it failed; the log says why',
+    });
     Object.assign(target, { list, get });
   });
 
   test('ends as failed where its keys were not judged, and are not sealed by this service', async () => {
     target.seals = OTHER_SEALS;
     const other = new BackupRepository(target, () => clock.wallMs());
-    await other.publish({ id: BACKUP, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 });
+    await other.publish({
+      id: BACKUP,
+      startedAt: TIME,
+      finishedAt: TIME,
+      version: '',
+      scheduled: false,
+      collections: [],
+      keys: [],
+      copiedBytes: 0,
+      totalBytes: 0,
+    });
     target.seals = TEST_SEALS;
     const publish = repository.publish.bind(repository);
     repository.publish = async (manifest) => manifest;
-    expect(await restoredOf([], {})).toMatchObject({ state: 'failed', error: expect.stringContaining('not sealed by this service') });
+    expect(await restoredOf([], {})).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('not sealed by this service'),
+    });
     repository.publish = publish;
   });
 });
 
 test('a restore holds the logs that it reads from the beginning, and no others', async () => {
   const CLAIM = '20260102T000000Z-00000000';
-  const part = (fromUid: string, base?: string) => ({ from: 'c', fromUid, record: collectionToValue(COLLECTION), ...(base !== undefined && { base, upTo: [1] }), shardsReady: 0 });
+  const part = (fromUid: string, base?: string) => ({
+    from: 'c',
+    fromUid,
+    record: collectionToValue(COLLECTION),
+    ...(base !== undefined && { base, upTo: [1] }),
+    shardsReady: 0,
+  });
   const BASE = '20260101T000000Z-00000000';
-  const manifest: BackupManifest = { id: BASE, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+  const manifest: BackupManifest = {
+    id: BASE,
+    startedAt: TIME,
+    finishedAt: TIME,
+    version: '',
+    scheduled: false,
+    collections: [],
+    keys: [],
+    copiedBytes: 0,
+    totalBytes: 0,
+  };
   await repository.publish(manifest);
   const collections = [part('begins', ''), part('goes on', BASE), part('of the backup')];
-  const record: RestoreRecord = { id: `restore-${CLAIM}`, backup: BASE, target: target.name, state: 'running', collections, keys: false, startedAt: '', endedAt: null, error: null };
+  const record: RestoreRecord = {
+    id: `restore-${CLAIM}`,
+    backup: BASE,
+    target: target.name,
+    state: 'running',
+    collections,
+    keys: false,
+    startedAt: '',
+    endedAt: null,
+    error: null,
+  };
   await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
   await drive(await elected('next'), async () => DONE);
   await eventually('it has a claim', async () => (await target.get(`claims/${CLAIM}.json`)) !== null);
-  expect(contentOf(BACKUP_CLAIM, '', (await target.get(`claims/${CLAIM}.json`))!)).toMatchObject({ bases: [BASE], logs: ['begins'] });
+  expect(contentOf(BACKUP_CLAIM, '', (await target.get(`claims/${CLAIM}.json`))!)).toMatchObject({
+    bases: [BASE],
+    logs: ['begins'],
+  });
 });
 
 describe('in a target that was that of this service once', () => {
@@ -335,21 +482,34 @@ describe('in a target that was that of this service once', () => {
     if (name === OLD) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
     return target;
   };
-  const put = (key: string, record: BackupRecord | RestoreRecord): Promise<unknown> => store.transact([], [{ type: 'put', key, value: JSON.stringify(record) }]);
+  const put = (key: string, record: BackupRecord | RestoreRecord): Promise<unknown> =>
+    store.transact([], [{ type: 'put', key, value: JSON.stringify(record) }]);
   const found = async <Content>(key: string): Promise<Content | null> => {
     const entry = await store.get(key);
     return entry === null ? null : (JSON.parse(entry.value) as Content);
   };
   /** One that would be begun before any of today. */
-  const old = (): BackupRecord => ({ ...newBackupRecord(clock.wallMs(), OLD, { collections: null, scheduled: false }), id: '19700101T000000Z-00000000' });
+  const old = (): BackupRecord => ({
+    ...newBackupRecord(clock.wallMs(), OLD, { collections: null, scheduled: false }),
+    id: '19700101T000000Z-00000000',
+  });
 
   test('a backup has failed, and keeps no other waiting', async () => {
-    const [before, next] = [old(), { ...newBackupRecord(clock.wallMs(), target.name, { collections: null, scheduled: false }), id: '19700101T000000Z-00000001' }];
+    const [before, next] = [
+      old(),
+      {
+        ...newBackupRecord(clock.wallMs(), target.name, { collections: null, scheduled: false }),
+        id: '19700101T000000Z-00000001',
+      },
+    ];
     for (const record of [before, next]) await put(backupPath(record.id), record);
     await drive(await elected('next'), async () => DONE, openTarget);
     await eventually('the other one is over', async () => (await found(backupPath(next.id))) === null, 5_000);
     expect(await repository.find(next.id)).not.toBeNull();
-    expect(await found(backupPath(before.id))).toMatchObject({ state: 'failed', error: expect.stringContaining('BACKUP_TARGET') });
+    expect(await found(backupPath(before.id))).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('BACKUP_TARGET'),
+    });
     expect(await target.list('void/')).toEqual([]);
   });
 
@@ -362,7 +522,11 @@ describe('in a target that was that of this service once', () => {
     const record: BackupRecord = { ...old(), state, error };
     await put(backupPath(record.id), record);
     await drive(await elected('next'), async () => DONE, openTarget);
-    await eventually('it is over', async () => ['failed', undefined].includes((await found<BackupRecord>(backupPath(record.id)))?.state), 5_000);
+    await eventually(
+      'it is over',
+      async () => ['failed', undefined].includes((await found<BackupRecord>(backupPath(record.id)))?.state),
+      5_000,
+    );
     expect((await found<BackupRecord>(backupPath(record.id)))?.error ?? null).toBe(error);
   });
 
@@ -370,12 +534,23 @@ describe('in a target that was that of this service once', () => {
     const record: BackupRecord = { ...old(), state: 'deleting', error: 'the disk is gone' };
     await put(backupPath(record.id), record);
     await drive(await elected('next'), async () => DONE, openTarget);
-    await eventually('it is over', async () => (await found<BackupRecord>(backupPath(record.id)))?.state !== 'deleting', 5_000);
+    await eventually(
+      'it is over',
+      async () => (await found<BackupRecord>(backupPath(record.id)))?.state !== 'deleting',
+      5_000,
+    );
     expect(await found(backupPath(record.id))).toBeNull();
   });
 
   const restore = (record: Partial<RestoreRecord>): RestoreRecord => ({
-    ...{ id: 'restore-20260102T000000Z-00000000', backup: '20260101T000000Z-00000000', target: OLD, state: 'running', collections: [], keys: false },
+    ...{
+      id: 'restore-20260102T000000Z-00000000',
+      backup: '20260101T000000Z-00000000',
+      target: OLD,
+      state: 'running',
+      collections: [],
+      keys: false,
+    },
     ...{ startedAt: '', endedAt: null, error: null },
     ...record,
   });
@@ -390,7 +565,11 @@ describe('in a target that was that of this service once', () => {
     const { id } = restore(record);
     await put(restorePath(id), restore(record));
     await drive(await elected('next'), async () => DONE, openTarget);
-    await eventually('it is over', async () => ['failed', 'done', undefined].includes((await found<RestoreRecord>(restorePath(id)))?.state), 5_000);
+    await eventually(
+      'it is over',
+      async () => ['failed', 'done', undefined].includes((await found<RestoreRecord>(restorePath(id)))?.state),
+      5_000,
+    );
     if (result === null) expect(await found(restorePath(id))).toBeNull();
     else expect(await found(restorePath(id))).toMatchObject(result);
   });

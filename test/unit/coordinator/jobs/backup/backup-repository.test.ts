@@ -1,7 +1,14 @@
 import { checkBackup, checkKey } from '../../../../../coordinator/jobs/backup/backup-checks';
 import { BackupRepository } from '../../../../../coordinator/jobs/backup/backup-repository';
 import { ShippedLogs } from '../../../../../coordinator/jobs/backup/shipped-logs';
-import { type BackupManifest, type CheckedObject, putChecked, sealedText, sha256Of, type ShardManifest } from '../../../../../shared/backup-store/backup-format';
+import {
+  type BackupManifest,
+  type CheckedObject,
+  putChecked,
+  sealedText,
+  sha256Of,
+  type ShardManifest,
+} from '../../../../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../../../../shared/backup-store/backup-target';
 import { HISTORIES_PREFIX, LOG_PREFIX, segmentKey } from '../../../../../shared/backup-store/log-format';
 import { Pace } from '../../../../../shared/base/time/pace';
@@ -33,10 +40,30 @@ class InterruptedTarget extends MemoryTarget {
 }
 
 /** A backup of one shard, as one attempt wrote it; its records are those of `base` where that is given. */
-async function written(target: BackupTarget, attempt: string, { id = ID, shard = 'uid.0', base }: { id?: string; shard?: string; base?: CheckedObject } = {}): Promise<BackupManifest> {
+async function written(
+  target: BackupTarget,
+  attempt: string,
+  { id = ID, shard = 'uid.0', base }: { id?: string; shard?: string; base?: CheckedObject } = {},
+): Promise<BackupManifest> {
   const prefix = `data/${id}/${shard}/${attempt}`;
-  const segment = { ...(base ?? (await putChecked(target, `${prefix}/0`, Buffer.from(attempt)))), from: 1, to: 1, count: 1 };
-  const content: ShardManifest = { lineage: 'l', dim: 1, items: 1, lastRecno: 1, segments: [segment], live: [], spec: '', operation: 1, index: null, journal: [] };
+  const segment = {
+    ...(base ?? (await putChecked(target, `${prefix}/0`, Buffer.from(attempt)))),
+    from: 1,
+    to: 1,
+    count: 1,
+  };
+  const content: ShardManifest = {
+    lineage: 'l',
+    dim: 1,
+    items: 1,
+    lastRecno: 1,
+    segments: [segment],
+    live: [],
+    spec: '',
+    operation: 1,
+    index: null,
+    journal: [],
+  };
   const manifest = await putChecked(target, `${prefix}/shard.json`, sealedText(content));
   return {
     id,
@@ -44,7 +71,16 @@ async function written(target: BackupTarget, attempt: string, { id = ID, shard =
     finishedAt: '2026-01-01T00:00:00.000Z',
     version: '',
     scheduled: false,
-    collections: [{ name: 'c', record: '', uid: 'uid', shards: [{ manifest, items: 1, totalBytes: 1, needs: base === undefined ? [id] : [id, base.key.split('/')[1]] }] }],
+    collections: [
+      {
+        name: 'c',
+        record: '',
+        uid: 'uid',
+        shards: [
+          { manifest, items: 1, totalBytes: 1, needs: base === undefined ? [id] : [id, base.key.split('/')[1]] },
+        ],
+      },
+    ],
     keys: [],
     copiedBytes: 1,
     totalBytes: 1,
@@ -58,7 +94,14 @@ async function claimed(repository: BackupRepository, id: string): Promise<string
 
 async function damagedOf(repository: BackupRepository, id: string): Promise<string[]> {
   const manifest = (await repository.find(id))!;
-  return (await checkBackup(repository.target, manifest, { pace: new Pace(Infinity), stop: new AbortController().signal, wallMs: () => 0, onProgress: () => undefined })).damaged;
+  return (
+    await checkBackup(repository.target, manifest, {
+      pace: new Pace(Infinity),
+      stop: new AbortController().signal,
+      wallMs: () => 0,
+      onProgress: () => undefined,
+    })
+  ).damaged;
 }
 
 test('of two drivers whose manifests are on their way, the first to come is the backup for both; what is not needed goes later', async () => {
@@ -90,16 +133,28 @@ test('a backup that was made void stays so, whichever manifest comes later', asy
 });
 
 const [FIRST, SECOND, THIRD, FOURTH] = [1, 2, 3, 4].map((n) => `2026010${n}T000000Z-00000000`);
-const firstRecords = (target: InterruptedTarget): CheckedObject => ({ key: `data/${FIRST}/uid.0/one/0`, bytes: 3, sha256: sha256Of(target.objects.get(`data/${FIRST}/uid.0/one/0`)!) });
+const firstRecords = (target: InterruptedTarget): CheckedObject => ({
+  key: `data/${FIRST}/uid.0/one/0`,
+  bytes: 3,
+  sha256: sha256Of(target.objects.get(`data/${FIRST}/uid.0/one/0`)!),
+});
 
 /** Four backups: the second needs the records of the first, the third and fourth are of another shard. */
-async function fourBackups(): Promise<{ target: InterruptedTarget; repository: BackupRepository; keys: (id: string) => string[] }> {
+async function fourBackups(): Promise<{
+  target: InterruptedTarget;
+  repository: BackupRepository;
+  keys: (id: string) => string[];
+}> {
   const target = new InterruptedTarget();
   const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
   await repository.publish(await written(target, 'one', { id: FIRST }));
   await repository.publish(await written(target, 'two', { id: SECOND, base: firstRecords(target) }));
   for (const id of [THIRD, FOURTH]) await repository.publish(await written(target, 'other', { id, shard: 'uid.1' }));
-  return { target, repository, keys: (id) => [...target.objects.keys()].filter((key) => key.startsWith(`data/${id}/`)) };
+  return {
+    target,
+    repository,
+    keys: (id) => [...target.objects.keys()].filter((key) => key.startsWith(`data/${id}/`)),
+  };
 }
 
 test('a damaged manifest keeps what its backup needs, and nothing else from being removed', async () => {
@@ -163,7 +218,10 @@ test.each([
   if (isSwept) await repository.sweep();
   // Of a process that ended before it looked whether the backup was still there.
   await target.put(`claims/${reader}.json`, sealedText({ id: reader, startedAt: '', bases: [FOURTH] }));
-  await expect(repository.hold(reader, [FOURTH], { startedAt: '', isHeld: false })).rejects.toMatchObject({ kind: 'not_found', message: `backup "${FOURTH}" does not exist any more` });
+  await expect(repository.hold(reader, [FOURTH], { startedAt: '', isHeld: false })).rejects.toMatchObject({
+    kind: 'not_found',
+    message: `backup "${FOURTH}" does not exist any more`,
+  });
 });
 
 test('what a restore holds stays until it is over, deleted or not', async () => {
@@ -178,28 +236,56 @@ test('what a restore holds stays until it is over, deleted or not', async () => 
   await repository.hold(reader, [SECOND], { startedAt: '', isHeld: true });
   await repository.release(reader);
   // Who comes after that, a week late say, holds it no more.
-  await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({ kind: 'not_found' });
+  await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({
+    kind: 'not_found',
+  });
   await repository.release(reader);
   await repository.sweep();
   expect([keys(FIRST).length, keys(SECOND).length]).toEqual([0, 0]);
-  await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({ kind: 'not_found' });
+  await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({
+    kind: 'not_found',
+  });
 });
 
 describe('the log of a collection', () => {
   const reader = '20260105T000000Z-00000000';
 
-  /** Ten entries of a collection that a backup has from the tenth on; `isDropped`: of one that is long deleted, and in no backup. */
-  async function logged({ isDropped = false } = {}): Promise<{ target: MemoryTarget; repository: BackupRepository; logs: () => Promise<string[]> }> {
+  /**
+   * Ten entries of a collection that a backup has from the tenth on; `isDropped`: of one that is long deleted, and in
+   * no backup.
+   */
+  async function logged({ isDropped = false } = {}): Promise<{
+    target: MemoryTarget;
+    repository: BackupRepository;
+    logs: () => Promise<string[]>;
+  }> {
     const target = new MemoryTarget();
     const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
-    for (let at = 1; at <= 10; at += 1) await target.put(segmentKey('uid.0', { first: at, last: at, precedingEpoch: 0, lastEpoch: 0, fromMs: at, toMs: at }), Buffer.from('x'));
-    await new ShippedLogs(target).putHistory({ name: 'c', uid: 'uid', identity: 'uid', record: '', shards: 1, fromMs: 0, toMs: isDropped ? 1 : null });
+    for (let at = 1; at <= 10; at += 1)
+      await target.put(
+        segmentKey('uid.0', { first: at, last: at, precedingEpoch: 0, lastEpoch: 0, fromMs: at, toMs: at }),
+        Buffer.from('x'),
+      );
+    await new ShippedLogs(target).putHistory({
+      name: 'c',
+      uid: 'uid',
+      identity: 'uid',
+      record: '',
+      shards: 1,
+      fromMs: 0,
+      toMs: isDropped ? 1 : null,
+    });
     if (!isDropped) {
       const manifest = await written(target, 'one');
       Object.assign(manifest.collections[0].shards[0], { position: { sequence: 10, epoch: 0, at: 0 } });
       await repository.publish(manifest);
     }
-    return { target, repository, logs: async () => [...(await target.list(LOG_PREFIX)), ...(await target.list(HISTORIES_PREFIX))].map(({ key }) => key) };
+    return {
+      target,
+      repository,
+      logs: async () =>
+        [...(await target.list(LOG_PREFIX)), ...(await target.list(HISTORIES_PREFIX))].map(({ key }) => key),
+    };
   }
 
   test.each([
@@ -231,8 +317,13 @@ describe('the log of a collection', () => {
 });
 
 describe('what begins while it is swept is left alone', () => {
-  /** Runs `begin` before the call of this number that a sweep makes of the target; answers what the target holds then. */
-  async function sweptWhile(call: number, begin: (repository: BackupRepository, target: InterruptedTarget) => Promise<void>): Promise<{ target: InterruptedTarget; repository: BackupRepository }> {
+  /**
+   * Runs `begin` before the call of this number that a sweep makes of the target; answers what the target holds then.
+   */
+  async function sweptWhile(
+    call: number,
+    begin: (repository: BackupRepository, target: InterruptedTarget) => Promise<void>,
+  ): Promise<{ target: InterruptedTarget; repository: BackupRepository }> {
     const target = new InterruptedTarget();
     const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
     await repository.publish(await written(target, 'one', { id: FIRST }));
@@ -260,20 +351,26 @@ describe('what begins while it is swept is left alone', () => {
     expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${SECOND}/`))).toHaveLength(2);
   });
 
-  test.each(LISTS)('the data of a backup that another one builds upon, and that is deleted then, before list %i', async (call) => {
-    const { target } = await sweptWhile(call, async (repository) => {
-      expect((await claimed(repository, SECOND))[0]).toBe(FIRST);
-      await repository.makeVoid(FIRST);
-    });
-    expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${FIRST}/`))).toHaveLength(2);
-  });
+  test.each(LISTS)(
+    'the data of a backup that another one builds upon, and that is deleted then, before list %i',
+    async (call) => {
+      const { target } = await sweptWhile(call, async (repository) => {
+        expect((await claimed(repository, SECOND))[0]).toBe(FIRST);
+        await repository.makeVoid(FIRST);
+      });
+      expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${FIRST}/`))).toHaveLength(2);
+    },
+  );
 });
 
 test('nothing is built upon data in which a verification has found damage, whichever backup names them', async () => {
   const target = new MemoryTarget();
   const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS);
   const [one, two, three, four] = [1, 2, 3, 4].map((n) => `2026010${n}T000000Z-00000000`);
-  const basesOf = async (id: string): Promise<string[]> => (await repository.claim(id, '', [{ uid: 'uid', shards: 1 }])).filter(({ collections }) => collections.length > 0).map((base) => base.id);
+  const basesOf = async (id: string): Promise<string[]> =>
+    (await repository.claim(id, '', [{ uid: 'uid', shards: 1 }]))
+      .filter(({ collections }) => collections.length > 0)
+      .map((base) => base.id);
   await repository.publish(await written(target, 'a', { id: one }));
   const [segment] = (await target.list(`data/${one}/`)).filter(({ key }) => key.endsWith('/0'));
   const base = await putChecked(target, segment.key, Buffer.from('a'));

@@ -1,5 +1,10 @@
 import { TEST_SEALS } from '../../../../support/cluster/test-seals';
-import { backupFromEntry, backupPath, restorePath, type RestoreRecord } from '../../../../../coordinator/jobs/backup/backup-record';
+import {
+  backupFromEntry,
+  backupPath,
+  restorePath,
+  type RestoreRecord,
+} from '../../../../../coordinator/jobs/backup/backup-record';
 import { BackupRequests, newBackupRecord } from '../../../../../coordinator/jobs/backup/backup-requests';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -28,7 +33,9 @@ let requests: BackupRequests;
 
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-  const objects = new Map([[`backups/${ID}.json`, sealedText(manifest, { seals: TEST_SEALS, key: `backups/${ID}.json` })]]);
+  const objects = new Map([
+    [`backups/${ID}.json`, sealedText(manifest, { seals: TEST_SEALS, key: `backups/${ID}.json` })],
+  ]);
   const target: BackupTarget = {
     name: 'file:/x',
     seals: TEST_SEALS,
@@ -39,20 +46,34 @@ beforeEach(async () => {
     list: async () => [],
   };
   const openTarget: OpenTarget = (name) => {
-    if (name !== target.name) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
+    if (name !== target.name)
+      throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
     return target;
   };
-  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget, reshards: { mustBeEmpty: async () => undefined } });
+  requests = new BackupRequests({
+    store,
+    clock: new ManualClock(0),
+    target: target.name,
+    openTarget,
+    reshards: { mustBeEmpty: async () => undefined },
+  });
 });
 afterEach(() => store.close());
 
 test('a backup is not deleted while it is restored, and is afterwards', async () => {
   const restore = await requests.restore({ backup: ID, rename: {}, keys: false });
-  await expect(requests.delete(ID)).rejects.toMatchObject({ kind: 'conflict', code: 409, message: expect.stringContaining(restore.id) });
+  await expect(requests.delete(ID)).rejects.toMatchObject({
+    kind: 'conflict',
+    code: 409,
+    message: expect.stringContaining(restore.id),
+  });
   expect((await requests.get(ID)).state).toBe('done');
   const key = restorePath(restore.id);
   const { value } = (await store.get(key))!;
-  await store.transact([], [{ type: 'put', key, value: JSON.stringify({ ...(JSON.parse(value) as RestoreRecord), state: 'done' }) }]);
+  await store.transact(
+    [],
+    [{ type: 'put', key, value: JSON.stringify({ ...(JSON.parse(value) as RestoreRecord), state: 'done' }) }],
+  );
   expect((await requests.delete(ID)).state).toBe('deleting');
 });
 
@@ -64,7 +85,11 @@ test('a backup under way is given up also where its target is one of this servic
 });
 
 test('a backup that failed is deleted also where its target is one of this service no more', async () => {
-  const record = { ...newBackupRecord(0, 'file:/old', { collections: null, scheduled: false }), state: 'failed' as const, error: 'target must be BACKUP_TARGET, or a folder below it' };
+  const record = {
+    ...newBackupRecord(0, 'file:/old', { collections: null, scheduled: false }),
+    state: 'failed' as const,
+    error: 'target must be BACKUP_TARGET, or a folder below it',
+  };
   await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify(record) }]);
   expect((await requests.delete(record.id)).state).toBe('deleting');
   expect(backupFromEntry((await store.get(backupPath(record.id)))!).state).toBe('deleting');
@@ -72,5 +97,7 @@ test('a backup that failed is deleted also where its target is one of this servi
 
 test('who asks for keys is told what comes back with them', async () => {
   expect((await requests.restore({ backup: ID, rename: {}, keys: false })).warnings).toEqual([]);
-  expect((await requests.restore({ backup: ID, rename: {}, keys: true })).warnings).toEqual([expect.stringContaining('2026-01-01')]);
+  expect((await requests.restore({ backup: ID, rename: {}, keys: true })).warnings).toEqual([
+    expect.stringContaining('2026-01-01'),
+  ]);
 });

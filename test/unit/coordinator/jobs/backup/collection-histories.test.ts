@@ -1,11 +1,24 @@
 import { CollectionHistories } from '../../../../../coordinator/jobs/backup/collection-histories';
 import { ShippedLogs } from '../../../../../coordinator/jobs/backup/shipped-logs';
-import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
-import { type ReshardRecord, reshardPath, reshardToValue } from '../../../../../coordinator/service/collections/reshard-record';
+import {
+  collectionPath,
+  type CollectionRecord,
+  collectionToValue,
+} from '../../../../../coordinator/service/collections/collection-record';
+import {
+  type ReshardRecord,
+  reshardPath,
+  reshardToValue,
+} from '../../../../../coordinator/service/collections/reshard-record';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { sealedText } from '../../../../../shared/backup-store/backup-format';
-import { type CollectionHistory, headsKey, type LogHead, stageKey } from '../../../../../shared/backup-store/log-format';
+import {
+  type CollectionHistory,
+  headsKey,
+  type LogHead,
+  stageKey,
+} from '../../../../../shared/backup-store/log-format';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
 import { ManualClock } from '../../../../support/manual-clock';
@@ -22,7 +35,18 @@ let histories: CollectionHistories;
 let startMs: number;
 
 const recordOf = (uid: string, shards: number, given: Partial<CollectionRecord> = {}): CollectionRecord =>
-  ({ uid, identity: 'first', name: 'things', shards, replicas: 1, minInSync: 1, dim: 2, createdAt: new Date(startMs).toISOString(), state: 'ready', ...given }) as CollectionRecord;
+  ({
+    uid,
+    identity: 'first',
+    name: 'things',
+    shards,
+    replicas: 1,
+    minInSync: 1,
+    dim: 2,
+    createdAt: new Date(startMs).toISOString(),
+    state: 'ready',
+    ...given,
+  }) as CollectionRecord;
 
 async function put(record: CollectionRecord): Promise<void> {
   await store.transact([], [{ type: 'put', key: collectionPath(record.name), value: collectionToValue(record) }]);
@@ -31,18 +55,47 @@ async function put(record: CollectionRecord): Promise<void> {
 async function look(): Promise<Record<string, Pick<CollectionHistory, 'fromMs' | 'toMs'>>> {
   clock.advance(2_000);
   await histories.look();
-  return Object.fromEntries((await logs.histories()).map(({ uid, fromMs, toMs }) => [uid, { fromMs: fromMs - startMs, toMs: toMs && toMs - startMs }]));
+  return Object.fromEntries(
+    (await logs.histories()).map(({ uid, fromMs, toMs }) => [
+      uid,
+      { fromMs: fromMs - startMs, toMs: toMs && toMs - startMs },
+    ]),
+  );
 }
 
-async function stage(shard: string, sequence: number, atMs: number, term: number, given: string, isSealed = true): Promise<void> {
+async function stage(
+  shard: string,
+  sequence: number,
+  atMs: number,
+  term: number,
+  given: string,
+  isSealed = true,
+): Promise<void> {
   const place = { sequence, epoch: 1, at: startMs + atMs, term, stage: given };
   const key = stageKey(shard, place);
   await target.put(key, sealedText(place, isSealed ? { seals: target.seals, key } : undefined));
 }
 
 async function tell(shards: Record<string, number>): Promise<void> {
-  const headOf = (untilMs: number): LogHead => ({ sequence: 9, epoch: 1, untilMs: startMs + untilMs, since: 1, gaps: 0, error: null });
-  await target.put(headsKey('a'), headsToBytes({ member: 'a', at: 0, shards: Object.fromEntries(Object.entries(shards).map(([name, untilMs]) => [name, headOf(untilMs)])) }, target.seals));
+  const headOf = (untilMs: number): LogHead => ({
+    sequence: 9,
+    epoch: 1,
+    untilMs: startMs + untilMs,
+    since: 1,
+    gaps: 0,
+    error: null,
+  });
+  await target.put(
+    headsKey('a'),
+    headsToBytes(
+      {
+        member: 'a',
+        at: 0,
+        shards: Object.fromEntries(Object.entries(shards).map(([name, untilMs]) => [name, headOf(untilMs)])),
+      },
+      target.seals,
+    ),
+  );
 }
 
 beforeEach(async () => {
@@ -194,7 +247,11 @@ test('a set that came and went between two looks is known as long as its reshard
     await stage(shard, 1, openMs - 50, 1, 'filling');
     await stage(shard, 2, openMs, 1, 'open');
   }
-  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 2_110 }, second: { fromMs: 2_110, toMs: 2_202 }, third: { fromMs: 2_202, toMs: null } });
+  expect(await look()).toEqual({
+    first: { fromMs: 0, toMs: 2_110 },
+    second: { fromMs: 2_110, toMs: 2_202 },
+    third: { fromMs: 2_202, toMs: null },
+  });
 });
 
 test('a collection that was deleted ends before another one of its name begins, and not before what was told of it', async () => {
@@ -218,7 +275,11 @@ test('a set that is in use again, because the data were put back, is the last on
   expect((await look()).first.toMs).toBe(2_200);
   await put(recordOf('first', 1));
   expect(await look()).toEqual({ first: { fromMs: 0, toMs: null }, second: { fromMs: 2_200, toMs: 6_000 } });
-  expect((await logs.histories()).sort((a, b) => a.order! - b.order!).map(({ uid, replacedMs }) => [uid, replacedMs && replacedMs - startMs])).toEqual([
+  expect(
+    (await logs.histories())
+      .sort((a, b) => a.order! - b.order!)
+      .map(({ uid, replacedMs }) => [uid, replacedMs && replacedMs - startMs]),
+  ).toEqual([
     ['second', undefined],
     ['first', 2_200],
   ]);

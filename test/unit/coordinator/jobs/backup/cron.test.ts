@@ -18,6 +18,16 @@ test.each([
   ['0 0 13 * 5', '2026-07-01T00:00:00Z', '2026-07-03T00:00:00.000Z'],
 ])('%s after %s is %s', (rule, time, expected) => expect(after(rule, time)).toBe(expected));
 
-test.each(['', '* * * *', '60 * * * *', '* 24 * * *', '0 0 0 * *', '0 0 * 13 *', '5-1 * * * *', '*/0 * * * *', 'daily', '0 0 31 2 *', '0 0 * * 8'])('"%s" is no rule', (rule) =>
-  expect(Cron.parse(rule)).toBeNull(),
-);
+test.each([
+  '',
+  '* * * *',
+  '60 * * * *',
+  '* 24 * * *',
+  '0 0 0 * *',
+  '0 0 * 13 *',
+  '5-1 * * * *',
+  '*/0 * * * *',
+  'daily',
+  '0 0 31 2 *',
+  '0 0 * * 8',
+])('"%s" is no rule', (rule) => expect(Cron.parse(rule)).toBeNull());

@@ -4,7 +4,11 @@ import { BackupRepository } from '../../../../../coordinator/jobs/backup/backup-
 import { BackupRequests, newBackupRecord } from '../../../../../coordinator/jobs/backup/backup-requests';
 import { deleteOldBackups } from '../../../../../coordinator/jobs/backup/backup-schedule';
 import { parseKeepRule } from '../../../../../coordinator/jobs/backup/kept-backups';
-import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  type CollectionRecord,
+  collectionToValue,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { ONLY_DRIVER, OwnedEntry } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -18,7 +22,10 @@ import { ManualClock } from '../../../../support/manual-clock';
 import { MemoryTarget } from '../../../../support/targets/memory-target';
 import { OTHER_SEALS } from '../../../../support/cluster/test-seals';
 
-/** Backups that lack collections, whose clock was ahead, or that somebody else has made: what is taken next, and what is kept. */
+/**
+ * Backups that lack collections, whose clock was ahead, or that somebody else has made: what is taken next, and what is
+ * kept.
+ */
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const DAY_MS = 86_400_000;
@@ -44,7 +51,16 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 const recordOf = (name: string): CollectionRecord => ({
-  ...{ uid: name, identity: name, name, dim: 2, metric: 'l2' as const, description: null, language: null, quantization: 'int8' as const },
+  ...{
+    uid: name,
+    identity: name,
+    name,
+    dim: 2,
+    metric: 'l2' as const,
+    description: null,
+    language: null,
+    quantization: 'int8' as const,
+  },
   ...{ shards: 1, replicas: 1, minInSync: 1, createdAt: '', embeddingModel: null, state: 'ready' as const },
 });
 
@@ -54,13 +70,25 @@ async function put(name: string): Promise<void> {
 
 const stateOf = (id: ShardId, backup: string): ShardBackupState => {
   const manifest = { key: `data/${backup}/${id.collectionUid}.0/a/shard.json`, bytes: 1, sha256: 'ab'.repeat(32) };
-  return { state: 'done', copiedBytes: 1, totalBytes: 1, items: 1, manifest, position: null, needs: [backup], error: null };
+  return {
+    state: 'done',
+    copiedBytes: 1,
+    totalBytes: 1,
+    items: 1,
+    manifest,
+    position: null,
+    needs: [backup],
+    error: null,
+  };
 };
 
 /** Takes a backup an hour after the one before. */
 async function taken(of: { collections?: string[]; scheduled?: boolean } = {}): Promise<BackupManifest> {
   clock.advance(3_600_000);
-  const record = newBackupRecord(clock.wallMs(), target.name, { collections: of.collections ?? null, scheduled: of.scheduled ?? false });
+  const record = newBackupRecord(clock.wallMs(), target.name, {
+    collections: of.collections ?? null,
+    scheduled: of.scheduled ?? false,
+  });
   const key = backupPath(record.id);
   await store.transact([], [{ type: 'put', key, value: JSON.stringify(record) }]);
   const entry = (await store.get(key))!;
@@ -68,12 +96,28 @@ async function taken(of: { collections?: string[]; scheduled?: boolean } = {}): 
     orders.push({ id, base: order.base?.key.split('/')[1] ?? null });
     return shards.get(id.collectionUid)?.() ?? stateOf(id, order.backup);
   };
-  const parts = { store, shards: { read: read as never }, clock, version: '', log: silentLogger, stop: new AbortController().signal };
-  return new BackupPass(new OwnedEntry({ store, office: ONLY_DRIVER }, key, backupFromEntry(entry), entry.revision), repository, parts).run();
+  const parts = {
+    store,
+    shards: { read: read as never },
+    clock,
+    version: '',
+    log: silentLogger,
+    stop: new AbortController().signal,
+  };
+  return new BackupPass(
+    new OwnedEntry({ store, office: ONLY_DRIVER }, key, backupFromEntry(entry), entry.revision),
+    repository,
+    parts,
+  ).run();
 }
 
 const baseOf = (name: string): string | null => orders.findLast(({ id }) => id.collectionUid === name)!.base;
-const isDamaged = async (): Promise<ShardBackupState> => ({ ...stateOf({ collectionUid: 'bad', shard: 0 }, ''), state: 'failed', manifest: null, error: 'stored data are damaged' });
+const isDamaged = async (): Promise<ShardBackupState> => ({
+  ...stateOf({ collectionUid: 'bad', shard: 0 }, ''),
+  state: 'failed',
+  manifest: null,
+  error: 'stored data are damaged',
+});
 /** Answers as long as it is asked; each time, minutes have passed. */
 const isSilent = async (): Promise<ShardBackupState> => {
   clock.advance(2 * 60_000);
@@ -84,7 +128,11 @@ describe('a collection of which a shard', () => {
   test.each([
     ['is damaged', isDamaged, 'stored data are damaged'],
     ['does not answer', isSilent, 'shard 0 of collection "bad": the shard is not open'],
-    ['fails in a way that nobody expects', async () => Promise.reject(new TypeError('x is not a function')), 'the log says why'],
+    [
+      'fails in a way that nobody expects',
+      async () => Promise.reject(new TypeError('x is not a function')),
+      'the log says why',
+    ],
   ])('%s is left out, with the reason, and the others are taken', async (_, answer, reason) => {
     shards.set('bad', answer);
     const manifest = await taken();
@@ -104,7 +152,10 @@ describe('a collection of which a shard', () => {
 
   test('is damaged makes a backup fail that would have nothing else', async () => {
     shards.set('bad', isDamaged);
-    await expect(taken({ collections: ['bad'] })).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('stored data are damaged') });
+    await expect(taken({ collections: ['bad'] })).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: expect.stringContaining('stored data are damaged'),
+    });
   });
 });
 
@@ -123,7 +174,13 @@ test('where all that are looked at lack something, the newest that is whole is n
   for (let n = 0; n < 150; n += 1) {
     const other = backupId(clock.wallMs() + n * 1_000 + 1_000, '0000000a');
     const key = `backups/${other}.json`;
-    await target.put(key, sealedText({ ...lacking, id: other, finishedAt: new Date(clock.wallMs() + n * 1_000 + 1_000).toISOString() }, { seals: target.seals, key }));
+    await target.put(
+      key,
+      sealedText(
+        { ...lacking, id: other, finishedAt: new Date(clock.wallMs() + n * 1_000 + 1_000).toISOString() },
+        { seals: target.seals, key },
+      ),
+    );
   }
   expect((await repository.newest())!.id).toBe((await repository.ids())[99]);
 });
@@ -140,7 +197,8 @@ describe.each([
     for (let n = 0; n < 1_100; n += 1) {
       const ms = clock.wallMs() + n * 1_000 + 1_000;
       const key = `backups/${backupId(ms, '0000000a')}.json`;
-      const content = n % 2 === 0 ? { ...real, id: backupId(ms, '0000000a'), finishedAt: new Date(ms).toISOString() } : null;
+      const content =
+        n % 2 === 0 ? { ...real, id: backupId(ms, '0000000a'), finishedAt: new Date(ms).toISOString() } : null;
       await target.put(key, sealedText(content as object, seals && { seals, key }));
     }
   });
@@ -153,7 +211,13 @@ describe.each([
 
   test('is listed', async () => {
     await store.transact([], [{ type: 'delete', key: backupPath(real.id) }]);
-    const requests = new BackupRequests({ store, clock, target: target.name, openTarget: () => target, reshards: { mustBeEmpty: async () => undefined } as never });
+    const requests = new BackupRequests({
+      store,
+      clock,
+      target: target.name,
+      openTarget: () => target,
+      reshards: { mustBeEmpty: async () => undefined } as never,
+    });
     const views = await requests.list();
     expect(views.filter(({ sealed }) => sealed).map(({ id }) => id)).toEqual([real.id]);
     expect(views).toHaveLength(1_001);
@@ -190,7 +254,8 @@ describe('one that a clock took which was ahead', () => {
 });
 
 describe('BACKUP_KEEP', () => {
-  const keep = (present: string[]): Promise<void> => deleteOldBackups(repository, parseKeepRule('1d')!, { log: silentLogger, present: new Set(present) });
+  const keep = (present: string[]): Promise<void> =>
+    deleteOldBackups(repository, parseKeepRule('1d')!, { log: silentLogger, present: new Set(present) });
 
   test('leaves the last backup that has a collection which is there', async () => {
     const old = await taken({ scheduled: true });
@@ -239,7 +304,10 @@ describe('BACKUP_KEEP', () => {
     const real = await taken({ scheduled: true });
     const id = backupId(clock.wallMs() + 1_000, '0000000a');
     const key = `backups/${id}.json`;
-    await target.put(key, sealedText({ ...real, id, finishedAt: new Date(clock.wallMs() + 1_000).toISOString() }, seals && { seals, key }));
+    await target.put(
+      key,
+      sealedText({ ...real, id, finishedAt: new Date(clock.wallMs() + 1_000).toISOString() }, seals && { seals, key }),
+    );
     await keep(['good', 'bad']);
     expect(await repository.ids()).toEqual([id, real.id]);
     expect((await repository.newest())!.id).toBe(real.id);
@@ -266,7 +334,10 @@ test('a manifest that somebody else puts under the name of one under way is not 
     await target.put(`backups/${id}.json`, sealedText(manifest));
     return stateOf({ collectionUid: 'good', shard: 0 }, id);
   });
-  await expect(taken()).rejects.toMatchObject({ kind: 'storage_damaged', message: expect.stringContaining('not sealed by this service') });
+  await expect(taken()).rejects.toMatchObject({
+    kind: 'storage_damaged',
+    message: expect.stringContaining('not sealed by this service'),
+  });
 });
 
 describe('who can write to the target', () => {
@@ -297,7 +368,20 @@ describe('who can write to the target', () => {
     };
     const time = new Date(0).toISOString();
     const forged = async (id: string): Promise<void> =>
-      target.put(`backups/${id}.json`, sealedText({ id, startedAt: time, finishedAt: time, version: '', scheduled: false, collections: [], keys: ['{}'], copiedBytes: 0, totalBytes: 0 }));
+      target.put(
+        `backups/${id}.json`,
+        sealedText({
+          id,
+          startedAt: time,
+          finishedAt: time,
+          version: '',
+          scheduled: false,
+          collections: [],
+          keys: ['{}'],
+          copiedBytes: 0,
+          totalBytes: 0,
+        }),
+      );
     await expect(resumed(forged)).rejects.toMatchObject({ kind: 'storage_damaged' });
     expect((await repository.load((await repository.ids())[0]))?.seal).toBe('unsealed');
   });

@@ -11,7 +11,8 @@ beforeEach(() => {
   turns = new ShardTurns(() => nowMs);
 });
 
-const settled = async (work: Promise<unknown>): Promise<boolean> => Promise.race([work.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+const settled = async (work: Promise<unknown>): Promise<boolean> =>
+  Promise.race([work.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
 
 test('four are asked at a time, and one that is silent gives its place to the next', async () => {
   const all = Array.from({ length: 6 }, () => turns.begin());

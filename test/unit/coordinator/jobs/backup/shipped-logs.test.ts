@@ -1,8 +1,18 @@
-import { collectionToValue, type CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionToValue,
+  type CollectionRecord,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { restorableOf } from '../../../../../coordinator/jobs/restore/restorable';
 import { ShippedLogs } from '../../../../../coordinator/jobs/backup/shipped-logs';
 import type { BackupManifest, LogPlace } from '../../../../../shared/backup-store/backup-format';
-import { type CollectionHistory, headsKey, LOG_PREFIX, segmentKey, segmentToBytes, stageKey } from '../../../../../shared/backup-store/log-format';
+import {
+  type CollectionHistory,
+  headsKey,
+  LOG_PREFIX,
+  segmentKey,
+  segmentToBytes,
+  stageKey,
+} from '../../../../../shared/backup-store/log-format';
 import { headsToBytes } from '../../../../../shared/backup-store/log-heads';
 import { MemoryTarget } from '../../../../support/targets/memory-target';
 
@@ -15,7 +25,12 @@ const logs = new ShippedLogs(target);
 const NOBODY = new Set<string>();
 
 /** A collection of one shard, by the days on which a set of its shards was in use. */
-async function history(uid: string, fromDay: number, toDay: number | null, given: Partial<CollectionHistory> = {}): Promise<void> {
+async function history(
+  uid: string,
+  fromDay: number,
+  toDay: number | null,
+  given: Partial<CollectionHistory> = {},
+): Promise<void> {
   const toMs = toDay === null ? null : START_MS + toDay * DAY_MS;
   const known = (await logs.histories()).length;
   await logs.putHistory({
@@ -36,18 +51,45 @@ async function history(uid: string, fromDay: number, toDay: number | null, given
 async function ship(uid: string, first: number, precedingEpoch: number, days: number[]): Promise<void> {
   for (const [i, day] of days.entries()) {
     const at = START_MS + day * DAY_MS;
-    const name = { first: first + i, last: first + i, precedingEpoch: i === 0 ? precedingEpoch : 1, lastEpoch: 1, fromMs: at, toMs: at };
+    const name = {
+      first: first + i,
+      last: first + i,
+      precedingEpoch: i === 0 ? precedingEpoch : 1,
+      lastEpoch: 1,
+      fromMs: at,
+      toMs: at,
+    };
     const key = segmentKey(`${uid}.0`, name);
-    await target.put(key, segmentToBytes([{ sequence: first + i, epoch: 1, at, write: null }], { seals: target.seals, key }));
+    await target.put(
+      key,
+      segmentToBytes([{ sequence: first + i, epoch: 1, at, write: null }], { seals: target.seals, key }),
+    );
   }
 }
 
-function backup(day: number, taken: Record<string, LogPlace | null>, given: Partial<BackupManifest> = {}): BackupManifest {
+function backup(
+  day: number,
+  taken: Record<string, LogPlace | null>,
+  given: Partial<BackupManifest> = {},
+): BackupManifest {
   const collections = Object.entries(taken).map(([uid, position]) => {
-    const record = collectionToValue({ uid, identity: uid === 'other' ? 'other' : 'first', name: 'things', dim: 2, shards: 1, replicas: 1 } as CollectionRecord);
+    const record = collectionToValue({
+      uid,
+      identity: uid === 'other' ? 'other' : 'first',
+      name: 'things',
+      dim: 2,
+      shards: 1,
+      replicas: 1,
+    } as CollectionRecord);
     return { name: 'things', uid, record, shards: [{ ...(position && { position }) }] };
   });
-  return { id: `b${day}`, startedAt: new Date(START_MS + day * DAY_MS).toISOString(), scheduled: false, collections, ...given } as unknown as BackupManifest;
+  return {
+    id: `b${day}`,
+    startedAt: new Date(START_MS + day * DAY_MS).toISOString(),
+    scheduled: false,
+    collections,
+    ...given,
+  } as unknown as BackupManifest;
 }
 
 function placeOf(sequence: number, day: number): LogPlace {
@@ -70,9 +112,13 @@ async function sweep(present: BackupManifest[], day: number): Promise<void> {
 async function offered(manifests: BackupManifest[]): Promise<[number, number][]> {
   const histories = await logs.histories();
   const told = await logs.told();
-  const views = (await Promise.all(histories.map((one) => restorableOf(one, { logs, told, manifests, histories })))).flat();
+  const views = (
+    await Promise.all(histories.map((one) => restorableOf(one, { logs, told, manifests, histories })))
+  ).flat();
   const dayOf = (iso: string): number => Math.round((Date.parse(iso) - START_MS) / DAY_MS);
-  return views.flatMap(({ from, until }): [number, number][] => (from === null || until === null ? [] : [[dayOf(from), dayOf(until)]]));
+  return views.flatMap(({ from, until }): [number, number][] =>
+    from === null || until === null ? [] : [[dayOf(from), dayOf(until)]],
+  );
 }
 
 beforeEach(() => target.objects.clear());
@@ -101,7 +147,10 @@ describe('a set of shards that took over between two backups', () => {
     await history('second', 3, null);
     await ship('first', 1, 0, [0, 1, 2, 3]);
     await ship('second', 1, 0, [3, 4, 5, 7]);
-    await target.put(stageKey('first.0', { sequence: 4, epoch: 1, at: START_MS + 3 * DAY_MS - 5, term: 1, stage: 'closed' }), Buffer.alloc(1));
+    await target.put(
+      stageKey('first.0', { sequence: 4, epoch: 1, at: START_MS + 3 * DAY_MS - 5, term: 1, stage: 'closed' }),
+      Buffer.alloc(1),
+    );
   });
 
   test('keeps its log from its beginning on, as long as the backup before is kept', async () => {
@@ -119,7 +168,11 @@ describe('a set of shards that took over between two backups', () => {
     expect(await offered([second])).toEqual([[6, 7]]);
     // The one before goes some days after it was over.
     await sweep([second], 11);
-    expect([left('first'), (await logs.histories()).map(({ uid }) => uid), [...(await logs.stages()).keys()]]).toEqual([[], ['second'], []]);
+    expect([left('first'), (await logs.histories()).map(({ uid }) => uid), [...(await logs.stages()).keys()]]).toEqual([
+      [],
+      ['second'],
+      [],
+    ]);
   });
 
   test('does so by the order of sets, where a clock was ahead when the backup before was taken', async () => {
@@ -130,7 +183,13 @@ describe('a set of shards that took over between two backups', () => {
 
   test('is offered where its predecessor was closed, to the moment', async () => {
     const histories = await logs.histories();
-    const views = (await Promise.all(histories.map(async (one) => restorableOf(one, { logs, told: await logs.told(), manifests: [first], histories })))).flat();
+    const views = (
+      await Promise.all(
+        histories.map(async (one) =>
+          restorableOf(one, { logs, told: await logs.told(), manifests: [first], histories }),
+        ),
+      )
+    ).flat();
     expect(views.map(({ from, until }) => [Date.parse(from!), Date.parse(until!)])).toEqual([
       [START_MS + DAY_MS, START_MS + 3 * DAY_MS - 1],
       [START_MS + 3 * DAY_MS, START_MS + 7 * DAY_MS - 1],

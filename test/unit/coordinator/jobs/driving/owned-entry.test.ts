@@ -7,7 +7,8 @@ async function owned() {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   await store.transact([], [{ type: 'put', key: 'k', value: '{}' }]);
   const entry = (await store.get('k'))!;
-  const open = () => new OwnedEntry<{ a?: number; b?: number }>({ store, office: ONLY_DRIVER }, 'k', {}, entry.revision);
+  const open = () =>
+    new OwnedEntry<{ a?: number; b?: number }>({ store, office: ONLY_DRIVER }, 'k', {}, entry.revision);
   return { store, open };
 }
 

@@ -1,7 +1,17 @@
 import { CatchUpPace, CHANGES_LEFT_MAX } from '../../../../../coordinator/jobs/reshard/catch-up-pace';
 
 /** Clients who want to write so many a second, a copy that takes over so many, half as many while it rests. */
-function simulate({ wanted, copied, left, seconds }: { wanted: number; copied: number; left: number; seconds: number }) {
+function simulate({
+  wanted,
+  copied,
+  left,
+  seconds,
+}: {
+  wanted: number;
+  copied: number;
+  left: number;
+  seconds: number;
+}) {
   const pace = new CatchUpPace();
   const course: { left: number; rests: boolean; limit: number | undefined }[] = [];
   let taken = 0;

@@ -1,7 +1,17 @@
-import { collectionPath, collectionToValue, CREATIONS_PATH } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  collectionToValue,
+  CREATIONS_PATH,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { OwnedReshard } from '../../../../../coordinator/jobs/reshard/owned-reshard';
 import { ReshardPass } from '../../../../../coordinator/jobs/reshard/reshard-pass';
-import { NOTHING_COPIED, reshardFromEntry, type ReshardRecord, reshardPath, reshardToValue } from '../../../../../coordinator/service/collections/reshard-record';
+import {
+  NOTHING_COPIED,
+  reshardFromEntry,
+  type ReshardRecord,
+  reshardPath,
+  reshardToValue,
+} from '../../../../../coordinator/service/collections/reshard-record';
 import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -52,18 +62,59 @@ const shards = {
     if (kind === 'marks') {
       markRead();
       const sequence = request.after + 1;
-      return sequence > lastMark ? [] : [{ token: sequence.toString(16).padStart(32, '0'), digest: 'd'.repeat(32), expiresAtMs: 0, sequence, entries: [], verdict: null, progress: null, earlier: [] }];
+      return sequence > lastMark
+        ? []
+        : [
+            {
+              token: sequence.toString(16).padStart(32, '0'),
+              digest: 'd'.repeat(32),
+              expiresAtMs: 0,
+              sequence,
+              entries: [],
+              verdict: null,
+              progress: null,
+              earlier: [],
+            },
+          ];
     }
     if (collectionUid === 'c') looked();
     const stage = stages.get(`${collectionUid}/${shard}`) ?? (collectionUid === 'new' ? 'filling' : 'open');
-    return { stage, reshard: 'new', since: 1, lastChange: 0, upTo: 0, externalIds: [], lastMark, lastVersion: 0, index: null, vectorCount: 0 };
+    return {
+      stage,
+      reshard: 'new',
+      since: 1,
+      lastChange: 0,
+      upTo: 0,
+      externalIds: [],
+      lastMark,
+      lastVersion: 0,
+      index: null,
+      vectorCount: 0,
+    };
   },
 } as unknown as ShardClient;
 
 /** A reshard of a collection of `count` shards, which is there in this state. */
 async function reshard(count: number, change: Partial<ReshardRecord>): Promise<void> {
-  const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-  const collection = collectionToValue({ uid: 'c', identity: 'c', name: 'c', shards: count, replicas: 1, minInSync: 1, ...rest });
+  const rest = {
+    dim: 2,
+    metric: 'cosine',
+    description: null,
+    language: null,
+    quantization: 'int8',
+    createdAt: '',
+    embeddingModel: null,
+    state: 'ready',
+  } as const;
+  const collection = collectionToValue({
+    uid: 'c',
+    identity: 'c',
+    name: 'c',
+    shards: count,
+    replicas: 1,
+    minInSync: 1,
+    ...rest,
+  });
   const record: ReshardRecord = {
     id: 'new',
     identity: 'c',
@@ -98,9 +149,20 @@ async function recordNow(): Promise<ReshardRecord> {
 /** Drives it once. `waitsFor`: what the attempt before met. */
 async function drive(waitsFor?: string): Promise<void> {
   const entry = (await store.get(KEY))!;
-  const owned = await OwnedReshard.take({ store, office: ONLY_DRIVER }, { record: reshardFromEntry(entry), revision: entry.revision }, waitsFor);
+  const owned = await OwnedReshard.take(
+    { store, office: ONLY_DRIVER },
+    { record: reshardFromEntry(entry), revision: entry.revision },
+    waitsFor,
+  );
   const restores = { isRestoring: async () => false, finalNote: async () => ({ guards: [], changes: [] }) };
-  await new ReshardPass(owned, { store, shards, clock, restores, log: silentLogger, stop: new AbortController().signal }).run();
+  await new ReshardPass(owned, {
+    store,
+    shards,
+    clock,
+    restores,
+    log: silentLogger,
+    stop: new AbortController().signal,
+  }).run();
 }
 
 test('one old shard that can not be opened again keeps none of the others from it when a reshard is given up', async () => {
@@ -127,11 +189,17 @@ test('what keeps a reshard from getting on is told with the name of the shard, a
     throw new QuiverError('unavailable', 'the disk does not answer; the call may be retried');
   };
   staged = ({ collectionUid }) => void (collectionUid === 'new' && away());
-  await expect(drive()).rejects.toMatchObject({ kind: 'unavailable', message: 'new shard 0 of collection "c": the disk does not answer; the call may be retried' });
+  await expect(drive()).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'new shard 0 of collection "c": the disk does not answer; the call may be retried',
+  });
   staged = () => undefined;
   // As long as nothing is taken over, it is what was met last.
   looked = away;
-  await expect(drive('a disk')).rejects.toMatchObject({ kind: 'unavailable', message: 'shard 0 of collection "c": the disk does not answer; the call may be retried' });
+  await expect(drive('a disk')).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'shard 0 of collection "c": the disk does not answer; the call may be retried',
+  });
   expect((await recordNow()).waitsFor).toBe('a disk');
   looked = () => undefined;
   await drive();
@@ -212,5 +280,8 @@ test('whoever counted the shards meanwhile counts again once a collection has it
   expect(await store.get(CREATIONS_PATH)).toBeNull();
   await drive();
   expect((await recordNow()).state).toBe('retiring');
-  expect(await store.get(CREATIONS_PATH)).toMatchObject({ value: 'new', revision: (await store.get(collectionPath('c')))!.revision });
+  expect(await store.get(CREATIONS_PATH)).toMatchObject({
+    value: 'new',
+    revision: (await store.get(collectionPath('c')))!.revision,
+  });
 });

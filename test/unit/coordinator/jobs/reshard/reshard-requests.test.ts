@@ -1,6 +1,12 @@
 import type { CollectionQuota } from '../../../../../coordinator/service/collections/collection-quota';
 import { collectionPath, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
-import { reshardFromEntry, reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../../coordinator/service/collections/reshard-record';
+import {
+  reshardFromEntry,
+  reshardPath,
+  type ReshardRecord,
+  type ReshardState,
+  reshardToValue,
+} from '../../../../../coordinator/service/collections/reshard-record';
 import { ReshardRequests } from '../../../../../coordinator/jobs/reshard/reshard-requests';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -10,7 +16,11 @@ import { ManualClock } from '../../../../support/manual-clock';
 
 /** Requests for reshards beside those that are under way. */
 
-const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
+const quota: CollectionQuota = {
+  collectionsMax: 9,
+  shardsOf: ({ shards }) => shards,
+  room: () => ({ shardsMax: 99, source: '' }),
+};
 const KEY = reshardPath('c');
 
 let store: KeyValueClusterStore;
@@ -28,9 +38,32 @@ beforeEach(async () => {
     await asked();
     return seen;
   };
-  requests = new ReshardRequests({ store, shards: { read } as unknown as ShardClient, clock: new ManualClock(), quota });
-  const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-  await store.transact([], [{ type: 'put', key: collectionPath('c'), value: collectionToValue({ uid: 'c', identity: 'c', name: 'c', shards: 1, replicas: 1, minInSync: 1, ...rest }) }]);
+  requests = new ReshardRequests({
+    store,
+    shards: { read } as unknown as ShardClient,
+    clock: new ManualClock(),
+    quota,
+  });
+  const rest = {
+    dim: 2,
+    metric: 'cosine',
+    description: null,
+    language: null,
+    quantization: 'int8',
+    createdAt: '',
+    embeddingModel: null,
+    state: 'ready',
+  } as const;
+  await store.transact(
+    [],
+    [
+      {
+        type: 'put',
+        key: collectionPath('c'),
+        value: collectionToValue({ uid: 'c', identity: 'c', name: 'c', shards: 1, replicas: 1, minInSync: 1, ...rest }),
+      },
+    ],
+  );
 });
 afterEach(() => store.close());
 
@@ -69,7 +102,10 @@ test.each<[ReshardState, number]>([
 ])('the share that is shown of one that is %s is what was copied', async (state, fraction) => {
   await requests.begin('c', 2);
   const record = reshardFromEntry((await store.get(KEY))!);
-  await store.transact([], [{ type: 'put', key: KEY, value: reshardToValue({ ...record, state, copied: 3, total: 10 }) }]);
+  await store.transact(
+    [],
+    [{ type: 'put', key: KEY, value: reshardToValue({ ...record, state, copied: 3, total: 10 }) }],
+  );
   expect(await requests.list()).toMatchObject([{ state, fraction, copied: 3, total: 10 }]);
 });
 
@@ -77,13 +113,17 @@ test('a shard that can not be asked is named with its collection', async () => {
   asked = async () => {
     throw new QuiverError('storage_failed', 'the shard can not be opened');
   };
-  await expect(requests.begin('c', 2)).rejects.toMatchObject({ kind: 'storage_failed', message: 'shard 0 of collection "c": the shard can not be opened' });
+  await expect(requests.begin('c', 2)).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: 'shard 0 of collection "c": the shard can not be opened',
+  });
 });
 
 test('what a reshard waits for is shown: what it met last, or the one that is copied before it', async () => {
   await requests.begin('c', 2);
   const record = reshardFromEntry((await store.get(KEY))!);
-  const put = (key: string, change: Partial<ReshardRecord>) => store.transact([], [{ type: 'put', key, value: reshardToValue({ ...record, ...change }) }]);
+  const put = (key: string, change: Partial<ReshardRecord>) =>
+    store.transact([], [{ type: 'put', key, value: reshardToValue({ ...record, ...change }) }]);
   const shown = async () => (await requests.list()).map(({ collection, waitsFor }) => [collection, waitsFor]);
   expect(await shown()).toEqual([['c', null]]);
   await put(reshardPath('b'), { name: 'b', sources: [{ ...record.sources[0], since: 1 }] });

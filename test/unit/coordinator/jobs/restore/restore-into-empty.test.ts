@@ -1,5 +1,9 @@
 import { collectionFromEntry, collectionPath } from '../../../../../coordinator/service/collections/collection-record';
-import { reshardFromEntry, RESHARDS_PREFIX, type ReshardState } from '../../../../../coordinator/service/collections/reshard-record';
+import {
+  reshardFromEntry,
+  RESHARDS_PREFIX,
+  type ReshardState,
+} from '../../../../../coordinator/service/collections/reshard-record';
 import { restoreFromEntry, restorePath, RESTORES_PATH } from '../../../../../coordinator/jobs/backup/backup-record';
 import type { RunningService } from '../../../../../coordinator/service-factory';
 import type { ClusterStore, StoreChange } from '../../../../../shared/cluster-store/cluster-store';
@@ -20,7 +24,10 @@ let backup: string;
 /** Called before shards are opened that take what they have from a backup. */
 let beforeFilling: () => Promise<unknown>;
 /** Called with what is written to shards, before it is. */
-let beforeWrite: (id: Parameters<ShardClient['write']>[0], operations: Parameters<ShardClient['write']>[1]) => Promise<void>;
+let beforeWrite: (
+  id: Parameters<ShardClient['write']>[0],
+  operations: Parameters<ShardClient['write']>[1],
+) => Promise<void>;
 /** Called with what is stored, before it is, and after. */
 let beforeStore: (changes: StoreChange[]) => Promise<unknown>;
 let afterStore: (changes: StoreChange[]) => Promise<unknown>;
@@ -72,19 +79,33 @@ afterEach(async () => {
 });
 
 const idsOf = async (name: string): Promise<string[]> =>
-  (await scrolledPage(service.vectors.scroll(name, { cursor: null, limit: 100, filter: null, vectors: false }))).vectors.map(({ externalId }) => externalId);
+  (
+    await scrolledPage(service.vectors.scroll(name, { cursor: null, limit: 100, filter: null, vectors: false }))
+  ).vectors.map(({ externalId }) => externalId);
 const recordOf = async (name: string) => collectionFromEntry((await held.store.get(collectionPath(name)))!);
 const reshards = async () => (await held.store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry);
-const isSeal = (operations: Parameters<ShardClient['write']>[1]): boolean => operations[0].type === 'stage' && operations[0].stage === 'sealed';
+const isSeal = (operations: Parameters<ShardClient['write']>[1]): boolean =>
+  operations[0].type === 'stage' && operations[0].stage === 'sealed';
 const storesReshard = (changes: StoreChange[], state: ReshardState, name: string): boolean =>
-  changes.some((change) => change.type === 'put' && change.key.startsWith(RESHARDS_PREFIX) && reshardFromEntry(change).state === state && reshardFromEntry(change).name === name);
+  changes.some(
+    (change) =>
+      change.type === 'put' &&
+      change.key.startsWith(RESHARDS_PREFIX) &&
+      reshardFromEntry(change).state === state &&
+      reshardFromEntry(change).name === name,
+  );
 const into = (name: string, more: object = {}) => ({ backup, rename: { things: name }, ...more });
-const empty = (name: string, given: object = {}) => service.collections.create({ ...newCollection(name, { shards: 2 }), ...given });
+const empty = (name: string, given: object = {}) =>
+  service.collections.create({ ...newCollection(name, { shards: 2 }), ...given });
 
 test('an empty collection gets what the backup has, and stays what it is: its settings, and its number of shards', async () => {
   await empty('hollow', { description: 'mine', ttlSeconds: 3600, quota: { items: 9, bytes: null } });
   const before = await recordOf('hollow');
-  expect(await restoredBy(service, into('hollow'))).toMatchObject({ state: 'done', progress: 1, collections: [{ from: 'things', name: 'hollow', shards: 2, shardsReady: 2 }] });
+  expect(await restoredBy(service, into('hollow'))).toMatchObject({
+    state: 'done',
+    progress: 1,
+    collections: [{ from: 'things', name: 'hollow', shards: 2, shardsReady: 2 }],
+  });
   expect(await idsOf('hollow')).toEqual(BEFORE);
   const { uid, ...after } = await recordOf('hollow');
   expect({ ...after, uid: before.uid }).toEqual(before);
@@ -92,7 +113,10 @@ test('an empty collection gets what the backup has, and stays what it is: its se
   // It is a collection like any other, and nothing is left of its empty shards.
   await service.vectors.upsert('hollow', [item('f', [1, 9])]);
   expect(await idsOf('hollow')).toEqual([...BEFORE, 'f']);
-  await eventually('the empty shards are gone', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
+  await eventually(
+    'the empty shards are gone',
+    async () => held.node.host.shardCount === 5 && (await reshards()).length === 0,
+  );
   await expect(service.collections.delete('hollow')).resolves.toBeUndefined();
 });
 
@@ -120,7 +144,9 @@ test('a collection whose items have all expired is empty, also while they are no
   await eventually('it has expired', async () => (await idsOf('hollow')).length === 0);
   expect((await restoredBy(service, into('hollow'))).state).toBe('done');
   expect(await idsOf('hollow')).toEqual(BEFORE);
-  expect(await fetched(service.vectors.fetch('hollow', ['a'], { vectors: false }))).toMatchObject([{ metadata: '{"i":0}' }]);
+  expect(await fetched(service.vectors.fetch('hollow', ['a'], { vectors: false }))).toMatchObject([
+    { metadata: '{"i":0}' },
+  ]);
 });
 
 test('new names and empty ones in one restore', async () => {
@@ -130,7 +156,19 @@ test('new names and empty ones in one restore', async () => {
   await empty('hollow');
   const restore = await restoredBy(service, { backup, rename: { things: 'hollow', second: 'third' } });
   expect(restore).toEqual({
-    ...{ id: restore.id, backup, until: null, target: held.target, state: 'done', keys: false, warnings: [], startedAt: restore.startedAt, endedAt: restore.endedAt, error: null, progress: 1 },
+    ...{
+      id: restore.id,
+      backup,
+      until: null,
+      target: held.target,
+      state: 'done',
+      keys: false,
+      warnings: [],
+      startedAt: restore.startedAt,
+      endedAt: restore.endedAt,
+      error: null,
+      progress: 1,
+    },
     collections: [
       { from: 'second', name: 'third', shards: 1, shardsReady: 1 },
       { from: 'things', name: 'hollow', shards: 2, shardsReady: 2 },
@@ -151,7 +189,10 @@ test('of several that are empty, one to which somebody writes before any took it
   await empty('earlier');
   await empty('later');
   beforeFilling = write;
-  expect(await restoredBy(service, { backup, rename })).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" is not empty any more[^;]*$/) });
+  expect(await restoredBy(service, { backup, rename })).toMatchObject({
+    state: 'failed',
+    error: expect.stringMatching(/"later" is not empty any more[^;]*$/),
+  });
   expect([await idsOf('earlier'), await idsOf('later')]).toEqual([[], ['mine']]);
 
   await service.vectors.delete('later', ['mine']);
@@ -159,7 +200,10 @@ test('of several that are empty, one to which somebody writes before any took it
   beforeFilling = async () => undefined;
   const { uid } = await recordOf('later');
   beforeWrite = async (id, operations) => void (isSeal(operations) && id.collectionUid === uid && (await write()));
-  expect(await restoredBy(service, { backup, rename })).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" is not empty any more.*restored before that, and left so: earlier$/) });
+  expect(await restoredBy(service, { backup, rename })).toMatchObject({
+    state: 'failed',
+    error: expect.stringMatching(/"later" is not empty any more.*restored before that, and left so: earlier$/),
+  });
   expect([await idsOf('earlier'), await idsOf('later')]).toEqual([['x'], ['mine']]);
 });
 
@@ -189,7 +233,11 @@ describe('of several, one has taken its place, and whoever drives the restore is
   test('deleted since, it does not make the restore fail, which tells of it', async () => {
     await service.collections.delete('earlier');
     drivers = await Drivers.start(service);
-    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'done', error: null, warnings: [expect.stringContaining('"earlier" was restored, and was deleted')] });
+    expect(await restoreEnded(service.backups, id)).toMatchObject({
+      state: 'done',
+      error: null,
+      warnings: [expect.stringContaining('"earlier" was restored, and was deleted')],
+    });
     expect(await idsOf('later')).toEqual(BEFORE);
     await expect(service.collections.get('earlier')).rejects.toMatchObject({ kind: 'not_found' });
   });
@@ -198,26 +246,39 @@ describe('of several, one has taken its place, and whoever drives the restore is
     await service.collections.delete('earlier');
     await empty('earlier');
     drivers = await Drivers.start(service);
-    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'done', warnings: [expect.stringContaining('"earlier"')] });
+    expect(await restoreEnded(service.backups, id)).toMatchObject({
+      state: 'done',
+      warnings: [expect.stringContaining('"earlier"')],
+    });
     expect([await idsOf('earlier'), await idsOf('later')]).toEqual([[], BEFORE]);
   });
 
   test('a write to the next one makes the restore fail, which names the one that stays', async () => {
     await service.vectors.upsert('later', [item('mine', [1, 1])]);
     drivers = await Drivers.start(service);
-    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" is not empty any more.*restored before that, and left so: earlier$/) });
+    expect(await restoreEnded(service.backups, id)).toMatchObject({
+      state: 'failed',
+      error: expect.stringMatching(/"later" is not empty any more.*restored before that, and left so: earlier$/),
+    });
     expect([await idsOf('earlier'), await idsOf('later')]).toEqual([['x'], ['mine']]);
   });
 
   test('so does the deletion of the next one', async () => {
     await service.collections.delete('later');
     drivers = await Drivers.start(service);
-    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" was deleted.*restored before that, and left so: earlier$/) });
+    expect(await restoreEnded(service.backups, id)).toMatchObject({
+      state: 'failed',
+      error: expect.stringMatching(/"later" was deleted.*restored before that, and left so: earlier$/),
+    });
     expect(await idsOf('earlier')).toEqual(['x']);
   });
 
   test('it is too late to give it up, and it goes on', async () => {
-    await expect(service.backups.cancelRestore(id)).rejects.toMatchObject({ kind: 'conflict', code: 409, message: expect.stringContaining('too late') });
+    await expect(service.backups.cancelRestore(id)).rejects.toMatchObject({
+      kind: 'conflict',
+      code: 409,
+      message: expect.stringContaining('too late'),
+    });
     drivers = await Drivers.start(service);
     expect((await restoreEnded(service.backups, id)).state).toBe('done');
     expect([await idsOf('earlier'), await idsOf('later')]).toEqual([['x'], BEFORE]);
@@ -254,28 +315,41 @@ describe('a restore that is given up', () => {
       if (operations[0].type === 'stage' && operations[0].stage === 'closed') await cancelOnce();
     };
     await service.backups.restore({ keys: false, ...into('hollow') });
-    await eventually('it is given up', async () => outcomes.length > 0 && (await service.backups.restores()).length === 0);
+    await eventually(
+      'it is given up',
+      async () => outcomes.length > 0 && (await service.backups.restores()).length === 0,
+    );
     expect(outcomes).toEqual(['cancelling']);
     expect((await recordOf('hollow')).uid).toBe(uid);
     await service.vectors.upsert('hollow', [item('mine', [1, 1])]);
     expect(await idsOf('hollow')).toEqual(['mine']);
-    await eventually('nothing is left of it', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
+    await eventually(
+      'nothing is left of it',
+      async () => held.node.host.shardCount === 5 && (await reshards()).length === 0,
+    );
   });
 
-  test.each<ReshardState>(['opening', 'retiring'])('when it is %s, is told that it is too late, and ends as done', async (state) => {
-    await empty('hollow');
-    afterStore = async (changes) => {
-      if (storesReshard(changes, state, 'hollow')) await cancelOnce();
-    };
-    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
-    expect(outcomes).toEqual(['conflict']);
-    expect(await idsOf('hollow')).toEqual(BEFORE);
-  });
+  test.each<ReshardState>(['opening', 'retiring'])(
+    'when it is %s, is told that it is too late, and ends as done',
+    async (state) => {
+      await empty('hollow');
+      afterStore = async (changes) => {
+        if (storesReshard(changes, state, 'hollow')) await cancelOnce();
+      };
+      expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+      expect(outcomes).toEqual(['conflict']);
+      expect(await idsOf('hollow')).toEqual(BEFORE);
+    },
+  );
 
   test('when its new collections are about to be seen, too: either all of them are there or none', async () => {
     await service.collections.create(newCollection('second'));
     backup = await backedUp(service);
-    const isSeen = (changes: StoreChange[]): boolean => changes.some((change) => change.type === 'put' && change.key === collectionPath('a') && collectionFromEntry(change).state === 'ready');
+    const isSeen = (changes: StoreChange[]): boolean =>
+      changes.some(
+        (change) =>
+          change.type === 'put' && change.key === collectionPath('a') && collectionFromEntry(change).state === 'ready',
+      );
     afterStore = async (changes) => {
       if (isSeen(changes)) await cancelOnce();
     };
@@ -288,7 +362,12 @@ describe('a restore that is given up', () => {
 test('marks that there are before the shards are sealed are taken over before that', async () => {
   await empty('hollow');
   for (let n = 0; n < 5; n += 1) {
-    const once = { token: `${n}`.repeat(32), digest: 'd'.repeat(32), sealingKey: 'e'.repeat(64), repeated: () => undefined };
+    const once = {
+      token: `${n}`.repeat(32),
+      digest: 'd'.repeat(32),
+      sealingKey: 'e'.repeat(64),
+      repeated: () => undefined,
+    };
     await service.vectors.upsert('hollow', [item(`mine-${n}`, [1, 1])], { once });
     await service.vectors.delete('hollow', [`mine-${n}`]);
   }
@@ -304,17 +383,29 @@ test('marks that there are before the shards are sealed are taken over before th
 });
 
 test('what does not agree is refused before anything is begun, with all that differs', async () => {
-  await service.collections.create({ ...newCollection('other', { dim: 3, metric: 'l2', language: 'en' }), quantization: 'binary' });
+  await service.collections.create({
+    ...newCollection('other', { dim: 3, metric: 'l2', language: 'en' }),
+    quantization: 'binary',
+  });
   await expect(service.backups.restore({ keys: false, ...into('other') })).rejects.toMatchObject({
     kind: 'dimension_mismatch',
     code: 400,
-    message: expect.stringMatching(/dim 3 and not 2, distance_metric l2 and not cosine, language en and not none, quantization binary and not int8/),
+    message: expect.stringMatching(
+      /dim 3 and not 2, distance_metric l2 and not cosine, language en and not none, quantization binary and not int8/,
+    ),
   });
   await service.collections.create(newCollection('metric', { metric: 'ip' }));
-  await expect(service.backups.restore({ keys: false, ...into('metric') })).rejects.toMatchObject({ kind: 'invalid_parameter', code: 400 });
+  await expect(service.backups.restore({ keys: false, ...into('metric') })).rejects.toMatchObject({
+    kind: 'invalid_parameter',
+    code: 400,
+  });
   await service.collections.create(newCollection('full'));
   await service.vectors.upsert('full', [item('x', [1, 1])]);
-  await expect(service.backups.restore({ keys: false, ...into('full') })).rejects.toMatchObject({ kind: 'already_exists', code: 409, message: expect.stringMatching(/not empty.*rename/) });
+  await expect(service.backups.restore({ keys: false, ...into('full') })).rejects.toMatchObject({
+    kind: 'already_exists',
+    code: 409,
+    message: expect.stringMatching(/not empty.*rename/),
+  });
   expect(await service.backups.restores()).toEqual([]);
   expect(await reshards()).toEqual([]);
 });
@@ -338,39 +429,54 @@ test('a model that the collection gets at the last moment makes the restore fail
   backup = await backedUp(service);
   await empty('hollow');
   beforeWrite = async (_, operations) => {
-    if (isSeal(operations)) await service.catalog.update('hollow', (record) => ({ ...record, embeddingModel: 'second' }));
+    if (isSeal(operations))
+      await service.catalog.update('hollow', (record) => ({ ...record, embeddingModel: 'second' }));
   };
-  expect(await restoredBy(service, into('hollow'))).toMatchObject({ state: 'failed', error: expect.stringContaining('embedding model second') });
+  expect(await restoredBy(service, into('hollow'))).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('embedding model second'),
+  });
   expect(await recordOf('hollow')).toMatchObject({ embeddingModel: 'second', shards: 2 });
   await service.vectors.upsert('hollow', [item('mine', [1, 1])]);
   expect(await idsOf('hollow')).toEqual(['mine']);
 });
 
-test.each(['as it begins to be filled', 'as it is sealed'])('a write %s is kept, and the restore fails with a conflict that leaves nothing', async (when) => {
-  await empty('hollow');
-  const { uid } = await recordOf('hollow');
-  const written: Promise<unknown>[] = [];
-  const write = async (): Promise<unknown> => (written[0] ??= service.vectors.upsert('hollow', [item('mine', [1, 1])]));
-  if (when !== 'as it is sealed') beforeFilling = write;
-  else beforeWrite = async (_, operations) => void (isSeal(operations) && (await write()));
-  const { id } = await service.backups.restore({ keys: false, ...into('hollow') });
-  expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'failed', error: expect.stringContaining('not empty any more') });
-  await written[0];
-  expect(await idsOf('hollow')).toEqual(['mine']);
-  expect((await recordOf('hollow')).uid).toBe(uid);
-  await eventually('the shards that were filled are gone', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
-  // And once it is empty again, it can be restored into.
-  await service.vectors.delete('hollow', ['mine']);
-  expect((await restoredBy(service, into('hollow'))).state).toBe('done');
-  expect(await idsOf('hollow')).toEqual(BEFORE);
-});
+test.each(['as it begins to be filled', 'as it is sealed'])(
+  'a write %s is kept, and the restore fails with a conflict that leaves nothing',
+  async (when) => {
+    await empty('hollow');
+    const { uid } = await recordOf('hollow');
+    const written: Promise<unknown>[] = [];
+    const write = async (): Promise<unknown> =>
+      (written[0] ??= service.vectors.upsert('hollow', [item('mine', [1, 1])]));
+    if (when !== 'as it is sealed') beforeFilling = write;
+    else beforeWrite = async (_, operations) => void (isSeal(operations) && (await write()));
+    const { id } = await service.backups.restore({ keys: false, ...into('hollow') });
+    expect(await restoreEnded(service.backups, id)).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('not empty any more'),
+    });
+    await written[0];
+    expect(await idsOf('hollow')).toEqual(['mine']);
+    expect((await recordOf('hollow')).uid).toBe(uid);
+    await eventually(
+      'the shards that were filled are gone',
+      async () => held.node.host.shardCount === 5 && (await reshards()).length === 0,
+    );
+    // And once it is empty again, it can be restored into.
+    await service.vectors.delete('hollow', ['mine']);
+    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+    expect(await idsOf('hollow')).toEqual(BEFORE);
+  },
+);
 
 test('a write that comes while the shards are sealed lands in the restored collection', async () => {
   await empty('hollow');
   let written: Promise<unknown> | null = null;
   beforeWrite = async (_, operations) => {
     // It is refused by the old shards, and waits for the new ones.
-    if (operations[0].type === 'stage' && operations[0].stage === 'closed') written ??= service.vectors.upsert('hollow', [item('mine', [1, 1])]);
+    if (operations[0].type === 'stage' && operations[0].stage === 'closed')
+      written ??= service.vectors.upsert('hollow', [item('mine', [1, 1])]);
   };
   expect((await restoredBy(service, into('hollow'))).state).toBe('done');
   await written!;
@@ -386,7 +492,10 @@ test('a restore that is given up while it fills leaves the collection as it was'
   drivers = await Drivers.start(service);
   await eventually('it is given up', async () => (await service.backups.restores()).length === 0);
   expect((await recordOf('hollow')).uid).toBe(uid);
-  await eventually('nothing is left of it', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
+  await eventually(
+    'nothing is left of it',
+    async () => held.node.host.shardCount === 5 && (await reshards()).length === 0,
+  );
   await service.vectors.upsert('hollow', [item('mine', [1, 1])]);
   expect(await idsOf('hollow')).toEqual(['mine']);
 });
@@ -396,8 +505,14 @@ test('a collection that is deleted meanwhile takes all along, and the restore sa
   beforeWrite = async (_, operations) => {
     if (isSeal(operations)) await service.collections.delete('hollow').catch(() => undefined);
   };
-  expect(await restoredBy(service, into('hollow'))).toMatchObject({ state: 'failed', error: expect.stringContaining('was deleted') });
-  await eventually('nothing is left of it', async () => held.node.host.shardCount === 3 && (await reshards()).length === 0);
+  expect(await restoredBy(service, into('hollow'))).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('was deleted'),
+  });
+  await eventually(
+    'nothing is left of it',
+    async () => held.node.host.shardCount === 3 && (await reshards()).length === 0,
+  );
 });
 
 test('a collection is restored into once at a time, and neither gets another number of shards meanwhile nor shows that it does', async () => {
@@ -408,8 +523,15 @@ test('a collection is restored into once at a time, and neither gets another num
   let seen: unknown[] = [];
   beforeWrite = async (_, operations) => {
     if (!isSeal(operations) || seen.length > 0) return;
-    const refusals = [service.collections.reshard('hollow', 5), service.collections.cancelReshard('hollow'), service.backups.restore({ keys: false, ...into('hollow') })];
-    seen = [...(await Promise.allSettled(refusals)).map((one) => one.status === 'rejected' && one.reason.kind), await service.reshards()];
+    const refusals = [
+      service.collections.reshard('hollow', 5),
+      service.collections.cancelReshard('hollow'),
+      service.backups.restore({ keys: false, ...into('hollow') }),
+    ];
+    seen = [
+      ...(await Promise.allSettled(refusals)).map((one) => one.status === 'rejected' && one.reason.kind),
+      await service.reshards(),
+    ];
   };
   drivers = await Drivers.start(service);
   const ended = [await restoreEnded(service.backups, first.id), await restoreEnded(service.backups, second.id)];
@@ -418,18 +540,26 @@ test('a collection is restored into once at a time, and neither gets another num
   expect(await idsOf('hollow')).toEqual(BEFORE);
 });
 
-test.each([2, 5])('a write that was done before the restore is not done again after it, into %i shards', async (shards) => {
-  await empty('hollow');
-  let repetitions = 0;
-  const once = { token: '1'.repeat(32), digest: 'd'.repeat(32), sealingKey: 'e'.repeat(64), repeated: () => void (repetitions += 1) };
-  const write = () => service.vectors.upsert('hollow', [item('mine', [1, 1]), item('yours', [1, 2])], { once });
-  const first = await write();
-  await service.vectors.delete('hollow', ['mine', 'yours']);
-  expect((await restoredBy(service, into('hollow', { shards }))).state).toBe('done');
-  expect({ ...(await write()), timing: null }).toEqual({ ...first, timing: null });
-  expect(repetitions).toBe(1);
-  expect(await idsOf('hollow')).toEqual(BEFORE);
-});
+test.each([2, 5])(
+  'a write that was done before the restore is not done again after it, into %i shards',
+  async (shards) => {
+    await empty('hollow');
+    let repetitions = 0;
+    const once = {
+      token: '1'.repeat(32),
+      digest: 'd'.repeat(32),
+      sealingKey: 'e'.repeat(64),
+      repeated: () => void (repetitions += 1),
+    };
+    const write = () => service.vectors.upsert('hollow', [item('mine', [1, 1]), item('yours', [1, 2])], { once });
+    const first = await write();
+    await service.vectors.delete('hollow', ['mine', 'yours']);
+    expect((await restoredBy(service, into('hollow', { shards }))).state).toBe('done');
+    expect({ ...(await write()), timing: null }).toEqual({ ...first, timing: null });
+    expect(repetitions).toBe(1);
+    expect(await idsOf('hollow')).toEqual(BEFORE);
+  },
+);
 
 test('a restore that the cluster store has lost leaves the collection as it was', async () => {
   await drivers.close();
@@ -437,13 +567,18 @@ test('a restore that the cluster store has lost leaves the collection as it was'
   const { uid } = await recordOf('hollow');
   const { id } = await service.backups.restore({ keys: false, ...into('hollow') });
   // Its driver stores that it begins, and gets no further.
-  const stalled = await held.service({ shardClient: { ...held.client, open: async () => Promise.reject(new QuiverError('unavailable', 'no node')) } });
+  const stalled = await held.service({
+    shardClient: { ...held.client, open: async () => Promise.reject(new QuiverError('unavailable', 'no node')) },
+  });
   drivers = await Drivers.start(stalled);
   await eventually('it has begun', async () => (await reshards())[0]?.state === 'seeding');
   await drivers.close();
   await held.store.transact([], [{ type: 'delete', key: restorePath(id) }]);
   drivers = await Drivers.start(service);
-  await eventually('nothing is left of it', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
+  await eventually(
+    'nothing is left of it',
+    async () => held.node.host.shardCount === 5 && (await reshards()).length === 0,
+  );
   expect((await recordOf('hollow')).uid).toBe(uid);
   await service.vectors.upsert('hollow', [item('mine', [1, 1])]);
   expect(await idsOf('hollow')).toEqual(['mine']);

@@ -1,13 +1,27 @@
 import { RestorePass } from '../../../../../coordinator/jobs/restore/restore-pass';
-import { restoreFromEntry, restorePath, type RestoreRecord } from '../../../../../coordinator/jobs/backup/backup-record';
+import {
+  restoreFromEntry,
+  restorePath,
+  type RestoreRecord,
+} from '../../../../../coordinator/jobs/backup/backup-record';
 import { CollectionCatalog } from '../../../../../coordinator/service/collections/collection-catalog';
 import type { CollectionQuota } from '../../../../../coordinator/service/collections/collection-quota';
 import { ReshardRequests } from '../../../../../coordinator/jobs/reshard/reshard-requests';
-import { collectionToValue, type CollectionRecord, dropPath, type DropIntent } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionToValue,
+  type CollectionRecord,
+  dropPath,
+  type DropIntent,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { ONLY_DRIVER, OwnedEntry } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
-import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentFromEntry,
+  assignmentPath,
+  assignmentToValue,
+  type ShardAssignment,
+} from '../../../../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { beingFilled } from '../../../../../shared/contract/shard/shard-backup';
@@ -44,8 +58,14 @@ afterEach(() => store.close());
 
 const NO_DROP: (intent: DropIntent) => Promise<void> = async () => undefined;
 
-/** The pass of a restore, over shards that answer as `read` does; with `isStored`, that of another driver who goes on with it. */
-async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>, { isStored = false, drop = NO_DROP } = {}): Promise<RestorePass> {
+/**
+ * The pass of a restore, over shards that answer as `read` does; with `isStored`, that of another driver who goes on
+ * with it.
+ */
+async function passOf(
+  read: (assigned: ShardAssignment | null) => Promise<unknown>,
+  { isStored = false, drop = NO_DROP } = {},
+): Promise<RestorePass> {
   const restore: RestoreRecord = {
     id: 'restore-x',
     backup: 'b',
@@ -79,14 +99,21 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
         removing: [],
         changeId: 'made',
       };
-      await store.transact([{ key: path, revision: 0 }], [{ type: 'put', key: path, value: assignmentToValue(assignment) }]);
+      await store.transact(
+        [{ key: path, revision: 0 }],
+        [{ type: 'put', key: path, value: assignmentToValue(assignment) }],
+      );
     },
     read: async (id) => {
       const entry = await store.get(assignmentPath(id));
       return read(entry === null ? null : assignmentFromEntry(entry));
     },
   } as Pick<ShardClient, 'make' | 'read'>;
-  const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
+  const quota: CollectionQuota = {
+    collectionsMax: 9,
+    shardsOf: ({ shards }) => shards,
+    room: () => ({ shardsMax: 99, source: '' }),
+  };
   const reshards = new ReshardRequests({ store, shards: shards as ShardClient, clock, quota });
   return new RestorePass(owned, {
     store,
@@ -101,11 +128,16 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
   });
 }
 
-const published = async (): Promise<boolean> => JSON.parse((await store.get('/q/collections/things'))?.value ?? '{}').state === 'ready';
+const published = async (): Promise<boolean> =>
+  JSON.parse((await store.get('/q/collections/things'))?.value ?? '{}').state === 'ready';
 
 test('before anybody may write to a shard, it is no longer to begin with what the backup has, under a later epoch', async () => {
   const seen: string[] = [];
-  await (await passOf(async (assigned) => seen.push(`${assigned?.spec.seed?.backup ?? 'none'} ${assigned?.epoch} ${await published()}`))).run();
+  await (
+    await passOf(async (assigned) =>
+      seen.push(`${assigned?.spec.seed?.backup ?? 'none'} ${assigned?.epoch} ${await published()}`),
+    )
+  ).run();
   // Each of them serves with its seed, and then without, and is not visible yet.
   expect(seen).toEqual(['b 1 false', 'b 1 false', 'none 2 false', 'none 2 false']);
   expect(await published()).toBe(true);
@@ -124,7 +156,10 @@ test('shards that do not serve make it fail after some time, with the reason; th
     clock.advance(hourMs);
     throw answers.length > 1 ? answers.shift() : answers[0];
   });
-  await expect(pass.run()).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('the node is away') });
+  await expect(pass.run()).rejects.toMatchObject({
+    kind: 'invalid_parameter',
+    message: expect.stringContaining('the node is away'),
+  });
   expect(answers).toHaveLength(1);
 });
 
@@ -134,7 +169,16 @@ describe('what a restore takes back', () => {
   beforeEach(() => dropped.splice(0));
 
   test('is nothing where it had begun nothing', async () => {
-    await store.transact([], [{ type: 'put', key: '/q/collections/things', value: JSON.stringify({ ...record, uid: 'another', identity: 'another', state: 'ready' }) }]);
+    await store.transact(
+      [],
+      [
+        {
+          type: 'put',
+          key: '/q/collections/things',
+          value: JSON.stringify({ ...record, uid: 'another', identity: 'another', state: 'ready' }),
+        },
+      ],
+    );
     const pass = await passOf(async () => 1, { drop });
     await expect(pass.run()).rejects.toMatchObject({ kind: 'already_exists' });
     await pass.undo();
@@ -142,7 +186,10 @@ describe('what a restore takes back', () => {
   });
 
   test('is what it had reserved, also when the driver before ended while it took it back', async () => {
-    const pass = await passOf(async () => Promise.reject(new QuiverError('storage_damaged', 'the backup is of no use')), { drop });
+    const pass = await passOf(
+      async () => Promise.reject(new QuiverError('storage_damaged', 'the backup is of no use')),
+      { drop },
+    );
     await expect(pass.run()).rejects.toMatchObject({ kind: 'storage_damaged' });
     await pass.undo();
     expect(dropped).toMatchObject([{ uid, shards: 2 }]);
@@ -158,7 +205,11 @@ describe('a driver that goes on with a restore whose collection was visible alre
 
   test.each([
     ['and was deleted', null, ['things']],
-    ['and was made again', JSON.stringify({ ...record, uid: 'another', identity: 'another', state: 'ready' }), ['things']],
+    [
+      'and was made again',
+      JSON.stringify({ ...record, uid: 'another', identity: 'another', state: 'ready' }),
+      ['things'],
+    ],
     ['and has other shards since', JSON.stringify({ ...record, uid: 'resharded', state: 'ready' }), []],
   ])('%s leaves it so, and tells of those that are gone', async (_what, since, deleted) => {
     await (await passOf(readable)).run();

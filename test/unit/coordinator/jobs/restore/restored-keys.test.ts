@@ -21,7 +21,8 @@ async function open(): Promise<{ store: ClusterStore; keys: StoreKeysService }> 
   return { store, keys };
 }
 
-const backupOf = async (store: ClusterStore): Promise<string[]> => (await store.list(KEYS_PREFIX)).entries.map(({ value }) => value);
+const backupOf = async (store: ClusterStore): Promise<string[]> =>
+  (await store.list(KEYS_PREFIX)).entries.map(({ value }) => value);
 const newKey = (name: string) => ({ name, role: 'readonly' as const, expiresInDays: null });
 
 afterEach(async () => {
@@ -31,7 +32,15 @@ afterEach(async () => {
 test('in an empty service they keep their numbers and limits, however many there are', async () => {
   const { store, keys } = await open();
   const made = [];
-  for (let i = 0; i < 12; i++) made.push(await keys.create({ ...newKey(`key ${i}`), collections: [{ name: `c${i}` }], allowedNetworks: ['10.0.0.0/8'], rateLimitPerMinute: i }));
+  for (let i = 0; i < 12; i++)
+    made.push(
+      await keys.create({
+        ...newKey(`key ${i}`),
+        collections: [{ name: `c${i}` }],
+        allowedNetworks: ['10.0.0.0/8'],
+        rateLimitPerMinute: i,
+      }),
+    );
   const other = await open();
   await restoreKeys(other.store, await backupOf(store));
   for (const { key, lastUsedAt: _, ...inUse } of made) expect(other.keys.authenticate(key)).toEqual(inUse);
@@ -65,26 +74,29 @@ test('one whose secret was replaced stays as it is when the one before has ended
   expect(keys.authenticate(key)).toMatchObject({ id: old.id });
 });
 
-test.each(['rotate', 'delete'] as const)('one that got another number here stays as it is after a %s, however often it comes from backups', async (change) => {
-  const { store, keys } = await open();
-  const old = await keys.create(newKey('old'));
-  const backup = await backupOf(store);
-  const other = await open();
-  clock.advance(1);
-  await other.keys.create(newKey('another'));
-  await restoreKeys(other.store, backup);
-  const { id } = other.keys.authenticate(old.key)!;
-  expect(id).not.toBe(old.id);
-  const later = await backupOf(other.store);
-  await other.keys[change](id);
-  for (const one of [backup, later, backup]) await restoreKeys(other.store, one);
-  expect(other.keys.authenticate(old.key)).toBeNull();
-  expect(await other.keys.list()).toHaveLength(change === 'rotate' ? 3 : 2);
-  // In a third service it is one key, wherever it comes from.
-  const third = await open();
-  for (const one of [later, backup]) await restoreKeys(third.store, one);
-  expect((await third.keys.list()).map(({ name }) => name).sort()).toEqual(['another', 'default', 'old']);
-});
+test.each(['rotate', 'delete'] as const)(
+  'one that got another number here stays as it is after a %s, however often it comes from backups',
+  async (change) => {
+    const { store, keys } = await open();
+    const old = await keys.create(newKey('old'));
+    const backup = await backupOf(store);
+    const other = await open();
+    clock.advance(1);
+    await other.keys.create(newKey('another'));
+    await restoreKeys(other.store, backup);
+    const { id } = other.keys.authenticate(old.key)!;
+    expect(id).not.toBe(old.id);
+    const later = await backupOf(other.store);
+    await other.keys[change](id);
+    for (const one of [backup, later, backup]) await restoreKeys(other.store, one);
+    expect(other.keys.authenticate(old.key)).toBeNull();
+    expect(await other.keys.list()).toHaveLength(change === 'rotate' ? 3 : 2);
+    // In a third service it is one key, wherever it comes from.
+    const third = await open();
+    for (const one of [later, backup]) await restoreKeys(third.store, one);
+    expect((await third.keys.list()).map(({ name }) => name).sort()).toEqual(['another', 'default', 'old']);
+  },
+);
 
 test('one whose secret was replaced, and works for some time yet, does not become two', async () => {
   const { store, keys } = await open();

@@ -27,9 +27,14 @@ class ScriptedRunner implements EmbeddingRunner {
   }
 
   embed(texts: string[]): Promise<EncodedTexts> {
-    if (texts.some((text) => text.includes('poison'))) return Promise.reject(new QuiverError('embedding_unavailable', 'poisoned'));
+    if (texts.some((text) => text.includes('poison')))
+      return Promise.reject(new QuiverError('embedding_unavailable', 'poisoned'));
     return new Promise((resolve, reject) => {
-      const answer = (): void => resolve({ vectors: Float32Array.from(texts, (text) => text.length), left: texts.map((text) => Math.max(0, text.length - READ)) });
+      const answer = (): void =>
+        resolve({
+          vectors: Float32Array.from(texts, (text) => text.length),
+          left: texts.map((text) => Math.max(0, text.length - READ)),
+        });
       this.requests.push({ texts, answer, fail: reject });
       if (this.answersAtOnce) answer();
     });
@@ -48,7 +53,10 @@ class ScriptedRunner implements EmbeddingRunner {
   }
 }
 
-function dispatcherOf(runners: ScriptedRunner[], given: { timeoutMs?: number; restart?: () => Promise<EmbeddingRunner> } = {}) {
+function dispatcherOf(
+  runners: ScriptedRunner[],
+  given: { timeoutMs?: number; restart?: () => Promise<EmbeddingRunner> } = {},
+) {
   return new EmbeddingDispatcher({
     runners,
     restart: given.restart ?? (() => Promise.reject(new QuiverError('embedding_unavailable', 'it is broken for good'))),
@@ -62,7 +70,10 @@ describe('EmbeddingDispatcher', () => {
     const dispatcher = dispatcherOf([new ScriptedRunner(true, true), new ScriptedRunner(true, true)]);
     const left: [number, number][] = [];
     const texts = [50, 3, 45, 46, 47].map((length) => 'x'.repeat(length));
-    await Promise.all([dispatcher.embed(texts, 'passage', (index, tokens) => left.push([index, tokens])), dispatcher.embed(['y'.repeat(60)], 'passage')]);
+    await Promise.all([
+      dispatcher.embed(texts, 'passage', (index, tokens) => left.push([index, tokens])),
+      dispatcher.embed(['y'.repeat(60)], 'passage'),
+    ]);
     expect(left.toSorted(([a], [b]) => a - b)).toEqual([
       [0, 5],
       [3, 1],
@@ -102,7 +113,10 @@ describe('EmbeddingDispatcher', () => {
     const runner = new ScriptedRunner(false);
     const dispatcher = dispatcherOf([runner]);
     const large = dispatcher.embed(new Array(10_000).fill('x'), 'passage');
-    await expect(dispatcher.embed(['y'], 'passage')).rejects.toMatchObject({ kind: 'overloaded', message: expect.stringContaining('busy') });
+    await expect(dispatcher.embed(['y'], 'passage')).rejects.toMatchObject({
+      kind: 'overloaded',
+      message: expect.stringContaining('busy'),
+    });
     const query = dispatcher.embed(['query'], 'query');
     runner.requests[0].answer();
     await eventually('the next text runs', () => runner.requests.length === 3);
@@ -116,7 +130,10 @@ describe('EmbeddingDispatcher', () => {
   test('a call that takes too long fails and leaves nothing in the queue', async () => {
     const runner = new ScriptedRunner(false);
     const dispatcher = dispatcherOf([runner], { timeoutMs: 1_000 });
-    await expect(dispatcher.embed(['a', 'b', 'c', 'd'], 'passage')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('too long') });
+    await expect(dispatcher.embed(['a', 'b', 'c', 'd'], 'passage')).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('too long'),
+    });
     for (const { answer } of runner.requests) answer();
     const after = dispatcher.embed(['later'], 'passage');
     await eventually('the later text runs', () => runner.requests.length === 3);
@@ -147,9 +164,17 @@ describe('EmbeddingDispatcher', () => {
   test('without any runner left the calls are told why, and the next one tries again', async () => {
     const first = new ScriptedRunner(false);
     let isRepaired = false;
-    const restart = (): Promise<EmbeddingRunner> => (isRepaired ? Promise.resolve(new ScriptedRunner(false, true)) : Promise.reject(new QuiverError('embedding_unavailable', 'it is broken')));
+    const restart = (): Promise<EmbeddingRunner> =>
+      isRepaired
+        ? Promise.resolve(new ScriptedRunner(false, true))
+        : Promise.reject(new QuiverError('embedding_unavailable', 'it is broken'));
     const dispatcher = dispatcherOf([first], { restart });
-    const waiting = ['a', 'b', 'c'].map((text) => expect(dispatcher.embed([text], 'query')).rejects.toMatchObject({ kind: 'embedding_unavailable', message: 'it is broken' }));
+    const waiting = ['a', 'b', 'c'].map((text) =>
+      expect(dispatcher.embed([text], 'query')).rejects.toMatchObject({
+        kind: 'embedding_unavailable',
+        message: 'it is broken',
+      }),
+    );
     first.end();
     await Promise.all(waiting);
     isRepaired = true;
@@ -171,11 +196,17 @@ describe('EmbeddingDispatcher', () => {
       const first = new ScriptedRunner(false);
       const second = new ScriptedRunner(false, true);
       const dispatcher = dispatcherOf([first], { restart: async () => second });
-      const hung = expect(dispatcher.embed(['a'], 'passage')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('too long') });
+      const hung = expect(dispatcher.embed(['a'], 'passage')).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringContaining('too long'),
+      });
       await jest.advanceTimersByTimeAsync(10.5 * MINUTE_MS);
       await hung;
       expect(first.isGivenUp).toBe(false);
-      const late = expect(dispatcher.embed(['bb'], 'query')).rejects.toMatchObject({ kind: 'unavailable', message: 'it was given up' });
+      const late = expect(dispatcher.embed(['bb'], 'query')).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: 'it was given up',
+      });
       const waiting = dispatcher.embed(['ccc'], 'query');
       await jest.advanceTimersByTimeAsync(MINUTE_MS / 2 - 1000);
       expect(first.isGivenUp).toBe(false);

@@ -14,10 +14,19 @@ describe('prefixes of queries and passages', () => {
   });
 
   test('what the model says itself wins', () => {
-    expect(promptsOf('Xenova/e5-small', { prompts: { query: 'Q: ', document: 'D: ' } })).toEqual({ query: 'Q: ', passage: 'D: ' });
-    expect(promptsOf('any', { prompts: { both: 'B: ' }, default_prompt_name: 'both' })).toEqual({ query: 'B: ', passage: 'B: ' });
+    expect(promptsOf('Xenova/e5-small', { prompts: { query: 'Q: ', document: 'D: ' } })).toEqual({
+      query: 'Q: ',
+      passage: 'D: ',
+    });
+    expect(promptsOf('any', { prompts: { both: 'B: ' }, default_prompt_name: 'both' })).toEqual({
+      query: 'B: ',
+      passage: 'B: ',
+    });
     expect(promptsOf('any', { prompts: { query: 'Q: ' } })).toEqual({ query: 'Q: ', passage: '' });
     expect(promptsOf('any', { prompts: {}, default_prompt_name: null })).toEqual({ query: '', passage: '' });
-    expect(promptsOf('any', { prompts: { query: 3 }, default_prompt_name: 'constructor' })).toEqual({ query: '', passage: '' });
+    expect(promptsOf('any', { prompts: { query: 3 }, default_prompt_name: 'constructor' })).toEqual({
+      query: '',
+      passage: '',
+    });
   });
 });

@@ -24,7 +24,10 @@ describe('EmbeddingThread', () => {
     const file = join(folder, 'worker.js');
     writeFileSync(file, HANGING);
     const thread = await EmbeddingThread.start({} as ModelDescription, file);
-    const request = expect(thread.embed(['a'])).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('may be retried') });
+    const request = expect(thread.embed(['a'])).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('may be retried'),
+    });
     const closed = thread.close();
     expect(stuckThreads()).toBe(1);
     thread.giveUp();

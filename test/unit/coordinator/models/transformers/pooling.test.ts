@@ -22,7 +22,9 @@ describe('pooling', () => {
   });
 
   test('padding in front counts as little', () => {
-    expect([...pool({ ...INPUT, mask: [0, 1, 1, 0, 0, 1] }, ['cls', 'last'])]).toEqual([3, -4, 5, 6, 999, 999, 999, 999]);
+    expect([...pool({ ...INPUT, mask: [0, 1, 1, 0, 0, 1] }, ['cls', 'last'])]).toEqual([
+      3, -4, 5, 6, 999, 999, 999, 999,
+    ]);
   });
 
   test('several modes stand one after another', () => {

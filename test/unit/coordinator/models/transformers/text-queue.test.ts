@@ -27,7 +27,12 @@ describe('TextQueue', () => {
   test('one at a time in order where batches are not allowed', () => {
     const queue = new TextQueue<string>();
     queue.add('passage', waiting('a', [5, 5, 5]));
-    expect([queue.take(ONE), queue.take(ONE), queue.take(ONE), queue.take(ONE)].map(namesOf)).toEqual([['a0'], ['a1'], ['a2'], []]);
+    expect([queue.take(ONE), queue.take(ONE), queue.take(ONE), queue.take(ONE)].map(namesOf)).toEqual([
+      ['a0'],
+      ['a1'],
+      ['a2'],
+      [],
+    ]);
   });
 
   test('queries go first, but every fourth turn is a passage', () => {

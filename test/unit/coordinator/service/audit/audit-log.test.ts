@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AuditFile } from '../../../../../coordinator/service/audit/audit-file';
@@ -96,7 +105,13 @@ describe('the log', () => {
   test('keeps lines in order while the disk is full, up to a bound, and says how many were lost', async () => {
     const disk = new Disk();
     const failing: boolean[] = [];
-    const log = new AuditLog({ sink: disk, log: silentLogger, onFailing: (is) => failing.push(is), retryMs: 5, waitingBytesMax: 40 });
+    const log = new AuditLog({
+      sink: disk,
+      log: silentLogger,
+      onFailing: (is) => failing.push(is),
+      retryMs: 5,
+      waitingBytesMax: 40,
+    });
     log.record({ i: 0 });
     await eventually('it is written', () => disk.lines.length === 1);
     disk.isFull = true;
@@ -107,7 +122,11 @@ describe('the log', () => {
     await eventually('it is over', () => !log.isFailing);
     log.record({ i: 10 });
     await log.close();
-    expect(disk.lines).toEqual([...[0, 1, 2, 3, 4, 5].map((i) => ({ i })), { time: expect.any(String), event: 'lost', lines: 4 }, { i: 10 }]);
+    expect(disk.lines).toEqual([
+      ...[0, 1, 2, 3, 4, 5].map((i) => ({ i })),
+      { time: expect.any(String), event: 'lost', lines: 4 },
+      { i: 10 },
+    ]);
     expect(failing).toEqual([true, false]);
   });
 

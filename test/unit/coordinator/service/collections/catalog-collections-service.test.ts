@@ -16,7 +16,8 @@ test('a recovery asks the shards of each collection until all of them have answe
   shards.intercept = (call, { collectionUid, shard }) => {
     if (!uids.includes(collectionUid)) uids.push(collectionUid);
     asked.push(`${uids.indexOf(collectionUid)}.${shard}`);
-    if (isDown && call === 'status' && shard === 1 && collectionUid === uids[1]) throw new QuiverError('unavailable', 'down');
+    if (isDown && call === 'status' && shard === 1 && collectionUid === uids[1])
+      throw new QuiverError('unavailable', 'down');
   };
   for (const name of ['a', 'b']) await service.collections.create(newCollection(name, { shards: 2 }));
   const recovered = async (): Promise<string[]> => {
@@ -84,7 +85,11 @@ describe('a collection of which a shard does not answer', () => {
   }
 
   test.each<[string, () => Promise<void> | void, string]>([
-    ['is away', () => new Promise(() => undefined), 'shard 1 of 2 of collection "away-0" is unavailable; the call may be retried'],
+    [
+      'is away',
+      () => new Promise(() => undefined),
+      'shard 1 of 2 of collection "away-0" is unavailable; the call may be retried',
+    ],
     [
       'is damaged',
       () => {
@@ -102,10 +107,16 @@ describe('a collection of which a shard does not answer', () => {
   ])('because it %s is listed without a count, and takes no other along', async (_, failed, reason) => {
     const { service } = await someAway(failed);
     const list = await service.collections.list();
-    expect(list.map(({ name, vectorCount }) => [name, vectorCount])).toEqual([...list.filter(({ name }) => name.startsWith('away')).map(({ name }) => [name, -1]), ['here-1', 1], ['here-2', 1]]);
+    expect(list.map(({ name, vectorCount }) => [name, vectorCount])).toEqual([
+      ...list.filter(({ name }) => name.startsWith('away')).map(({ name }) => [name, -1]),
+      ['here-1', 1],
+      ['here-2', 1],
+    ]);
     expect(list[0]).toMatchObject({ name: 'away-0', unavailableShards: [{ shard: 1, reason }] });
     const readings = await service.readShards(500);
-    expect(readings.filter(({ collection }) => collection.startsWith('here')).map(({ status }) => status?.vectorCount)).toEqual([1, 0, 1, 0]);
+    expect(
+      readings.filter(({ collection }) => collection.startsWith('here')).map(({ status }) => status?.vectorCount),
+    ).toEqual([1, 0, 1, 0]);
     expect(readings.filter(({ status }) => status === null)).toHaveLength(AWAY);
   });
 

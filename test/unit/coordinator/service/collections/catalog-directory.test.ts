@@ -1,5 +1,9 @@
 import { CollectionDirectory } from '../../../../../coordinator/service/collections/collection-directory';
-import { collectionPath, collectionToValue, type CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  collectionToValue,
+  type CollectionRecord,
+} from '../../../../../coordinator/service/collections/collection-record';
 import type { StoreEvent } from '../../../../../shared/cluster-store/cluster-store';
 
 const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionRecord => ({
@@ -19,7 +23,12 @@ const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionR
   state: 'ready',
   ...given,
 });
-const put = (uid: string, revision: number): StoreEvent => ({ type: 'put', key: collectionPath('c'), value: collectionToValue(record(uid)), revision });
+const put = (uid: string, revision: number): StoreEvent => ({
+  type: 'put',
+  key: collectionPath('c'),
+  value: collectionToValue(record(uid)),
+  revision,
+});
 const gone = (revision: number): StoreEvent => ({ type: 'delete', key: collectionPath('c'), revision });
 
 /** The directory's collection after each step, by uid. */
@@ -33,12 +42,15 @@ function story(steps: ((directory: CollectionDirectory) => void)[]): (string | n
 
 describe('what a process knows of collections', () => {
   test('is ahead of the watch where the process itself made the change', () => {
-    expect(story([(d) => d.put(record('one'), 5), (d) => d.apply([gone(3)]), (d) => d.apply([put('one', 5)])])).toEqual(['one', 'one', 'one']);
+    expect(story([(d) => d.put(record('one'), 5), (d) => d.apply([gone(3)]), (d) => d.apply([put('one', 5)])])).toEqual(
+      ['one', 'one', 'one'],
+    );
   });
 
   test('its own deletion is not undone by older news, and a later creation is seen', () => {
     const steps = [
-      (d: CollectionDirectory) => d.load([{ key: collectionPath('c'), value: collectionToValue(record('one')), revision: 2 }], 2),
+      (d: CollectionDirectory) =>
+        d.load([{ key: collectionPath('c'), value: collectionToValue(record('one')), revision: 2 }], 2),
       (d: CollectionDirectory) => d.remove('c', 7),
       (d: CollectionDirectory) => d.apply([put('one', 4)]),
       (d: CollectionDirectory) => d.apply([gone(7)]),
@@ -48,7 +60,14 @@ describe('what a process knows of collections', () => {
   });
 
   test('what was read or done before something that the watch has told already changes nothing', () => {
-    expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.put(record('one'), 5), (d) => d.apply([put('two', 9)]), (d) => d.remove('c', 6)])).toEqual([null, null, 'two', 'two']);
+    expect(
+      story([
+        (d) => d.apply([put('one', 5), gone(6)]),
+        (d) => d.put(record('one'), 5),
+        (d) => d.apply([put('two', 9)]),
+        (d) => d.remove('c', 6),
+      ]),
+    ).toEqual([null, null, 'two', 'two']);
   });
 
   test('when the store was put back to an earlier state, what the watch tells holds, whatever was known', () => {
@@ -61,8 +80,12 @@ describe('what a process knows of collections', () => {
     ];
     expect(story(steps)).toEqual(['two', 'one', null, 'three']);
     // What this process did in the history that is gone.
-    expect(story([(d) => d.apply([put('one', 5)]), (d) => d.remove('c', 20), (d) => d.apply([put('one', 4)])])).toEqual(['one', null, 'one']);
-    expect(story([(d) => d.apply([put('one', 5)]), (d) => d.put(record('two'), 20), (d) => d.apply([gone(3)])])).toEqual(['one', 'two', null]);
+    expect(story([(d) => d.apply([put('one', 5)]), (d) => d.remove('c', 20), (d) => d.apply([put('one', 4)])])).toEqual(
+      ['one', null, 'one'],
+    );
+    expect(
+      story([(d) => d.apply([put('one', 5)]), (d) => d.put(record('two'), 20), (d) => d.apply([gone(3)])]),
+    ).toEqual(['one', 'two', null]);
   });
 
   test('what this process did and the watch never tells is forgotten after a while', () => {
@@ -77,7 +100,10 @@ describe('what a process knows of collections', () => {
   });
 
   test('a collection that is being created is not shown', () => {
-    expect(story([(d) => d.put(record('one', { state: 'creating' }), 1), (d) => d.put(record('one'), 2)])).toEqual([null, 'one']);
+    expect(story([(d) => d.put(record('one', { state: 'creating' }), 1), (d) => d.put(record('one'), 2)])).toEqual([
+      null,
+      'one',
+    ]);
   });
 });
 

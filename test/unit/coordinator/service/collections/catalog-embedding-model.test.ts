@@ -4,7 +4,14 @@ import { ANY_VERSION, NO_VERSION } from '../../../../../shared/contract/shard/sh
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { PlainShardClient } from '../../../../support/shards/plain-shard-client';
-import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../../support/shards/plain-service';
+import {
+  item,
+  markingModel,
+  newCollection,
+  PlainEmbedding,
+  plainService,
+  textItem,
+} from '../../../../support/shards/plain-service';
 import { fetched } from '../../../../support/http/whole-pages';
 import { asked } from '../../../../support/stories/search-forms';
 
@@ -18,7 +25,11 @@ async function setUp() {
 }
 
 describe('the embedding model of a collection', () => {
-  const models = (first: string) => new PlainEmbedding([markingModel(first, null, first === 'one' ? 1 : 2), markingModel(first === 'one' ? 'two' : 'one', null, first === 'one' ? 2 : 1)]);
+  const models = (first: string) =>
+    new PlainEmbedding([
+      markingModel(first, null, first === 'one' ? 1 : 2),
+      markingModel(first === 'one' ? 'two' : 'one', null, first === 'one' ? 2 : 1),
+    ]);
 
   test('is that of its first stored text, whatever the default is later', async () => {
     const start = await setUp();
@@ -39,7 +50,9 @@ describe('the embedding model of a collection', () => {
     const start = await setUp();
     const services = [await start(models('one')), await start(models('two'))];
     await services[0].collections.create(newCollection('c', { shards: 2 }));
-    await Promise.all(Array.from({ length: 12 }, (_, i) => services[i % 2].vectors.upsert('c', [textItem(`t${i}`, `text ${i}`)])));
+    await Promise.all(
+      Array.from({ length: 12 }, (_, i) => services[i % 2].vectors.upsert('c', [textItem(`t${i}`, `text ${i}`)])),
+    );
     const { embeddingModel } = await services[0].collections.get('c');
     const mark = embeddingModel === 'one' ? 1 : 2;
     const stored = await fetched(
@@ -56,19 +69,55 @@ describe('the embedding model of a collection', () => {
     const start = await setUp();
     const service = await start(new PlainEmbedding([markingModel('wide', 384, 1)]));
     await service.collections.create(newCollection('c', { dim: 3 }));
-    await expect(service.vectors.upsert('c', [textItem('a', 'text')])).rejects.toMatchObject({ kind: 'dimension_mismatch', code: 400 });
+    await expect(service.vectors.upsert('c', [textItem('a', 'text')])).rejects.toMatchObject({
+      kind: 'dimension_mismatch',
+      code: 400,
+    });
     expect((await service.collections.get('c')).embeddingModel).toBeNull();
   });
 
   describe('is not recorded by a write that is refused', () => {
     const writer: KeyWriter = { identity: 'key:7', quota: { items: 3, bytes: null, period: 'total' } };
-    const onceOf = (name: string): Once => ({ token: name.padEnd(32, '0'), digest: name.padEnd(32, '1'), sealingKey: 'e'.repeat(64), repeated: () => undefined });
+    const onceOf = (name: string): Once => ({
+      token: name.padEnd(32, '0'),
+      digest: name.padEnd(32, '1'),
+      sealingKey: 'e'.repeat(64),
+      repeated: () => undefined,
+    });
 
     test.each([
-      ['a condition of one item', (once?: Once) => ({ items: [{ ...textItem('a', 'text'), expected: NO_VERSION }], manner: { once }, kind: 'conflict' })],
-      ['a condition of several', (once?: Once) => ({ items: [textItem('a', 'text'), { ...textItem('c', 'text'), expected: ANY_VERSION }], manner: { once }, kind: 'conflict' })],
-      ['the quota of its collection', (once?: Once) => ({ items: ['b', 'c', 'd'].map((id) => textItem(id, 'text')), manner: { once }, kind: 'limit_exceeded' })],
-      ['the quota of its key', (once?: Once) => ({ items: ['a', 'a', 'a', 'a'].map((id) => textItem(id, 'text')), manner: { once, writer }, kind: 'limit_exceeded' })],
+      [
+        'a condition of one item',
+        (once?: Once) => ({
+          items: [{ ...textItem('a', 'text'), expected: NO_VERSION }],
+          manner: { once },
+          kind: 'conflict',
+        }),
+      ],
+      [
+        'a condition of several',
+        (once?: Once) => ({
+          items: [textItem('a', 'text'), { ...textItem('c', 'text'), expected: ANY_VERSION }],
+          manner: { once },
+          kind: 'conflict',
+        }),
+      ],
+      [
+        'the quota of its collection',
+        (once?: Once) => ({
+          items: ['b', 'c', 'd'].map((id) => textItem(id, 'text')),
+          manner: { once },
+          kind: 'limit_exceeded',
+        }),
+      ],
+      [
+        'the quota of its key',
+        (once?: Once) => ({
+          items: ['a', 'a', 'a', 'a'].map((id) => textItem(id, 'text')),
+          manner: { once, writer },
+          kind: 'limit_exceeded',
+        }),
+      ],
     ])('by %s', async (_title, given) => {
       const service = await (await setUp())(models('one'));
       await service.collections.create({ ...newCollection('c', { shards: 2 }), quota: { items: 2, bytes: null } });
@@ -85,7 +134,9 @@ describe('the embedding model of a collection', () => {
       await service.collections.create(newCollection('c'));
       const { versions } = await service.vectors.upsert('c', [item('a', [1, 0])]);
       const patch = { externalId: 'a', vector: undefined, text: 'text', embeds: true, metadata: undefined };
-      await expect(service.vectors.patch('c', { ...patch, expected: versions[0]! + 1 })).rejects.toMatchObject({ kind: 'conflict' });
+      await expect(service.vectors.patch('c', { ...patch, expected: versions[0]! + 1 })).rejects.toMatchObject({
+        kind: 'conflict',
+      });
       expect((await service.collections.get('c')).embeddingModel).toBeNull();
       await service.vectors.patch('c', { ...patch, expected: versions[0]! });
       expect((await service.collections.get('c')).embeddingModel).toBe('one');
@@ -101,7 +152,8 @@ describe('the embedding model of a collection', () => {
         {
           ...one,
           embed: async (texts, options) => {
-            if ((await second.collections.get('c')).embeddingModel === null) await second.vectors.upsert('c', [textItem('b', 'text')]);
+            if ((await second.collections.get('c')).embeddingModel === null)
+              await second.vectors.upsert('c', [textItem('b', 'text')]);
             return one.embed(texts, options);
           },
         },
@@ -110,7 +162,13 @@ describe('the embedding model of a collection', () => {
     );
     await first.collections.create(newCollection('c'));
     await first.vectors.upsert('c', [item('a', [9, 9])]);
-    await first.vectors.patch('c', { externalId: 'a', vector: undefined, text: 'text', embeds: true, metadata: undefined });
+    await first.vectors.patch('c', {
+      externalId: 'a',
+      vector: undefined,
+      text: 'text',
+      embeds: true,
+      metadata: undefined,
+    });
     const stored = await fetched(first.vectors.fetch('c', ['a', 'b'], { vectors: true }));
     expect(stored.map(({ vector }) => vector?.[0])).toEqual([2, 2]);
   });
@@ -132,7 +190,9 @@ describe('the embedding model of a collection', () => {
     );
     await first.collections.create(newCollection('c'));
     const writer: KeyWriter = { identity: 'key:7', quota: { items: 3, bytes: null, period: 'total' } };
-    await expect(first.vectors.upsert('c', [textItem('a', 'text')], { writer })).rejects.toMatchObject({ kind: 'embedding_unavailable' });
+    await expect(first.vectors.upsert('c', [textItem('a', 'text')], { writer })).rejects.toMatchObject({
+      kind: 'embedding_unavailable',
+    });
     expect(await first.keyQuotas.usedOf(writer)).toMatchObject({ items: 0 });
     await first.keyQuotas.close();
   });
@@ -143,7 +203,10 @@ describe('the embedding model of a collection', () => {
     await first.collections.create(newCollection('c'));
     await first.vectors.upsert('c', [textItem('a', 'text')]);
     const second = await start();
-    await expect(second.vectors.upsert('c', [textItem('b', 'text')])).rejects.toMatchObject({ kind: 'embedding_unavailable', message: expect.stringContaining('lost') });
+    await expect(second.vectors.upsert('c', [textItem('b', 'text')])).rejects.toMatchObject({
+      kind: 'embedding_unavailable',
+      message: expect.stringContaining('lost'),
+    });
     await second.vectors.upsert('c', [item('b', [1, 0])]);
     expect((await second.collections.get('c')).vectorCount).toBe(2);
   });

@@ -21,18 +21,24 @@ const lost = (): never => {
 };
 
 /** Whether a transaction makes the collection visible. */
-const publishes = (changes: StoreChange[]): boolean => changes.some((change) => change.type === 'put' && change.key === '/q/collections/c' && change.value.includes('"ready"'));
+const publishes = (changes: StoreChange[]): boolean =>
+  changes.some(
+    (change) => change.type === 'put' && change.key === '/q/collections/c' && change.value.includes('"ready"'),
+  );
 
 /** A service over a store and shards that outlive it, as they outlive a process. */
 async function setUp() {
   const store = new InterceptedClusterStore(await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
   const shards = new PlainShardClient();
   const start = async () => (await plainService({ store, shards })).service;
-  const storedKeys = async (): Promise<string[]> => (await store.list('/q/')).entries.map((entry) => entry.key).filter((key) => key !== CREATIONS_PATH);
+  const storedKeys = async (): Promise<string[]> =>
+    (await store.list('/q/')).entries.map((entry) => entry.key).filter((key) => key !== CREATIONS_PATH);
   return { store, shards, start, storedKeys, service: await start() };
 }
 
-/** Stops the next transaction that changes a key under `prefix`: until let go, or for good if its process dies there. */
+/**
+ * Stops the next transaction that changes a key under `prefix`: until let go, or for good if its process dies there.
+ */
 function stopBefore(store: InterceptedClusterStore, prefix: string): { reached: Promise<void>; letGo: () => void } {
   let letGo: () => void = () => undefined;
   const reached = new Promise<void>((resolve) => {
@@ -71,11 +77,21 @@ describe('a collection', () => {
     };
     expect(await service.collections.create(newCollection('zoo'))).toEqual(zoo);
     await service.collections.create({ ...newCollection('ark', { shards: 4 }), description: 'floats', replicas: 1 });
-    expect((await service.collections.list()).map(({ name, shards, replicas, description }) => [name, shards, replicas, description])).toEqual([
+    expect(
+      (await service.collections.list()).map(({ name, shards, replicas, description }) => [
+        name,
+        shards,
+        replicas,
+        description,
+      ]),
+    ).toEqual([
       ['ark', 4, 1, 'floats'],
       ['zoo', 2, 3, null],
     ]);
-    expect(await service.collections.update('zoo', { description: 'animals' })).toEqual({ ...zoo, description: 'animals' });
+    expect(await service.collections.update('zoo', { description: 'animals' })).toEqual({
+      ...zoo,
+      description: 'animals',
+    });
     expect(await service.collections.get('zoo')).toEqual({ ...zoo, description: 'animals' });
     expect((await service.collections.update('zoo', { description: null })).description).toBeNull();
     await service.collections.delete('zoo');
@@ -87,7 +103,9 @@ describe('a collection', () => {
     const { service, shards } = await plainService({ store });
     const open = jest.spyOn(shards, 'make');
     const onDisk = { ...newCollection('disk'), metadata: 'disk' as const };
-    expect((await service.collections.create({ ...newCollection('here'), metadata: 'memory' })).metadata).toBe('memory');
+    expect((await service.collections.create({ ...newCollection('here'), metadata: 'memory' })).metadata).toBe(
+      'memory',
+    );
     expect((await service.collections.create(onDisk)).metadata).toBe('disk');
     expect(open.mock.calls.map(([spec]) => spec.metadata)).toEqual([undefined, 'disk']);
     expect((await service.collections.update('disk', { description: 'd' })).metadata).toBe('disk');
@@ -133,10 +151,17 @@ describe('a collection', () => {
   test('exists once, however many create it at once', async () => {
     const { service, start, shards } = await setUp();
     const other = await start();
-    const outcomes = await Promise.allSettled([service, other, service, other].map((one) => one.collections.create(newCollection('c'))));
+    const outcomes = await Promise.allSettled(
+      [service, other, service, other].map((one) => one.collections.create(newCollection('c'))),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const outcome of outcomes) {
-      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ kind: 'already_exists', code: 409, message: 'collection "c" already exists' });
+      if (outcome.status === 'rejected')
+        expect(outcome.reason).toMatchObject({
+          kind: 'already_exists',
+          code: 409,
+          message: 'collection "c" already exists',
+        });
     }
     expect(shards.openShards()).toHaveLength(1);
   });
@@ -164,7 +189,10 @@ describe('a collection', () => {
       search(asked({ text: 'x', k: 1, filter: null })),
     ];
     for (const outcome of await Promise.allSettled(calls)) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'not_found', message: 'collection "nope" does not exist' } });
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: { kind: 'not_found', message: 'collection "nope" does not exist' },
+      });
     }
   });
 
@@ -185,17 +213,37 @@ describe('a collection', () => {
     const { service, shards } = await setUp();
     await service.collections.create(newCollection('c', { shards: 3 }));
     shards.intercept = (_, id) => (id.shard === 1 ? down() : undefined);
-    const refusal = { kind: 'unavailable', message: 'shard 1 of 3 of collection "c" is unavailable; the call may be retried' };
-    const request = { source: { vector: Float32Array.of(1, 0) }, k: 1, offset: 0, filter: null, effort: { type: 'calibrated' as const } };
+    const refusal = {
+      kind: 'unavailable',
+      message: 'shard 1 of 3 of collection "c" is unavailable; the call may be retried',
+    };
+    const request = {
+      source: { vector: Float32Array.of(1, 0) },
+      k: 1,
+      offset: 0,
+      filter: null,
+      effort: { type: 'calibrated' as const },
+    };
     const shown = { name: 'c', vectorCount: -1, unavailableShards: [{ shard: 1, reason: refusal.message }] };
     expect(await service.collections.get('c')).toMatchObject(shown);
     expect(await service.collections.list()).toMatchObject([shown]);
-    expect(await service.collections.update('c', { description: 'changed' })).toMatchObject({ ...shown, description: 'changed' });
+    expect(await service.collections.update('c', { description: 'changed' })).toMatchObject({
+      ...shown,
+      description: 'changed',
+    });
     await expect(service.collections.stats('c')).rejects.toMatchObject(refusal);
     await expect(service.search.search('c', nearest(request))).rejects.toMatchObject(refusal);
-    await expect(service.search.search('c', fused({ ...request, queryText: 'x', vector: request.source.vector, alpha: 0 }))).rejects.toMatchObject(refusal);
-    await expect(scrolledPage(service.vectors.scroll('c', { cursor: null, limit: 5, filter: null, vectors: false }))).rejects.toMatchObject(refusal);
-    const states = (await service.readShards()).map(({ collection, shard, status }) => [collection, shard, status?.vectorCount ?? 'missing']);
+    await expect(
+      service.search.search('c', fused({ ...request, queryText: 'x', vector: request.source.vector, alpha: 0 })),
+    ).rejects.toMatchObject(refusal);
+    await expect(
+      scrolledPage(service.vectors.scroll('c', { cursor: null, limit: 5, filter: null, vectors: false })),
+    ).rejects.toMatchObject(refusal);
+    const states = (await service.readShards()).map(({ collection, shard, status }) => [
+      collection,
+      shard,
+      status?.vectorCount ?? 'missing',
+    ]);
     expect(states).toEqual([
       ['c', 0, 0],
       ['c', 1, 'missing'],
@@ -261,7 +309,9 @@ describe('delete and create again', () => {
           () => one.vectors.upsert('c', [item(`a${i}`, [1, 0]), item(`b${i}`, [1, 1])]),
           () => one.collections.delete('c'),
         ][i % 3];
-        await step().catch((error: unknown) => expect(error).toMatchObject({ kind: expect.stringMatching(/^(not_found|already_exists)$/) }));
+        await step().catch((error: unknown) =>
+          expect(error).toMatchObject({ kind: expect.stringMatching(/^(not_found|already_exists)$/) }),
+        );
       }),
     );
     await service.collections.delete('c').catch(() => undefined);
@@ -348,7 +398,10 @@ describe('after a crash', () => {
   test('a creation cut short before it is visible leaves nothing', async () => {
     const { shards, start, storedKeys, service } = await setUp();
     const endings: (() => void)[] = [];
-    shards.intercept = (call) => (call === 'open' ? new Promise((_, reject) => endings.push(() => reject(new QuiverError('unavailable', 'ended')))) : undefined);
+    shards.intercept = (call) =>
+      call === 'open'
+        ? new Promise((_, reject) => endings.push(() => reject(new QuiverError('unavailable', 'ended'))))
+        : undefined;
     const creation = service.collections.create(newCollection('c', { shards: 2 }));
     creation.catch(() => undefined);
     while (endings.length < 2) await new Promise((resolve) => setImmediate(resolve));
@@ -369,7 +422,9 @@ describe('after a crash', () => {
     const { store, shards, start, storedKeys, service } = await setUp();
     shards.intercept = (_, id) => (id.shard === 1 ? down() : undefined);
     store.beforeTransact = async (changes) => (changes.some((change) => change.type === 'delete') ? down() : undefined);
-    await expect(service.collections.create(newCollection('c', { shards: 2 }))).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(service.collections.create(newCollection('c', { shards: 2 }))).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
     await expect(service.collections.get('c')).rejects.toMatchObject({ kind: 'not_found' });
     expect(shards.openShards()).toHaveLength(1);
 
@@ -402,7 +457,10 @@ describe('after a crash', () => {
     await reached;
     await start();
     publish();
-    await expect(creation).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('may be retried') });
+    await expect(creation).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('may be retried'),
+    });
     expect(shards.openShards()).toEqual([]);
     expect(await storedKeys()).toEqual([]);
   });
@@ -440,7 +498,9 @@ describe('after a crash', () => {
     const restarted = await plainService({ store, shards, clock: yearsBehind });
     expect(opened.sort((a, b) => a - b)).toEqual([0, 1, 2]);
     await restarted.service.vectors.upsert('c', [item('a', [1, 0])]);
-    const { vectors } = await scrolledPage(restarted.service.vectors.scroll('c', { cursor: null, limit: 10, filter: null, vectors: false }));
+    const { vectors } = await scrolledPage(
+      restarted.service.vectors.scroll('c', { cursor: null, limit: 10, filter: null, vectors: false }),
+    );
     expect(vectors.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z', 'a']);
   });
 

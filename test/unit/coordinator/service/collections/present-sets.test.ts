@@ -1,14 +1,29 @@
 import { countPresent, type CollectionQuota } from '../../../../../coordinator/service/collections/collection-quota';
-import { collectionPath, collectionToValue, dropPath, dropToValue } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  collectionPath,
+  collectionToValue,
+  dropPath,
+  dropToValue,
+} from '../../../../../coordinator/service/collections/collection-record';
 import { presentSets } from '../../../../../coordinator/service/collections/present-sets';
-import { dropChanges, type ReshardRecord, type ReshardState, reshardPath, reshardToValue } from '../../../../../coordinator/service/collections/reshard-record';
+import {
+  dropChanges,
+  type ReshardRecord,
+  type ReshardState,
+  reshardPath,
+  reshardToValue,
+} from '../../../../../coordinator/service/collections/reshard-record';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import type { StoreChange } from '../../../../../shared/cluster-store/cluster-store';
 
 /** What there is, counted while reshards end and collections are deleted. */
 
-const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
+const quota: CollectionQuota = {
+  collectionsMax: 9,
+  shardsOf: ({ shards }) => shards,
+  room: () => ({ shardsMax: 99, source: '' }),
+};
 const collection = (uid: string, shards: number): string =>
   collectionToValue({
     uid,
@@ -44,7 +59,10 @@ const reshard = (state: ReshardState): ReshardRecord => ({
   behind: 0,
 });
 
-const ended = (state: ReshardState): StoreChange[] => [{ type: 'delete', key: reshardPath('c') }, ...dropChanges(reshard(state))];
+const ended = (state: ReshardState): StoreChange[] => [
+  { type: 'delete', key: reshardPath('c') },
+  ...dropChanges(reshard(state)),
+];
 const deleted = (uid: string, shards: number): StoreChange[] => [
   { type: 'delete', key: collectionPath('c') },
   { type: 'put', key: dropPath(uid), value: dropToValue({ uid, name: 'c', shards, replicas: 1 }) },

@@ -22,15 +22,36 @@ class World {
   private readonly record: CollectionRecord;
 
   constructor(quota: { items?: number; bytes?: number }, { requestTimeoutMs = 600_000 } = {}) {
-    this.record = { name: 'c', uid: 'u', identity: 'u', shards: SHARDS, quota: { items: quota.items ?? null, bytes: quota.bytes ?? null } } as CollectionRecord;
+    this.record = {
+      name: 'c',
+      uid: 'u',
+      identity: 'u',
+      shards: SHARDS,
+      quota: { items: quota.items ?? null, bytes: quota.bytes ?? null },
+    } as CollectionRecord;
     const catalog = { known: () => this.record, find: async () => this.record };
-    const scatter = new ScatterGather({ clock: this.clock, timeoutMs: requestTimeoutMs, uidOf: async () => this.record.uid });
-    this.ledger = new QuotaLedger({ catalog, shards: { read: this.read.bind(this) as ShardClient['read'] }, scatter, clock: this.clock, requestTimeoutMs });
+    const scatter = new ScatterGather({
+      clock: this.clock,
+      timeoutMs: requestTimeoutMs,
+      uidOf: async () => this.record.uid,
+    });
+    this.ledger = new QuotaLedger({
+      catalog,
+      shards: { read: this.read.bind(this) as ShardClient['read'] },
+      scatter,
+      clock: this.clock,
+      requestTimeoutMs,
+    });
   }
 
   /** Answers a number, or what the refusal says. */
-  reserve(ids: string[], { once, bytes = ids.length * ITEM_BYTES }: { once?: string; bytes?: number } = {}): Promise<number | string> {
-    return this.ledger.reserve(this.record, { ids, bytes, once }).catch((error: { kind: string; message: string }) => `${error.kind}: ${error.message}`);
+  reserve(
+    ids: string[],
+    { once, bytes = ids.length * ITEM_BYTES }: { once?: string; bytes?: number } = {},
+  ): Promise<number | string> {
+    return this.ledger
+      .reserve(this.record, { ids, bytes, once })
+      .catch((error: { kind: string; message: string }) => `${error.kind}: ${error.message}`);
   }
 
   /** Writes items, and says so only later. */
@@ -41,7 +62,8 @@ class World {
   private async read(id: { shard: number }, kind: string, request: { externalIds: string[] }): Promise<unknown> {
     await this.held;
     await turn();
-    if (kind === 'fetch') return request.externalIds.map((externalId) => (this.items.has(externalId) ? { externalId } : null));
+    if (kind === 'fetch')
+      return request.externalIds.map((externalId) => (this.items.has(externalId) ? { externalId } : null));
     this.readings += 1;
     const vectorCount = [...this.items].filter((one) => shardOf(one, SHARDS) === id.shard).length;
     return { vectorCount, diskBytes: vectorCount * ITEM_BYTES };
@@ -75,7 +97,9 @@ test('a write that does not fit once others have ended is refused by what there 
   expect(await cameOf(second)).toBeNull();
   world.write(idsOf(0, 6));
   world.ledger.settle(first, 6);
-  expect(await second).toBe('limit_exceeded: collection "c" holds 6 items, and 6 more are beyond its quota of 10 (quota.items); nothing was written: delete some, or have an admin raise it');
+  expect(await second).toBe(
+    'limit_exceeded: collection "c" holds 6 items, and 6 more are beyond its quota of 10 (quota.items); nothing was written: delete some, or have an admin raise it',
+  );
 });
 
 test('items that are stored already and whose write has not ended count once', async () => {
@@ -138,7 +162,9 @@ test('who comes later does not take the place of who waits, and goes on when tha
 test('a write that could not be decided in time may be repeated, and leaves its place to the next', async () => {
   const world = new World({ items: 10 }, { requestTimeoutMs: 300 });
   const first = (await world.reserve(idsOf(0, 6))) as number;
-  expect(await world.reserve(idsOf(10, 6))).toMatch(/^unavailable: whether the write is within the quota of collection "c" depends on others that are under way.*nothing was written/);
+  expect(await world.reserve(idsOf(10, 6))).toMatch(
+    /^unavailable: whether the write is within the quota of collection "c" depends on others that are under way.*nothing was written/,
+  );
   expect(await world.reserve(idsOf(20, 4))).toEqual(expect.any(Number));
   world.ledger.settle(first, 0);
   expect(await world.reserve(idsOf(10, 6))).toEqual(expect.any(Number));

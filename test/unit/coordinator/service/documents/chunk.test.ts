@@ -1,11 +1,15 @@
 import { chunkText, TextChunker } from '../../../../../coordinator/service/documents/chunk';
 import { expectLinear } from '../../../../support/values/linear-cost';
 
-const texts = (text: string, size: number, overlap = 0): string[] => [...chunkText(text, { size, overlap })].map((chunk) => chunk.text);
+const texts = (text: string, size: number, overlap = 0): string[] =>
+  [...chunkText(text, { size, overlap })].map((chunk) => chunk.text);
 
 describe('chunkText', () => {
   test('cuts at the end of a paragraph before anything else', () => {
-    expect(texts('One two. Three four.\n\nFive. Six seven eight.', 32)).toEqual(['One two. Three four.', 'Five. Six seven eight.']);
+    expect(texts('One two. Three four.\n\nFive. Six seven eight.', 32)).toEqual([
+      'One two. Three four.',
+      'Five. Six seven eight.',
+    ]);
     expect(texts('One two. Three four.\r\n \t\r\nFive. Six seven eight.', 32)[0]).toBe('One two. Three four.');
   });
 
@@ -77,12 +81,19 @@ describe('chunkText', () => {
   });
 
   test('what is shared begins at a sentence where one begins near, else at a word', () => {
-    const license = 'No obligations are imposed on any author as a result of your choosing to follow a\nlater version.\n\n  15. Disclaimer of Warranty.\n\n  THERE IS NO WARRANTY FOR THE PROGRAM';
+    const license =
+      'No obligations are imposed on any author as a result of your choosing to follow a\nlater version.\n\n  15. Disclaimer of Warranty.\n\n  THERE IS NO WARRANTY FOR THE PROGRAM';
     expect(texts(license, 130, 50)[1]).toMatch(/^15\. Disclaimer/);
     expect(texts('One is here. Two follows it now. Three is the last one of all.', 44, 10)[1]).toMatch(/^Two follows/);
-    expect(texts('She said so. これは最初の文です。これは次の文です。ここで終わり。', 32, 6)[1]).toMatch(/^これは次の文です。/);
-    expect(texts('A heading of it\n\nwith a paragraph\n\nand another that is long enough', 44, 22)[1]).toMatch(/^with a paragraph/);
-    expect(texts('a sentence without any end that goes on and on for ever and a day', 40, 12)[1]).toMatch(/^that goes on/);
+    expect(texts('She said so. これは最初の文です。これは次の文です。ここで終わり。', 32, 6)[1]).toMatch(
+      /^これは次の文です。/,
+    );
+    expect(texts('A heading of it\n\nwith a paragraph\n\nand another that is long enough', 44, 22)[1]).toMatch(
+      /^with a paragraph/,
+    );
+    expect(texts('a sentence without any end that goes on and on for ever and a day', 40, 12)[1]).toMatch(
+      /^that goes on/,
+    );
   });
 
   test('a blank text has no chunks', () => {

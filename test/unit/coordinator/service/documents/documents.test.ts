@@ -47,7 +47,12 @@ class Shelf {
     await this.beforeUpsert(batch);
     this.batches.push(batch.length);
     for (const item of batch) this.items.set(item.externalId, item);
-    return { statuses: batch.map(() => 'inserted' as const), versions: batch.map(() => null), errors: new Map(), timing: TIMING };
+    return {
+      statuses: batch.map(() => 'inserted' as const),
+      versions: batch.map(() => null),
+      errors: new Map(),
+      timing: TIMING,
+    };
   }
 
   async delete(name: string, ids: string[]) {
@@ -58,10 +63,16 @@ class Shelf {
   }
 }
 
-async function setUp(config: { chunkSize?: number; chunkOverlap?: number; uploadBytesMax?: number; metadataBytesMax?: number } = {}) {
+async function setUp(
+  config: { chunkSize?: number; chunkOverlap?: number; uploadBytesMax?: number; metadataBytesMax?: number } = {},
+) {
   const shelf = new Shelf();
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-  const clock = { ahead: 0, monotonicMs: () => systemClock.monotonicMs() + clock.ahead, wallMs: () => systemClock.wallMs() + clock.ahead };
+  const clock = {
+    ahead: 0,
+    monotonicMs: () => systemClock.monotonicMs() + clock.ahead,
+    wallMs: () => systemClock.wallMs() + clock.ahead,
+  };
   const serviceOf = (instanceId: string) =>
     new DocumentService({
       collections: shelf,
@@ -87,14 +98,22 @@ const text = (words: number): string => Array.from({ length: words }, (_, i) => 
 describe('uploading a document', () => {
   test('stores its chunks with their ids, texts and metadata', async () => {
     const { service, shelf, openUploads } = await setUp();
-    const answer = await service.upload('c', { name: 'Notes.TXT', content: bytes('The first paragraph of this.\n\nSecond paragraph, ', 'which is a bit longer.') });
+    const answer = await service.upload('c', {
+      name: 'Notes.TXT',
+      content: bytes('The first paragraph of this.\n\nSecond paragraph, ', 'which is a bit longer.'),
+    });
     expect(answer).toMatchObject({ chunksCreated: 2, timing: { embeddingMs: 1, storageMs: 2 } });
     expect(answer.documentId).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     const [first, second] = [...shelf.items.values()];
     expect(first.externalId).toBe(`${answer.documentId}-chunk-0`);
     expect(first.source).toEqual({ text: 'The first paragraph of this.' });
     expect(first.text).toBe('The first paragraph of this.');
-    expect(JSON.parse(second.metadata as string)).toEqual({ document_id: answer.documentId, chunk_index: 1, source: 'Notes.TXT', text: second.text });
+    expect(JSON.parse(second.metadata as string)).toEqual({
+      document_id: answer.documentId,
+      chunk_index: 1,
+      source: 'Notes.TXT',
+      text: second.text,
+    });
     expect(second.text).toMatch(/Second paragraph, which is a bit longer\.$/);
     expect(await openUploads()).toBe(0);
   });
@@ -122,10 +141,25 @@ describe('uploading a document', () => {
     ['white space alone', { name: 'a.txt', content: bytes(' \n', '\t\u3000') }, 'invalid_parameter', /empty/],
     ['bytes that are not UTF-8', { name: 'a.txt', content: bytes('text', [0xff, 0x41]) }, 'invalid_parameter', /UTF-8/],
     ['a cut-off character', { name: 'a.txt', content: bytes('text', [0xe2, 0x82]) }, 'invalid_parameter', /UTF-8/],
-    ['UTF-16 without a mark', { name: 'a.txt', content: bytes([...Buffer.from('plain text', 'utf16le')]) }, 'invalid_parameter', /UTF-16 as it seems; iconv/],
-    ['UTF-16 with the other byte first', { name: 'a.txt', content: bytes([0], [...Buffer.from('plain text', 'utf16le')]) }, 'invalid_parameter', /UTF-16/],
+    [
+      'UTF-16 without a mark',
+      { name: 'a.txt', content: bytes([...Buffer.from('plain text', 'utf16le')]) },
+      'invalid_parameter',
+      /UTF-16 as it seems; iconv/,
+    ],
+    [
+      'UTF-16 with the other byte first',
+      { name: 'a.txt', content: bytes([0], [...Buffer.from('plain text', 'utf16le')]) },
+      'invalid_parameter',
+      /UTF-16/,
+    ],
     ['an encoded surrogate', { name: 'a.txt', content: bytes([0xed, 0xa0, 0x80]) }, 'invalid_parameter', /UTF-8/],
-    ['too much', { name: 'a.txt', content: bytes('x'.repeat(60), 'x'.repeat(41)) }, 'limit_exceeded', /MAX_UPLOAD_BYTES.*100/],
+    [
+      'too much',
+      { name: 'a.txt', content: bytes('x'.repeat(60), 'x'.repeat(41)) },
+      'limit_exceeded',
+      /MAX_UPLOAD_BYTES.*100/,
+    ],
   ])('refuses %s and stores nothing', async (_title, file, kind, message) => {
     const { service, shelf, openUploads } = await setUp({ uploadBytesMax: 100 });
     await expect(service.upload('c', file)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
@@ -141,7 +175,9 @@ describe('uploading a document', () => {
       wasRead = true;
       yield Buffer.from('text');
     }
-    await expect(service.upload('gone', { name: 'a.txt', content: content() })).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(service.upload('gone', { name: 'a.txt', content: content() })).rejects.toMatchObject({
+      kind: 'not_found',
+    });
     expect(wasRead).toBe(false);
   });
 
@@ -152,7 +188,9 @@ describe('uploading a document', () => {
       if (shelf.batches.length < 2) return;
       throw new QuiverError('unavailable', 'shard 0 is unavailable');
     };
-    await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
     expect([...shelf.items.keys()]).toEqual(['other']);
     expect(await openUploads()).toBe(0);
   });
@@ -222,7 +260,9 @@ describe('uploading a document', () => {
       shelf.items.clear();
       shelf.createdAt = '2026-02-02T00:00:00.000Z';
     };
-    await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({
+      kind: 'not_found',
+    });
     expect(shelf.items.size).toBe(0);
     expect(await openUploads()).toBe(0);
   });
@@ -231,7 +271,8 @@ describe('uploading a document', () => {
     const { service, shelf } = await setUp({ chunkSize: 100_000, chunkOverlap: 50, metadataBytesMax: 10_000 });
     const name = `${'"\\é'.repeat(200)}.txt`;
     await service.upload('c', { name, content: bytes('a\u0001'.repeat(20_000)) });
-    for (const item of shelf.items.values()) expect(Buffer.byteLength(item.metadata as string)).toBeLessThanOrEqual(10_000);
+    for (const item of shelf.items.values())
+      expect(Buffer.byteLength(item.metadata as string)).toBeLessThanOrEqual(10_000);
     expect(shelf.items.size).toBeGreaterThan(1);
   });
 
@@ -294,7 +335,10 @@ describe('recovering uploads that were cut short', () => {
       recovered = true;
       return setup.serviceOf('other').recoverUploads();
     };
-    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('taken back') });
+    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('taken back'),
+    });
     expect(recovered).toBe(true);
     expect(setup.shelf.items.size).toBe(0);
     expect(await setup.openUploads()).toBe(0);
@@ -307,15 +351,24 @@ describe('recovering uploads that were cut short', () => {
       await setup.serviceOf('other').recoverUploads();
       setup.clock.ahead += 10_000;
     };
-    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
     expect(setup.shelf.batches.length).toBe(4);
     expect(setup.shelf.items.size).toBe(0);
   });
 
   describe('an upload with an Idempotency-Key whose end the cluster store did not tell', () => {
-    const mark = { token: 'a'.repeat(32), digest: 'b'.repeat(32), expiresAtMs: Date.now() + 86_400_000, sealingKey: 'c'.repeat(64) };
+    const mark = {
+      token: 'a'.repeat(32),
+      digest: 'b'.repeat(32),
+      expiresAtMs: Date.now() + 86_400_000,
+      sealingKey: 'c'.repeat(64),
+    };
 
-    beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] }));
+    beforeEach(() =>
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] }),
+    );
     afterEach(() => jest.useRealTimers());
 
     /** An upload at whose end the store can't be reached: it has done what it was asked last, or not. */
@@ -332,7 +385,9 @@ describe('recovering uploads that were cut short', () => {
         [store.get, store.transact] = [away, away];
         return away();
       };
-      await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark)).rejects.toMatchObject({ kind: 'unavailable' });
+      await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark)).rejects.toMatchObject({
+        kind: 'unavailable',
+      });
       [store.get, store.transact] = [get, transact];
     }
 
@@ -391,7 +446,8 @@ describe('recovering uploads that were cut short', () => {
     await setup.service.recoverUploads({ isAlive: (instanceId) => instanceId === 'dead', writesMs: 0 });
     expect(setup.shelf.items.size).toBe(64);
     let recovered: Promise<void> | null = null;
-    setup.shelf.beforeUpsert = () => (recovered ??= setup.service.recoverUploads({ isAlive: (instanceId) => instanceId === 'dead', writesMs: 0 }));
+    setup.shelf.beforeUpsert = () =>
+      (recovered ??= setup.service.recoverUploads({ isAlive: (instanceId) => instanceId === 'dead', writesMs: 0 }));
     const { chunksCreated } = await setup.service.upload('c', { name: 'b.txt', content: bytes(text(500)) });
     await (recovered as Promise<void> | null);
     expect(setup.shelf.items.size).toBe(64 + chunksCreated);
@@ -405,7 +461,9 @@ describe('recovering uploads that were cut short', () => {
     setup.shelf.beforeDelete = () => {
       throw new QuiverError('unavailable', 'shard 0 is unavailable');
     };
-    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({
+      kind: 'storage_failed',
+    });
     expect(setup.shelf.items.size).toBe(128);
     setup.shelf.beforeDelete = () => undefined;
     await setup.serviceOf('next').recoverUploads();

@@ -1,6 +1,9 @@
 import { fittedChunks } from '../../../../../coordinator/service/documents/fitted-chunks';
 
-/** As models of MiniLM's kind count: a token for each character of Chinese and each mark, and one for each word of letters. */
+/**
+ * As models of MiniLM's kind count: a token for each character of Chinese and each mark, and one for each word of
+ * letters.
+ */
 const tokensOf = (text: string): number => 2 + (text.match(/[a-z]+|[^a-z\s]/gi) ?? []).length;
 const MOST = 40;
 const OPTIONS = { size: 100, overlap: 10 };
@@ -41,21 +44,24 @@ const TEXTS = {
   letters: 'x'.repeat(500),
 };
 
-test.each(Object.entries(TEXTS))('no chunk of %s is longer than the model reads, nothing of the text is left out, and none is inside another', async (_name, text) => {
-  const chunks = await chunksOf(text, 64);
-  let covered = 0;
-  let last = { start: -1, end: 0 };
-  for (const chunk of chunks) {
-    expect(tokensOf(chunk.text)).toBeLessThanOrEqual(MOST);
-    expect(chunk.text.length).toBeLessThanOrEqual(OPTIONS.size);
-    expect(chunk.text).toBe(text.slice(chunk.start, chunk.end));
-    expect(text.slice(covered, chunk.start).trim()).toBe('');
-    expect(chunk.start > last.start && chunk.end > last.end).toBe(true);
-    covered = Math.max(covered, chunk.end);
-    last = chunk;
-  }
-  expect(text.slice(covered).trim()).toBe('');
-});
+test.each(Object.entries(TEXTS))(
+  'no chunk of %s is longer than the model reads, nothing of the text is left out, and none is inside another',
+  async (_name, text) => {
+    const chunks = await chunksOf(text, 64);
+    let covered = 0;
+    let last = { start: -1, end: 0 };
+    for (const chunk of chunks) {
+      expect(tokensOf(chunk.text)).toBeLessThanOrEqual(MOST);
+      expect(chunk.text.length).toBeLessThanOrEqual(OPTIONS.size);
+      expect(chunk.text).toBe(text.slice(chunk.start, chunk.end));
+      expect(text.slice(covered, chunk.start).trim()).toBe('');
+      expect(chunk.start > last.start && chunk.end > last.end).toBe(true);
+      covered = Math.max(covered, chunk.end);
+      last = chunk;
+    }
+    expect(text.slice(covered).trim()).toBe('');
+  },
+);
 
 test.each(Object.entries(TEXTS))('where the parts of %s begin changes nothing', async (_name, text) => {
   const whole = await chunksOf(text, text.length);

@@ -8,7 +8,9 @@ import { systemClock } from '../../../../../shared/base/time/clock';
 
 const upload: OpenUpload = { documentId: 'd', collection: 'c', owner: 'one', chunksEnd: 3, takenBackAtMs: null };
 
-beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] }));
+beforeEach(() =>
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] }),
+);
 afterEach(() => jest.useRealTimers());
 
 test('whose upload it was is told once that it is not complete, as soon as that is known, however often it is tried', async () => {
@@ -18,7 +20,13 @@ test('whose upload it was is told once that it is not complete, as soon as that 
     deletions += 1;
     throw new QuiverError('unavailable', 'the shard has no primary');
   };
-  const recovery = new UploadRecovery({ journal: new UploadJournal(store), vectors: { delete: remove }, clock: systemClock, log: silentLogger, instanceId: 'one' });
+  const recovery = new UploadRecovery({
+    journal: new UploadJournal(store),
+    vectors: { delete: remove },
+    clock: systemClock,
+    log: silentLogger,
+    instanceId: 'one',
+  });
   const onIncomplete = jest.fn();
   let isAway = true;
   const isComplete = async (): Promise<boolean> => {
@@ -39,10 +47,18 @@ test('whose upload it was is told once that it is not complete, as soon as that 
 test('uploads into a collection that is away hold up no other', async () => {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   const journal = new UploadJournal(store);
-  for (let i = 0; i < 20; i++) await journal.put({ ...upload, documentId: `away-${i}`, collection: 'away', owner: 'dead' });
+  for (let i = 0; i < 20; i++)
+    await journal.put({ ...upload, documentId: `away-${i}`, collection: 'away', owner: 'dead' });
   await journal.put({ ...upload, documentId: 'here', collection: 'here', owner: 'dead' });
-  const remove = (collection: string): Promise<{ deleted: string[]; notFound: string[] }> => (collection === 'away' ? new Promise(() => undefined) : Promise.resolve({ deleted: [], notFound: [] }));
-  const recovery = new UploadRecovery({ journal, vectors: { delete: remove }, clock: systemClock, log: silentLogger, instanceId: 'one' });
+  const remove = (collection: string): Promise<{ deleted: string[]; notFound: string[] }> =>
+    collection === 'away' ? new Promise(() => undefined) : Promise.resolve({ deleted: [], notFound: [] });
+  const recovery = new UploadRecovery({
+    journal,
+    vectors: { delete: remove },
+    clock: systemClock,
+    log: silentLogger,
+    instanceId: 'one',
+  });
   void recovery.recover({ isAlive: () => false, writesMs: 0 });
   await jest.advanceTimersByTimeAsync(2_000);
   expect((await journal.list()).filter(({ upload: { collection } }) => collection === 'here')).toEqual([]);

@@ -1,4 +1,10 @@
-import { type StoreMark, outcomeFromEntry, outcomePath, OUTCOMES_PREFIX, outcomeToValue } from '../../../../../coordinator/service/idempotency/store-mark';
+import {
+  type StoreMark,
+  outcomeFromEntry,
+  outcomePath,
+  OUTCOMES_PREFIX,
+  outcomeToValue,
+} from '../../../../../coordinator/service/idempotency/store-mark';
 import { StoredOutcomes } from '../../../../../coordinator/service/idempotency/stored-outcomes';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -23,12 +29,20 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 function markOf(i: number): StoreMark {
-  return { token: `token-${String(i).padStart(3, '0')}`, digest: 'd', expiresAtMs: clock.wallMs() + KEPT_MS, sealingKey: '' };
+  return {
+    token: `token-${String(i).padStart(3, '0')}`,
+    digest: 'd',
+    expiresAtMs: clock.wallMs() + KEPT_MS,
+    sealingKey: '',
+  };
 }
 
 /** Stores the outcome of request i as of now, whatever is there. */
 async function done(i: number): Promise<void> {
-  await store.transact([], [{ type: 'put', key: outcomePath(markOf(i).token), value: outcomeToValue(markOf(i), { result: i }) }]);
+  await store.transact(
+    [],
+    [{ type: 'put', key: outcomePath(markOf(i).token), value: outcomeToValue(markOf(i), { result: i }) }],
+  );
 }
 
 async function kept(): Promise<unknown[]> {

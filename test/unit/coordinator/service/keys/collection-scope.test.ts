@@ -1,4 +1,8 @@
-import { type CollectionScope, reachesSomewhere, roleFor } from '../../../../../coordinator/service/keys/collection-scope';
+import {
+  type CollectionScope,
+  reachesSomewhere,
+  roleFor,
+} from '../../../../../coordinator/service/keys/collection-scope';
 
 const key = (collections: CollectionScope[] | null) => ({ role: 'readonly' as const, collections });
 
@@ -7,18 +11,16 @@ test('a key without limits has its role for every collection', () => {
 });
 
 test('the narrowest scope decides: a name, then the longest prefix', () => {
-  const scoped = key([{ prefix: 'a-', role: 'readwrite' }, { prefix: 'a-logs-', role: 'admin' }, { name: 'a-logs-old', role: 'readonly' }, { name: 'b' }, { prefix: 'a-l' }]);
-  expect(['a-', 'a-x', 'a-lx', 'a-logs-1', 'a-logs-old', 'b', 'bc', 'A-x', 'a'].map((name) => roleFor(scoped, name))).toEqual([
-    'readwrite',
-    'readwrite',
-    'readonly',
-    'admin',
-    'readonly',
-    'readonly',
-    null,
-    null,
-    null,
+  const scoped = key([
+    { prefix: 'a-', role: 'readwrite' },
+    { prefix: 'a-logs-', role: 'admin' },
+    { name: 'a-logs-old', role: 'readonly' },
+    { name: 'b' },
+    { prefix: 'a-l' },
   ]);
+  expect(
+    ['a-', 'a-x', 'a-lx', 'a-logs-1', 'a-logs-old', 'b', 'bc', 'A-x', 'a'].map((name) => roleFor(scoped, name)),
+  ).toEqual(['readwrite', 'readwrite', 'readonly', 'admin', 'readonly', 'readonly', null, null, null]);
 });
 
 test('a key reaches what one of its scopes reaches', () => {

@@ -13,7 +13,12 @@ const record = (secret: string, id = 2): KeyRecord => ({
   isActive: true,
   expiresAt: null,
 });
-const put = (secret: string, revision: number): StoreEvent => ({ type: 'put', key: keyPath(2), value: keyToValue(record(secret)), revision });
+const put = (secret: string, revision: number): StoreEvent => ({
+  type: 'put',
+  key: keyPath(2),
+  value: keyToValue(record(secret)),
+  revision,
+});
 const gone = (revision: number): StoreEvent => ({ type: 'delete', key: keyPath(2), revision });
 
 const SECRETS = ['one', 'two', 'three'];
@@ -32,14 +37,18 @@ function story(steps: ((directory: KeyDirectory) => void)[]): (string | undefine
 }
 
 test('the later change counts, whatever comes first, and a deleted key stays deleted', () => {
-  expect(story([(d) => d.put(record('two'), 7), (d) => d.apply([put('one', 5)]), (d) => d.apply([put('two', 7)])])).toEqual(['two', 'two', 'two']);
-  expect(story([(d) => d.apply([put('one', 5)]), (d) => d.remove(2), (d) => d.apply([put('two', 6)]), (d) => d.apply([gone(7)]), (d) => d.put(record('two'), 6)])).toEqual([
-    'one',
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  expect(
+    story([(d) => d.put(record('two'), 7), (d) => d.apply([put('one', 5)]), (d) => d.apply([put('two', 7)])]),
+  ).toEqual(['two', 'two', 'two']);
+  expect(
+    story([
+      (d) => d.apply([put('one', 5)]),
+      (d) => d.remove(2),
+      (d) => d.apply([put('two', 6)]),
+      (d) => d.apply([gone(7)]),
+      (d) => d.put(record('two'), 6),
+    ]),
+  ).toEqual(['one', undefined, undefined, undefined, undefined]);
 });
 
 test('when the store was put back to an earlier state, what the watch tells holds, on every thread', () => {
@@ -56,7 +65,10 @@ test('when the store was put back to an earlier state, what the watch tells hold
 });
 
 test('a key that was deleted in the history that is gone is there again', () => {
-  expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.apply([put('one', 5)])])).toEqual([undefined, 'one']);
+  expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.apply([put('one', 5)])])).toEqual([
+    undefined,
+    'one',
+  ]);
 });
 
 test('a secret that was right is right no longer than its key is active, not expired and not rotated', () => {
@@ -64,11 +76,28 @@ test('a secret that was right is right no longer than its key is active, not exp
   const isRight = (secret: string, wallMs = 0): boolean => directory.authenticate(secret, wallMs) !== null;
   const key = { ...record('one'), expiresAt: new Date(1_000).toISOString() };
   directory.put(key, 5);
-  expect([isRight('one'), isRight('one', 999), isRight('one', 1_000), isRight('one', 999)]).toEqual([true, true, false, true]);
+  expect([isRight('one'), isRight('one', 999), isRight('one', 1_000), isRight('one', 999)]).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ]);
   directory.put({ ...key, isActive: false }, 6);
   expect(isRight('one')).toBe(false);
-  directory.put({ ...key, digest: secretDigest('two').toString('hex'), previous: { digest: key.digest, expiresAt: new Date(500).toISOString() } }, 7);
-  expect([isRight('two', 999), isRight('one', 499), isRight('one', 500), isRight('three')]).toEqual([true, true, false, false]);
+  directory.put(
+    {
+      ...key,
+      digest: secretDigest('two').toString('hex'),
+      previous: { digest: key.digest, expiresAt: new Date(500).toISOString() },
+    },
+    7,
+  );
+  expect([isRight('two', 999), isRight('one', 499), isRight('one', 500), isRight('three')]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
   directory.remove(2);
   expect([isRight('one'), isRight('two')]).toEqual([false, false]);
 });
@@ -80,5 +109,6 @@ test('each of more secrets than are remembered is its own key', () => {
     ids.map((id) => ({ key: keyPath(id), value: keyToValue(record(`secret ${id}`, id)), revision: id })),
     1_500,
   );
-  for (let round = 0; round < 2; round++) expect(ids.every((id) => directory.authenticate(`secret ${id}`, 0)?.id === id)).toBe(true);
+  for (let round = 0; round < 2; round++)
+    expect(ids.every((id) => directory.authenticate(`secret ${id}`, 0)?.id === id)).toBe(true);
 });

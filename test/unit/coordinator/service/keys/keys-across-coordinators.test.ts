@@ -67,7 +67,9 @@ describe('API_KEY', () => {
 
   test('coordinators that start together agree on one secret', async () => {
     const store = await storeOver();
-    const started = await Promise.all(Array.from({ length: 5 }, () => StoreKeysService.open({ store, clock, apiKey: undefined })));
+    const started = await Promise.all(
+      Array.from({ length: 5 }, () => StoreKeysService.open({ store, clock, apiKey: undefined })),
+    );
     const secrets = started.map((one) => one.firstSecret).filter((secret) => secret !== null);
     expect(secrets).toHaveLength(1);
     for (const { keys } of started) expect(keys.authenticate(secrets[0])?.id).toBe(1);
@@ -95,7 +97,10 @@ describe('several coordinators', () => {
     await eventually('the key is off', () => there.authenticate(key) === null);
     await here.update(id, { isActive: true });
     const rotated = await here.rotate(id);
-    await eventually('the new secret is known', () => there.authenticate(rotated.key)?.id === id && there.authenticate(key) === null);
+    await eventually(
+      'the new secret is known',
+      () => there.authenticate(rotated.key)?.id === id && there.authenticate(key) === null,
+    );
     await here.delete(id);
     await eventually('the key is gone', () => there.authenticate(rotated.key) === null && !there.exists(id));
   });

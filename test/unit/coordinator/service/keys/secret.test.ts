@@ -16,9 +16,11 @@ test('a letter that is another, missing or too many is noticed, wherever it is',
     expect(isMistyped(`${head}A${letter}${tail}`)).toBe(true);
   }
   // What is cut to the length of an earlier version's secret can't be told from one.
-  for (let length = 4; length < secret.length; length += 1) expect(isMistyped(secret.slice(0, length))).toBe(length !== 46);
+  for (let length = 4; length < secret.length; length += 1)
+    expect(isMistyped(secret.slice(0, length))).toBe(length !== 46);
 });
 
 test('nothing is said of secrets that have no checksum: those of earlier versions, and those that people chose', () => {
-  for (const secret of [`qv_${'x'.repeat(43)}`, 'tour-key', 'the-secret-of-key-1', '', 'QV_abc']) expect(isMistyped(secret)).toBe(false);
+  for (const secret of [`qv_${'x'.repeat(43)}`, 'tour-key', 'the-secret-of-key-1', '', 'QV_abc'])
+    expect(isMistyped(secret)).toBe(false);
 });

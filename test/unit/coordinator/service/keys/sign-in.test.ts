@@ -3,10 +3,18 @@ import { OneTimeSignIn } from '../../../../../coordinator/service/keys/sign-in';
 
 const key = { id: 1, name: 'default', role: 'admin' } as ApiKeyView;
 
-function signIn(): { signIn: OneTimeSignIn; clock: { nowMs: number; monotonicMs: () => number }; secrets: Set<string> } {
+function signIn(): {
+  signIn: OneTimeSignIn;
+  clock: { nowMs: number; monotonicMs: () => number };
+  secrets: Set<string>;
+} {
   const clock = { nowMs: 5, monotonicMs: () => clock.nowMs };
   const secrets = new Set(['qv_first']);
-  return { clock, secrets, signIn: new OneTimeSignIn({ clock, keys: { authenticate: (secret) => (secrets.has(secret) ? key : null) } }) };
+  return {
+    clock,
+    secrets,
+    signIn: new OneTimeSignIn({ clock, keys: { authenticate: (secret) => (secrets.has(secret) ? key : null) } }),
+  };
 }
 
 describe('a one-time link', () => {
@@ -16,7 +24,10 @@ describe('a one-time link', () => {
     expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
     await expect(under.signIn.redeem(`${token}x`)).rejects.toMatchObject({ kind: 'unauthenticated' });
     expect(await under.signIn.redeem(token)).toEqual({ apiKey: 'qv_first', role: 'admin', keyId: 1 });
-    await expect(under.signIn.redeem(token)).rejects.toMatchObject({ kind: 'unauthenticated', message: expect.stringContaining('sign in with an API key') });
+    await expect(under.signIn.redeem(token)).rejects.toMatchObject({
+      kind: 'unauthenticated',
+      message: expect.stringContaining('sign in with an API key'),
+    });
   });
 
   test('of two that come at once signs one in', async () => {

@@ -33,7 +33,8 @@ test('every member names the same owner, and one that leaves moves only what it 
   for (const id of IDS) expect(owned.get(id)?.length).toBeGreaterThan(140);
   for (const subject of subjects) {
     expect(rendezvousOwner(subject, ['three', 'one', 'two'])).toBe(rendezvousOwner(subject, IDS));
-    if (!owned.get('two')?.includes(subject)) expect(rendezvousOwner(subject, ['one', 'three'])).toBe(rendezvousOwner(subject, IDS));
+    if (!owned.get('two')?.includes(subject))
+      expect(rendezvousOwner(subject, ['one', 'three'])).toBe(rendezvousOwner(subject, IDS));
   }
   expect(rendezvousOwner('key', [])).toBeNull();
 });
@@ -80,6 +81,8 @@ test('a subject has the limit that its name says, whoever counts it', async () =
 
 test('a subject without a limit is counted by nobody, where others have one', async () => {
   const { limiter, asked } = cluster(IDS, 1);
-  for (let i = 0; i < 5; i += 1) for (const id of IDS) expect(await limiter(id).admit(subjectWithLimit('key:7', 0))).toMatchObject({ allowed: true, limit: 0 });
+  for (let i = 0; i < 5; i += 1)
+    for (const id of IDS)
+      expect(await limiter(id).admit(subjectWithLimit('key:7', 0))).toMatchObject({ allowed: true, limit: 0 });
   expect(asked).toEqual([]);
 });

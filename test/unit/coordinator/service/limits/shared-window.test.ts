@@ -10,12 +10,21 @@ import { ManualClock } from '../../../../support/manual-clock';
 const THREADS = 3;
 
 /** Threads that all ask one window after another, until the clock that they move is at `endMs`. */
-async function contend(parts: { capacity: number; startMs: number; endMs: number; stepMs: number; replacements: number }): Promise<{ admitted: number[]; replaced: number }> {
+async function contend(parts: {
+  capacity: number;
+  startMs: number;
+  endMs: number;
+  stepMs: number;
+  replacements: number;
+}): Promise<{ admitted: number[]; replaced: number }> {
   const clock = new Int32Array(new SharedArrayBuffer(4));
   clock[0] = parts.startMs;
   const workers = Array.from(
     { length: THREADS },
-    () => new Worker(join(__dirname, '../../../../support/threads/window-worker.js'), { workerData: { clock, endMs: parts.endMs, stepMs: parts.stepMs } }),
+    () =>
+      new Worker(join(__dirname, '../../../../support/threads/window-worker.js'), {
+        workerData: { clock, endMs: parts.endMs, stepMs: parts.stepMs },
+      }),
   );
   try {
     await Promise.all(workers.map((worker) => once(worker, 'message')));
@@ -28,8 +37,13 @@ async function contend(parts: { capacity: number; startMs: number; endMs: number
       }
     });
     let replaced = 0;
-    for (const stepMs = (parts.endMs - parts.startMs) / (parts.replacements + 1); replaced < parts.replacements; replaced += 1) {
-      while (Atomics.load(clock, 0) < parts.startMs + stepMs * (replaced + 1)) await new Promise((turn) => setImmediate(turn));
+    for (
+      const stepMs = (parts.endMs - parts.startMs) / (parts.replacements + 1);
+      replaced < parts.replacements;
+      replaced += 1
+    ) {
+      while (Atomics.load(clock, 0) < parts.startMs + stepMs * (replaced + 1))
+        await new Promise((turn) => setImmediate(turn));
       window = SharedWindow.create(parts.capacity, window.retire(parts.startMs));
     }
     return { admitted: (await Promise.all(runs)).flat().sort((a, b) => a - b), replaced };
@@ -48,21 +62,42 @@ function mostWithinAMinute(times: number[]): number {
 }
 
 test.each([1, 2, 7, 100])('threads that ask at once are admitted %i times, however many ask', async (capacity) => {
-  const { admitted } = await contend({ capacity, startMs: 100_000, endMs: 100_000 + 50_000, stepMs: 1, replacements: 0 });
+  const { admitted } = await contend({
+    capacity,
+    startMs: 100_000,
+    endMs: 100_000 + 50_000,
+    stepMs: 1,
+    replacements: 0,
+  });
   expect(admitted).toHaveLength(capacity);
 });
 
-test.each([1, 5, 64])('no minute has more than %i admissions of threads that ask at once, and each has that many', async (capacity) => {
-  const minutes = 200;
-  const { admitted } = await contend({ capacity, startMs: 100_000, endMs: 100_000 + minutes * WINDOW_MS, stepMs: 60, replacements: 0 });
-  expect(mostWithinAMinute(admitted)).toBe(capacity);
-  // A place that is free is taken within some steps; a thread may be held up between its clock and its admission.
-  expect(admitted.length).toBeGreaterThan(capacity * minutes * 0.9);
-  expect(admitted.length).toBeLessThanOrEqual(capacity * minutes);
-});
+test.each([1, 5, 64])(
+  'no minute has more than %i admissions of threads that ask at once, and each has that many',
+  async (capacity) => {
+    const minutes = 200;
+    const { admitted } = await contend({
+      capacity,
+      startMs: 100_000,
+      endMs: 100_000 + minutes * WINDOW_MS,
+      stepMs: 60,
+      replacements: 0,
+    });
+    expect(mostWithinAMinute(admitted)).toBe(capacity);
+    // A place that is free is taken within some steps; a thread may be held up between its clock and its admission.
+    expect(admitted.length).toBeGreaterThan(capacity * minutes * 0.9);
+    expect(admitted.length).toBeLessThanOrEqual(capacity * minutes);
+  },
+);
 
 test('a window that is replaced while threads count in it loses no admission and repeats none', async () => {
-  const { admitted, replaced } = await contend({ capacity: 40, startMs: 100_000, endMs: 100_000 + 50 * WINDOW_MS, stepMs: 20, replacements: 30 });
+  const { admitted, replaced } = await contend({
+    capacity: 40,
+    startMs: 100_000,
+    endMs: 100_000 + 50 * WINDOW_MS,
+    stepMs: 20,
+    replacements: 30,
+  });
   expect(replaced).toBe(30);
   expect(mostWithinAMinute(admitted)).toBe(40);
 });
@@ -108,7 +143,8 @@ function threadsOf(limit: number, subjectsMax?: number) {
       },
     });
   });
-  const admit = async (thread: number, subject: string): Promise<RateDecision> => limiters[thread % THREADS].admit(subject);
+  const admit = async (thread: number, subject: string): Promise<RateDecision> =>
+    limiters[thread % THREADS].admit(subject);
   return { clock, table, admit, asked: () => asked };
 }
 

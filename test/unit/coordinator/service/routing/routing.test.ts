@@ -1,5 +1,10 @@
 import { ScatterGather } from '../../../../../coordinator/service/routing/scatter-gather';
-import { groupByShard, hashExternalId, inCallOrder, shardOf } from '../../../../../coordinator/service/routing/shard-router';
+import {
+  groupByShard,
+  hashExternalId,
+  inCallOrder,
+  shardOf,
+} from '../../../../../coordinator/service/routing/shard-router';
 import { QuiverError, type ErrorKind } from '../../../../../shared/base/errors/quiver-error';
 import { systemClock } from '../../../../../shared/base/time/clock';
 
@@ -10,7 +15,8 @@ function referenceHash(bytes: Buffer): number {
   const scramble = (k: bigint): bigint => (rotate((k * 0xcc9e2d51n) & mask, 15n) * 0x1b873593n) & mask;
   const whole = bytes.length - (bytes.length % 4);
   let hash = 0n;
-  for (let i = 0; i < whole; i += 4) hash = (rotate(hash ^ scramble(BigInt(bytes.readUInt32LE(i))), 13n) * 5n + 0xe6546b64n) & mask;
+  for (let i = 0; i < whole; i += 4)
+    hash = (rotate(hash ^ scramble(BigInt(bytes.readUInt32LE(i))), 13n) * 5n + 0xe6546b64n) & mask;
   const tail = [...bytes.subarray(whole)].reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
   if (bytes.length > whole) hash ^= scramble(tail);
   hash ^= BigInt(bytes.length);
@@ -81,12 +87,17 @@ test('a call is split by shard in its order and put together again', () => {
 describe('scatter and gather', () => {
   const collection = { uid: 'u', name: 'books', shards: 4 };
   const gatherer = (options: { timeoutMs?: number; exists?: boolean; uid?: string } = {}): ScatterGather =>
-    new ScatterGather({ clock: systemClock, timeoutMs: options.timeoutMs ?? 10_000, uidOf: async () => (options.exists === false ? null : (options.uid ?? 'u')) });
+    new ScatterGather({
+      clock: systemClock,
+      timeoutMs: options.timeoutMs ?? 10_000,
+      uidOf: async () => (options.exists === false ? null : (options.uid ?? 'u')),
+    });
   const failing = (kinds: Record<number, ErrorKind>) => async (id: { shard: number }) => {
     if (id.shard in kinds) throw new QuiverError(kinds[id.shard], `shard ${id.shard} says ${kinds[id.shard]}`);
     return id.shard;
   };
-  const readAll = (scatter: ScatterGather, ask: (id: { shard: number }) => Promise<unknown>) => scatter.readAll(collection, scatter.begin(), ask);
+  const readAll = (scatter: ScatterGather, ask: (id: { shard: number }) => Promise<unknown>) =>
+    scatter.readAll(collection, scatter.begin(), ask);
 
   test('asks all shards at once and answers in their order', async () => {
     const waiting: (() => void)[] = [];
@@ -105,7 +116,8 @@ describe('scatter and gather', () => {
   });
 
   test('names the shards that do not answer by the deadline', async () => {
-    const hanging = (id: { shard: number }): Promise<unknown> => (id.shard === 2 ? new Promise(() => undefined) : Promise.resolve());
+    const hanging = (id: { shard: number }): Promise<unknown> =>
+      id.shard === 2 ? new Promise(() => undefined) : Promise.resolve();
     await expect(readAll(gatherer({ timeoutMs: 30 }), hanging)).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'shard 2 of 4 of collection "books" is unavailable; the call may be retried',
@@ -133,7 +145,9 @@ describe('scatter and gather', () => {
   });
 
   test('an error that is not about reach is passed on, lowest shard first', async () => {
-    await expect(readAll(gatherer(), failing({ 0: 'unavailable', 3: 'storage_failed', 2: 'overloaded' }))).rejects.toMatchObject({
+    await expect(
+      readAll(gatherer(), failing({ 0: 'unavailable', 3: 'storage_failed', 2: 'overloaded' })),
+    ).rejects.toMatchObject({
       kind: 'overloaded',
       message: 'shard 2 says overloaded',
     });

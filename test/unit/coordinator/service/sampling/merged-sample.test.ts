@@ -5,12 +5,17 @@ import { resultOf } from '../../../../../shared/base/time/work-slices';
 import { shardOf } from '../../../../../coordinator/service/routing/shard-router';
 
 const IDS = Array.from({ length: 4_000 }, (_, i) => `item-${i}`);
-const keyed = (ids: string[], seed: number): SampledItem[] => ids.map((externalId) => ({ externalId, key: sampleKey(seed, externalId) }));
+const keyed = (ids: string[], seed: number): SampledItem[] =>
+  ids.map((externalId) => ({ externalId, key: sampleKey(seed, externalId) }));
 const byKey = (items: SampledItem[]): SampledItem[] => [...items].sort((a, b) => a.key - b.key);
 const ids = (items: SampledItem[] | null): string[] | undefined => items?.map(({ externalId }) => externalId);
 
 function partOf(population: number, drawn: SampledItem[]): SampleResult {
-  return { population, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
+  return {
+    population,
+    externalIds: drawn.map(({ externalId }) => externalId),
+    keys: Float64Array.from(drawn, ({ key }) => key),
+  };
 }
 
 /** What each of some shards answers when it is asked for `asked` items: some more than that. */
@@ -43,8 +48,10 @@ describe('the keys of a sample', () => {
       for (const key of keys) counts[Math.floor((key / SAMPLE_KEYS) * 100)]++;
       return counts.reduce((sum, count) => sum + (count - keys.length / 100) ** 2 / (keys.length / 100), 0);
     };
-    for (const seed of [0, 1, 2, 4_000_000_000]) expect(unevenness(IDS.map((id) => sampleKey(seed, id)))).toBeLessThan(160);
-    for (const id of ['a', 'item-7', '42']) expect(unevenness(IDS.map((_, seed) => sampleKey(seed, id)))).toBeLessThan(160);
+    for (const seed of [0, 1, 2, 4_000_000_000])
+      expect(unevenness(IDS.map((id) => sampleKey(seed, id)))).toBeLessThan(160);
+    for (const id of ['a', 'item-7', '42'])
+      expect(unevenness(IDS.map((_, seed) => sampleKey(seed, id)))).toBeLessThan(160);
   });
 
   test('draw every item equally often, and pairs of neighbours no oftener than chance', () => {

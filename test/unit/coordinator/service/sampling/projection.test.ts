@@ -52,7 +52,8 @@ describe('principal axes', () => {
     const { axes } = principalAxes(cloud(500, [5, 5, 5, 1, 1, 1, 1, 1], 6).rows, 8, 6);
     for (let a = 0; a < 6; a++) {
       const axis = [...axes.subarray(a * 8, a * 8 + 8)];
-      for (let b = 0; b <= a; b++) expect(cosine(axis, [...axes.subarray(b * 8, b * 8 + 8)])).toBeCloseTo(a === b ? 1 : 0, 6);
+      for (let b = 0; b <= a; b++)
+        expect(cosine(axis, [...axes.subarray(b * 8, b * 8 + 8)])).toBeCloseTo(a === b ? 1 : 0, 6);
       expect(axis.reduce((greatest, x) => (Math.abs(x) > Math.abs(greatest) ? x : greatest))).toBeGreaterThan(0);
     }
   });
@@ -116,6 +117,11 @@ describe('a projection', () => {
     const projection = new Projection(plan);
     projection.take(rows.slice(0, 12));
     expect(projection.finish().coordinates).toHaveLength(4);
-    expect(new Projection(plan).finish()).toEqual({ coordinates: new Float32Array(0), shares: [0, 0], minima: [], maxima: [] });
+    expect(new Projection(plan).finish()).toEqual({
+      coordinates: new Float32Array(0),
+      shares: [0, 0],
+      minima: [],
+      maxima: [],
+    });
   });
 });

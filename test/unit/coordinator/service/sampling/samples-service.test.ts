@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeepReads } from '../../../../../coordinator/service/routing/deep-reads';
 import { ScatterGather } from '../../../../../coordinator/service/routing/scatter-gather';
-import { type SampleBounds, ShardedSamplesService } from '../../../../../coordinator/service/sampling/sharded-samples-service';
+import {
+  type SampleBounds,
+  ShardedSamplesService,
+} from '../../../../../coordinator/service/sampling/sharded-samples-service';
 import type { SampleInput } from '../../../../../coordinator/service/service';
 import { systemClock } from '../../../../../shared/base/time/clock';
 import { item, newCollection, plainService, type PlainService } from '../../../../support/shards/plain-service';
@@ -26,11 +29,21 @@ describe('the samples of a collection', () => {
   afterEach(() => plain.service.close());
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  function samples(given: { bounds?: Partial<SampleBounds>; timeoutMs?: number; worker?: string } = {}): ShardedSamplesService {
+  function samples(
+    given: { bounds?: Partial<SampleBounds>; timeoutMs?: number; worker?: string } = {},
+  ): ShardedSamplesService {
     const clock = systemClock;
     const scatter = new ScatterGather({ clock, timeoutMs: given.timeoutMs ?? 30_000, uidOf: async ({ uid }) => uid });
     const bounds = { vectorBytesMax: 1_000_000, itemCharactersMax: 1_000_000, ...given.bounds };
-    return new ShardedSamplesService({ catalog: plain.service.catalog, shards: plain.shards, scatter, deep: new DeepReads(clock), clock, bounds, workerFile: given.worker ?? WORKER });
+    return new ShardedSamplesService({
+      catalog: plain.service.catalog,
+      shards: plain.shards,
+      scatter,
+      deep: new DeepReads(clock),
+      clock,
+      bounds,
+      workerFile: given.worker ?? WORKER,
+    });
   }
 
   function workerOf(code: string): string {
@@ -41,9 +54,15 @@ describe('the samples of a collection', () => {
 
   test('are refused when an answer would be too large, with what would do', async () => {
     const small = samples({ bounds: { vectorBytesMax: 60, itemCharactersMax: 100 } });
-    await expect(small.sample('c', { ...ALL, vectors: true })).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('take a size of at most 5, or a projection') });
+    await expect(small.sample('c', { ...ALL, vectors: true })).rejects.toMatchObject({
+      kind: 'limit_exceeded',
+      message: expect.stringContaining('take a size of at most 5, or a projection'),
+    });
     expect((await small.sample('c', { ...ALL, size: 5, vectors: true })).vectors).toHaveLength(15);
-    await expect(small.sample('c', ALL)).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('metadata_fields') });
+    await expect(small.sample('c', ALL)).rejects.toMatchObject({
+      kind: 'limit_exceeded',
+      message: expect.stringContaining('metadata_fields'),
+    });
     expect((await small.sample('c', { ...ALL, fields: [] })).items).toHaveLength(30);
   });
 
@@ -53,7 +72,11 @@ describe('the samples of a collection', () => {
       plain.shards.intercept = undefined;
       await plain.service.vectors.delete('c', ['item-3', 'item-4']);
     };
-    const { items, population, vectors, projection } = await samples().sample('c', { ...ALL, vectors: true, dimensions: 2 });
+    const { items, population, vectors, projection } = await samples().sample('c', {
+      ...ALL,
+      vectors: true,
+      dimensions: 2,
+    });
     expect(population).toBe(30);
     expect(items).toHaveLength(28);
     expect(items.map(({ externalId }) => externalId)).not.toContain('item-3');
@@ -74,10 +97,16 @@ describe('the samples of a collection', () => {
           if (turns < 1000) setImmediate(count);
         });
     };
-    const drawn = await samples({ bounds: { itemCharactersMax: 1e8 } }).sample('c', { ...ALL, size: 330, fields: ['key-7'] });
+    const drawn = await samples({ bounds: { itemCharactersMax: 1e8 } }).sample('c', {
+      ...ALL,
+      size: 330,
+      fields: ['key-7'],
+    });
     const chosenInTurns = turns;
     turns = 1000;
-    expect(drawn.items.find(({ externalId }) => externalId === 'long-7')?.metadata).toBe(`{"key-7":"${'x'.repeat(50)}"}`);
+    expect(drawn.items.find(({ externalId }) => externalId === 'long-7')?.metadata).toBe(
+      `{"key-7":"${'x'.repeat(50)}"}`,
+    );
     // 18 MB of JSON take far more than a slice.
     expect(chosenInTurns).toBeGreaterThan(5);
   });
@@ -93,13 +122,21 @@ describe('the samples of a collection', () => {
     ['ends', `process.exit(1)`],
     ['fails', `require('node:worker_threads').parentPort.on('message', () => { throw new Error('broken'); })`],
   ])('fail as unavailable when the thread that projects %s', async (_what, code) => {
-    await expect(samples({ worker: workerOf(code) }).sample('c', { ...ALL, dimensions: 2 })).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(samples({ worker: workerOf(code) }).sample('c', { ...ALL, dimensions: 2 })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
   });
 
   test('don’t wait for a projection longer than a call may take, and then free its place', async () => {
-    const stuck = samples({ timeoutMs: 1_000, worker: workerOf(`require('node:worker_threads').parentPort.on('message', () => undefined)`) });
-    const outcomes = await Promise.allSettled([1, 2, 3].map((seed) => stuck.sample('c', { ...ALL, seed, dimensions: 2 })));
-    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
+    const stuck = samples({
+      timeoutMs: 1_000,
+      worker: workerOf(`require('node:worker_threads').parentPort.on('message', () => undefined)`),
+    });
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3].map((seed) => stuck.sample('c', { ...ALL, seed, dimensions: 2 })),
+    );
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
     expect((await stuck.sample('c', { ...ALL, size: 3 })).items).toHaveLength(3);
   });
 

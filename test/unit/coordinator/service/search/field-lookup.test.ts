@@ -19,11 +19,22 @@ function lookupOver(shards: (string[] | Error)[], forms: string[] = []) {
     const known = shards[shard];
     if (known instanceof Error) throw known;
     const present = question.paths.map((path) => known.includes(path));
-    return { items: known.length, present, forms: question.dates.map(() => forms), names: present.includes(false) ? known : [] };
+    return {
+      items: known.length,
+      present,
+      forms: question.dates.map(() => forms),
+      names: present.includes(false) ? known : [],
+    };
   };
   const scatter = new ScatterGather({ clock, timeoutMs: 60_000, uidOf: async () => 'u1' });
   const sets = new ShardSets<CollectionRecord>({ catalog, clock });
-  const lookup = new FieldLookup({ catalog, shards: { read } as unknown as Pick<ShardClient, 'read'>, scatter, sets, clock });
+  const lookup = new FieldLookup({
+    catalog,
+    shards: { read } as unknown as Pick<ShardClient, 'read'>,
+    scatter,
+    sets,
+    clock,
+  });
   return { asked, lookup, pass: (ms: number) => (nowMs += ms), shards };
 }
 
@@ -31,12 +42,23 @@ const asking = (...paths: string[]): FieldQuestion => ({ paths, dates: [] });
 
 test('a field is missing where no shard has it', async () => {
   const { lookup } = lookupOver([['a', 'b'], ['c'], []]);
-  expect(await lookup.facts('books', asking('a', 'c', 'd'), 0)).toEqual({ isEmpty: false, missing: ['d'], names: ['a', 'b', 'c'], forms: [] });
-  expect(await lookupOver([[], []]).lookup.facts('books', asking('a'), 0)).toMatchObject({ isEmpty: true, missing: ['a'] });
+  expect(await lookup.facts('books', asking('a', 'c', 'd'), 0)).toEqual({
+    isEmpty: false,
+    missing: ['d'],
+    names: ['a', 'b', 'c'],
+    forms: [],
+  });
+  expect(await lookupOver([[], []]).lookup.facts('books', asking('a'), 0)).toMatchObject({
+    isEmpty: true,
+    missing: ['a'],
+  });
 });
 
 test('nothing is said to be missing where a shard does not answer, and the shards are left alone for a while', async () => {
-  for (const error of [new QuiverError('unavailable', 'away'), new QuiverError('internal', 'a read of a kind that this node does not know')]) {
+  for (const error of [
+    new QuiverError('unavailable', 'away'),
+    new QuiverError('internal', 'a read of a kind that this node does not know'),
+  ]) {
     const { lookup, asked, pass, shards } = lookupOver([['a'], error]);
     expect(await lookup.facts('books', asking('b'), 0)).toBeNull();
     expect(lookup.facts('books', asking('b'), 0)).toBeNull();
@@ -51,7 +73,8 @@ test('what is there is remembered for a minute, and what is missing is asked aga
   const { lookup, asked, pass, shards } = lookupOver([['a', 'b']]);
   await lookup.facts('books', asking('a', 'b'), 0);
   expect(lookup.facts('books', asking('b', 'a'), 0)).toEqual({ isEmpty: false, missing: [], names: [], forms: [] });
-  for (let i = 0; i < 2; i++) expect(await lookup.facts('books', asking('a', 'c'), 0)).toMatchObject({ missing: ['c'] });
+  for (let i = 0; i < 2; i++)
+    expect(await lookup.facts('books', asking('a', 'c'), 0)).toMatchObject({ missing: ['c'] });
   expect(asked).toHaveLength(3);
   shards[0] = ['b'];
   expect(lookup.facts('books', asking('a'), 0)).toMatchObject({ missing: [] });

@@ -1,6 +1,7 @@
 import { fuse, fusionDepth } from '../../../../../coordinator/service/search/fusion';
 
-const list = (...ids: string[]) => ids.map((externalId, i) => ({ externalId, score: 100 - i, metadata: `{"of":"${externalId}"}` }));
+const list = (...ids: string[]) =>
+  ids.map((externalId, i) => ({ externalId, score: 100 - i, metadata: `{"of":"${externalId}"}` }));
 const vector = list('a', 'b', 'c');
 const keyword = list('c', 'd', 'a');
 
@@ -15,15 +16,25 @@ describe('reciprocal rank fusion', () => {
   });
 
   test('weighs by alpha', () => {
-    expect(fuse({ vector, keyword }, { alpha: 0.9, offset: 0, k: 2 }).map(({ externalId, score }) => [externalId, score])).toEqual([
+    expect(
+      fuse({ vector, keyword }, { alpha: 0.9, offset: 0, k: 2 }).map(({ externalId, score }) => [externalId, score]),
+    ).toEqual([
       ['a', 0.9 / 61 + (1 - 0.9) / 63],
       ['c', 0.9 / 63 + (1 - 0.9) / 61],
     ]);
   });
 
   test('alpha 1 is the vector list, alpha 0 the keyword list, with nothing of the other', () => {
-    expect(fuse({ vector, keyword }, { alpha: 1, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual(['a', 'b', 'c']);
-    expect(fuse({ vector, keyword }, { alpha: 0, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual(['c', 'd', 'a']);
+    expect(fuse({ vector, keyword }, { alpha: 1, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+    expect(fuse({ vector, keyword }, { alpha: 0, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual([
+      'c',
+      'd',
+      'a',
+    ]);
   });
 
   test('cuts the page out of the fused order', () => {
@@ -34,11 +45,31 @@ describe('reciprocal rank fusion', () => {
   test('explains each hit by its places in the lists that weigh something', () => {
     const explained = (alpha: number) => fuse({ vector, keyword }, { alpha, offset: 1, k: 2, explain: true });
     expect(explained(0.5)).toEqual([
-      { externalId: 'c', score: 0.5 / 63 + 0.5 / 61, metadata: '{"of":"c"}', explanation: { vectorRank: 3, vectorScore: 98, keywordRank: 1, keywordScore: 100 } },
-      { externalId: 'b', score: 0.5 / 62, metadata: '{"of":"b"}', explanation: { vectorRank: 2, vectorScore: 99, keywordRank: null, keywordScore: null } },
+      {
+        externalId: 'c',
+        score: 0.5 / 63 + 0.5 / 61,
+        metadata: '{"of":"c"}',
+        explanation: { vectorRank: 3, vectorScore: 98, keywordRank: 1, keywordScore: 100 },
+      },
+      {
+        externalId: 'b',
+        score: 0.5 / 62,
+        metadata: '{"of":"b"}',
+        explanation: { vectorRank: 2, vectorScore: 99, keywordRank: null, keywordScore: null },
+      },
     ]);
-    expect(explained(1)[1].explanation).toEqual({ vectorRank: 3, vectorScore: 98, keywordRank: null, keywordScore: null });
-    expect(explained(0)[1].explanation).toEqual({ vectorRank: null, vectorScore: null, keywordRank: 3, keywordScore: 98 });
+    expect(explained(1)[1].explanation).toEqual({
+      vectorRank: 3,
+      vectorScore: 98,
+      keywordRank: null,
+      keywordScore: null,
+    });
+    expect(explained(0)[1].explanation).toEqual({
+      vectorRank: null,
+      vectorScore: null,
+      keywordRank: 3,
+      keywordScore: 98,
+    });
   });
 
   test('leaves the lists alone', () => {
@@ -48,14 +79,20 @@ describe('reciprocal rank fusion', () => {
   });
 
   test('reaches 200 deep at least and five times the places asked for, rounded up to a level', () => {
-    expect([1, 40, 41, 51, 101, 201, 1_000, 1_001, 9_999, 10_000].map(fusionDepth)).toEqual([200, 200, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 50_000]);
+    expect([1, 40, 41, 51, 101, 201, 1_000, 1_001, 9_999, 10_000].map(fusionDepth)).toEqual([
+      200, 200, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 50_000,
+    ]);
   });
 
   test('a later page leaves out what earlier pages answered at a smaller depth', () => {
     // "late" is the 201st of the keywords: lists of 200 have it in one of them alone, lists of 250 in both.
     const vector = list(...Array.from({ length: 250 }, (_, i) => (i === 30 ? 'late' : `v${i}`)));
     const keyword = list(...Array.from({ length: 250 }, (_, i) => (i === 200 ? 'late' : `w${i}`)));
-    const page = (offset: number) => fuse({ vector: vector.slice(0, fusionDepth(offset + 10)), keyword: keyword.slice(0, fusionDepth(offset + 10)) }, { alpha: 0.5, offset, k: 10 });
+    const page = (offset: number) =>
+      fuse(
+        { vector: vector.slice(0, fusionDepth(offset + 10)), keyword: keyword.slice(0, fusionDepth(offset + 10)) },
+        { alpha: 0.5, offset, k: 10 },
+      );
     const pages = [0, 10, 20, 30, 40, 50, 60, 70].map((offset) => page(offset).map(({ externalId }) => externalId));
     const all = pages.flat();
     expect(new Set(all).size).toBe(80);

@@ -16,7 +16,20 @@ function shardsOf(hitsByShard: Hit[][]) {
   };
   const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 60_000, uidOf: async () => 'u' });
   const search = new HybridSearch({ shards: { read } as unknown as Pick<ShardClient, 'read'>, scatter });
-  const page = (k: number) => search.search(collection, { queryText: '', vector: Float32Array.of(1), k, offset: 0, alpha: 1, filter: null, effort: { type: 'calibrated' } }, scatter.begin());
+  const page = (k: number) =>
+    search.search(
+      collection,
+      {
+        queryText: '',
+        vector: Float32Array.of(1),
+        k,
+        offset: 0,
+        alpha: 1,
+        filter: null,
+        effort: { type: 'calibrated' },
+      },
+      scatter.begin(),
+    );
   return { asked, page };
 }
 
@@ -26,13 +39,17 @@ const numbers = Array.from({ length: 6_000 }, (_, n) => n);
 describe('lists of a hybrid search', () => {
   test('short ones come whole from every shard', async () => {
     const { asked, page } = shardsOf([0, 1, 2, 3].map((shard) => numbers.filter((n) => n % SHARDS === shard).map(hit)));
-    expect((await page(999)).map(({ externalId }) => externalId)).toEqual(numbers.slice(0, 999).map((n) => `item-${n}`));
+    expect((await page(999)).map(({ externalId }) => externalId)).toEqual(
+      numbers.slice(0, 999).map((n) => `item-${n}`),
+    );
     expect(asked).toEqual([0, 1, 2, 3].map((shard) => [shard, 999]));
   });
 
   test('long ones come in part from every shard if they are spread evenly', async () => {
     const { asked, page } = shardsOf([0, 1, 2, 3].map((shard) => numbers.filter((n) => n % SHARDS === shard).map(hit)));
-    expect((await page(4_000)).map(({ externalId }) => externalId)).toEqual(numbers.slice(0, 4_000).map((n) => `item-${n}`));
+    expect((await page(4_000)).map(({ externalId }) => externalId)).toEqual(
+      numbers.slice(0, 4_000).map((n) => `item-${n}`),
+    );
     // A quarter, and six times the square root of it.
     expect(asked).toEqual([0, 1, 2, 3].map((shard) => [shard, 1_190]));
   });
@@ -40,7 +57,9 @@ describe('lists of a hybrid search', () => {
   test('a shard that has more of a long one than its part is asked again, and the answer is the same', async () => {
     const shardOf = (n: number): number => (n < 3_000 ? 2 : n % SHARDS);
     const { asked, page } = shardsOf([0, 1, 2, 3].map((shard) => numbers.filter((n) => shardOf(n) === shard).map(hit)));
-    expect((await page(4_000)).map(({ externalId }) => externalId)).toEqual(numbers.slice(0, 4_000).map((n) => `item-${n}`));
+    expect((await page(4_000)).map(({ externalId }) => externalId)).toEqual(
+      numbers.slice(0, 4_000).map((n) => `item-${n}`),
+    );
     expect(asked.slice(SHARDS)).toEqual([[2, 4_000]]);
   });
 

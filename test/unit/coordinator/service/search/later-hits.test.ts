@@ -8,10 +8,24 @@ const ITEM_BYTES = 64 * 1024;
 /** What is held after these lists of hits were found, by their metadata. */
 function heldFor(...lists: string[][]): number {
   let held = 0;
-  const hold: AnswerHold = { itemBytesMax: () => ITEM_BYTES, reserve: () => undefined, reserveText: () => undefined, keep: (bytes) => (held = bytes), hasRoom: () => true };
-  const parts = { collection: { dim: 2, shards: 3 } as CollectionRecord, begin: () => ({}), hold } as unknown as LaterParts;
+  const hold: AnswerHold = {
+    itemBytesMax: () => ITEM_BYTES,
+    reserve: () => undefined,
+    reserveText: () => undefined,
+    keep: (bytes) => (held = bytes),
+    hasRoom: () => true,
+  };
+  const parts = {
+    collection: { dim: 2, shards: 3 } as CollectionRecord,
+    begin: () => ({}),
+    hold,
+  } as unknown as LaterParts;
   foundLists(
-    lists.map((metadata) => ({ hits: metadata.map((text, i) => ({ externalId: `id-${i}`, score: 1, metadata: text })), filter: null, texts: false })),
+    lists.map((metadata) => ({
+      hits: metadata.map((text, i) => ({ externalId: `id-${i}`, score: 1, metadata: text })),
+      filter: null,
+      texts: false,
+    })),
     parts,
   );
   return held;

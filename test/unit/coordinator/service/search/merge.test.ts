@@ -9,7 +9,12 @@ describe('the order of answers', () => {
     const list = hits(['b', 1], ['a', 1], ['B', 1], ['z', 2], ['', 0], ['a', 0.5]);
     expect(ids(list.sort(compareHits))).toEqual(['z', 'B', 'a', 'b', 'a', '']);
     // U+1F642 begins with a surrogate, D83D, so it comes before U+FF21 although its code point is higher.
-    expect(ids(hits(['\uff21', 1], ['🙂', 1], ['é', 1], ['e\u0301', 1]).sort(compareHits))).toEqual(['e\u0301', 'é', '🙂', '\uff21']);
+    expect(ids(hits(['\uff21', 1], ['🙂', 1], ['é', 1], ['e\u0301', 1]).sort(compareHits))).toEqual([
+      'e\u0301',
+      'é',
+      '🙂',
+      '\uff21',
+    ]);
   });
 
   test('holds where scores overflow', () => {

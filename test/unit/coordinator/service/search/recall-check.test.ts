@@ -26,8 +26,15 @@ const CALL = { deadlineMs: Infinity };
 
 type Search = (request: VectorSearch, id: ShardId) => VectorSearchResult;
 
-function checkOver(shards: Pick<ShardClient, 'read'>, { record = RECORD, clock = new SteppedClock() } = {}): RecallCheck {
-  const given = { clock: clock as Clock, shards, catalog: { known: () => record, find: async () => record, shown: async () => record } };
+function checkOver(
+  shards: Pick<ShardClient, 'read'>,
+  { record = RECORD, clock = new SteppedClock() } = {},
+): RecallCheck {
+  const given = {
+    clock: clock as Clock,
+    shards,
+    catalog: { known: () => record, find: async () => record, shown: async () => record },
+  };
   const scatter = new ScatterGather({ clock: given.clock, timeoutMs: 10_000, uidOf: async ({ uid }) => uid });
   const samples = new ShardedSamplesService({ ...given, scatter, deep: new DeepReads(given.clock) });
   return new RecallCheck({ ...given, scatter, samples });
@@ -58,12 +65,21 @@ test('recall is the share of exact answers that were found, with its standard er
   // Five of .75 and five of 1.
   expect(report.standardError).toBeCloseTo(Math.sqrt(0.015625 / 9), 6);
   expect(report.calibratedMs).toBeGreaterThan(0);
-  expect((await checkOver(scripted(missingOne)).check('c', { ...request, queries: queries(1) })).standardError).toBeNull();
+  expect(
+    (await checkOver(scripted(missingOne)).check('c', { ...request, queries: queries(1) })).standardError,
+  ).toBeNull();
 });
 
 test('what ties with the last exact answer counts, however far its last digits are off', async () => {
-  const tied: Search = ({ effort }) => ({ hits: hits(effort.type === 'exact' ? [9, 8, 7, 6] : [9, 8, 7, 5.999999]), vectorCount: 100 });
-  expect(await checkOver(scripted(tied)).check('c', { ...request, queries: queries(2) })).toMatchObject({ recall: 1, scored: null, rescored: null });
+  const tied: Search = ({ effort }) => ({
+    hits: hits(effort.type === 'exact' ? [9, 8, 7, 6] : [9, 8, 7, 5.999999]),
+    vectorCount: 100,
+  });
+  expect(await checkOver(scripted(tied)).check('c', { ...request, queries: queries(2) })).toMatchObject({
+    recall: 1,
+    scored: null,
+    rescored: null,
+  });
 });
 
 test('samples are the same for any number of shards, each without itself', async () => {
@@ -74,7 +90,20 @@ test('samples are the same for any number of shards, each without itself', async
     for (let shard = 0; shard < shards; shard++) await client.make({ collectionUid: 'u', shard, dim: 2, metric: 'ip' });
     for (let i = 0; i < 60; i++) {
       const id = { collectionUid: 'u', shard: shardOf(`v${i}`, shards) };
-      await client.write(id, [{ type: 'upsert', externalId: `v${i}`, vector: Float32Array.of(Math.sin(i), Math.cos(i)), stamp: i, metadata: undefined, text: undefined }], CALL);
+      await client.write(
+        id,
+        [
+          {
+            type: 'upsert',
+            externalId: `v${i}`,
+            vector: Float32Array.of(Math.sin(i), Math.cos(i)),
+            stamp: i,
+            metadata: undefined,
+            text: undefined,
+          },
+        ],
+        CALL,
+      );
     }
     const asked: RequestOf<'search'>[] = [];
     const noted: Pick<ShardClient, 'read'> = {
@@ -94,7 +123,10 @@ test('samples are the same for any number of shards, each without itself', async
 test('queries × vectors are bounded: more are refused, and fewer are drawn where there are many', async () => {
   const rows = COMPARED_MAX / 20;
   const refused = checkOver(scripted(missingOne, rows)).check('c', { ...request, queries: queries(21) });
-  await expect(refused).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('at most 20') });
+  await expect(refused).rejects.toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringContaining('at most 20'),
+  });
   const drawn: number[] = [];
   const shards: Pick<ShardClient, 'read'> = {
     read: async (_id, kind, read) => {

@@ -2,14 +2,31 @@ import type { SearchRequest } from '../../../../../coordinator/service/search-re
 import type { ScoredHit } from '../../../../../coordinator/service/service';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
 import type { Metric } from '../../../../../shared/contract/vector/metric';
-import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../../support/shards/plain-service';
-import { asked, fused, like, listed, nearest, type FusedInput, type NearestInput } from '../../../../support/stories/search-forms';
+import {
+  item,
+  markingModel,
+  newCollection,
+  PlainEmbedding,
+  plainService,
+  textItem,
+} from '../../../../support/shards/plain-service';
+import {
+  asked,
+  fused,
+  like,
+  listed,
+  nearest,
+  type FusedInput,
+  type NearestInput,
+} from '../../../../support/stories/search-forms';
 
 /** coordinator/service/search/sharded-search-service.ts over shards by brute force. */
 
 async function setUp(given: { shards?: number; dim?: number; metric?: Metric; embedding?: PlainEmbedding } = {}) {
   const parts = await plainService({ embedding: given.embedding });
-  await parts.service.collections.create(newCollection('c', { shards: given.shards ?? 3, dim: given.dim, metric: given.metric }));
+  await parts.service.collections.create(
+    newCollection('c', { shards: given.shards ?? 3, dim: given.dim, metric: given.metric }),
+  );
   return { ...parts, vectors: parts.service.vectors, search: parts.service.search };
 }
 
@@ -52,7 +69,8 @@ describe('search', () => {
       all.map((id) => item(id, [1, 1])),
     );
     const paged: string[] = [];
-    for (let offset = 0; offset < 105; offset += 7) paged.push(...ids((await search.search('c', vectorSearch([1, 1], { k: 7, offset }))).hits));
+    for (let offset = 0; offset < 105; offset += 7)
+      paged.push(...ids((await search.search('c', vectorSearch([1, 1], { k: 7, offset }))).hits));
     expect(paged).toEqual([...all].sort());
   });
 
@@ -74,7 +92,8 @@ describe('search', () => {
     });
     await expect(search.search('c', asked({ text: 'x', k: 1, filter: null }))).rejects.toMatchObject({
       kind: 'dimension_mismatch',
-      message: 'dimension mismatch: collection "c" has dimension 2, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
+      message:
+        'dimension mismatch: collection "c" has dimension 2, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
     });
   });
 });
@@ -103,14 +122,21 @@ describe('a least score', () => {
     await vectors.upsert('c', [item('both', at(0), { text: 'apple' }), item('near', at(10))]);
     const asked = { vector: Float32Array.from(at(0)) };
     expect(ids((await search.search('c', hybrid('apple', { ...asked, minScore: 1 / 61 }))).hits)).toEqual(['both']);
-    expect(ids((await search.search('c', hybrid('apple', { ...asked, minScore: 0.5 / 62 }))).hits)).toEqual(['both', 'near']);
+    expect(ids((await search.search('c', hybrid('apple', { ...asked, minScore: 0.5 / 62 }))).hits)).toEqual([
+      'both',
+      'near',
+    ]);
   });
 });
 
 describe('bulk search', () => {
   test('answers a list per query, all texts embedded in one call', async () => {
     const { vectors, search, embedding } = await setUp({ dim: 256 });
-    await vectors.upsert('c', [textItem('cat', 'the cat sat on the mat'), textItem('tax', 'annual tax report'), item('v', new Array<number>(256).fill(1))]);
+    await vectors.upsert('c', [
+      textItem('cat', 'the cat sat on the mat'),
+      textItem('tax', 'annual tax report'),
+      item('v', new Array<number>(256).fill(1)),
+    ]);
     const { results } = await search.searchAll('c', [
       vectorSearch([], { source: { text: 'tax' }, k: 1 }),
       vectorSearch(new Array<number>(256).fill(2), { k: 1 }),
@@ -118,7 +144,9 @@ describe('bulk search', () => {
       vectorSearch(new Array<number>(256).fill(2), { filter: { type: 'exists', path: 'nothing' } }),
     ]);
     expect(results.map(({ hits }) => ids(hits))).toEqual([['tax'], ['v'], ['cat'], []]);
-    expect(embedding.calls.filter(({ kind }) => kind === 'query')).toEqual([{ model: 'builtin', kind: 'query', texts: ['tax', 'cat'] }]);
+    expect(embedding.calls.filter(({ kind }) => kind === 'query')).toEqual([
+      { model: 'builtin', kind: 'query', texts: ['tax', 'cat'] },
+    ]);
     expect((await search.searchAll('c', [])).results).toEqual([]);
   });
 
@@ -153,7 +181,10 @@ describe('hybrid search', () => {
       ['near', 0.5 / 61],
       ['far', 0.5 / 64],
     ]);
-    expect(ids((await search.search('c', hybrid('apple', { vector, k: 2, offset: 1 }))).hits)).toEqual(['both', 'near']);
+    expect(ids((await search.search('c', hybrid('apple', { vector, k: 2, offset: 1 }))).hits)).toEqual([
+      'both',
+      'near',
+    ]);
   });
 
   test('alpha 1 is the order of a vector search, alpha 0 that of the keywords', async () => {
@@ -173,7 +204,9 @@ describe('hybrid search', () => {
     const { search, vector, shards } = await library();
     const plain = await search.search('c', vectorSearch(at(0)));
     const { hits } = await search.search('c', hybrid('apple', { vector, explain: true }));
-    expect(hits.map(({ externalId, explanation }) => [externalId, explanation?.vectorRank, explanation?.keywordRank])).toEqual([
+    expect(
+      hits.map(({ externalId, explanation }) => [externalId, explanation?.vectorRank, explanation?.keywordRank]),
+    ).toEqual([
       ['word', 3, 1],
       ['both', 2, 2],
       ['near', 1, null],
@@ -217,14 +250,24 @@ describe('hybrid search', () => {
 describe('rerank', () => {
   test('scores the candidates there are, each once, best first', async () => {
     const { vectors, search } = await setUp({ metric: 'l2' });
-    await vectors.upsert('c', [item('a', [3, 0]), item('b', [1, 0], { metadata: { b: 1 } }), item('c', [2, 0]), item('d', [0, 0])]);
-    const { hits } = await search.search('c', listed({ source: { vector: Float32Array.of(0, 0) }, candidates: ['a', 'nope', 'c', 'b', 'a'] }));
+    await vectors.upsert('c', [
+      item('a', [3, 0]),
+      item('b', [1, 0], { metadata: { b: 1 } }),
+      item('c', [2, 0]),
+      item('d', [0, 0]),
+    ]);
+    const { hits } = await search.search(
+      'c',
+      listed({ source: { vector: Float32Array.of(0, 0) }, candidates: ['a', 'nope', 'c', 'b', 'a'] }),
+    );
     expect(hits).toEqual([
       { externalId: 'b', score: 1 / 2, metadata: '{"b":1}' },
       { externalId: 'c', score: 1 / 3, metadata: '{}' },
       { externalId: 'a', score: 1 / 4, metadata: '{}' },
     ]);
-    expect((await search.search('c', listed({ source: { vector: Float32Array.of(0, 0) }, candidates: [] }))).hits).toEqual([]);
+    expect(
+      (await search.search('c', listed({ source: { vector: Float32Array.of(0, 0) }, candidates: [] }))).hits,
+    ).toEqual([]);
   });
 });
 
@@ -233,26 +276,40 @@ describe('recommend', () => {
     const parts = await setUp();
     await parts.vectors.upsert(
       'c',
-      [0, 10, 20, 30, 40].map((degrees) => item(`at-${degrees}`, at(degrees), { metadata: { odd: degrees % 20 === 10 } })),
+      [0, 10, 20, 30, 40].map((degrees) =>
+        item(`at-${degrees}`, at(degrees), { metadata: { odd: degrees % 20 === 10 } }),
+      ),
     );
     return parts;
   };
 
   test('finds what is near the stored vector, but not itself, and pages', async () => {
     const { search } = await ring();
-    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 0, filter: null }))).hits)).toEqual(['at-10', 'at-20']);
-    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 2, filter: null }))).hits)).toEqual(['at-30', 'at-40']);
+    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 0, filter: null }))).hits)).toEqual([
+      'at-10',
+      'at-20',
+    ]);
+    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 2, filter: null }))).hits)).toEqual([
+      'at-30',
+      'at-40',
+    ]);
     expect(ids((await search.search('c', like('at-0', { k: 9, offset: 0, filter: null }))).hits)).toHaveLength(4);
   });
 
   test('is full where the source does not pass the filter or is not the best hit', async () => {
     const { vectors, search } = await ring();
-    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 0, filter: parseFilter({ odd: true }) }))).hits)).toEqual(['at-10', 'at-30']);
+    expect(
+      ids((await search.search('c', like('at-0', { k: 2, offset: 0, filter: parseFilter({ odd: true }) }))).hits),
+    ).toEqual(['at-10', 'at-30']);
     await vectors.upsert(
       'c',
       ['0', '1', '2'].map((id) => item(id, at(0))),
     );
-    expect(ids((await search.search('c', like('at-0', { k: 3, offset: 0, filter: null }))).hits)).toEqual(['0', '1', '2']);
+    expect(ids((await search.search('c', like('at-0', { k: 3, offset: 0, filter: null }))).hits)).toEqual([
+      '0',
+      '1',
+      '2',
+    ]);
   });
 
   test('names a source that is not there', async () => {
@@ -267,7 +324,14 @@ describe('recommend', () => {
 describe('similarity', () => {
   test('is the cosine whatever the metric, 0 for a zero vector, and never past 1', async () => {
     const { vectors, search } = await setUp({ metric: 'l2' });
-    await vectors.upsert('c', [item('x', [3, 0]), item('y', [0, 4]), item('xy', [1, 1]), item('-x', [-1, 0]), item('zero', [0, 0]), item('u', [0.1, 0.3])]);
+    await vectors.upsert('c', [
+      item('x', [3, 0]),
+      item('y', [0, 4]),
+      item('xy', [1, 1]),
+      item('-x', [-1, 0]),
+      item('zero', [0, 0]),
+      item('u', [0.1, 0.3]),
+    ]);
     expect(await search.similarity('c', 'x', 'y')).toBe(0);
     expect(await search.similarity('c', 'x', 'xy')).toBeCloseTo(Math.SQRT1_2, 12);
     expect(await search.similarity('c', 'x', '-x')).toBe(-1);
@@ -278,20 +342,31 @@ describe('similarity', () => {
   test('names the one that is missing', async () => {
     const { vectors, search } = await setUp();
     await vectors.upsert('c', [item('x', [3, 0])]);
-    await expect(search.similarity('c', 'x', 'gone')).rejects.toMatchObject({ kind: 'not_found', message: 'vector "gone" does not exist in collection "c"' });
-    await expect(search.similarity('c', 'lost', 'x')).rejects.toMatchObject({ kind: 'not_found', message: 'vector "lost" does not exist in collection "c"' });
+    await expect(search.similarity('c', 'x', 'gone')).rejects.toMatchObject({
+      kind: 'not_found',
+      message: 'vector "gone" does not exist in collection "c"',
+    });
+    await expect(search.similarity('c', 'lost', 'x')).rejects.toMatchObject({
+      kind: 'not_found',
+      message: 'vector "lost" does not exist in collection "c"',
+    });
   });
 });
 
 describe('query', () => {
   test('searches by the embedded text and answers texts, "" where there is none', async () => {
     const { vectors, search } = await setUp({ dim: 256 });
-    await vectors.upsert('c', [textItem('cat', 'the cat sat on the mat'), item('mute', new Array<number>(256).fill(-0.001), { metadata: { kind: 'x' } })]);
+    await vectors.upsert('c', [
+      textItem('cat', 'the cat sat on the mat'),
+      item('mute', new Array<number>(256).fill(-0.001), { metadata: { kind: 'x' } }),
+    ]);
     const { hits } = await search.search('c', asked({ text: 'the cat', k: 5, filter: null }));
     expect(hits.map(({ externalId, text }) => [externalId, text])).toEqual([
       ['cat', 'the cat sat on the mat'],
       ['mute', ''],
     ]);
-    expect(ids((await search.search('c', asked({ text: 'the cat', k: 5, filter: parseFilter({ kind: 'x' }) }))).hits)).toEqual(['mute']);
+    expect(
+      ids((await search.search('c', asked({ text: 'the cat', k: 5, filter: parseFilter({ kind: 'x' }) }))).hits),
+    ).toEqual(['mute']);
   });
 });

@@ -20,7 +20,12 @@ beforeEach(async () => {
   plain = await plainService();
   const { quotas, keyQuotas, catalog } = plain.service;
   ({ metrics } = metricsOfProcess());
-  addQuotaMetrics(metrics, { quotas, keyQuotas, keys: () => [{ id: 7, quota: writer.quota }], collections: () => catalog.list() });
+  addQuotaMetrics(metrics, {
+    quotas,
+    keyQuotas,
+    keys: () => [{ id: 7, quota: writer.quota }],
+    collections: () => catalog.list(),
+  });
 });
 afterEach(async () => {
   await plain.service.keyQuotas.close();
@@ -31,23 +36,37 @@ function onceOf(name: string, repeated: () => void = () => undefined): Once {
   return { token: name.padEnd(32, '0'), digest: name.padEnd(32, '1'), sealingKey: 'e'.repeat(64), repeated };
 }
 
-test.each(['collection', 'key'])('an answer that is repeated is no refusal of the quota of a %s; a write that is refused is one', async (whose) => {
-  const { collections, vectors, quotas, keyQuotas } = plain.service;
-  await collections.create({ ...newCollection(COLLECTION), quota: whose === 'collection' ? { items: 4, bytes: null } : null });
-  const manner = whose === 'key' ? { writer } : {};
-  const refusals = (): number => (whose === 'key' ? keyQuotas : quotas).refusals;
-  let repetitions = 0;
-  const first = () => vectors.upsert(COLLECTION, [item('a', [1, 0]), item('b', [0, 1])], { ...manner, once: onceOf('first', () => (repetitions += 1)) });
-  const { versions } = await first();
-  await vectors.upsert(COLLECTION, [item('c', [1, 1]), item('d', [2, 1])], manner);
-  expect((await first()).versions).toEqual(versions);
-  expect([repetitions, refusals()]).toEqual([1, 0]);
-  await expect(vectors.upsert(COLLECTION, [item('e', [1, 1])], manner)).rejects.toMatchObject({ kind: 'limit_exceeded' });
-  await expect(vectors.upsert(COLLECTION, [item('e', [1, 1])], { ...manner, once: onceOf('other') })).rejects.toMatchObject({ kind: 'limit_exceeded' });
-  expect(refusals()).toBe(2);
-  expect((await first()).versions).toEqual(versions);
-  expect([repetitions, refusals()]).toEqual([2, 2]);
-});
+test.each(['collection', 'key'])(
+  'an answer that is repeated is no refusal of the quota of a %s; a write that is refused is one',
+  async (whose) => {
+    const { collections, vectors, quotas, keyQuotas } = plain.service;
+    await collections.create({
+      ...newCollection(COLLECTION),
+      quota: whose === 'collection' ? { items: 4, bytes: null } : null,
+    });
+    const manner = whose === 'key' ? { writer } : {};
+    const refusals = (): number => (whose === 'key' ? keyQuotas : quotas).refusals;
+    let repetitions = 0;
+    const first = () =>
+      vectors.upsert(COLLECTION, [item('a', [1, 0]), item('b', [0, 1])], {
+        ...manner,
+        once: onceOf('first', () => (repetitions += 1)),
+      });
+    const { versions } = await first();
+    await vectors.upsert(COLLECTION, [item('c', [1, 1]), item('d', [2, 1])], manner);
+    expect((await first()).versions).toEqual(versions);
+    expect([repetitions, refusals()]).toEqual([1, 0]);
+    await expect(vectors.upsert(COLLECTION, [item('e', [1, 1])], manner)).rejects.toMatchObject({
+      kind: 'limit_exceeded',
+    });
+    await expect(
+      vectors.upsert(COLLECTION, [item('e', [1, 1])], { ...manner, once: onceOf('other') }),
+    ).rejects.toMatchObject({ kind: 'limit_exceeded' });
+    expect(refusals()).toBe(2);
+    expect((await first()).versions).toEqual(versions);
+    expect([repetitions, refusals()]).toEqual([2, 2]);
+  },
+);
 
 test('a change of what matches is refused step by step, and says how far it came; done once, it goes on from there', async () => {
   const { collections, vectors, keyQuotas } = plain.service;
@@ -60,14 +79,25 @@ test('a change of what matches is refused step by step, and says how far it came
   );
   const change = { metadata: { json: '{"b":2}', replaces: false, bytesMax: 1_000, fieldsMax: 10 } };
   const filter = parseFilter({ a: 1 })!;
-  const update = (items: number, once?: Once) => vectors.updateByFilter(COLLECTION, filter, change, { once, writer: { ...writer, quota: { ...writer.quota, items } } });
+  const update = (items: number, once?: Once) =>
+    vectors.updateByFilter(COLLECTION, filter, change, {
+      once,
+      writer: { ...writer, quota: { ...writer.quota, items } },
+    });
   await expect(update(1_100)).rejects.toMatchObject({
     kind: 'limit_exceeded',
-    message: expect.stringMatching(/^1000 vectors were updated, then: API key 7 has stored 1000 items, and 500 more are beyond/),
+    message: expect.stringMatching(
+      /^1000 vectors were updated, then: API key 7 has stored 1000 items, and 500 more are beyond/,
+    ),
   });
-  await expect(update(2_100, onceOf('update'))).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringMatching(/^1000 vectors were updated, then/) });
+  await expect(update(2_100, onceOf('update'))).rejects.toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringMatching(/^1000 vectors were updated, then/),
+  });
   expect(await update(2_500, onceOf('update'))).toEqual({ updatedCount: 1_500 });
-  expect(await keyQuotas.usedOf({ ...writer, quota: { ...writer.quota, items: 2_500 } })).toMatchObject({ items: 2_500 });
+  expect(await keyQuotas.usedOf({ ...writer, quota: { ...writer.quota, items: 2_500 } })).toMatchObject({
+    items: 2_500,
+  });
   expect(await update(2_500, onceOf('update'))).toEqual({ updatedCount: 1_500 });
   expect(keyQuotas.refusals).toBe(2);
 });
@@ -76,10 +106,18 @@ test('a write of which nothing is stored takes nothing of a quota, and one whose
   const { collections, vectors, keyQuotas } = plain.service;
   await collections.create(newCollection(COLLECTION));
   await vectors.upsert(COLLECTION, [item('a', [1, 0])], { writer });
-  await expect(vectors.upsert(COLLECTION, [{ ...item('a', [1, 0]), expected: NO_VERSION }], { writer })).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(
+    vectors.upsert(COLLECTION, [{ ...item('a', [1, 0]), expected: NO_VERSION }], { writer }),
+  ).rejects.toMatchObject({ kind: 'conflict' });
   expect(await keyQuotas.usedOf(writer)).toMatchObject({ items: 1 });
-  expect(await samples(metrics, 'quiver_key_quota_')).toEqual(['quiver_key_quota_items{key_id="7"} 4', 'quiver_key_quota_refusals 0', 'quiver_key_quota_used_items{key_id="7"} 1']);
-  const failing = jest.spyOn(plain.shards, 'write').mockRejectedValue(new QuiverError('unavailable', 'the shard is gone'));
+  expect(await samples(metrics, 'quiver_key_quota_')).toEqual([
+    'quiver_key_quota_items{key_id="7"} 4',
+    'quiver_key_quota_refusals 0',
+    'quiver_key_quota_used_items{key_id="7"} 1',
+  ]);
+  const failing = jest
+    .spyOn(plain.shards, 'write')
+    .mockRejectedValue(new QuiverError('unavailable', 'the shard is gone'));
   await expect(vectors.upsert(COLLECTION, [item('b', [1, 0])], { writer })).rejects.toThrow();
   failing.mockRestore();
   expect(await keyQuotas.usedOf(writer)).toMatchObject({ items: 2 });

@@ -12,30 +12,69 @@ import { systemClock } from '../../../../../shared/base/time/clock';
 /** A deletion by filter that is done once, and was begun with shards of earlier sets. */
 
 const SEALING_KEY = 'a'.repeat(64);
-const once: Once = { token: '1'.repeat(32), digest: '2'.repeat(32), sealingKey: SEALING_KEY, repeated: () => undefined };
+const once: Once = {
+  token: '1'.repeat(32),
+  digest: '2'.repeat(32),
+  sealingKey: SEALING_KEY,
+  repeated: () => undefined,
+};
 const collection = { uid: 'now', identity: 'c', name: 'c', shards: 1, dim: 2 };
 /** One item in each of two shards. */
-const items = [0, 1].map((shard) => Array.from({ length: 100 }, (_, n) => `id-${n}`).find((id) => shardOf(id, 2) === shard)!);
+const items = [0, 1].map((shard) =>
+  Array.from({ length: 100 }, (_, n) => `id-${n}`).find((id) => shardOf(id, 2) === shard)!,
+);
 
-/** What the one shard that there is now remembers of shards, each of which was one of two, that have dealt with everything. */
+/**
+ * What the one shard that there is now remembers of shards, each of which was one of two, that have dealt with
+ * everything.
+ */
 function markOf(origins: { origin: string; shard: number }[]): MarkRecord {
-  const note = (shard: number): string => keptNote(stepNote(JSON.stringify({ shards: 2, shard, reached: 'all' }), SEALING_KEY));
-  const earlier = origins.map(({ origin, shard }) => ({ origin, step: 1, done: 1, excess: 0, first: null, note: note(shard) }));
-  return { token: once.token, digest: once.digest, expiresAtMs: Infinity, sequence: 1, entries: [], verdict: null, progress: null, earlier };
+  const note = (shard: number): string =>
+    keptNote(stepNote(JSON.stringify({ shards: 2, shard, reached: 'all' }), SEALING_KEY));
+  const earlier = origins.map(({ origin, shard }) => ({
+    origin,
+    step: 1,
+    done: 1,
+    excess: 0,
+    first: null,
+    note: note(shard),
+  }));
+  return {
+    token: once.token,
+    digest: once.digest,
+    expiresAtMs: Infinity,
+    sequence: 1,
+    entries: [],
+    verdict: null,
+    progress: null,
+    earlier,
+  };
 }
 
 /** Repeats the deletion. Answers what was deleted now. */
 async function repeat(mark: MarkRecord): Promise<string[]> {
   const deleted: string[] = [];
-  const read = async (_: unknown, kind: string): Promise<unknown> => (kind === 'marks' ? [mark] : items.map((externalId, n) => ({ externalId, stamp: n + 1, metadata: '{}', text: null })));
+  const read = async (_: unknown, kind: string): Promise<unknown> =>
+    kind === 'marks'
+      ? [mark]
+      : items.map((externalId, n) => ({ externalId, stamp: n + 1, metadata: '{}', text: null }));
   const write = async (_: unknown, [, ...operations]: WriteOperation[]): Promise<unknown> => {
     for (const operation of operations) if (operation.type === 'delete') deleted.push(operation.externalId);
     return { outcomes: ['updated', ...operations.map(() => 'deleted')], firstVersion: 0, present: [] };
   };
   const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 10_000, uidOf: async () => 'now' });
-  const sets = new ShardSets({ catalog: { known: () => collection, find: async () => collection }, clock: systemClock });
+  const sets = new ShardSets({
+    catalog: { known: () => collection, find: async () => collection },
+    clock: systemClock,
+  });
   const parts = { shards: { read, write } as unknown as ShardClient, scatter, sets, clock: systemClock };
-  await writeMatchingOnce(parts, collection, { filter: {} as Filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId }) }, scatter.begin(), once);
+  await writeMatchingOnce(
+    parts,
+    collection,
+    { filter: {} as Filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId }) },
+    scatter.begin(),
+    once,
+  );
   return deleted;
 }
 

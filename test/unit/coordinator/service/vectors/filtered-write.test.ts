@@ -13,15 +13,26 @@ import { systemClock } from '../../../../../shared/base/time/clock';
 const SHARDS = 3;
 const collection = { uid: 'c', identity: 'c', name: 'c', shards: SHARDS, dim: 2 };
 const MIB = 1024 * 1024;
-const write: FilteredWrite = { filter: {} as Filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId }) };
+const write: FilteredWrite = {
+  filter: {} as Filter,
+  done: 'deleted',
+  operationOf: (externalId) => ({ type: 'delete', externalId }),
+};
 
 /** Shards of items with 64 KiB of metadata each; `most`: the bytes that all of them answered at once. */
 function shardsOf(count: number) {
   const metadata = JSON.stringify({ text: 'x'.repeat(64 * 1024) });
-  const all = Array.from({ length: count }, (_, n): StoredItem => ({ externalId: `i${n}`, stamp: n + 1, metadata, text: null }) as StoredItem);
+  const all = Array.from(
+    { length: count },
+    (_, n): StoredItem => ({ externalId: `i${n}`, stamp: n + 1, metadata, text: null }) as StoredItem,
+  );
   const found = { most: 0, deleted: [] as string[], reads: 0 };
   let held = 0;
-  const read = async ({ shard }: ShardId, kind: string, { after, limit, bytesMax = Infinity }: ScanRequest): Promise<unknown> => {
+  const read = async (
+    { shard }: ShardId,
+    kind: string,
+    { after, limit, bytesMax = Infinity }: ScanRequest,
+  ): Promise<unknown> => {
     if (kind === 'marks') return [];
     const page: StoredItem[] = [];
     let bytes = 0;
@@ -38,22 +49,42 @@ function shardsOf(count: number) {
   };
   const send = async (_: ShardId, operations: WriteOperation[]): Promise<unknown> => {
     for (const operation of operations) if (operation.type === 'delete') found.deleted.push(operation.externalId);
-    return { outcomes: operations.map(({ type }) => (type === 'delete' ? 'deleted' : 'updated')), firstVersion: 0, present: [] };
+    return {
+      outcomes: operations.map(({ type }) => (type === 'delete' ? 'deleted' : 'updated')),
+      firstVersion: 0,
+      present: [],
+    };
   };
   const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 10_000, uidOf: async () => 'c' });
-  const sets = new ShardSets({ catalog: { known: () => collection, find: async () => collection }, clock: systemClock });
-  return { found, parts: { shards: { read, write: send } as unknown as ShardClient, scatter, sets, clock: systemClock } };
+  const sets = new ShardSets({
+    catalog: { known: () => collection, find: async () => collection },
+    clock: systemClock,
+  });
+  return {
+    found,
+    parts: { shards: { read, write: send } as unknown as ShardClient, scatter, sets, clock: systemClock },
+  };
 }
 
-test.each(['as it comes', 'once'])('%s: metadata of 65 MB are found in parts of some 16 MiB, and everything is dealt with', async (how) => {
-  const { found, parts } = shardsOf(1_000);
-  const call = parts.scatter.begin();
-  const once = { token: '1'.repeat(32), digest: '2'.repeat(32), sealingKey: 'a'.repeat(64), repeated: () => undefined };
-  const { done } = await (how === 'once' ? writeMatchingOnce(parts, collection, write, call, once) : writeMatching(parts, collection, write, call));
-  expect(done).toBe(1_000);
-  expect([...found.deleted].sort()).toEqual(Array.from({ length: 1_000 }, (_, n) => `i${n}`).sort());
-  expect(found.most).toBeLessThan(17 * MIB);
-});
+test.each(['as it comes', 'once'])(
+  '%s: metadata of 65 MB are found in parts of some 16 MiB, and everything is dealt with',
+  async (how) => {
+    const { found, parts } = shardsOf(1_000);
+    const call = parts.scatter.begin();
+    const once = {
+      token: '1'.repeat(32),
+      digest: '2'.repeat(32),
+      sealingKey: 'a'.repeat(64),
+      repeated: () => undefined,
+    };
+    const { done } = await (how === 'once'
+      ? writeMatchingOnce(parts, collection, write, call, once)
+      : writeMatching(parts, collection, write, call));
+    expect(done).toBe(1_000);
+    expect([...found.deleted].sort()).toEqual(Array.from({ length: 1_000 }, (_, n) => `i${n}`).sort());
+    expect(found.most).toBeLessThan(17 * MIB);
+  },
+);
 
 test('a shard whose last page ends at its bytes is asked once more, and has nothing', async () => {
   const { found, parts } = shardsOf(0);

@@ -14,7 +14,11 @@ function shardsOf(textCharacters: () => number) {
   const rounds: number[] = [];
   const parts = {
     shards: {
-      read: async (_id: unknown, _kind: unknown, { externalIds, bytesMax }: { externalIds: string[]; bytesMax: number }) => {
+      read: async (
+        _id: unknown,
+        _kind: unknown,
+        { externalIds, bytesMax }: { externalIds: string[]; bytesMax: number },
+      ) => {
         const items: (StoredItem | null)[] = [];
         let bytes = 0;
         for (const externalId of externalIds) {
@@ -30,7 +34,10 @@ function shardsOf(textCharacters: () => number) {
         return items;
       },
     },
-    scatter: { read: (_collection: unknown, shards: number[], _call: unknown, ask: (id: unknown, i: number) => unknown) => Promise.all(shards.map((shard, i) => ask({ shard }, i))) },
+    scatter: {
+      read: (_collection: unknown, shards: number[], _call: unknown, ask: (id: unknown, i: number) => unknown) =>
+        Promise.all(shards.map((shard, i) => ask({ shard }, i))),
+    },
     sets: {
       inOne: (collection: unknown, _call: unknown, ask: (current: unknown) => unknown) => {
         rounds.push(0);
@@ -43,11 +50,15 @@ function shardsOf(textCharacters: () => number) {
 }
 
 /** What a read reserved at most, and the ids that it gave. */
-async function read(items: OrderedItems<typeof COLLECTION>, ids: readonly string[]): Promise<{ reserved: number[]; given: string[] }> {
+async function read(
+  items: OrderedItems<typeof COLLECTION>,
+  ids: readonly string[],
+): Promise<{ reserved: number[]; given: string[] }> {
   const reserved: number[] = [];
   const hold: AnswerHold = { ...NO_HOLD, itemBytesMax: () => 320 * KIB, reserve: (bytes) => void reserved.push(bytes) };
   const given: string[] = [];
-  for await (const page of items.read(COLLECTION, ids, WANTED, { begin: () => ({ deadlineMs: Infinity }), hold })) given.push(...page.map((item) => item!.externalId));
+  for await (const page of items.read(COLLECTION, ids, WANTED, { begin: () => ({ deadlineMs: Infinity }), hold }))
+    given.push(...page.map((item) => item!.externalId));
   return { reserved, given };
 }
 
@@ -74,7 +85,11 @@ test('ids that are not there are asked for with few calls, also where items are 
   rounds.length = 0;
   const absent = Array.from({ length: 100 }, (_, i) => `absent-${i}`);
   const found: unknown[] = [];
-  for await (const page of items.read(COLLECTION, absent, WANTED, { begin: () => ({ deadlineMs: Infinity }), hold: NO_HOLD })) found.push(...page);
+  for await (const page of items.read(COLLECTION, absent, WANTED, {
+    begin: () => ({ deadlineMs: Infinity }),
+    hold: NO_HOLD,
+  }))
+    found.push(...page);
   expect(found).toEqual(absent.map(() => null));
   expect(rounds.length).toBeLessThanOrEqual(4);
 });

@@ -1,12 +1,23 @@
 import type { VectorPatch } from '../../../../../coordinator/service/service';
-import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../../support/shards/plain-service';
+import {
+  item,
+  markingModel,
+  newCollection,
+  PlainEmbedding,
+  plainService,
+  textItem,
+} from '../../../../support/shards/plain-service';
 import { fetched } from '../../../../support/http/whole-pages';
 
-/** coordinator/service/vectors/remade-vector.ts: what becomes of a vector when a patch changes the text that it was made of. */
+/**
+ * coordinator/service/vectors/remade-vector.ts: what becomes of a vector when a patch changes the text that it was made
+ * of.
+ */
 
 const lengthModel = (name: string) => ({
   ...markingModel(name, null, 0),
-  embed: async (texts: string[], { dim }: { dim: number }) => texts.map((text) => new Float32Array(dim).fill(1).with(0, text.length)),
+  embed: async (texts: string[], { dim }: { dim: number }) =>
+    texts.map((text) => new Float32Array(dim).fill(1).with(0, text.length)),
 });
 
 async function setUp({ shards = 3, model = lengthModel('lengths') } = {}) {
@@ -17,7 +28,8 @@ async function setUp({ shards = 3, model = lengthModel('lengths') } = {}) {
     const [{ vector, text, version }] = await fetched(vectors.fetch('c', [id], { vectors: true }));
     return { vector: [...vector!], text, version };
   };
-  const patch = (given: Partial<VectorPatch>) => vectors.patch('c', { externalId: 'a', vector: undefined, text: undefined, metadata: undefined, ...given });
+  const patch = (given: Partial<VectorPatch>) =>
+    vectors.patch('c', { externalId: 'a', vector: undefined, text: undefined, metadata: undefined, ...given });
   return { ...parts, vectors, stored, patch };
 }
 

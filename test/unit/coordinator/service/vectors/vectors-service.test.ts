@@ -5,7 +5,14 @@ import { parseFilter } from '../../../../../shared/contract/filter/parse-filter'
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { NO_VERSION, ANY_VERSION } from '../../../../../shared/contract/shard/shard-client';
 import { eventually } from '../../../../support/eventually';
-import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../../support/shards/plain-service';
+import {
+  item,
+  markingModel,
+  newCollection,
+  PlainEmbedding,
+  plainService,
+  textItem,
+} from '../../../../support/shards/plain-service';
 import type { Service, VectorView } from '../../../../../coordinator/service/service';
 import { fetched, scrolledPage } from '../../../../support/http/whole-pages';
 
@@ -18,7 +25,8 @@ async function setUp(given: { shards?: number; dim?: number; embedding?: PlainEm
 }
 
 const ids = (views: VectorView[]): string[] => views.map(({ externalId }) => externalId);
-const numbered = (count: number) => Array.from({ length: count }, (_, i) => item(`item-${i}`, [1, i], { metadata: { even: i % 2 === 0 } }));
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, i) => item(`item-${i}`, [1, i], { metadata: { even: i % 2 === 0 } }));
 
 async function exported(service: Service, limit: number): Promise<VectorView[]> {
   const all: VectorView[] = [];
@@ -38,11 +46,17 @@ describe('upsert', () => {
 
   test('keeps metadata and text that are left out, and stores a text that comes with a vector', async () => {
     const { vectors } = await setUp();
-    await vectors.upsert('c', [{ ...item('a', [1, 0], { metadata: { n: 1 } }), source: { vector: Float32Array.of(1, 0), text: 'hello' } }]);
+    await vectors.upsert('c', [
+      { ...item('a', [1, 0], { metadata: { n: 1 } }), source: { vector: Float32Array.of(1, 0), text: 'hello' } },
+    ]);
     await vectors.upsert('c', [item('a', [0, 1])]);
-    expect(await fetched(vectors.fetch('c', ['a'], { vectors: false }))).toEqual([{ externalId: 'a', metadata: '{"n":1}', text: 'hello', version: expect.any(Number) }]);
+    expect(await fetched(vectors.fetch('c', ['a'], { vectors: false }))).toEqual([
+      { externalId: 'a', metadata: '{"n":1}', text: 'hello', version: expect.any(Number) },
+    ]);
     await vectors.upsert('c', [item('a', [0, 1], { metadata: {}, text: '' })]);
-    expect(await fetched(vectors.fetch('c', ['a'], { vectors: false }))).toEqual([{ externalId: 'a', metadata: '{}', text: '', version: expect.any(Number) }]);
+    expect(await fetched(vectors.fetch('c', ['a'], { vectors: false }))).toEqual([
+      { externalId: 'a', metadata: '{}', text: '', version: expect.any(Number) },
+    ]);
   });
 
   test('refuses the whole batch for one vector of another dimension, before anything is embedded or written', async () => {
@@ -53,7 +67,8 @@ describe('upsert', () => {
     await expect(vectors.upsert('c', batch)).rejects.toMatchObject({
       kind: 'dimension_mismatch',
       code: 400,
-      message: 'dimension mismatch: the vector of items[2] (external_id "b \\"quoted\\"") has dimension 3, but collection "c" has dimension 2',
+      message:
+        'dimension mismatch: the vector of items[2] (external_id "b \\"quoted\\"") has dimension 3, but collection "c" has dimension 2',
     });
     expect([writes, embedding.calls.length]).toEqual([0, 0]);
   });
@@ -61,7 +76,12 @@ describe('upsert', () => {
   test('embeds nothing for a write of texts that was done before under its Idempotency-Key', async () => {
     const { vectors, embedding } = await setUp({ embedding: new PlainEmbedding([markingModel('m', null, 7)]) });
     let repetitions = 0;
-    const onceOf = (token: string): Once => ({ token: token.repeat(32), digest: 'd'.repeat(32), sealingKey: 'e'.repeat(64), repeated: () => void (repetitions += 1) });
+    const onceOf = (token: string): Once => ({
+      token: token.repeat(32),
+      digest: 'd'.repeat(32),
+      sealingKey: 'e'.repeat(64),
+      repeated: () => void (repetitions += 1),
+    });
     const batch = ['a', 'b', 'c', 'd', 'a'].map((id) => textItem(id, `text of ${id}`));
     const { timing: _then, ...first } = await vectors.upsert('c', batch, { once: onceOf('1') });
     await vectors.upsert('c', [item('b', [9, 9])]);
@@ -82,14 +102,23 @@ describe('upsert', () => {
     const refused = vectors.upsert('c', bound, { once: onceOf('3') });
     await expect(refused).rejects.toMatchObject({ kind: 'conflict' });
     const calls = embedding.calls.length;
-    await expect(vectors.upsert('c', bound, { once: onceOf('3') })).rejects.toMatchObject({ kind: 'conflict', message: (await refused.catch((error: Error) => error.message)) as string });
-    await expect(vectors.upsert('c', batch, { once: { ...onceOf('1'), digest: 'f'.repeat(32) } })).rejects.toMatchObject({ kind: 'key_reused' });
+    await expect(vectors.upsert('c', bound, { once: onceOf('3') })).rejects.toMatchObject({
+      kind: 'conflict',
+      message: (await refused.catch((error: Error) => error.message)) as string,
+    });
+    await expect(
+      vectors.upsert('c', batch, { once: { ...onceOf('1'), digest: 'f'.repeat(32) } }),
+    ).rejects.toMatchObject({ kind: 'key_reused' });
     expect([embedding.calls.length, repetitions]).toEqual([calls, 3]);
   });
 
   test('embeds all texts of a batch in one call, and none that a vector wins over', async () => {
     const { vectors, embedding } = await setUp({ embedding: new PlainEmbedding([markingModel('m', null, 7)]) });
-    await vectors.upsert('c', [textItem('t1', 'one'), { ...item('v', [1, 2]), source: { vector: Float32Array.of(1, 2), text: 'given' } }, textItem('t2', 'two')]);
+    await vectors.upsert('c', [
+      textItem('t1', 'one'),
+      { ...item('v', [1, 2]), source: { vector: Float32Array.of(1, 2), text: 'given' } },
+      textItem('t2', 'two'),
+    ]);
     expect(embedding.calls).toEqual([{ model: 'm', kind: 'passage', texts: ['one', 'two'] }]);
     const stored = await fetched(vectors.fetch('c', ['t1', 'v', 't2'], { vectors: true }));
     expect(stored.map(({ vector, text }) => [...(vector as Float32Array), text])).toEqual([
@@ -103,7 +132,8 @@ describe('upsert', () => {
     const { vectors } = await setUp({ dim: 3, embedding: new PlainEmbedding([markingModel('mini', 384, 1)]) });
     await expect(vectors.upsert('c', [item('v', [1, 2, 3]), textItem('a', 'text')])).rejects.toMatchObject({
       kind: 'dimension_mismatch',
-      message: 'dimension mismatch: collection "c" has dimension 3, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
+      message:
+        'dimension mismatch: collection "c" has dimension 3, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
     });
     expect(await fetched(vectors.fetch('c', ['v'], { vectors: false }))).toEqual([]);
   });
@@ -123,7 +153,8 @@ describe('upsert', () => {
     };
     await expect(vectors.upsert('c', numbered(30))).rejects.toMatchObject({
       kind: 'commit_unknown',
-      message: 'shard 1 of 3 of collection "c" is unavailable; the write may have been applied in part, and the call may be retried',
+      message:
+        'shard 1 of 3 of collection "c" is unavailable; the write may have been applied in part, and the call may be retried',
     });
     shards.intercept = undefined;
     const { statuses } = await vectors.upsert('c', numbered(30));
@@ -140,7 +171,10 @@ describe('conditions over several shards', () => {
     let writes = 0;
     shards.intercept = (call) => void (call === 'write' && (writes += 1));
     const batch = numbered(20).map((one, i) => ({ ...one, expected: i < 3 || i === 4 ? ANY_VERSION : NO_VERSION }));
-    await expect(vectors.upsert('c', batch)).rejects.toMatchObject({ kind: 'conflict', shown: { conflicts: [{ external_id: 'item-3', version }] } });
+    await expect(vectors.upsert('c', batch)).rejects.toMatchObject({
+      kind: 'conflict',
+      shown: { conflicts: [{ external_id: 'item-3', version }] },
+    });
     expect(writes).toBe(0);
     const { statuses, versions } = await vectors.upsert('c', batch, { skips: true });
     expect(statuses.filter((status) => status === 'conflict')).toEqual(['conflict']);
@@ -158,22 +192,40 @@ describe('conditions over several shards', () => {
       await vectors.delete('c', ['item-0']);
     };
     const error = await vectors.upsert('c', batch).catch((failure: unknown) => failure);
-    expect(error).toMatchObject({ kind: 'conflict', message: expect.stringContaining('external_id "item-0" does not exist; another change came between') });
+    expect(error).toMatchObject({
+      kind: 'conflict',
+      message: expect.stringContaining('external_id "item-0" does not exist; another change came between'),
+    });
     const { written } = (error as QuiverError).shown as { written: string[] };
     shards.intercept = undefined;
     expect(
-      (await fetched(vectors.fetch('c', ids((await scrolledPage(vectors.scroll('c', { cursor: null, limit: 100, filter: null, vectors: false }))).vectors), { vectors: false }))).map(
-        ({ externalId }) => externalId,
-      ),
+      (
+        await fetched(
+          vectors.fetch(
+            'c',
+            ids(
+              (await scrolledPage(vectors.scroll('c', { cursor: null, limit: 100, filter: null, vectors: false })))
+                .vectors,
+            ),
+            { vectors: false },
+          ),
+        )
+      ).map(({ externalId }) => externalId),
     ).toEqual(expect.arrayContaining(written));
     expect(written.length).toBeGreaterThan(0);
   });
 
   test('an id that comes twice is judged as the first one leaves it', async () => {
     const { vectors } = await setUp();
-    const twice = [{ ...item('a', [1, 0]), expected: NO_VERSION }, { ...item('a', [2, 0]), expected: ANY_VERSION }, item('b', [1, 1])];
+    const twice = [
+      { ...item('a', [1, 0]), expected: NO_VERSION },
+      { ...item('a', [2, 0]), expected: ANY_VERSION },
+      item('b', [1, 1]),
+    ];
     expect((await vectors.upsert('c', twice)).statuses).toEqual(['inserted', 'updated', 'inserted']);
-    await expect(vectors.upsert('c', [item('d', [1, 1]), { ...item('d', [1, 1]), expected: NO_VERSION }, item('e', [1, 1])])).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(
+      vectors.upsert('c', [item('d', [1, 1]), { ...item('d', [1, 1]), expected: NO_VERSION }, item('e', [1, 1])]),
+    ).rejects.toMatchObject({ kind: 'conflict' });
   });
 });
 
@@ -198,7 +250,9 @@ describe('delete by filter', () => {
     const { vectors, service } = await setUp({ shards: 2 });
     await vectors.upsert('c', numbered(5000));
     expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 2500 });
-    expect(await rest(service)).toEqual(ids(await exported(service, 10_000)).filter((id) => Number(id.slice(5)) % 2 === 1));
+    expect(await rest(service)).toEqual(
+      ids(await exported(service, 10_000)).filter((id) => Number(id.slice(5)) % 2 === 1),
+    );
     expect((await rest(service)).length).toBe(2500);
     expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 0 });
   });
@@ -222,7 +276,10 @@ describe('delete by filter', () => {
     shards.intercept = (call, { shard }) => {
       if (call === 'scan' && shard === 2) throw new QuiverError('unavailable', 'gone');
     };
-    await expect(vectors.deleteByFilter('c', even)).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('shard 2 of 3') });
+    await expect(vectors.deleteByFilter('c', even)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('shard 2 of 3'),
+    });
     shards.intercept = undefined;
     expect(await rest(service)).toHaveLength(60);
   });
@@ -238,14 +295,23 @@ describe('delete by filter', () => {
     const left = (await rest(service)).length;
     expect(left).toBeGreaterThan(30);
     expect(left).toBeLessThan(60);
-    expect(error).toMatchObject({ kind: 'commit_unknown', code: 500, message: expect.stringMatching(new RegExp(`^${60 - left} vectors were deleted, then: shard 2 of 3.*repeat the call`)) });
+    expect(error).toMatchObject({
+      kind: 'commit_unknown',
+      code: 500,
+      message: expect.stringMatching(
+        new RegExp(`^${60 - left} vectors were deleted, then: shard 2 of 3.*repeat the call`),
+      ),
+    });
     expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: left - 30 });
     expect(await rest(service)).toHaveLength(30);
   });
 
   test('names a collection that is not there', async () => {
     const { vectors } = await setUp();
-    await expect(vectors.deleteByFilter('none', even)).rejects.toMatchObject({ kind: 'not_found', message: expect.stringContaining('none') });
+    await expect(vectors.deleteByFilter('none', even)).rejects.toMatchObject({
+      kind: 'not_found',
+      message: expect.stringContaining('none'),
+    });
   });
 });
 
@@ -253,15 +319,25 @@ describe('fetch', () => {
   test('answers in the order asked and leaves out what is missing', async () => {
     const { vectors } = await setUp();
     await vectors.upsert('c', numbered(10));
-    expect(ids(await fetched(vectors.fetch('c', ['item-7', 'nope', 'item-1', 'item-9'], { vectors: false })))).toEqual(['item-7', 'item-1', 'item-9']);
+    expect(ids(await fetched(vectors.fetch('c', ['item-7', 'nope', 'item-1', 'item-9'], { vectors: false })))).toEqual([
+      'item-7',
+      'item-1',
+      'item-9',
+    ]);
     const [withVector] = await fetched(vectors.fetch('c', ['item-3'], { vectors: true }));
     expect(withVector.vector).toEqual(Float32Array.of(1, 3));
-    expect(await fetched(vectors.fetch('c', ['item-3'], { vectors: false }))).toEqual([{ externalId: 'item-3', metadata: '{"even":false}', text: null, version: expect.any(Number) }]);
+    expect(await fetched(vectors.fetch('c', ['item-3'], { vectors: false }))).toEqual([
+      { externalId: 'item-3', metadata: '{"even":false}', text: null, version: expect.any(Number) },
+    ]);
   });
 });
 
 describe('scroll', () => {
-  async function scrolled(service: Service, limit: number, given: { filters?: object; between?: () => Promise<unknown> } = {}): Promise<string[][]> {
+  async function scrolled(
+    service: Service,
+    limit: number,
+    given: { filters?: object; between?: () => Promise<unknown> } = {},
+  ): Promise<string[][]> {
     const pages: string[][] = [];
     let cursor: string | null = null;
     do {
@@ -291,7 +367,11 @@ describe('scroll', () => {
       ['item-8', 'item-9'],
     ]);
     expect(await scrolled(service, 5)).toHaveLength(2);
-    expect(await scrolled(service, 2, { filters: { even: true } })).toEqual([['item-0', 'item-2'], ['item-4', 'item-6'], ['item-8']]);
+    expect(await scrolled(service, 2, { filters: { even: true } })).toEqual([
+      ['item-0', 'item-2'],
+      ['item-4', 'item-6'],
+      ['item-8'],
+    ]);
   });
 
   test('goes on where it was while the collection changes, its last item included', async () => {
@@ -315,19 +395,44 @@ describe('scroll', () => {
   test('refuses a cursor that is broken, of another collection, or of one deleted under this name', async () => {
     const { service, vectors } = await setUp();
     await vectors.upsert('c', numbered(5));
-    const { nextCursor } = await scrolledPage(vectors.scroll('c', { cursor: null, limit: 2, filter: null, vectors: false }));
+    const { nextCursor } = await scrolledPage(
+      vectors.scroll('c', { cursor: null, limit: 2, filter: null, vectors: false }),
+    );
     const cursor = nextCursor as string;
     const encoded = (json: unknown): string => Buffer.from(JSON.stringify(json)).toString('base64url');
     const [, uid] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [number, string];
-    const broken = ['', ' ', 'x', cursor.slice(1), `${cursor}=`, cursor.slice(0, -2), encoded(null), encoded({}), encoded([1]), encoded([2, uid, 1, 'a'])];
-    broken.push(encoded([1, uid, 1.5, 'a']), encoded([1, uid, 1, 2]), encoded([1, uid, 1, 'a', 0]), encoded([1, 'else', 1, 'a']), 'A'.repeat(10_000), '漢');
+    const broken = [
+      '',
+      ' ',
+      'x',
+      cursor.slice(1),
+      `${cursor}=`,
+      cursor.slice(0, -2),
+      encoded(null),
+      encoded({}),
+      encoded([1]),
+      encoded([2, uid, 1, 'a']),
+    ];
+    broken.push(
+      encoded([1, uid, 1.5, 'a']),
+      encoded([1, uid, 1, 2]),
+      encoded([1, uid, 1, 'a', 0]),
+      encoded([1, 'else', 1, 'a']),
+      'A'.repeat(10_000),
+      '漢',
+    );
     for (const one of broken) {
       const refusal = scrolledPage(vectors.scroll('c', { cursor: one, limit: 2, filter: null, vectors: false }));
-      await expect(refusal).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('cursor') });
+      await expect(refusal).rejects.toMatchObject({
+        kind: 'invalid_parameter',
+        message: expect.stringContaining('cursor'),
+      });
     }
     await service.collections.delete('c');
     await service.collections.create(newCollection('c'));
-    await expect(scrolledPage(vectors.scroll('c', { cursor, limit: 2, filter: null, vectors: false }))).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    await expect(
+      scrolledPage(vectors.scroll('c', { cursor, limit: 2, filter: null, vectors: false })),
+    ).rejects.toMatchObject({ kind: 'invalid_parameter' });
   });
 
   test('cursors carry any id', async () => {
@@ -347,7 +452,13 @@ describe('export', () => {
     await vectors.upsert('c', numbered(2500));
     const all = await exported(service, 100_000);
     expect(ids(all)).toEqual(numbered(2500).map(({ externalId }) => externalId));
-    expect(all[7]).toEqual({ externalId: 'item-7', vector: Float32Array.of(1, 7), metadata: '{"even":false}', text: null, version: expect.any(Number) });
+    expect(all[7]).toEqual({
+      externalId: 'item-7',
+      vector: Float32Array.of(1, 7),
+      metadata: '{"even":false}',
+      text: null,
+      version: expect.any(Number),
+    });
     expect(ids(await exported(service, 7))).toEqual(ids(all).slice(0, 7));
     expect((await service.vectors.export('c', 1)).collection.dim).toBe(2);
   });
@@ -405,7 +516,13 @@ describe('update by filter', () => {
     };
     try {
       expect(await vectors.updateByFilter('c', even, marked)).toEqual({ updatedCount: 2500 });
-      expect((await scrolledPage(vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false }))).vectors).toHaveLength(2500);
+      expect(
+        (
+          await scrolledPage(
+            vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false }),
+          )
+        ).vectors,
+      ).toHaveLength(2500);
     } finally {
       await resharder.close();
     }
@@ -421,7 +538,16 @@ describe('update by filter', () => {
     const error = (await vectors.updateByFilter('c', even, marked).catch((caught: unknown) => caught)) as QuiverError;
     shards.intercept = undefined;
     const [count] = /^\d+/.exec(error.message)!;
-    expect(error).toMatchObject({ kind: 'commit_unknown', message: expect.stringContaining('vectors were updated, then: ') });
-    expect((await scrolledPage(vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false }))).vectors).toHaveLength(Number(count));
+    expect(error).toMatchObject({
+      kind: 'commit_unknown',
+      message: expect.stringContaining('vectors were updated, then: '),
+    });
+    expect(
+      (
+        await scrolledPage(
+          vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false }),
+        )
+      ).vectors,
+    ).toHaveLength(Number(count));
   });
 });

@@ -19,7 +19,9 @@ test('finds what was added and not what was removed, however ids collide', () =>
     }
     if (step % 500 !== 0) continue;
     // One expectation for all: hundreds of thousands would take longer than what they look at.
-    expect([...model].filter(([present, hash]) => table.find(hash, (candidate) => candidate === present) !== present)).toEqual([]);
+    expect(
+      [...model].filter(([present, hash]) => table.find(hash, (candidate) => candidate === present) !== present),
+    ).toEqual([]);
     expect(table.find(7, () => true)).toBe(-1);
   }
   for (const slot of [...model.keys()]) table.remove(slot);
@@ -36,6 +38,7 @@ test('stays small when empty, and reserves what it is told', () => {
 });
 
 test('the hash of stored bytes is that of the id', () => {
-  for (const id of ['a', 'some-id-17', 'x'.repeat(512)]) expect(hashOfAscii(Buffer.from(`..${id}..`), 2, 2 + id.length)).toBe(hashOfId(id));
+  for (const id of ['a', 'some-id-17', 'x'.repeat(512)])
+    expect(hashOfAscii(Buffer.from(`..${id}..`), 2, 2 + id.length)).toBe(hashOfId(id));
   expect(hashOfAscii(Buffer.from('é'), 0, 2)).toBe(-1);
 });

@@ -2,7 +2,10 @@ import { matcherOf } from '../../../../../node/engine/filter/matcher';
 import { matches } from '../../../../../node/engine/filter/matches';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
 
-/** What filters mean, by example: [filter, metadata, whether it passes], all as JSON texts, so that `__proto__` is a key. */
+/**
+ * What filters mean, by example: [filter, metadata, whether it passes], all as JSON texts, so that `__proto__` is a
+ * key.
+ */
 
 type Example = [filter: string, metadata: string, passes: boolean];
 
@@ -143,7 +146,8 @@ examples('and, or, not', [
 
 test('a long list means what a short one does', () => {
   const others = Array.from({ length: 100 }, (_, i) => `other ${i}`);
-  const inList = (values: unknown[], metadata: unknown): boolean => passes(JSON.stringify({ a: { $in: [...others, ...values] } }), JSON.stringify(metadata));
+  const inList = (values: unknown[], metadata: unknown): boolean =>
+    passes(JSON.stringify({ a: { $in: [...others, ...values] } }), JSON.stringify(metadata));
   for (const value of [0, 'x', '', true, false, null, { b: 1 }, ['y']]) {
     expect(inList([value], { a: value })).toBe(true);
     expect(inList([], { a: value })).toBe(false);

@@ -11,7 +11,8 @@ function filled(outstanding: Record<number, string>): Bm25KeywordIndex {
   return index;
 }
 
-const best = (index: Bm25KeywordIndex, term = 'a'): number => index.search([term], index.statistics([term]), { k: 1, allowed: null }).slots[0];
+const best = (index: Bm25KeywordIndex, term = 'a'): number =>
+  index.search([term], index.statistics([term]), { k: 1, allowed: null }).slots[0];
 
 test('blocks are skipped without the best document being lost', () => {
   for (const slot of [0, 63, 64, 3000, COUNT - 1]) expect(best(filled({ 100: 'a b', [slot]: 'a a a' }))).toBe(slot);

@@ -24,7 +24,10 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Opens the store, whose last change is `operation`, changes it up to `changesTo`, and closes it. `isKilled`: nothing is noted of the end. */
+/**
+ * Opens the store, whose last change is `operation`, changes it up to `changesTo`, and closes it. `isKilled`: nothing
+ * is noted of the end.
+ */
 async function run(operation: number, { changesTo = operation, isKilled = false, noted = notes } = {}): Promise<void> {
   await noted.mustNotBeEarlier(NAME, store);
   const opened = await RocksKeyValueStore.open(store);
@@ -91,7 +94,10 @@ test('another store is told, unless it may have come by itself', async () => {
   await run(0);
   rmSync(store, { recursive: true });
   await (await RocksKeyValueStore.open(store)).close();
-  await expect(run(0)).rejects.toMatchObject({ kind: 'storage_damaged', message: 'its data are those of another store' });
+  await expect(run(0)).rejects.toMatchObject({
+    kind: 'storage_damaged',
+    message: 'its data are those of another store',
+  });
   await run(0, { noted: await load({ mayBeReplaced: true }) });
   await run(0, { noted: await load() });
 });
@@ -124,7 +130,9 @@ test('a note without content still says that the store exists, and an accepted l
 test('what can not be noted stops nothing, and is told', async () => {
   writeFileSync(join(folder, 'notes'), '');
   const lines: string[] = [];
-  notes = await StoreNotes.load(join(folder, 'elsewhere', 'notes'), { warn: (_fields, message) => void lines.push(message) });
+  notes = await StoreNotes.load(join(folder, 'elsewhere', 'notes'), {
+    warn: (_fields, message) => void lines.push(message),
+  });
   writeFileSync(join(folder, 'elsewhere'), 'no folder');
   await run(0, { changesTo: 1 });
   expect(lines).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('could not be noted')));

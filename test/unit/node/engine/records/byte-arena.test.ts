@@ -76,7 +76,8 @@ test('a snapshot stays as it was, whatever is put, freed and dropped later', () 
   const { chunks } = arena.snapshot();
   for (const { chunk, text } of places) arena.free(chunk, text.length);
   for (let i = 0; i < 3000; i++) store(arena, 'new'.repeat(300));
-  for (const { chunk, offset, text } of places) expect((chunks[chunk] as Buffer).toString('latin1', offset, offset + text.length)).toBe(text);
+  for (const { chunk, offset, text } of places)
+    expect((chunks[chunk] as Buffer).toString('latin1', offset, offset + text.length)).toBe(text);
 });
 
 test('an arena of saved chunks holds what is revived and drops the rest', () => {

@@ -1,7 +1,12 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ChunkFile, CHUNK_FRAME_BYTES, FRAME_CONTENT_BYTES, framesOf } from '../../../../../node/engine/records/chunk-file';
+import {
+  ChunkFile,
+  CHUNK_FRAME_BYTES,
+  FRAME_CONTENT_BYTES,
+  framesOf,
+} from '../../../../../node/engine/records/chunk-file';
 import { seededRandom } from '../../../../support/values/random';
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-chunk-file-'));
@@ -26,7 +31,8 @@ test('reads any place of more files than are kept in memory, as text and as byte
     if (i % 2 === 0) expect(files[file].text('latin1', position, length) === expected.toString('latin1')).toBe(true);
     else expect(files[file].read(position, length).equals(expected)).toBe(true);
     const begin = position - (position % FRAME_CONTENT_BYTES);
-    if (i % 1000 === 0) expect(files[file].readLong(begin, length).equals(contents[file].subarray(begin, begin + length))).toBe(true);
+    if (i % 1000 === 0)
+      expect(files[file].readLong(begin, length).equals(contents[file].subarray(begin, begin + length))).toBe(true);
   }
   for (const file of files) file.close();
 });
@@ -62,7 +68,10 @@ test('a bit that turned in a frame fails what is read of that frame, and of no o
     writeFileSync(path, turned);
     const file = new ChunkFile(path);
     for (let i = 0; i < 4; i++) {
-      const reads = [() => file.text('latin1', i * FRAME_CONTENT_BYTES, 10), () => file.read(i * FRAME_CONTENT_BYTES, 10)];
+      const reads = [
+        () => file.text('latin1', i * FRAME_CONTENT_BYTES, 10),
+        () => file.read(i * FRAME_CONTENT_BYTES, 10),
+      ];
       for (const read of reads) {
         if (i === frame) expect(read).toThrow('is damaged');
         else expect(read().toString('latin1')).toBe('x'.repeat(10));

@@ -74,7 +74,11 @@ test.each(['cut', 'altered'])('what was %s on the disk is reported, and not save
   const path = join(folder, readdirSync(folder)[0]);
   if (how === 'cut') truncateSync(path, 1000);
   else writeFileSync(path, 'x', { flag: 'r+' });
-  for (const read of [() => store.whole(chunk), () => store.text('latin1', chunk, 500, 600), () => store.read(chunk, 500, 600)]) {
+  for (const read of [
+    () => store.whole(chunk),
+    () => store.text('latin1', chunk, 500, 600),
+    () => store.read(chunk, 500, 600),
+  ]) {
     expect(read).toThrow(expect.objectContaining({ kind: 'storage_failed' }));
   }
   expect(damages).toHaveLength(3);
@@ -92,7 +96,9 @@ test('an arena keeps in memory only what is being filled', async () => {
   });
   expect(arena.memoryBytes).toBeLessThanOrEqual(CHUNK);
   expect(store.diskBytes).toBeGreaterThan(4 * CHUNK);
-  expect(places.filter(({ chunk, offset, text }) => arena.bytes(chunk, offset, text.length).toString('latin1') !== text)).toEqual([]);
+  expect(
+    places.filter(({ chunk, offset, text }) => arena.bytes(chunk, offset, text.length).toString('latin1') !== text),
+  ).toEqual([]);
   store.close();
 });
 
@@ -127,7 +133,9 @@ test('on a disk that takes nothing, chunks stay in memory until it does', async 
   mkdirSync(folder);
   for (let i = 0; i < 3_000; i++) places.push(put(`later ${i}`.padEnd(1000, '.')));
   expect(arena.memoryBytes).toBeLessThanOrEqual(CHUNK);
-  expect(places.filter(({ chunk, offset, text }) => arena.bytes(chunk, offset, text.length).toString('latin1') !== text)).toEqual([]);
+  expect(
+    places.filter(({ chunk, offset, text }) => arena.bytes(chunk, offset, text.length).toString('latin1') !== text),
+  ).toEqual([]);
   expect(damages).toEqual([]);
   store.close();
 });

@@ -20,7 +20,11 @@ const tokenOf = (n: number): string => n.toString(16).padStart(32, '0');
 async function put(...tokens: number[]): Promise<void> {
   const operations = tokens.map((n) => ({ token: tokenOf(n) }));
   const table = await MarkTable.read(marks, await marks.usage(), operations);
-  for (const { token } of operations) table.put({ token, digest: 'd'.repeat(32), expiresAtMs: 1, entries: [], verdict: null, progress: null, earlier: [] }, BOUNDS);
+  for (const { token } of operations)
+    table.put(
+      { token, digest: 'd'.repeat(32), expiresAtMs: 1, entries: [], verdict: null, progress: null, earlier: [] },
+      BOUNDS,
+    );
   await store.write(table.changes());
 }
 

@@ -1,8 +1,22 @@
-import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesReads, refusesWrites } from '../../../../../node/engine/records/shard-gate';
+import {
+  type Gate,
+  gateAfter,
+  mustAnswer,
+  OPEN_GATE,
+  refusesReads,
+  refusesWrites,
+} from '../../../../../node/engine/records/shard-gate';
 import type { StageOperation } from '../../../../../shared/contract/shard/shard-client';
 import { SHARD_STAGES, type ShardStage } from '../../../../../shared/contract/shard/shard-stage';
 
-const to = (stage: ShardStage, given: Partial<StageOperation> = {}): StageOperation => ({ type: 'stage', term: 1, reshard: 'r', stage, forget: 0, ...given });
+const to = (stage: ShardStage, given: Partial<StageOperation> = {}): StageOperation => ({
+  type: 'stage',
+  term: 1,
+  reshard: 'r',
+  stage,
+  forget: 0,
+  ...given,
+});
 
 /** The gate after stages, none of which may be outdated. */
 function after(...operations: StageOperation[]): Gate {
@@ -49,7 +63,8 @@ test('changes are forgotten when that is said, never those to come, and all when
 });
 
 test('writes are refused while it is sealed, closed or filling, and reads from when it is closed', () => {
-  const letsThrough = (stage: ShardStage): string => `${refusesWrites({ ...OPEN_GATE, stage }) ? '' : 'writes '}${refusesReads({ ...OPEN_GATE, stage }) ? '' : 'reads'}`.trim();
+  const letsThrough = (stage: ShardStage): string =>
+    `${refusesWrites({ ...OPEN_GATE, stage }) ? '' : 'writes '}${refusesReads({ ...OPEN_GATE, stage }) ? '' : 'reads'}`.trim();
   expect(SHARD_STAGES.map((stage) => [stage, letsThrough(stage)])).toEqual([
     ['open', 'writes reads'],
     ['tracking', 'writes reads'],
@@ -57,6 +72,8 @@ test('writes are refused while it is sealed, closed or filling, and reads from w
     ['closed', ''],
     ['filling', ''],
   ]);
-  expect(() => mustAnswer({ ...OPEN_GATE, stage: 'closed' }, 'count')).toThrow(expect.objectContaining({ kind: 'resharded' }));
+  expect(() => mustAnswer({ ...OPEN_GATE, stage: 'closed' }, 'count')).toThrow(
+    expect.objectContaining({ kind: 'resharded' }),
+  );
   expect(() => mustAnswer({ ...OPEN_GATE, stage: 'closed' }, 'transfer')).not.toThrow();
 });

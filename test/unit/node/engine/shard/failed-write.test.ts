@@ -17,13 +17,31 @@ test.each<[WriteFault, boolean]>([
 ])('all of its changes are on stable storage unless a write failed (%s)', async (writes, isSaved) => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-failed-write-'));
   const faults: { writes: WriteFault; reads: boolean } = { writes: 'none', reads: false };
-  const options = { factories: plainFactories, recallTarget: 0.99, buildThreads: 1, logger: silentLogger, openStore: async () => new FailingKeyValueStore(new MemoryKeyValueStore(), faults) };
+  const options = {
+    factories: plainFactories,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: silentLogger,
+    openStore: async () => new FailingKeyValueStore(new MemoryKeyValueStore(), faults),
+  };
   let failures = 0;
-  const surroundings = { budget: new WriteBudget(), onDiverged: () => undefined, onWriteFailed: () => void (failures += 1), onDamaged: () => undefined };
+  const surroundings = {
+    budget: new WriteBudget(),
+    onDiverged: () => undefined,
+    onWriteFailed: () => void (failures += 1),
+    onDamaged: () => undefined,
+  };
   try {
-    const shard = await Shard.open(folder, { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' }, options, surroundings);
+    const shard = await Shard.open(
+      folder,
+      { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
+      options,
+      surroundings,
+    );
     faults.writes = writes;
-    const written = shard.write([{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined }]);
+    const written = shard.write([
+      { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined },
+    ]);
     if (writes === 'none') await written;
     else await expect(written).rejects.toMatchObject({ kind: 'commit_unknown' });
     faults.writes = 'none';

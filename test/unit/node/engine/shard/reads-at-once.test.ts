@@ -4,7 +4,10 @@ import { ShardItems } from '../../../../../node/engine/shard/reading/shard-items
 import type { ShardCounters } from '../../../../../node/engine/shard/writing/shard-writer';
 import { SLICE_MS } from '../../../../../shared/base/time/work-slices';
 
-/** Reads of items that come together, each of which has little to do: how much of it is done in one round of the event loop. */
+/**
+ * Reads of items that come together, each of which has little to do: how much of it is done in one round of the event
+ * loop.
+ */
 
 /** What reading a step takes the thread, by the clock of this test. */
 const STEP_MS = 1;
@@ -71,7 +74,10 @@ const IDS = Array.from({ length: 300 }, (_, i) => String(i));
 
 test.each([
   ['ids', (items: ShardItems) => items.fetch({ externalIds: IDS.slice(0, 20), vectors: false, bytesMax: 1_000_000 })],
-  ['a range', (items: ShardItems) => items.scan({ after: null, limit: 20, filter: null, vectors: false, bytesMax: 1_000_000 })],
+  [
+    'a range',
+    (items: ShardItems) => items.scan({ after: null, limit: 20, filter: null, vectors: false, bytesMax: 1_000_000 }),
+  ],
 ])('many reads of %s at once leave the thread to others in between', async (_what, read) => {
   const items = itemsOf(() => 100);
   const answers = await Promise.all(Array.from({ length: 100 }, () => read(items)));

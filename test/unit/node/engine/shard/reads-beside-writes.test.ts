@@ -1,9 +1,23 @@
 import type { IndexFactories } from '../../../../../node/engine/shard/shard-indexes';
 import type { VectorIndex } from '../../../../../node/engine/vector/vector-index';
-import { NO_TERM, PLAIN_STEP, type ShardSpec, type UpsertOperation, type WriteOperation } from '../../../../../shared/contract/shard/shard-client';
+import {
+  NO_TERM,
+  PLAIN_STEP,
+  type ShardSpec,
+  type UpsertOperation,
+  type WriteOperation,
+} from '../../../../../shared/contract/shard/shard-client';
 import { EarlyStore } from '../../../../support/shards/early-store';
 import { eventually } from '../../../../support/eventually';
-import { diskFactories, NO_HURRY, nativeFactories, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../../../../support/shards/shard-node';
+import {
+  diskFactories,
+  NO_HURRY,
+  nativeFactories,
+  openMemoryStore,
+  openRocksStore,
+  plainFactories,
+  ShardNode,
+} from '../../../../support/shards/shard-node';
 
 const SPEC: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'ip' };
 /** More than a read of records has at once. */
@@ -13,18 +27,38 @@ let node: ShardNode;
 let store: EarlyStore;
 
 function put(externalId: string, version: number, more: Partial<UpsertOperation> = {}): UpsertOperation {
-  return { type: 'upsert', externalId, vector: Float32Array.of(version, 1), stamp: 1, metadata: JSON.stringify({ version }), text: `text ${version}`, ...more };
+  return {
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(version, 1),
+    stamp: 1,
+    metadata: JSON.stringify({ version }),
+    text: `text ${version}`,
+    ...more,
+  };
 }
 
 const write = (...operations: WriteOperation[]) => node.client.write(SPEC, operations, NO_HURRY);
 const fetched = (...externalIds: string[]) => node.client.read(SPEC, 'fetch', { externalIds, vectors: true }, NO_HURRY);
-const scanned = () => node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY);
-const found = async (k = 100) => (await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits;
+const scanned = () =>
+  node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY);
+const found = async (k = 100) =>
+  (
+    await node.client.read(
+      SPEC,
+      'search',
+      { vector: Float32Array.of(1, 0), k, filter: null, effort: { type: 'exact' }, texts: true },
+      NO_HURRY,
+    )
+  ).hits;
 const itemOf = (version: number) => ({ metadata: JSON.stringify({ version }), text: `text ${version}` });
 const wholeOf = (version: number) => ({ ...itemOf(version), vector: Float32Array.of(version, 1) });
 
 async function startWith(factories: IndexFactories, open = openRocksStore): Promise<void> {
-  node = await new ShardNode({ factories, openStore: async (folder) => (store = new EarlyStore(await open(folder))) }).start();
+  node = await new ShardNode({
+    factories,
+    openStore: async (folder) => (store = new EarlyStore(await open(folder))),
+  }).start();
   await node.client.make(SPEC);
 }
 
@@ -40,11 +74,23 @@ describe.each([
     ['replaces', [put('a', 2), put('b', 2)], [wholeOf(2), wholeOf(2)]],
     [
       'patches',
-      [{ type: 'patch', externalId: 'a', vector: undefined, text: undefined, metadata: { json: '{"version":2}', replaces: true, bytesMax: 1000, fieldsMax: 10 } }],
+      [
+        {
+          type: 'patch',
+          externalId: 'a',
+          vector: undefined,
+          text: undefined,
+          metadata: { json: '{"version":2}', replaces: true, bytesMax: 1000, fieldsMax: 10 },
+        },
+      ],
       [{ ...wholeOf(1), metadata: '{"version":2}' }, wholeOf(1)],
     ],
     ['deletes', [{ type: 'delete', externalId: 'a' }], [wholeOf(1)]],
-    ['deletes and puts again', [{ type: 'delete', externalId: 'a' }, put('a', 2, { stamp: 9 })], [wholeOf(1), wholeOf(2)]],
+    [
+      'deletes and puts again',
+      [{ type: 'delete', externalId: 'a' }, put('a', 2, { stamp: 9 })],
+      [wholeOf(1), wholeOf(2)],
+    ],
   ])('reads answer at once, what was there before the batch, where it %s items', async (_what, operations, after) => {
     await write(put('a', 1), put('b', 1));
     store.hold('writes');
@@ -95,7 +141,20 @@ describe.each([
     const token = 'ab'.repeat(16);
     const marks = () => node.client.read(SPEC, 'marks', { token, after: 0, limit: 1 }, NO_HURRY);
     store.hold('writes');
-    const written = write({ type: 'mark', token, digest: 'cd'.repeat(16), nowMs: 1000, keptMs: 1000, bytesMax: 1_000_000, step: PLAIN_STEP, note: '', term: NO_TERM }, put('a', 1));
+    const written = write(
+      {
+        type: 'mark',
+        token,
+        digest: 'cd'.repeat(16),
+        nowMs: 1000,
+        keptMs: 1000,
+        bytesMax: 1_000_000,
+        step: PLAIN_STEP,
+        note: '',
+        term: NO_TERM,
+      },
+      put('a', 1),
+    );
     await eventually('the batch is in the store', () => store.waiting('writes') === 1);
     expect(await marks()).toEqual([]);
     expect(await fetched('a')).toEqual([null]);
@@ -113,7 +172,11 @@ describe.each([
 ])('with %s', (_name, factories) => {
   test('a search that writes overtake at each of its steps is answered', async () => {
     let overtaking = 0;
-    await startWith({ ...factories, openVectorIndex: async (options, save) => overtaken(await factories.openVectorIndex(options, save), () => write(put('a', (overtaking += 1)))) });
+    await startWith({
+      ...factories,
+      openVectorIndex: async (options, save) =>
+        overtaken(await factories.openVectorIndex(options, save), () => write(put('a', (overtaking += 1)))),
+    });
     await write(put('a', 0), put('b', 0));
     const hits = await found(2);
     expect(overtaking).toBeGreaterThan(2);

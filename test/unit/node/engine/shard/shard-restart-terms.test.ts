@@ -35,11 +35,23 @@ const factories: IndexFactories = {
   },
 };
 
-const item = (id: string, text: string): WriteOperation => ({ type: 'upsert', externalId: id, vector: Float32Array.of(1), stamp: 1, metadata: undefined, text });
+const item = (id: string, text: string): WriteOperation => ({
+  type: 'upsert',
+  externalId: id,
+  vector: Float32Array.of(1),
+  stamp: 1,
+  metadata: undefined,
+  text,
+});
 
 async function found(node: ShardNode, term: string): Promise<string[]> {
   const statistics = await node.client.read(SPEC, 'keywordStatistics', { terms: [term] }, NO_HURRY);
-  const hits = await node.client.read(SPEC, 'keywordSearch', { terms: [term], statistics, k: 10, filter: null }, NO_HURRY);
+  const hits = await node.client.read(
+    SPEC,
+    'keywordSearch',
+    { terms: [term], statistics, k: 10, filter: null },
+    NO_HURRY,
+  );
   return hits.map(({ externalId }) => externalId);
 }
 

@@ -25,7 +25,14 @@ test('the time left is that of adding and refining what is left, and of the last
   pace.note(EXTEND, 200);
   pace.note({ type: 'refine', rows: 100 }, 500);
   pace.note({ type: 'calibrate' }, 3_000);
-  expect(pace.progress(status, EXTEND, false)).toEqual({ state: 'indexing', rows: 3_000, indexedRows: 2_000, refinedRows: 1_000, secondsLeft: 2 + 10 + 3, optimizing: false });
+  expect(pace.progress(status, EXTEND, false)).toEqual({
+    state: 'indexing',
+    rows: 3_000,
+    indexedRows: 2_000,
+    refinedRows: 1_000,
+    secondsLeft: 2 + 10 + 3,
+    optimizing: false,
+  });
 });
 
 test('refining counts four times as long as adding until it was measured; without any step, nothing is known', () => {
@@ -37,5 +44,8 @@ test('refining counts four times as long as adding until it was measured; withou
 });
 
 test('with nothing to do, nothing is left, whatever rows are scanned', () => {
-  expect(new BuildingPace().progress(status, { type: 'nothing' }, false)).toMatchObject({ state: 'ready', secondsLeft: 0 });
+  expect(new BuildingPace().progress(status, { type: 'nothing' }, false)).toMatchObject({
+    state: 'ready',
+    secondsLeft: 0,
+  });
 });

@@ -1,4 +1,18 @@
-import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChunkedSlotSet } from '../../../../../node/engine/slots/chunked-slot-set';
@@ -55,15 +69,22 @@ async function open(changes: Partial<VectorIndexOptions> = {}, save: string | nu
   return index;
 }
 
-const slotsOf = (first: number, end: number): Uint32Array => Uint32Array.from({ length: end - first }, (_, i) => first + i);
+const slotsOf = (first: number, end: number): Uint32Array =>
+  Uint32Array.from({ length: end - first }, (_, i) => first + i);
 const some = (vectors: Float32Array, first: number, end: number): Float32Array => vectors.slice(first * DIM, end * DIM);
 
 function fill(index: DiskVectorIndex, vectors: Float32Array, rows = ROWS): void {
-  for (let first = 0; first < rows; first += 500) index.put(slotsOf(first, Math.min(first + 500, rows)), some(vectors, first, Math.min(first + 500, rows)));
+  for (let first = 0; first < rows; first += 500)
+    index.put(slotsOf(first, Math.min(first + 500, rows)), some(vectors, first, Math.min(first + 500, rows)));
 }
 
 /** The mean share of the exact answers that a calibrated search finds. */
-async function recallOf(index: DiskVectorIndex, queries: Float32Array, allowed: ChunkedSlotSet | null = null, k = K): Promise<number> {
+async function recallOf(
+  index: DiskVectorIndex,
+  queries: Float32Array,
+  allowed: ChunkedSlotSet | null = null,
+  k = K,
+): Promise<number> {
   let [found, wanted] = [0, 0];
   for (let i = 0; i < queries.length / DIM; i++) {
     const query = some(queries, i, i + 1);
@@ -79,30 +100,46 @@ async function recallOf(index: DiskVectorIndex, queries: Float32Array, allowed: 
 const kindsOf = (index: DiskVectorIndex): string[] => index.status().segments.map(({ kind }) => kind);
 
 function dataOf(metric: Metric): { vectors: Float32Array; queries: Float32Array } {
-  const all = clusteredVectors(seededRandom(11), { rows: ROWS + 60, dim: DIM, centres: 200, lengths: metric === 'ip' ? 'varied' : 'unit' });
+  const all = clusteredVectors(seededRandom(11), {
+    rows: ROWS + 60,
+    dim: DIM,
+    centres: 200,
+    lengths: metric === 'ip' ? 'varied' : 'unit',
+  });
   return { vectors: some(all, 0, ROWS), queries: some(all, ROWS, ROWS + 60) };
 }
 
 describe.each(METRICS)('%s', (metric) => {
-  test.each(QUANTIZATIONS)('%s: segments are sealed one by one, and searches of their cells have the promised recall, with filters, too', async (quantization) => {
-    const { vectors, queries } = dataOf(metric);
-    const index = await open({ metric, quantization });
-    fill(index, vectors);
-    await index.settled();
-    expect(failures).toEqual([]);
-    expect(kindsOf(index)).toEqual(['sealed', 'sealed', 'sealed', 'sealed', 'sealed']);
-    expect(index.status().progress).toMatchObject({ state: 'ready', rows: ROWS, indexedRows: ROWS });
-    // With some room: the queries are few.
-    expect(await recallOf(index, queries)).toBeGreaterThanOrEqual(0.98);
-    const dice = seededRandom(5);
-    const thirds = ChunkedSlotSet.fromArray([...slotsOf(0, ROWS)].filter(() => dice() < 0.3));
-    expect(await recallOf(index, queries, thirds)).toBeGreaterThanOrEqual(0.98);
-    // What was put last: most segments have none of it.
-    expect(await recallOf(index, queries, ChunkedSlotSet.fromArray([...slotsOf(ROWS - 700, ROWS)]))).toBeGreaterThanOrEqual(0.98);
-    const cost = await index.search(queries.slice(0, DIM), { k: K, effort: { type: 'calibrated' }, allowed: null, counted: true });
-    expect(cost.scored).toBeLessThan(ROWS);
-    for (const slot of [0, 1, 2_500, ROWS - 1]) expect([...index.vectors(Uint32Array.of(slot))]).toEqual([...vectors.slice(slot * DIM, (slot + 1) * DIM)]);
-  });
+  test.each(QUANTIZATIONS)(
+    '%s: segments are sealed one by one, and searches of their cells have the promised recall, with filters, too',
+    async (quantization) => {
+      const { vectors, queries } = dataOf(metric);
+      const index = await open({ metric, quantization });
+      fill(index, vectors);
+      await index.settled();
+      expect(failures).toEqual([]);
+      expect(kindsOf(index)).toEqual(['sealed', 'sealed', 'sealed', 'sealed', 'sealed']);
+      expect(index.status().progress).toMatchObject({ state: 'ready', rows: ROWS, indexedRows: ROWS });
+      // With some room: the queries are few.
+      expect(await recallOf(index, queries)).toBeGreaterThanOrEqual(0.98);
+      const dice = seededRandom(5);
+      const thirds = ChunkedSlotSet.fromArray([...slotsOf(0, ROWS)].filter(() => dice() < 0.3));
+      expect(await recallOf(index, queries, thirds)).toBeGreaterThanOrEqual(0.98);
+      // What was put last: most segments have none of it.
+      expect(
+        await recallOf(index, queries, ChunkedSlotSet.fromArray([...slotsOf(ROWS - 700, ROWS)])),
+      ).toBeGreaterThanOrEqual(0.98);
+      const cost = await index.search(queries.slice(0, DIM), {
+        k: K,
+        effort: { type: 'calibrated' },
+        allowed: null,
+        counted: true,
+      });
+      expect(cost.scored).toBeLessThan(ROWS);
+      for (const slot of [0, 1, 2_500, ROWS - 1])
+        expect([...index.vectors(Uint32Array.of(slot))]).toEqual([...vectors.slice(slot * DIM, (slot + 1) * DIM)]);
+    },
+  );
 });
 
 test('what is replaced and removed in sealed segments is gone from them; where much is, they are sealed anew, and small ones become one', async () => {
@@ -118,11 +155,18 @@ test('what is replaced and removed in sealed segments is gone from them; where m
   await index.settled();
   const { segments } = index.status();
   expect(segments.reduce((sum, { deletedRows }) => sum + deletedRows, 0)).toBeLessThan(ROWS / 4);
-  expect(segments.filter(({ rows, deletedRows }) => rows - deletedRows < SEGMENT_ROWS / 2).length).toBeLessThanOrEqual(3);
+  expect(segments.filter(({ rows, deletedRows }) => rows - deletedRows < SEGMENT_ROWS / 2).length).toBeLessThanOrEqual(
+    3,
+  );
   expect(index.liveCount).toBe(ROWS - 2_950);
   expect(await recallOf(index, queries)).toBeGreaterThanOrEqual(0.98);
-  expect([...index.vectors(Uint32Array.of(4_000, 3_500))]).toEqual([...some(vectors, 0, 1), ...some(vectors, 3_500, 3_501)]);
-  expect((await index.search(some(vectors, 0, 1), { k: 1, effort: { type: 'calibrated' }, allowed: null })).slots[0]).toBe(4_000);
+  expect([...index.vectors(Uint32Array.of(4_000, 3_500))]).toEqual([
+    ...some(vectors, 0, 1),
+    ...some(vectors, 3_500, 3_501),
+  ]);
+  expect(
+    (await index.search(some(vectors, 0, 1), { k: 1, effort: { type: 'calibrated' }, allowed: null })).slots[0],
+  ).toBe(4_000);
   index.remove(slotsOf(0, ROWS));
   await index.settled();
   expect(index.status().segments).toEqual([{ kind: 'growing', rows: 0, deletedRows: 0, ef: 0 }]);
@@ -135,7 +179,9 @@ test('a slot that is put again while searches run is found by each of them, once
   await index.settled();
   const query = some(vectors, 100, 101);
   for (let round = 0; round < 200; round++) {
-    const searches = Array.from({ length: 4 }, () => index.search(query, { k: 3, effort: { type: 'calibrated' }, allowed: null }));
+    const searches = Array.from({ length: 4 }, () =>
+      index.search(query, { k: 3, effort: { type: 'calibrated' }, allowed: null }),
+    );
     // To another segment, and to its place there again.
     index.put(slotsOf(100, 101), query);
     for (const { slots } of await Promise.all(searches)) {
@@ -154,7 +200,10 @@ test('several segments are scored again as one: originals are read for the best 
   fill(index, vectors, ROWS);
   const mean = async (allowed: ChunkedSlotSet | null): Promise<number> => {
     let rescored = 0;
-    for (let i = 0; i < 60; i++) rescored += (await index.search(some(queries, i, i + 1), { k: K, effort: { type: 'calibrated' }, allowed, counted: true })).rescored ?? 0;
+    for (let i = 0; i < 60; i++)
+      rescored +=
+        (await index.search(some(queries, i, i + 1), { k: K, effort: { type: 'calibrated' }, allowed, counted: true }))
+          .rescored ?? 0;
     return rescored / 60;
   };
   expect(kindsOf(index).length).toBeGreaterThanOrEqual(5);
@@ -172,7 +221,16 @@ function scatteredData(): { vectors: Float32Array; queries: Float32Array } {
 
 async function meanScored(index: DiskVectorIndex, queries: Float32Array): Promise<number> {
   let scored = 0;
-  for (let i = 0; i < queries.length / DIM; i++) scored += (await index.search(some(queries, i, i + 1), { k: K, effort: { type: 'calibrated' }, allowed: null, counted: true })).scored ?? 0;
+  for (let i = 0; i < queries.length / DIM; i++)
+    scored +=
+      (
+        await index.search(some(queries, i, i + 1), {
+          k: K,
+          effort: { type: 'calibrated' },
+          allowed: null,
+          counted: true,
+        })
+      ).scored ?? 0;
   return (scored * DIM) / queries.length;
 }
 
@@ -197,7 +255,9 @@ describe('where each of several segments has few rows of the answer', () => {
 
   test('where a cluster came at once, into one segment, the rest of an answer is found in the others, to which the query is strange', async () => {
     const [clusters, size, k] = [200, 50, 100];
-    const data = Array.from({ length: clusters }, (_, i) => clusteredVectors(seededRandom(100 + i), { rows: size + 1, dim: DIM, centres: 1 }));
+    const data = Array.from({ length: clusters }, (_, i) =>
+      clusteredVectors(seededRandom(100 + i), { rows: size + 1, dim: DIM, centres: 1 }),
+    );
     const index = await open({ segmentRows: 2_000 });
     fill(index, Float32Array.from(data.flatMap((vectors) => [...some(vectors, 0, size)])), clusters * size);
     await index.settled();
@@ -232,7 +292,10 @@ describe('where each of several segments has few rows of the answer', () => {
   });
 });
 
-/** What earlier programs wrote of a sealed segment: nothing of how far a search for a part goes (node/engine/native/index_save.cc). */
+/**
+ * What earlier programs wrote of a sealed segment: nothing of how far a search for a part goes
+ * (node/engine/native/index_save.cc).
+ */
 function asVersion4(save: Buffer): Buffer {
   const [measuredAt, measuredBytes, checksumBytes] = [228, 176, 4];
   const head = Buffer.from(save.subarray(0, measuredAt));
@@ -259,7 +322,9 @@ describe('saves', () => {
     fill(index, vectors);
     await index.settled();
     const first = await index.save();
-    const segmentsOf = (save: string): { number: number; save: string }[] => (JSON.parse(readFileSync(join(folder, save), 'utf8')) as { segments: { number: number; save: string }[] }).segments;
+    const segmentsOf = (save: string): { number: number; save: string }[] =>
+      (JSON.parse(readFileSync(join(folder, save), 'utf8')) as { segments: { number: number; save: string }[] })
+        .segments;
     const before = segmentsOf(first);
     index.remove(slotsOf(0, 1));
     const second = await index.save();
@@ -370,9 +435,17 @@ test('where codes can not be written to the disk they stay in memory, and nothin
     index.put(slotsOf(0, 1), vectors.slice(0, dim));
     // Files that are open stay; a new one can't be made.
     if (isLost) rmSync(join(own, 'segment-1'), { recursive: true });
-    for (let first = 1; first < rows; first += 10_000) index.put(slotsOf(first, Math.min(first + 10_000, rows)), vectors.slice(first * dim, Math.min(first + 10_000, rows) * dim));
+    for (let first = 1; first < rows; first += 10_000)
+      index.put(
+        slotsOf(first, Math.min(first + 10_000, rows)),
+        vectors.slice(first * dim, Math.min(first + 10_000, rows) * dim),
+      );
     const { diskBytes } = index.status();
-    const answer = await index.search(vectors.slice(77 * dim, 78 * dim), { k: 1, effort: { type: 'calibrated' }, allowed: null });
+    const answer = await index.search(vectors.slice(77 * dim, 78 * dim), {
+      k: 1,
+      effort: { type: 'calibrated' },
+      allowed: null,
+    });
     expect(answer.slots[0]).toBe(77);
     await index.close();
     rmSync(own, { recursive: true, force: true });
@@ -411,7 +484,9 @@ test('a file of originals that is cut under the index is told of, and nothing is
   await index.settled();
   const segment = join(folder, 'segment-1');
   for (const name of readdirSync(segment)) truncateSync(join(segment, name), 0);
-  await expect(index.search(some(queries, 0, 1), { k: K, effort: { type: 'calibrated' }, allowed: null })).rejects.toMatchObject({ kind: 'storage_failed' });
+  await expect(
+    index.search(some(queries, 0, 1), { k: K, effort: { type: 'calibrated' }, allowed: null }),
+  ).rejects.toMatchObject({ kind: 'storage_failed' });
   expect(failures).toEqual([expect.objectContaining({ kind: 'storage_failed' })]);
 });
 
@@ -455,17 +530,21 @@ describe('a byte of the originals that the disk changed', () => {
     expect(() => index.vectors(slotsOf(2_000 - 1, 2_000))).toThrow(damage);
   });
 
-  test.each(['on the disk', 'in memory'])('fails a purge of an index %s as storage_failed, and the index is told of', async (place) => {
-    const { vectors } = dataOf('cosine');
-    const own = place === 'in memory' ? join(folder, 'segment-1') : folder;
-    const index = place === 'in memory' ? await NativeVectorIndex.open(optionsOf({ folder: own }), null) : await open();
-    index.put(slotsOf(0, 1_000), some(vectors, 0, 1_000));
-    index.remove(slotsOf(0, 1));
-    changeByte(1, 100);
-    await expect(index.purge()).rejects.toEqual(damage);
-    expect(failures).toContainEqual(damage);
-    await index.close();
-  });
+  test.each(['on the disk', 'in memory'])(
+    'fails a purge of an index %s as storage_failed, and the index is told of',
+    async (place) => {
+      const { vectors } = dataOf('cosine');
+      const own = place === 'in memory' ? join(folder, 'segment-1') : folder;
+      const index =
+        place === 'in memory' ? await NativeVectorIndex.open(optionsOf({ folder: own }), null) : await open();
+      index.put(slotsOf(0, 1_000), some(vectors, 0, 1_000));
+      index.remove(slotsOf(0, 1));
+      changeByte(1, 100);
+      await expect(index.purge()).rejects.toEqual(damage);
+      expect(failures).toContainEqual(damage);
+      await index.close();
+    },
+  );
 });
 
 test('a purge that fails says so as storage_failed, and the segment that it ended is sealed later, though nobody asks', async () => {

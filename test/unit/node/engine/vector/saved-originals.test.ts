@@ -6,7 +6,13 @@ import { Shard } from '../../../../../node/engine/shard/shard';
 import type { ShardOptions } from '../../../../../node/engine/shard/shard-options';
 import { WriteBudget } from '../../../../../node/engine/shard/writing/write-queue';
 import { originalsBytes, SAVE_HEAD_BYTES } from '../../../../../node/engine/vector/saved-originals';
-import { type BackedUpShard, contentOf, putChecked, sealedText, type ShardManifest } from '../../../../../shared/backup-store/backup-format';
+import {
+  type BackedUpShard,
+  contentOf,
+  putChecked,
+  sealedText,
+  type ShardManifest,
+} from '../../../../../shared/backup-store/backup-format';
 import { SHARD_MANIFEST } from '../../../../../shared/backup-store/content-schemas';
 import type { ShardBackupState } from '../../../../../shared/contract/shard/shard-backup';
 import type { ShardSpec } from '../../../../../shared/contract/shard/shard-client';
@@ -40,8 +46,21 @@ async function open(spec = SPEC, path = join(root, 'shard')): Promise<Shard> {
   };
   const backups: ShardOptions['backups'] = { open: () => target, pace: new Pace(Infinity) };
   const factories = spec.vectors === 'disk' ? diskFactories : nativeFactories;
-  const options = { wallMs: () => 0, factories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: log, backups };
-  return Shard.open(path, spec, options, { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail });
+  const options = {
+    wallMs: () => 0,
+    factories,
+    openStore: openRocksStore,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: log,
+    backups,
+  };
+  return Shard.open(path, spec, options, {
+    budget: new WriteBudget(),
+    onDiverged: fail,
+    onWriteFailed: fail,
+    onDamaged: fail,
+  });
 }
 
 const vectorOf = (n: number): Float32Array => Float32Array.from({ length: DIM }, (_, i) => Math.sin(n * DIM + i));
@@ -49,7 +68,16 @@ const vectorOf = (n: number): Float32Array => Float32Array.from({ length: DIM },
 async function write(shard: Shard, from: number, count: number): Promise<void> {
   for (let at = from; at < from + count; at += 500) {
     const numbers = Array.from({ length: Math.min(500, from + count - at) }, (_, i) => at + i);
-    await shard.write(numbers.map((n) => ({ type: 'upsert' as const, externalId: `item-${n}`, vector: vectorOf(n), stamp: n + 1, metadata: `{"n":${n}}`, text: undefined })));
+    await shard.write(
+      numbers.map((n) => ({
+        type: 'upsert' as const,
+        externalId: `item-${n}`,
+        vector: vectorOf(n),
+        stamp: n + 1,
+        metadata: `{"n":${n}}`,
+        text: undefined,
+      })),
+    );
   }
 }
 
@@ -59,7 +87,14 @@ async function backedUp(shard: Shard, base: BackedUpShard | null): Promise<Backe
   const order = { backup: idOf((taken += 1)), target: 'memory', base: base?.manifest ?? null };
   for (;;) {
     const state: ShardBackupState = await shard.read('backup', order);
-    if (state.state === 'done') return { manifest: state.manifest!, items: state.items, totalBytes: state.totalBytes, needs: state.needs, copiedBytes: state.copiedBytes };
+    if (state.state === 'done')
+      return {
+        manifest: state.manifest!,
+        items: state.items,
+        totalBytes: state.totalBytes,
+        needs: state.needs,
+        copiedBytes: state.copiedBytes,
+      };
     if (state.state === 'failed') throw new Error(`the backup failed: ${state.error}`);
     await new Promise((wake) => setImmediate(wake));
   }
@@ -69,9 +104,29 @@ async function backedUp(shard: Shard, base: BackedUpShard | null): Promise<Backe
 async function restored(shard: BackedUpShard, spec = SPEC): Promise<Shard> {
   const [, id] = shard.manifest.key.split('/');
   const time = new Date(0).toISOString();
-  const collections = [{ name: 'c', uid: 'c', record: JSON.stringify({ name: 'c' }), shards: [{ manifest: shard.manifest, items: shard.items, totalBytes: shard.totalBytes, needs: shard.needs }] }];
-  await new BackupRepository(target, () => 0).publish({ id, startedAt: time, finishedAt: time, version: '', scheduled: false, collections, keys: [], copiedBytes: 0, totalBytes: 0 });
-  return open({ ...spec, collectionUid: id, seed: { target: 'memory', backup: id, collectionUid: 'c', shards: 1 } }, join(root, id));
+  const collections = [
+    {
+      name: 'c',
+      uid: 'c',
+      record: JSON.stringify({ name: 'c' }),
+      shards: [{ manifest: shard.manifest, items: shard.items, totalBytes: shard.totalBytes, needs: shard.needs }],
+    },
+  ];
+  await new BackupRepository(target, () => 0).publish({
+    id,
+    startedAt: time,
+    finishedAt: time,
+    version: '',
+    scheduled: false,
+    collections,
+    keys: [],
+    copiedBytes: 0,
+    totalBytes: 0,
+  });
+  return open(
+    { ...spec, collectionUid: id, seed: { target: 'memory', backup: id, collectionUid: 'c', shards: 1 } },
+    join(root, id),
+  );
 }
 
 async function idsAndVectors(shard: Shard): Promise<unknown[]> {
@@ -82,7 +137,8 @@ async function idsAndVectors(shard: Shard): Promise<unknown[]> {
 /** Vectors are in the records and in the index. */
 const dataOf = (items: number): number => items * 2 * (DIM * Float32Array.BYTES_PER_ELEMENT + 64);
 
-const manifestOf = ({ manifest }: BackedUpShard): ShardManifest => contentOf(SHARD_MANIFEST, manifest.key, target.objects.get(manifest.key)!);
+const manifestOf = ({ manifest }: BackedUpShard): ShardManifest =>
+  contentOf(SHARD_MANIFEST, manifest.key, target.objects.get(manifest.key)!);
 
 const originalsOf = (folder: string): string =>
   join(
@@ -91,20 +147,23 @@ const originalsOf = (folder: string): string =>
     readdirSync(join(folder, 'vectors')).find((name) => name.endsWith('.f32'))!,
   );
 
-test.each(['memory', 'disk'] as const)('a backup of one item copies what it takes, also after a restart, and so does the next one (vectors: %s)', async (vectors) => {
-  const spec = { ...SPEC, vectors };
-  let shard = await open(spec);
-  await write(shard, 0, 1);
-  expect((await backedUp(shard, null)).copiedBytes).toBeLessThan(dataOf(1) + FIXED_BYTES);
-  await shard.close();
-  shard = await open(spec);
-  const whole = await backedUp(shard, null);
-  expect(whole.copiedBytes).toBeLessThan(dataOf(1) + FIXED_BYTES);
-  expect(whole.totalBytes).toBe(whole.copiedBytes);
-  await write(shard, 1, 1);
-  expect((await backedUp(shard, whole)).copiedBytes).toBeLessThan(dataOf(1) + FIXED_BYTES);
-  await shard.close();
-});
+test.each(['memory', 'disk'] as const)(
+  'a backup of one item copies what it takes, also after a restart, and so does the next one (vectors: %s)',
+  async (vectors) => {
+    const spec = { ...SPEC, vectors };
+    let shard = await open(spec);
+    await write(shard, 0, 1);
+    expect((await backedUp(shard, null)).copiedBytes).toBeLessThan(dataOf(1) + FIXED_BYTES);
+    await shard.close();
+    shard = await open(spec);
+    const whole = await backedUp(shard, null);
+    expect(whole.copiedBytes).toBeLessThan(dataOf(1) + FIXED_BYTES);
+    expect(whole.totalBytes).toBe(whole.copiedBytes);
+    await write(shard, 1, 1);
+    expect((await backedUp(shard, whole)).copiedBytes).toBeLessThan(dataOf(1) + FIXED_BYTES);
+    await shard.close();
+  },
+);
 
 test('a backup of some thousand items copies no more than a tenth beyond what they take, and is restored with its index', async () => {
   const count = 3_000;
@@ -121,7 +180,13 @@ test('a backup of some thousand items copies no more than a tenth beyond what th
   expect(await idsAndVectors(again)).toEqual(await idsAndVectors(shard));
   // It needed nothing of the records to search.
   expect(log.messages('warn')).toEqual([]);
-  const found = await again.read('search', { vector: vectorOf(17), k: 1, effort: { type: 'exact' }, filter: null, texts: false });
+  const found = await again.read('search', {
+    vector: vectorOf(17),
+    k: 1,
+    effort: { type: 'exact' },
+    filter: null,
+    texts: false,
+  });
   expect(found.hits[0].externalId).toBe('item-17');
   // It grows and starts again as any other.
   await write(again, count, 100);
@@ -140,7 +205,11 @@ test('the room behind the vectors that backups of earlier versions have is left 
   const [part] = originals.parts;
   // As they wrote it: the whole file in parts of 8 MiB.
   const room = 8 * 1024 * 1024;
-  const first = await putChecked(target, `${part.key}-first`, Buffer.concat([target.objects.get(part.key)!, Buffer.alloc(room - part.bytes)]));
+  const first = await putChecked(
+    target,
+    `${part.key}-first`,
+    Buffer.concat([target.objects.get(part.key)!, Buffer.alloc(room - part.bytes)]),
+  );
   const later = await putChecked(target, `${part.key}-later`, Buffer.alloc(room));
   originals.parts = [first, later];
   originals.bytes = 2 * room;

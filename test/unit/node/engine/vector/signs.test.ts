@@ -8,7 +8,10 @@ import { METRICS, type Metric } from '../../../../../shared/contract/vector/metr
 import { runSeed, seededRandom } from '../../../../support/values/random';
 import { clusteredVectors } from '../../../../support/values/vector-clusters';
 
-/** Rows of many dimensions have signs, by which walks leave out most of them: as quick as nothing else, and with what was promised. */
+/**
+ * Rows of many dimensions have signs, by which walks leave out most of them: as quick as nothing else, and with what
+ * was promised.
+ */
 
 const DIM = 200;
 const ROWS = 3_000;
@@ -33,8 +36,24 @@ function fail(error: Error): void {
   throw error;
 }
 
-async function open(metric: Metric, { dim = DIM, kernels = KERNELS[0], save = null as string | null, vectors = null as Float32Array | null }): Promise<NativeVectorIndex> {
-  const opened = await NativeVectorIndex.open({ folder, dim, metric, graphRowsMin: 1_000, recallTarget: 0.99, buildThreads: 2, onBackgroundError: fail, onDamaged: fail }, save, kernels);
+async function open(
+  metric: Metric,
+  { dim = DIM, kernels = KERNELS[0], save = null as string | null, vectors = null as Float32Array | null },
+): Promise<NativeVectorIndex> {
+  const opened = await NativeVectorIndex.open(
+    {
+      folder,
+      dim,
+      metric,
+      graphRowsMin: 1_000,
+      recallTarget: 0.99,
+      buildThreads: 2,
+      onBackgroundError: fail,
+      onDamaged: fail,
+    },
+    save,
+    kernels,
+  );
   index = opened;
   if (vectors !== null) {
     opened.put(
@@ -48,11 +67,18 @@ async function open(metric: Metric, { dim = DIM, kernels = KERNELS[0], save = nu
 
 function dataset(seed: number, dim = DIM): { vectors: Float32Array; queries: Float32Array[] } {
   const all = clusteredVectors(seededRandom(seed), { rows: ROWS + QUERIES, dim, centres: 60, lengths: 'varied' });
-  return { vectors: all.slice(0, ROWS * dim), queries: Array.from({ length: QUERIES }, (_, i) => all.slice((ROWS + i) * dim, (ROWS + i + 1) * dim)) };
+  return {
+    vectors: all.slice(0, ROWS * dim),
+    queries: Array.from({ length: QUERIES }, (_, i) => all.slice((ROWS + i) * dim, (ROWS + i + 1) * dim)),
+  };
 }
 
 /** The share of the exact answers that are found, and how many rows the walks scored and left out on average. */
-async function ask(of: NativeVectorIndex, queries: Float32Array[], effort: SearchEffort): Promise<{ recall: number; scored: number; leftOut: number }> {
+async function ask(
+  of: NativeVectorIndex,
+  queries: Float32Array[],
+  effort: SearchEffort,
+): Promise<{ recall: number; scored: number; leftOut: number }> {
   const sums = { recall: 0, scored: 0, leftOut: 0 };
   for (const query of queries) {
     const exact = await of.search(query, { k: 10, effort: { type: 'exact' }, allowed: null });
@@ -61,27 +87,37 @@ async function ask(of: NativeVectorIndex, queries: Float32Array[], effort: Searc
     sums.scored += answer.scored!;
     sums.leftOut += answer.leftOut!;
   }
-  return { recall: sums.recall / queries.length, scored: sums.scored / queries.length, leftOut: sums.leftOut / queries.length };
+  return {
+    recall: sums.recall / queries.length,
+    scored: sums.scored / queries.length,
+    leftOut: sums.leftOut / queries.length,
+  };
 }
 
 /** All metrics by the quickest kernels, and one by the others: a build by the plain ones takes long. */
-const CASES = [...METRICS.map((metric): [Metric, string] => [metric, KERNELS[0]]), ...KERNELS.slice(1).map((kernels): [Metric, string] => ['l2', kernels])];
+const CASES = [
+  ...METRICS.map((metric): [Metric, string] => [metric, KERNELS[0]]),
+  ...KERNELS.slice(1).map((kernels): [Metric, string] => ['l2', kernels]),
+];
 
-test.each(CASES)('%s: walks by the %s kernels score few rows, and keep the promise; opened again, too', async (metric, kernels) => {
-  const { vectors, queries } = dataset(runSeed(`signs ${metric}`));
-  const made = await open(metric, { kernels, vectors });
-  const first = await ask(made, queries, CALIBRATED);
-  expect(first.recall).toBeGreaterThanOrEqual(0.97);
-  expect(first.leftOut).toBeGreaterThan(first.scored / 10);
-  const given = await ask(made, queries, { type: 'ef', ef: 20 });
-  expect(given.recall).toBeGreaterThanOrEqual(0.9);
-  expect(given.leftOut).toBeGreaterThan(0);
+test.each(CASES)(
+  '%s: walks by the %s kernels score few rows, and keep the promise; opened again, too',
+  async (metric, kernels) => {
+    const { vectors, queries } = dataset(runSeed(`signs ${metric}`));
+    const made = await open(metric, { kernels, vectors });
+    const first = await ask(made, queries, CALIBRATED);
+    expect(first.recall).toBeGreaterThanOrEqual(0.97);
+    expect(first.leftOut).toBeGreaterThan(first.scored / 10);
+    const given = await ask(made, queries, { type: 'ef', ef: 20 });
+    expect(given.recall).toBeGreaterThanOrEqual(0.9);
+    expect(given.leftOut).toBeGreaterThan(0);
 
-  const save = await made.save();
-  await made.discardOtherSaves(save);
-  await made.close();
-  expect(await ask(await open(metric, { kernels, save }), queries, CALIBRATED)).toEqual(first);
-});
+    const save = await made.save();
+    await made.discardOtherSaves(save);
+    await made.close();
+    expect(await ask(await open(metric, { kernels, save }), queries, CALIBRATED)).toEqual(first);
+  },
+);
 
 test('vectors without a length, equal ones, and queries without a length leave nothing out that is wanted', async () => {
   const { vectors, queries } = dataset(3);

@@ -30,7 +30,12 @@ afterEach(async () => {
 });
 
 function open(metric: Metric, dim: number, kernels = KERNELS[0]): AddonVectorIndex {
-  index = new (nativeBinding().VectorIndex)({ metric, dim, originals: join(folder, `${metric}-${dim}-${kernels}`), kernels });
+  index = new (nativeBinding().VectorIndex)({
+    metric,
+    dim,
+    originals: join(folder, `${metric}-${dim}-${kernels}`),
+    kernels,
+  });
   return index;
 }
 
@@ -40,23 +45,39 @@ function slotsOf(count: number): Uint32Array {
 
 function dataset(seed: number, dim: number, rows = ROWS): { vectors: Float32Array; queries: Float32Array[] } {
   const all = clusteredVectors(seededRandom(seed), { rows: rows + QUERIES, dim, centres: 100, lengths: 'varied' });
-  return { vectors: all.slice(0, rows * dim), queries: Array.from({ length: QUERIES }, (_, i) => all.slice((rows + i) * dim, (rows + i + 1) * dim)) };
+  return {
+    vectors: all.slice(0, rows * dim),
+    queries: Array.from({ length: QUERIES }, (_, i) => all.slice((rows + i) * dim, (rows + i + 1) * dim)),
+  };
 }
 
 /** The share of the exact answers that are found, and how many rows were scored and left out on average. */
-async function ask(of: AddonVectorIndex, queries: Float32Array[], bitmap: Uint32Array | null = null): Promise<{ recall: number; scored: number; leftOut: number }> {
+async function ask(
+  of: AddonVectorIndex,
+  queries: Float32Array[],
+  bitmap: Uint32Array | null = null,
+): Promise<{ recall: number; scored: number; leftOut: number }> {
   const sums = { recall: 0, scored: 0, leftOut: 0 };
-  const count = bitmap === null ? of.liveCount() : bitmap.reduce((sum, word) => sum + word.toString(2).replaceAll('0', '').length, 0);
+  const count =
+    bitmap === null
+      ? of.liveCount()
+      : bitmap.reduce((sum, word) => sum + word.toString(2).replaceAll('0', '').length, 0);
   const kind = bitmap === null ? ALLOWED.all : ALLOWED.bitmap;
   for (const query of queries) {
     const exact = await of.search(query, K, EFFORT.exact, 0, kind, bitmap, count);
     const answer = await of.search(query, K, EFFORT.calibrated, 0, kind, bitmap, count, true);
     const worst = exact.scores[Math.min(K, exact.scores.length) - 1];
-    sums.recall += Array.from(answer.scores).filter((score) => score >= worst).length / Array.from(exact.scores).filter((score) => score >= worst).length;
+    sums.recall +=
+      Array.from(answer.scores).filter((score) => score >= worst).length /
+      Array.from(exact.scores).filter((score) => score >= worst).length;
     sums.scored += answer.scored!;
     sums.leftOut += answer.leftOut!;
   }
-  return { recall: sums.recall / queries.length, scored: sums.scored / queries.length, leftOut: sums.leftOut / queries.length };
+  return {
+    recall: sums.recall / queries.length,
+    scored: sums.scored / queries.length,
+    leftOut: sums.leftOut / queries.length,
+  };
 }
 
 const CASES = METRICS.flatMap((metric) => KERNELS.map((kernels): [Metric, string] => [metric, kernels]));
@@ -116,10 +137,14 @@ test('sketches go as their rows are linked, filters are kept, and rows that die 
   expect(made.status().memoryBytes).toBe(plain + links + 2 * chunkBytes);
   await made.extend(CHUNK / 2, 0, 2);
   expect(made.status().unsketchedRows).toBe(0);
-  expect(made.status().memoryBytes).toBe(plain + (await graphBytes(vectors, dim, CHUNK - 1, CHUNK / 2)) - plain + chunkBytes);
+  expect(made.status().memoryBytes).toBe(
+    plain + (await graphBytes(vectors, dim, CHUNK - 1, CHUNK / 2)) - plain + chunkBytes,
+  );
   for (const bitmap of [null, even]) expect((await ask(made, queries, bitmap)).recall).toBeGreaterThan(0.99);
 
-  const best = await Promise.all(queries.map(async (query) => (await made.search(query, 1, EFFORT.exact, 0, ALLOWED.all, null, 0)).slots[0]));
+  const best = await Promise.all(
+    queries.map(async (query) => (await made.search(query, 1, EFFORT.exact, 0, ALLOWED.all, null, 0)).slots[0]),
+  );
   const gone = Uint32Array.from(new Set(best));
   made.remove(gone);
   for (const query of queries) {
@@ -155,7 +180,9 @@ test('vectors without a length, equal ones, very long ones, and queries without 
     const made = open(metric, dim);
     made.put(slotsOf(ROWS), vectors);
     await made.sketch(2);
-    const long = Array.from({ length: 50 }, (_, i) => vectors.slice((400 + i) * dim, (401 + i) * dim).map((value) => (metric === 'cosine' ? value / 1e18 : value)));
+    const long = Array.from({ length: 50 }, (_, i) =>
+      vectors.slice((400 + i) * dim, (401 + i) * dim).map((value) => (metric === 'cosine' ? value / 1e18 : value)),
+    );
     const asked = await ask(made, [...queries, ...long, new Float32Array(dim), vectors.slice(60 * dim, 61 * dim)]);
     expect({ metric, recall: asked.recall }).toEqual({ metric, recall: 1 });
     expect(asked.leftOut).toBeGreaterThan(ROWS / 2);
@@ -164,7 +191,12 @@ test('vectors without a length, equal ones, very long ones, and queries without 
 });
 
 test('rows of short codes get none', async () => {
-  const made = new (nativeBinding().VectorIndex)({ metric: 'l2', dim: 8, quantization: 'int4', originals: join(folder, 'short') });
+  const made = new (nativeBinding().VectorIndex)({
+    metric: 'l2',
+    dim: 8,
+    quantization: 'int4',
+    originals: join(folder, 'short'),
+  });
   index = made;
   made.put(slotsOf(CHUNK), new Float32Array(CHUNK * 8));
   expect(made.status().unsketchedRows).toBe(0);

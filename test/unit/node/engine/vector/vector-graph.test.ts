@@ -15,9 +15,15 @@ import { clusteredVectors } from '../../../../support/values/vector-clusters';
 /** The native index once its rows are many enough for a graph: recall as promised, whatever happened to the rows. */
 
 const DIM = 32;
-/** Graphs of so few rows are what most of these tests make, for a build takes long: as many as the slowest kernels build in a second. */
+/**
+ * Graphs of so few rows are what most of these tests make, for a build takes long: as many as the slowest kernels build
+ * in a second.
+ */
 const GRAPH_ROWS = 3_000;
-/** Relative to the rows that make a graph: after two of seven are removed, more than a quarter, a compaction leaves enough for one. */
+/**
+ * Relative to the rows that make a graph: after two of seven are removed, more than a quarter, a compaction leaves
+ * enough for one.
+ */
 const WITH_DEAD = 1.41;
 const REMOVED = (slot: number): boolean => slot % 7 < 2;
 const QUERIES = 200;
@@ -42,7 +48,11 @@ interface Made {
   quantization?: Quantization;
 }
 
-function open(metric: Metric, save: string | null = null, { kernels, graphRowsMin = GRAPH_ROWS, quantization }: Made = {}): Promise<NativeVectorIndex> {
+function open(
+  metric: Metric,
+  save: string | null = null,
+  { kernels, graphRowsMin = GRAPH_ROWS, quantization }: Made = {},
+): Promise<NativeVectorIndex> {
   const options = {
     quantization,
     folder,
@@ -74,7 +84,12 @@ function dataset(seed: number, rows: number): { vectors: Float32Array; queries: 
  * Checks that calibrated searches find on average 99 % of the exact answers, counting ties of the last one. The promise
  * is about the mean over all queries: a sample of them may fall short by two standard errors.
  */
-async function expectPromisedRecall(queries: Float32Array, k: number, allowed: ChunkedSlotSet | null = null, count = QUERIES): Promise<void> {
+async function expectPromisedRecall(
+  queries: Float32Array,
+  k: number,
+  allowed: ChunkedSlotSet | null = null,
+  count = QUERIES,
+): Promise<void> {
   const recalls: number[] = [];
   for (let i = 0; i < count; i++) {
     const query = queries.subarray(i * DIM, (i + 1) * DIM);
@@ -97,7 +112,11 @@ async function expectPromisedRecall(queries: Float32Array, k: number, allowed: C
 async function scoresAt(ef: number, queries: Float32Array): Promise<number> {
   let sum = 0;
   for (let i = 0; i < QUERIES; i++) {
-    const answer = await index.search(queries.subarray(i * DIM, (i + 1) * DIM), { k: 10, effort: { type: 'ef', ef }, allowed: null });
+    const answer = await index.search(queries.subarray(i * DIM, (i + 1) * DIM), {
+      k: 10,
+      effort: { type: 'ef', ef },
+      allowed: null,
+    });
     sum += answer.scores.slice(0, 10).reduce((a, b) => a + b, 0);
   }
   return sum;
@@ -109,73 +128,90 @@ function sealed(): { rows: number; deletedRows: number; ef: number } {
 }
 
 /**
- * Each metric by other kernels, as far as there are: a build takes seconds, and test/contract/vector-index tries all with all.
- * The quickest kernels come first: they make a graph of as many rows as one is made of in service.
+ * Each metric by other kernels, as far as there are: a build takes seconds, and test/contract/vector-index tries all
+ * with all. The quickest kernels come first: they make a graph of as many rows as one is made of in service.
  */
 const KERNELS = nativeBinding().kernelNames();
-const KERNELS_OF = METRICS.map((metric, i): [Metric, Quantization, string, number] => [metric, 'int8', KERNELS[i % KERNELS.length], i === 0 ? GRAPH_ROWS_MIN : GRAPH_ROWS]);
-/** So few dimensions are hard for codes of a bit each: a walk has to go far, and most of what it finds is scored again. */
+const KERNELS_OF = METRICS.map((metric, i): [Metric, Quantization, string, number] => [
+  metric,
+  'int8',
+  KERNELS[i % KERNELS.length],
+  i === 0 ? GRAPH_ROWS_MIN : GRAPH_ROWS,
+]);
+/**
+ * So few dimensions are hard for codes of a bit each: a walk has to go far, and most of what it finds is scored again.
+ */
 const QUANTIZED: [Metric, Quantization, string, number][] = [
   ['l2', 'int4', KERNELS[0], GRAPH_ROWS],
   ['ip', 'binary', KERNELS[0], GRAPH_ROWS],
 ];
 
-describe.each([...KERNELS_OF, ...QUANTIZED])('%s, %s by the %s kernels, graphs from %i rows', (metric, quantization, kernels, graphRowsMin) => {
-  /** The first graph is of five batches, and the sixth is added to it. */
-  const BATCH = Math.ceil((graphRowsMin * WITH_DEAD) / 6);
-  const ROWS = BATCH * 6;
+describe.each([...KERNELS_OF, ...QUANTIZED])(
+  '%s, %s by the %s kernels, graphs from %i rows',
+  (metric, quantization, kernels, graphRowsMin) => {
+    /** The first graph is of five batches, and the sixth is added to it. */
+    const BATCH = Math.ceil((graphRowsMin * WITH_DEAD) / 6);
+    const ROWS = BATCH * 6;
 
-  test('recall is as promised: fresh, filtered, after two of seven were deleted, compacted, and opened again', async () => {
-    const seed = runSeed(`vector-graph ${metric}`);
-    const random = seededRandom(seed);
-    const { vectors, queries } = dataset(seed, ROWS);
-    index = await open(metric, null, { kernels, graphRowsMin, quantization });
-    for (let row = 0; row < ROWS; row += BATCH) {
-      index.put(range(row, row + BATCH), vectors.subarray(row * DIM, (row + BATCH) * DIM));
-    }
-    await index.settled();
-    expect(sealed().rows).toBeGreaterThan(ROWS * 0.99);
-    expect(sealed().ef).toBeGreaterThan(0);
-    await expectPromisedRecall(queries, 10);
-    await expectPromisedRecall(queries, 100, null, 50);
-    // A given effort is obeyed: more finds more.
-    expect(await scoresAt(100, queries)).toBeGreaterThan(await scoresAt(1, queries));
+    test('recall is as promised: fresh, filtered, after two of seven were deleted, compacted, and opened again', async () => {
+      const seed = runSeed(`vector-graph ${metric}`);
+      const random = seededRandom(seed);
+      const { vectors, queries } = dataset(seed, ROWS);
+      index = await open(metric, null, { kernels, graphRowsMin, quantization });
+      for (let row = 0; row < ROWS; row += BATCH) {
+        index.put(range(row, row + BATCH), vectors.subarray(row * DIM, (row + BATCH) * DIM));
+      }
+      await index.settled();
+      expect(sealed().rows).toBeGreaterThan(ROWS * 0.99);
+      expect(sealed().ef).toBeGreaterThan(0);
+      await expectPromisedRecall(queries, 10);
+      await expectPromisedRecall(queries, 100, null, 50);
+      // A given effort is obeyed: more finds more.
+      expect(await scoresAt(100, queries)).toBeGreaterThan(await scoresAt(1, queries));
 
-    for (const share of [0.7, 0.3, 0.05, 0.002]) {
-      const allowed = ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter(() => random() < share));
-      await expectPromisedRecall(queries, 10, allowed, 100);
-    }
-    // A filter that keeps one corner of the space: most walks start far from it. Then half of it, and what is near or far from queries.
-    const corner = [...range(0, ROWS)].filter((row) => vectors[row * DIM] > 0.25);
-    await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner), 100);
-    await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner.filter((row) => row % 2 === 0)), 100);
-    for (const sign of [1, -1]) {
-      const side = (row: number): number => queries.subarray(0, DIM).reduce((sum, x, i) => sum + sign * x * vectors[row * DIM + i], 0);
-      await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter((row) => side(row) > 0)), 20);
-    }
+      for (const share of [0.7, 0.3, 0.05, 0.002]) {
+        const allowed = ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter(() => random() < share));
+        await expectPromisedRecall(queries, 10, allowed, 100);
+      }
+      // A filter that keeps one corner of the space: most walks start far from it. Then half of it, and what is near or
+      // far from queries.
+      const corner = [...range(0, ROWS)].filter((row) => vectors[row * DIM] > 0.25);
+      await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner), 100);
+      await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner.filter((row) => row % 2 === 0)), 100);
+      for (const sign of [1, -1]) {
+        const side = (row: number): number =>
+          queries.subarray(0, DIM).reduce((sum, x, i) => sum + sign * x * vectors[row * DIM + i], 0);
+        await expectPromisedRecall(
+          queries,
+          10,
+          ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter((row) => side(row) > 0)),
+          20,
+        );
+      }
 
-    const removed = range(0, ROWS).filter(REMOVED);
-    index.remove(removed);
-    expect(index.liveCount).toBe(ROWS - removed.length);
-    await expectPromisedRecall(queries, 10);
+      const removed = range(0, ROWS).filter(REMOVED);
+      index.remove(removed);
+      expect(index.liveCount).toBe(ROWS - removed.length);
+      await expectPromisedRecall(queries, 10);
 
-    index.put(range(ROWS, ROWS + 500), vectors.subarray(0, 500 * DIM));
-    await index.settled();
-    expect(sealed().deletedRows).toBe(0);
-    expect(sealed().rows).toBeGreaterThan(graphRowsMin);
-    expect(index.liveCount).toBe(ROWS - removed.length + 500);
-    await expectPromisedRecall(queries, 10);
+      index.put(range(ROWS, ROWS + 500), vectors.subarray(0, 500 * DIM));
+      await index.settled();
+      expect(sealed().deletedRows).toBe(0);
+      expect(sealed().rows).toBeGreaterThan(graphRowsMin);
+      expect(index.liveCount).toBe(ROWS - removed.length + 500);
+      await expectPromisedRecall(queries, 10);
 
-    const save = await index.save();
-    await index.discardOtherSaves(save);
-    expect(readdirSync(folder).filter((name) => name.startsWith('originals'))).toHaveLength(1);
-    const before = sealed();
-    await index.close();
-    index = await open(metric, save, { kernels, graphRowsMin, quantization });
-    expect(sealed()).toEqual(before);
-    await expectPromisedRecall(queries, 10);
-  });
-});
+      const save = await index.save();
+      await index.discardOtherSaves(save);
+      expect(readdirSync(folder).filter((name) => name.startsWith('originals'))).toHaveLength(1);
+      const before = sealed();
+      await index.close();
+      index = await open(metric, save, { kernels, graphRowsMin, quantization });
+      expect(sealed()).toEqual(before);
+      await expectPromisedRecall(queries, 10);
+    });
+  },
+);
 
 test('many hundreds of equal vectors and zero vectors do not trap the search', async () => {
   const { vectors, queries } = dataset(12, GRAPH_ROWS);
@@ -272,7 +308,12 @@ test('puts and removals during a build and during a compaction are kept', async 
   const stored = index.vectors(live);
   live.forEach((slot, i) => {
     const row = states.get(slot)!;
-    if (Buffer.compare(Buffer.from(stored.slice(i * DIM, (i + 1) * DIM).buffer), Buffer.from(vectors.slice(row * DIM, (row + 1) * DIM).buffer)) !== 0) {
+    if (
+      Buffer.compare(
+        Buffer.from(stored.slice(i * DIM, (i + 1) * DIM).buffer),
+        Buffer.from(vectors.slice(row * DIM, (row + 1) * DIM).buffer),
+      ) !== 0
+    ) {
       throw new Error(`slot ${slot} does not hold what was put last`);
     }
   });

@@ -15,7 +15,13 @@ describe('the metrics of replicas', () => {
     lagMax: 6,
     data: {
       status: STATUS,
-      memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, tableReaderBytes: 70 } },
+      memory: {
+        vectorIndex: 10,
+        directory: 20,
+        filterIndex: 30,
+        keywordIndex: 40,
+        store: { memtableBytes: 50, tableReaderBytes: 70 },
+      },
       checkpoint: { atMs: 1_700_000_000_500, unsavedChanges: 12 },
       expiredItems: 5,
       clockAheadMs: 1500,
@@ -40,9 +46,14 @@ describe('the metrics of replicas', () => {
       `quiver_replica_lag_operations${labels} 6`,
       `quiver_replica_last_sequence${labels} 50`,
       `quiver_replica_leads${labels} 1`,
-      ...['directory"} 20', 'filter_index"} 30', 'keyword_index"} 40', 'rocksdb_memtables"} 50', 'rocksdb_table_readers"} 70', 'vector_index"} 10'].map(
-        (end) => `quiver_replica_memory_bytes{collection_uid="u1",shard="2",part="${end}`,
-      ),
+      ...[
+        'directory"} 20',
+        'filter_index"} 30',
+        'keyword_index"} 40',
+        'rocksdb_memtables"} 50',
+        'rocksdb_table_readers"} 70',
+        'vector_index"} 10',
+      ].map((end) => `quiver_replica_memory_bytes{collection_uid="u1",shard="2",part="${end}`),
       `quiver_replica_pending_writes${labels} 1`,
       `quiver_replica_unsaved_changes${labels} 12`,
       `quiver_replica_vectors${labels} 7`,
@@ -56,9 +67,13 @@ describe('the metrics of replicas', () => {
 
   test('have a bounded number of labels', async () => {
     const { metrics } = metricsOfProcess();
-    addReplicaMetrics(metrics, async () => Array.from({ length: LABELLED_SHARDS_MAX + 2 }, (_, shard) => ({ ...replica, shard })));
+    addReplicaMetrics(metrics, async () =>
+      Array.from({ length: LABELLED_SHARDS_MAX + 2 }, (_, shard) => ({ ...replica, shard })),
+    );
     expect(await samples(metrics, 'quiver_replica_leads')).toHaveLength(LABELLED_SHARDS_MAX);
     expect(await samples(metrics, 'quiver_replicas_unlabelled')).toEqual(['quiver_replicas_unlabelled 2']);
-    expect(await samples(metrics, 'quiver_replicas_vectors')).toEqual([`quiver_replicas_vectors ${7 * (LABELLED_SHARDS_MAX + 2)}`]);
+    expect(await samples(metrics, 'quiver_replicas_vectors')).toEqual([
+      `quiver_replicas_vectors ${7 * (LABELLED_SHARDS_MAX + 2)}`,
+    ]);
   });
 });

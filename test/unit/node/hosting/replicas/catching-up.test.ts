@@ -7,8 +7,17 @@ import { KnownAssignments } from '../../../../../node/hosting/replicas/known-ass
 import { NodeAgent } from '../../../../../node/hosting/replicas/node-agent';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
-import { memberFromEntry, type NodeMember, NODES_PREFIX, storeOf } from '../../../../../shared/cluster-store/entries/members';
-import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import {
+  memberFromEntry,
+  type NodeMember,
+  NODES_PREFIX,
+  storeOf,
+} from '../../../../../shared/cluster-store/entries/members';
+import {
+  assignmentPath,
+  assignmentToValue,
+  type ShardAssignment,
+} from '../../../../../shared/cluster-store/entries/shard-assignment';
 import { WatchedEntries } from '../../../../../shared/cluster-store/entries/watched-entries';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
@@ -18,7 +27,9 @@ import { ManualClock } from '../../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../../support/cluster/assignment';
 import { eventually } from '../../../../support/eventually';
 
-/** When node `a` is ready after its start, by a shard map and members that change as primaries and sessions change them. */
+/**
+ * When node `a` is ready after its start, by a shard map and members that change as primaries and sessions change them.
+ */
 
 let folder: string;
 let store: ClusterStore;
@@ -50,7 +61,11 @@ afterEach(async () => {
 /** As node/main.ts does it, with replicas that are nothing but open. */
 async function start(): Promise<void> {
   let readiness: () => Readiness = () => ({ ready: false, reason: 'recovering' });
-  ops = new OpsServer({ readiness: () => readiness(), metrics: async () => ({ contentType: 'text/plain', text: '' }), onError: () => undefined });
+  ops = new OpsServer({
+    readiness: () => readiness(),
+    metrics: async () => ({ contentType: 'text/plain', text: '' }),
+    onError: () => undefined,
+  });
   const port = await ops.listen(0, '127.0.0.1');
   readyz = async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
@@ -61,7 +76,8 @@ async function start(): Promise<void> {
     nodeId: 'a',
     store,
     folder,
-    openReplica: async (spec) => ({ spec, replica: { assigned: () => undefined }, close: async () => undefined }) as unknown as HostedReplica,
+    openReplica: async (spec) =>
+      ({ spec, replica: { assigned: () => undefined }, close: async () => undefined }) as unknown as HostedReplica,
     removeReplica: async () => undefined,
     tellFailures: () => undefined,
     known: await KnownAssignments.load(folder, silentLogger),
@@ -70,7 +86,12 @@ async function start(): Promise<void> {
     clock: systemClock,
     log: silentLogger,
   });
-  members = new WatchedEntries({ store, prefix: NODES_PREFIX, decode: memberFromEntry<NodeMember>, onUnreadable: () => undefined });
+  members = new WatchedEntries({
+    store,
+    prefix: NODES_PREFIX,
+    decode: memberFromEntry<NodeMember>,
+    onUnreadable: () => undefined,
+  });
   await members.follow();
   await agent.start(new AbortController().signal);
   const catchingUp = new CatchingUp({
@@ -87,12 +108,28 @@ async function start(): Promise<void> {
 }
 
 async function assign(shard: number, change: Partial<ShardAssignment>): Promise<void> {
-  const assignment = assignmentOf({ spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' }, replicas: ['a', 'b'], ...change });
-  await store.transact([], [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }]);
+  const assignment = assignmentOf({
+    spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' },
+    replicas: ['a', 'b'],
+    ...change,
+  });
+  await store.transact(
+    [],
+    [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }],
+  );
 }
 
 async function register(node: string, change: Partial<NodeMember> = {}): Promise<void> {
-  await store.transact([], [{ type: 'put', key: NODES_PREFIX + node, value: JSON.stringify({ id: node, store: replicaOn(node).store, ...change }) }]);
+  await store.transact(
+    [],
+    [
+      {
+        type: 'put',
+        key: NODES_PREFIX + node,
+        value: JSON.stringify({ id: node, store: replicaOn(node).store, ...change }),
+      },
+    ],
+  );
 }
 
 /** Its session is over. */
@@ -121,7 +158,9 @@ test('a node is ready once each replica that was out of sync at its start has be
   await assign(2, { inSync: withIt });
   await isReady();
   await assign(2, { inSync: withoutIt });
-  await eventually('the node knows', () => agent.assigned().some(({ spec, inSync }) => spec.shard === 2 && inSync.length === 1));
+  await eventually('the node knows', () =>
+    agent.assigned().some(({ spec, inSync }) => spec.shard === 2 && inSync.length === 1),
+  );
   expect(await readyz()).toEqual(READY);
 });
 

@@ -5,7 +5,12 @@ import { KnownAssignments } from '../../../../../node/hosting/replicas/known-ass
 import { NodeAgent, type NodeAgentOptions } from '../../../../../node/hosting/replicas/node-agent';
 import type { HostedReplica } from '../../../../../node/hosting/replicas/hosted-replica';
 import { removeReplica } from '../../../../../node/replication/shard-copy';
-import { assignmentPath, assignmentToValue, type KnownAssignment, type ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import {
+  assignmentPath,
+  assignmentToValue,
+  type KnownAssignment,
+  type ShardAssignment,
+} from '../../../../../shared/cluster-store/entries/shard-assignment';
 import { LATER_ASSIGNMENTS_PREFIX } from '../../../../../shared/cluster-store/entries/members';
 import { tombstonePath } from '../../../../../shared/cluster-store/entries/tombstones';
 import type { ClusterStore, StoreEvent } from '../../../../../shared/cluster-store/cluster-store';
@@ -35,7 +40,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(options: Partial<NodeAgentOptions>, ending: AbortSignal = new AbortController().signal): Promise<NodeAgent> {
+async function start(
+  options: Partial<NodeAgentOptions>,
+  ending: AbortSignal = new AbortController().signal,
+): Promise<NodeAgent> {
   known = await KnownAssignments.load(folder, silentLogger);
   agent = new NodeAgent({
     openReplicasMax: Infinity,
@@ -66,8 +74,16 @@ function replicaOf(spec: ShardAssignment['spec']): HostedReplica {
 }
 
 async function assign(shard: number, change: Partial<ShardAssignment> = {}): Promise<void> {
-  const assignment = assignmentOf({ spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' }, primary: null, replicas: ['a'], ...change });
-  await store.transact([], [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }]);
+  const assignment = assignmentOf({
+    spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' },
+    primary: null,
+    replicas: ['a'],
+    ...change,
+  });
+  await store.transact(
+    [],
+    [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }],
+  );
 }
 
 test('a shard that can not be opened is told of until it can', async () => {
@@ -91,11 +107,16 @@ test('a shard that can not be opened is told of until it can', async () => {
 
 test('a node begins without the shard that is filled from a backup, however long that takes', async () => {
   await assign(0);
-  const seed = { target: '/backups', backup: 'b', shards: 1, shard: 0 } as unknown as NonNullable<ShardAssignment['spec']['seed']>;
+  const seed = { target: '/backups', backup: 'b', shards: 1, shard: 0 } as unknown as NonNullable<
+    ShardAssignment['spec']['seed']
+  >;
   await assign(1, { spec: { collectionUid: 'c', shard: 1, dim: 2, metric: 'cosine', seed } });
   let fill: () => void = () => undefined;
   const started = await start({
-    openReplica: (spec) => (spec.seed === undefined ? Promise.resolve(replicaOf(spec)) : new Promise((done) => (fill = () => done(replicaOf(spec))))),
+    openReplica: (spec) =>
+      spec.seed === undefined
+        ? Promise.resolve(replicaOf(spec))
+        : new Promise((done) => (fill = () => done(replicaOf(spec)))),
   });
   expect([0, 1].map((shard) => started.hosted({ collectionUid: 'c', shard }) !== null)).toEqual([true, false]);
   fill();
@@ -106,7 +127,10 @@ test('a node that is asked to end while it opens its shards begins nothing more'
   await assign(0);
   const ending = new AbortController();
   let open: () => void = () => undefined;
-  const starting = start({ openReplica: (spec) => new Promise((done) => (open = () => done(replicaOf(spec)))) }, ending.signal);
+  const starting = start(
+    { openReplica: (spec) => new Promise((done) => (open = () => done(replicaOf(spec)))) },
+    ending.signal,
+  );
   await eventually('it opens', async () => agent !== null && agent.closedReplicas === 1);
   ending.abort();
   await expect(starting).rejects.toMatchObject({ kind: 'unavailable' });
@@ -141,7 +165,8 @@ test('a replica that met what a later version wrote stops, and is not opened aga
 });
 
 test('of a collection that was dropped while the node was down nothing is left, half-made copies neither', async () => {
-  for (const name of ['0', '0.incoming', '1.incoming', '2.outgoing', 'note']) mkdirSync(join(folder, 'shards', 'gone', name, 'records'), { recursive: true });
+  for (const name of ['0', '0.incoming', '1.incoming', '2.outgoing', 'note'])
+    mkdirSync(join(folder, 'shards', 'gone', name, 'records'), { recursive: true });
   mkdirSync(join(folder, 'shards', 'unknown', '0'), { recursive: true });
   await store.transact([], [{ type: 'put', key: tombstonePath('gone'), value: '' }]);
   await start({});
@@ -192,7 +217,13 @@ describe('a replica that has moved away', () => {
     expect(happened.filter((one) => one === 'opened')).toHaveLength(1);
     letGo();
     await eventually('it is open', () => agent!.hosted({ collectionUid: 'c', shard: 0 }) !== null);
-    expect(happened).toEqual(['opened', 'closing', 'closed', ...(step === 'removing' ? ['looking', 'removing', 'removed'] : []), 'opened']);
+    expect(happened).toEqual([
+      'opened',
+      'closing',
+      'closed',
+      ...(step === 'removing' ? ['looking', 'removing', 'removed'] : []),
+      'opened',
+    ]);
   });
 
   test('is kept as long as it may be promoted', async () => {
@@ -256,7 +287,12 @@ test('a map that is earlier than the promise of the data costs no data, however 
   const data = makeData();
   await assign(0, { epoch: 3, replicas: ['x', 'y'] });
   const errors: string[] = [];
-  await afterTheGrace(() => start({ promisedEpoch: async () => 7, log: { ...silentLogger, error: (_fields, message) => void errors.push(message) } }));
+  await afterTheGrace(() =>
+    start({
+      promisedEpoch: async () => 7,
+      log: { ...silentLogger, error: (_fields, message) => void errors.push(message) },
+    }),
+  );
   await eventually('it was looked at', () => errors.length > 0);
   expect(errors).toEqual([expect.stringContaining('they stay')]);
   expect(existsSync(data)).toBe(true);
@@ -266,7 +302,9 @@ test('what stays because the map may be earlier goes when its collection is drop
   const data = makeData();
   await assign(0, { epoch: 3, replicas: ['x', 'y'] });
   let errors = 0;
-  await afterTheGrace(() => start({ promisedEpoch: async () => 7, log: { ...silentLogger, error: () => void (errors += 1) } }));
+  await afterTheGrace(() =>
+    start({ promisedEpoch: async () => 7, log: { ...silentLogger, error: () => void (errors += 1) } }),
+  );
   await eventually('it was looked at', () => errors > 0);
   await store.transact([], [{ type: 'put', key: tombstonePath('c'), value: '' }]);
   await eventually('they are gone', () => !existsSync(data));
@@ -286,11 +324,14 @@ test('what a node knows stays in force when the map is put back, is told of, and
   const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
     ({
       spec,
-      replica: { assigned: (assignment: ShardAssignment, revision: number) => assigned.push([assignment.epoch, revision]) },
+      replica: {
+        assigned: (assignment: ShardAssignment, revision: number) => assigned.push([assignment.epoch, revision]),
+      },
       close: async (reason: string) => void closed.push(reason),
     }) as unknown as HostedReplica;
   const options: Partial<NodeAgentOptions> = { openReplica, tellLater: (later) => void told.push(later) };
-  for (let changes = 0; changes < 20; changes += 1) await store.transact([], [{ type: 'put', key: '/q/keys/k', value: String(changes) }]);
+  for (let changes = 0; changes < 20; changes += 1)
+    await store.transact([], [{ type: 'put', key: '/q/keys/k', value: String(changes) }]);
   await assign(0, { epoch: 7 });
   await start(options);
   await stop();
@@ -324,7 +365,9 @@ test('a replica that fails to close does not keep the others from closing whole'
   };
   await assign(0);
   await assign(1);
-  const started = await start({ openReplica: async (spec) => ({ ...replicaOf(spec), close: closeOf[spec.shard] }) as unknown as HostedReplica });
+  const started = await start({
+    openReplica: async (spec) => ({ ...replicaOf(spec), close: closeOf[spec.shard] }) as unknown as HostedReplica,
+  });
   const ended = started.close().catch((error: Error) => void happened.push(error.message));
   agent = null;
   // Long enough for the failure to come through, if nothing waited for the other.
@@ -337,13 +380,28 @@ test('a replica that fails to close does not keep the others from closing whole'
 test('what another member knows later than the map is in force here, too', async () => {
   const assigned: [number, ShardAssignment['primary'], number][] = [];
   const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
-    ({ spec, replica: { assigned: ({ epoch, primary }: ShardAssignment, revision: number) => assigned.push([epoch, primary, revision]) }, close: async () => undefined }) as unknown as HostedReplica;
+    ({
+      spec,
+      replica: {
+        assigned: ({ epoch, primary }: ShardAssignment, revision: number) => assigned.push([epoch, primary, revision]),
+      },
+      close: async () => undefined,
+    }) as unknown as HostedReplica;
   const [own, other] = ['a', 'b'].map((node) => ({ node, store: `store of ${node}` }));
   // b went on alone while this node was away, in the same epoch; by the map that was put back, this node leads.
   await assign(0, { primary: own, inSync: [own, other], replicas: ['a', 'b'] });
   const { value, revision } = (await store.get(assignmentPath(SHARD)))!;
   const since = { ...(JSON.parse(value) as ShardAssignment), primary: other, inSync: [other] };
-  await store.transact([], [{ type: 'put', key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/k`, value: JSON.stringify([{ assignment: since, revision: revision + 900 }]) }]);
+  await store.transact(
+    [],
+    [
+      {
+        type: 'put',
+        key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/k`,
+        value: JSON.stringify([{ assignment: since, revision: revision + 900 }]),
+      },
+    ],
+  );
   await start({ openReplica });
   expect(assigned).toEqual([[1, other, revision + 900]]);
 });
@@ -382,11 +440,15 @@ test('a cluster store that is put back under a running node takes nothing from i
   });
   await start({
     tellLater: (later) => void told.push(later),
-    openReplica: async (spec) => ({ ...replicaOf(spec), close: async (reason: string) => void closed.push(reason) }) as unknown as HostedReplica,
+    openReplica: async (spec) =>
+      ({ ...replicaOf(spec), close: async (reason: string) => void closed.push(reason) }) as unknown as HostedReplica,
   });
-  jest.spyOn(store, 'list').mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
+  jest
+    .spyOn(store, 'list')
+    .mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
   // A store over etcd tells the difference then.
-  for (const { prefix, listener } of watches) listener(entries.filter(({ key }) => key.startsWith(prefix)).map((entry) => ({ type: 'put', ...entry })));
+  for (const { prefix, listener } of watches)
+    listener(entries.filter(({ key }) => key.startsWith(prefix)).map((entry) => ({ type: 'put', ...entry })));
   await eventually('the node notices', () => (told.at(-1)?.length ?? 0) > 0);
   expect(agent!.hosted(SHARD)).not.toBeNull();
   expect(closed).toEqual([]);

@@ -38,9 +38,15 @@ test('a folder with shards that does not say whose it is is refused, with what i
   await stores.opened(id);
   mkdirSync(stores.pathOf(id), { recursive: true });
   rmSync(join(folder, 'store.json'));
-  await expect(readStoreId(folder, 'a')).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining(`Put the file back, with {"node":"a","store":"${store}"}`) });
+  await expect(readStoreId(folder, 'a')).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: expect.stringContaining(`Put the file back, with {"node":"a","store":"${store}"}`),
+  });
   rmSync(join(folder, 'stores'), { recursive: true });
-  await expect(readStoreId(folder, 'a')).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('Put the file back, or start with an empty folder') });
+  await expect(readStoreId(folder, 'a')).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: expect.stringContaining('Put the file back, or start with an empty folder'),
+  });
   rmSync(join(folder, 'shards'), { recursive: true });
   expect(await readStoreId(folder, 'a')).not.toBe(store);
 });
@@ -51,7 +57,10 @@ test('a node with shards takes part in no other cluster than theirs', async () =
   expect(await start(own)).toBe(cluster);
   await clusterIdOf(other, null);
   mkdirSync(join(folder, 'shards', 'c'), { recursive: true });
-  await expect(start(other)).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining(`belong to cluster ${cluster}`) });
+  await expect(start(other)).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: expect.stringContaining(`belong to cluster ${cluster}`),
+  });
   expect(await start(own)).toBe(cluster);
 });
 
@@ -73,7 +82,10 @@ test('a store that says nothing, because it was put back or emptied, is the clus
 
 test('a damaged file is not taken for another cluster, and the way out is told', async () => {
   writeFileSync(join(folder, 'cluster.json'), '{');
-  await expect(readClusterId(folder)).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('or remove it') });
+  await expect(readClusterId(folder)).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: expect.stringContaining('or remove it'),
+  });
 });
 
 test('a bit that turned names no other store or cluster: it is told, or changes nothing', async () => {

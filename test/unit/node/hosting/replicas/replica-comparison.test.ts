@@ -1,5 +1,9 @@
 import type { HostedReplica } from '../../../../../node/hosting/replicas/hosted-replica';
-import { type ComparisonOutcome, ReplicaComparison, type ReplicaComparisonParts } from '../../../../../node/hosting/replicas/replica-comparison';
+import {
+  type ComparisonOutcome,
+  ReplicaComparison,
+  type ReplicaComparisonParts,
+} from '../../../../../node/hosting/replicas/replica-comparison';
 import type { ReplicaDigest } from '../../../../../shared/cluster-store/entries/node-report';
 import type { ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
@@ -11,7 +15,13 @@ import { assignmentOf } from '../../../../support/cluster/assignment';
 const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'ip' } as const;
 const INTERVAL_MS = 1_000;
 const replicaOn = (node: string) => ({ node, store: `store of ${node}` });
-const digestWith = (content: string): ReplicaDigest => ({ appliedSequence: 7, items: 1, content, order: '', sessions: '' });
+const digestWith = (content: string): ReplicaDigest => ({
+  appliedSequence: 7,
+  items: 1,
+  content,
+  order: '',
+  sessions: '',
+});
 
 class PrimaryStandIn {
   readonly calls: string[] = [];
@@ -71,7 +81,14 @@ test('the list of open replicas is asked for once a look, however many replicas 
     return replicas;
   };
   const ask = { digestAt: async () => null, replace: async () => true };
-  const comparison = new ReplicaComparison({ nodeId: 'a', intervalMs: INTERVAL_MS, open, ask, log: silentLogger, onCompared: () => undefined });
+  const comparison = new ReplicaComparison({
+    nodeId: 'a',
+    intervalMs: INTERVAL_MS,
+    open,
+    ask,
+    log: silentLogger,
+    onCompared: () => undefined,
+  });
   await jest.advanceTimersByTimeAsync(INTERVAL_MS / 2);
   expect(asked).toBe(2);
   random.mockRestore();
@@ -90,7 +107,8 @@ test('one that takes the lead ends the handover', async () => {
 test('of a shard there is one digest at a time: the last that was asked for', async () => {
   const replica = new PrimaryStandIn({}, 0);
   const stops: AbortSignal[] = [];
-  replica.digest = (stop) => new Promise((done) => stops.push(stop) && stop.addEventListener('abort', () => done(null)));
+  replica.digest = (stop) =>
+    new Promise((done) => stops.push(stop) && stop.addEventListener('abort', () => done(null)));
   const asker = new AbortController();
   const first = replica.comparison.digestAt(replica.hosted, 7, asker.signal);
   const second = replica.comparison.digestAt(replica.hosted, 8, asker.signal);
@@ -114,7 +132,10 @@ test.each([
 });
 
 test.each<[string, (primary: PrimaryStandIn) => void]>([
-  ['is not in sync any more', (primary) => (primary.assignment = { ...primary.assignment, inSync: ['a', 'c'].map(replicaOn) })],
+  [
+    'is not in sync any more',
+    (primary) => (primary.assignment = { ...primary.assignment, inSync: ['a', 'c'].map(replicaOn) }),
+  ],
   ['follows in another epoch', (primary) => (primary.assignment = { ...primary.assignment, epoch: 4 })],
   ['has a primary that is closed', (primary) => (primary.isOpen = false)],
 ])('a node that stays silent is not waited for once it %s', async (_what, change) => {
@@ -144,7 +165,10 @@ test('a stop waits neither for a disk that hangs nor for a node that stays silen
   const never = (): Promise<never> => new Promise(() => undefined);
   const hanging = new PrimaryStandIn({});
   hanging.digest = never;
-  const silent = new PrimaryStandIn({ digestAt: async (node) => digestWith(node === 'b' ? 'other' : 'right'), replace: never });
+  const silent = new PrimaryStandIn({
+    digestAt: async (node) => digestWith(node === 'b' ? 'other' : 'right'),
+    replace: never,
+  });
   await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
   await Promise.all([hanging.comparison.close(), silent.comparison.close()]);
   expect([hanging.outcomes, silent.outcomes]).toEqual([[], []]);

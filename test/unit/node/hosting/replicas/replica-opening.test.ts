@@ -45,7 +45,11 @@ class DamagedStore extends MemoryKeyValueStore {
   }
 }
 
-function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }, store: MemoryKeyValueStore = new DamagedStore()): Promise<ReplicatedShard> {
+function openDamaged(
+  inSync: ShardAssignment['inSync'],
+  { failures, lines }: { failures: Error[]; lines: string[] },
+  store: MemoryKeyValueStore = new DamagedStore(),
+): Promise<ReplicatedShard> {
   const assignment = assignmentOf({ spec: SPEC, epoch: 3, primary: replicaOn('a'), inSync, replicas: ['a', 'b'] });
   return ReplicatedShard.open({
     folder: join(folder, 'shards', 'c', '0'),
@@ -54,7 +58,13 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
     self: replicaOn('a'),
     mayBeNew: true,
     changeIdPrefix: '',
-    shardOptions: { factories: plainFactories, openStore: async () => store, recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+    shardOptions: {
+      factories: plainFactories,
+      openStore: async () => store,
+      recallTarget: 0.99,
+      buildThreads: 1,
+      logger: silentLogger,
+    },
     budget: new WriteBudget(),
     clock: systemClock,
     log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
@@ -110,7 +120,11 @@ test('a replica that was opened and can not be noted is closed, so that it can b
 /** A node's openings over its data folder, as after a start. */
 async function started(
   changeAssignment: ReplicaSurroundings['changeAssignment'] = () => new Promise(() => undefined),
-): Promise<{ opening: ReplicaOpening; stores: ShardStores; open: (assignment: ShardAssignment) => Promise<ReplicatedShard> }> {
+): Promise<{
+  opening: ReplicaOpening;
+  stores: ShardStores;
+  open: (assignment: ShardAssignment) => Promise<ReplicatedShard>;
+}> {
   const stores = await ShardStores.load(folder, 'store of a');
   const opening = new ReplicaOpening({
     nodeId: 'a',
@@ -126,7 +140,13 @@ async function started(
         self: { node: 'a', store },
         mayBeNew,
         changeIdPrefix: store,
-        shardOptions: { factories: plainFactories, openStore: (path, how) => RocksKeyValueStore.open(path, undefined, how), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+        shardOptions: {
+          factories: plainFactories,
+          openStore: (path, how) => RocksKeyValueStore.open(path, undefined, how),
+          recallTarget: 0.99,
+          buildThreads: 1,
+          logger: silentLogger,
+        },
         budget: new WriteBudget(),
         clock: systemClock,
         log: silentLogger,
@@ -148,7 +168,17 @@ function ledBy(node: string, others: string[]): ShardAssignment {
 async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number, requestNumber = 1): Promise<void> {
   const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
   const timed = expiresAt !== undefined;
-  const operations: UpsertOperation[] = [{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined, expiresAt }];
+  const operations: UpsertOperation[] = [
+    {
+      type: 'upsert',
+      externalId: 'x',
+      vector: Float32Array.of(1, 0),
+      stamp: 1,
+      metadata: undefined,
+      text: undefined,
+      expiresAt,
+    },
+  ];
   const payload = timed ? operationsToBytes(operations) : earlierOperations(operations, 1);
   if (timed) stampMoment(payload, systemClock.wallMs());
   await leader.replica.write({ source: { session: 's', requestNumber, settledBelow: 0 }, payload }, call);
@@ -185,7 +215,11 @@ test('an opening that fails while expired items wait to be removed says so, and 
       budget: new WriteBudget(),
       clock: systemClock,
       log: silentLogger,
-      surroundings: () => ({ changeAssignment: () => new Promise(() => undefined), onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+      surroundings: () =>
+        ({
+          changeAssignment: () => new Promise(() => undefined),
+          onFailed: () => undefined,
+        }) as unknown as ReplicaSurroundings,
     });
   async function* damagedOnceRemoving(): AsyncIterable<KeyValueEntry[]> {
     await eventually('what has expired is asked for', () => asked.mock.calls.length > 0);
@@ -235,7 +269,10 @@ test.each([
 });
 
 const LOST = { kind: 'storage_damaged' };
-/** What is gone or changed of the only replica of a shard, while the node is down. `copy`: its data of before the last write. */
+/**
+ * What is gone or changed of the only replica of a shard, while the node is down. `copy`: its data of before the last
+ * write.
+ */
 const LOSSES: [string, (data: string, copy: string) => void][] = [
   ['whose folder is gone', (data) => rmSync(data, { recursive: true })],
   ['whose records are gone', (data) => rmSync(join(data, 'records'), { recursive: true })],
@@ -246,7 +283,10 @@ const LOSSES: [string, (data: string, copy: string) => void][] = [
       mkdirSync(join(data, 'records'), { recursive: true });
     },
   ],
-  ['whose store says no more which files it has', (data) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name)))],
+  [
+    'whose store says no more which files it has',
+    (data) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name))),
+  ],
   [
     'whose manifest is gone',
     (data) =>
@@ -267,39 +307,49 @@ const LOSSES: [string, (data: string, copy: string) => void][] = [
   ],
 ];
 
-test.each(LOSSES)('the only replica of a shard %s stays closed, and serves again once its data are back', async (what, lose) => {
-  const data = join(folder, 'shards', 'c', '0');
-  await leadAndWrite(ledBy('a', []));
-  cpSync(data, join(folder, 'earlier'), { recursive: true });
-  await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
-  cpSync(data, join(folder, 'whole'), { recursive: true });
-  lose(data, join(folder, 'earlier'));
-  const before = filesBelow(data);
-  const { stores, open } = await started();
-  for (let attempt = 0; attempt < 2; attempt += 1) await expect(open({ ...ledBy('a', []), epoch: 2 })).rejects.toMatchObject(LOST);
-  expect(stores.idOf(SPEC)).toBe('store of a');
-  // Nothing was made in their place; a copy has to be looked into.
-  if (!what.includes('earlier copy')) expect(filesBelow(data).filter((path) => !path.endsWith('LOCK'))).toEqual(before.filter((path) => !path.endsWith('LOCK')));
-  rmSync(data, { recursive: true, force: true });
-  cpSync(join(folder, 'whole'), data, { recursive: true });
-  const back = await (await started()).open({ ...ledBy('a', []), epoch: 3 });
-  expect(back.replica.status()).toMatchObject({ role: 'primary' });
-  expect(back.replica.status().lastSequence).toBeGreaterThanOrEqual(2);
-  await back.close('closed');
-});
+test.each(LOSSES)(
+  'the only replica of a shard %s stays closed, and serves again once its data are back',
+  async (what, lose) => {
+    const data = join(folder, 'shards', 'c', '0');
+    await leadAndWrite(ledBy('a', []));
+    cpSync(data, join(folder, 'earlier'), { recursive: true });
+    await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
+    cpSync(data, join(folder, 'whole'), { recursive: true });
+    lose(data, join(folder, 'earlier'));
+    const before = filesBelow(data);
+    const { stores, open } = await started();
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      await expect(open({ ...ledBy('a', []), epoch: 2 })).rejects.toMatchObject(LOST);
+    expect(stores.idOf(SPEC)).toBe('store of a');
+    // Nothing was made in their place; a copy has to be looked into.
+    if (!what.includes('earlier copy'))
+      expect(filesBelow(data).filter((path) => !path.endsWith('LOCK'))).toEqual(
+        before.filter((path) => !path.endsWith('LOCK')),
+      );
+    rmSync(data, { recursive: true, force: true });
+    cpSync(join(folder, 'whole'), data, { recursive: true });
+    const back = await (await started()).open({ ...ledBy('a', []), epoch: 3 });
+    expect(back.replica.status()).toMatchObject({ role: 'primary' });
+    expect(back.replica.status().lastSequence).toBeGreaterThanOrEqual(2);
+    await back.close('closed');
+  },
+);
 
-test.each(LOSSES)('a replica of a shard %s begins anew as another store where another one has everything', async (_what, lose) => {
-  const data = join(folder, 'shards', 'c', '0');
-  await leadAndWrite(ledBy('a', []));
-  cpSync(data, join(folder, 'earlier'), { recursive: true });
-  await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
-  lose(data, join(folder, 'earlier'));
-  const { stores, open } = await started();
-  const back = await open({ ...ledBy('a', ['b']), epoch: 3 });
-  expect(stores.idOf(SPEC)).not.toBe('store of a');
-  expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
-  await back.close('closed');
-});
+test.each(LOSSES)(
+  'a replica of a shard %s begins anew as another store where another one has everything',
+  async (_what, lose) => {
+    const data = join(folder, 'shards', 'c', '0');
+    await leadAndWrite(ledBy('a', []));
+    cpSync(data, join(folder, 'earlier'), { recursive: true });
+    await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
+    lose(data, join(folder, 'earlier'));
+    const { stores, open } = await started();
+    const back = await open({ ...ledBy('a', ['b']), epoch: 3 });
+    expect(stores.idOf(SPEC)).not.toBe('store of a');
+    expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
+    await back.close('closed');
+  },
+);
 
 function filesBelow(path: string): string[] {
   return existsSync(path) ? (readdirSync(path, { recursive: true }) as string[]).sort() : [];

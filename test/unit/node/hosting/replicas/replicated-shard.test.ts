@@ -36,7 +36,13 @@ function openReplica(): Promise<ReplicatedShard> {
     self: replicaOn('a'),
     mayBeNew: true,
     changeIdPrefix: '',
-    shardOptions: { factories: plainFactories, openStore: (path) => RocksKeyValueStore.open(path), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+    shardOptions: {
+      factories: plainFactories,
+      openStore: (path) => RocksKeyValueStore.open(path),
+      recallTarget: 0.99,
+      buildThreads: 1,
+      logger: silentLogger,
+    },
     budget: new WriteBudget(),
     clock: systemClock,
     log: silentLogger,
@@ -45,22 +51,29 @@ function openReplica(): Promise<ReplicatedShard> {
 }
 
 /** Items of which each fills a chunk. */
-const largeItems = Array.from({ length: CHUNKS }, (_, i) => ({ type: 'put' as const, key: itemKey(i + 1), value: Buffer.alloc(1 << 20, i) }));
+const largeItems = Array.from({ length: CHUNKS }, (_, i) => ({
+  type: 'put' as const,
+  key: itemKey(i + 1),
+  value: Buffer.alloc(1 << 20, i),
+}));
 
-test.each(['closed', 'dropped'] as const)('a copy that a replica sends is of no use as soon as it is being %s, so that its store need not wait for the end', async (reason) => {
-  const replica = await openReplica();
-  const copy = replica.beginCopy();
-  await copy.store.write(largeItems, { sync: false });
-  const chunks = chunksOf(copy.store, copy.besides)[Symbol.asyncIterator]();
-  await chunks.next();
-  expect(copy.pin.isOutrun()).toBe(false);
-  const closed = replica.close(reason);
-  expect(copy.pin.isOutrun()).toBe(true);
-  // Nor is one that begins now.
-  expect(replica.beginCopy().pin.isOutrun()).toBe(true);
-  await chunks.return!();
-  await closed;
-});
+test.each(['closed', 'dropped'] as const)(
+  'a copy that a replica sends is of no use as soon as it is being %s, so that its store need not wait for the end',
+  async (reason) => {
+    const replica = await openReplica();
+    const copy = replica.beginCopy();
+    await copy.store.write(largeItems, { sync: false });
+    const chunks = chunksOf(copy.store, copy.besides)[Symbol.asyncIterator]();
+    await chunks.next();
+    expect(copy.pin.isOutrun()).toBe(false);
+    const closed = replica.close(reason);
+    expect(copy.pin.isOutrun()).toBe(true);
+    // Nor is one that begins now.
+    expect(replica.beginCopy().pin.isOutrun()).toBe(true);
+    await chunks.return!();
+    await closed;
+  },
+);
 
 test('a replica that is dropped while it takes a copy takes no more than the next chunk of it', async () => {
   const source = new MemoryKeyValueStore();

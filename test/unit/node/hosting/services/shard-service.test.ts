@@ -15,7 +15,13 @@ test('reads that wait for a thread are bounded: what is beyond that is refused, 
       return new Promise<never>(() => undefined);
     },
   };
-  const { handlers } = threadReads({ shards, clock: systemClock, logger: silentLogger, observer: NO_OPERATION_OBSERVER, tracer: null });
+  const { handlers } = threadReads({
+    shards,
+    clock: systemClock,
+    logger: silentLogger,
+    observer: NO_OPERATION_OBSERVER,
+    tracer: null,
+  });
   const refused: (string | undefined)[] = [];
   const call = Object.assign(new EventEmitter(), {
     sendMetadata: () => undefined,
@@ -27,8 +33,18 @@ test('reads that wait for a thread are bounded: what is beyond that is refused, 
     resume: () => undefined,
     end: () => undefined,
   });
-  (handlers.Exchange as (call: ServerDuplexStream<ReadFrame__Output, AnswerFrame>) => void)(call as unknown as ServerDuplexStream<ReadFrame__Output, AnswerFrame>);
-  const requests = Array.from({ length: 5_000 }, (_, id) => ({ id, shard: { collectionUid: 'c', shard: 0 }, epoch: 1, remainingMs: 60_000, noted: null, call: 'count', count: {} }));
+  (handlers.Exchange as (call: ServerDuplexStream<ReadFrame__Output, AnswerFrame>) => void)(
+    call as unknown as ServerDuplexStream<ReadFrame__Output, AnswerFrame>,
+  );
+  const requests = Array.from({ length: 5_000 }, (_, id) => ({
+    id,
+    shard: { collectionUid: 'c', shard: 0 },
+    epoch: 1,
+    remainingMs: 60_000,
+    noted: null,
+    call: 'count',
+    count: {},
+  }));
   call.emit('data', { requests, cancelledIds: [] });
   await eventually('the others are refused', () => refused.length === 5_000 - running);
   expect(running).toBe(4_096);
@@ -58,8 +74,17 @@ test('long answers that are ready together are encoded in several rounds of the 
       return 1;
     },
   });
-  const shards = { read: (_id: unknown, _kind: unknown, { limit }: { limit: number }) => Promise.resolve([itemOf(limit === 1 ? 'short' : 'long')]) };
-  const { handlers } = threadReads({ shards: shards as never, clock: systemClock, logger: silentLogger, observer: NO_OPERATION_OBSERVER, tracer: null });
+  const shards = {
+    read: (_id: unknown, _kind: unknown, { limit }: { limit: number }) =>
+      Promise.resolve([itemOf(limit === 1 ? 'short' : 'long')]),
+  };
+  const { handlers } = threadReads({
+    shards: shards as never,
+    clock: systemClock,
+    logger: silentLogger,
+    observer: NO_OPERATION_OBSERVER,
+    tracer: null,
+  });
   let answered = 0;
   const call = Object.assign(new EventEmitter(), {
     sendMetadata: () => undefined,
@@ -71,10 +96,30 @@ test('long answers that are ready together are encoded in several rounds of the 
     resume: () => undefined,
     end: () => undefined,
   });
-  (handlers.Exchange as (call: ServerDuplexStream<ReadFrame__Output, AnswerFrame>) => void)(call as unknown as ServerDuplexStream<ReadFrame__Output, AnswerFrame>);
+  (handlers.Exchange as (call: ServerDuplexStream<ReadFrame__Output, AnswerFrame>) => void)(
+    call as unknown as ServerDuplexStream<ReadFrame__Output, AnswerFrame>,
+  );
   const requests = Array.from({ length: 41 }, (_, id) => {
-    const scan = { afterExternalId: Buffer.alloc(0), afterStamp: 0, limit: id === 40 ? 1 : 2, filter: '', vectors: false, withoutTexts: false, versions: false, expiries: false, bytesMax: 100_000 };
-    return { id, shard: { collectionUid: 'c', shard: 0 }, epoch: 1, remainingMs: 60_000, noted: null, call: 'scan', scan };
+    const scan = {
+      afterExternalId: Buffer.alloc(0),
+      afterStamp: 0,
+      limit: id === 40 ? 1 : 2,
+      filter: '',
+      vectors: false,
+      withoutTexts: false,
+      versions: false,
+      expiries: false,
+      bytesMax: 100_000,
+    };
+    return {
+      id,
+      shard: { collectionUid: 'c', shard: 0 },
+      epoch: 1,
+      remainingMs: 60_000,
+      noted: null,
+      call: 'scan',
+      scan,
+    };
   });
   call.emit('data', { requests, cancelledIds: [] });
   try {

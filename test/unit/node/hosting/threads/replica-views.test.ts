@@ -6,7 +6,13 @@ import { ANY_REPLICA } from '../../../../../shared/contract/shard/shard-client';
 import type { VectorSearch, VectorSearchResult } from '../../../../../shared/contract/shard/shard-read';
 
 const ID = { collectionUid: 'c', shard: 0 };
-const SEARCH: VectorSearch = { vector: Float32Array.of(1), k: 1, filter: null, effort: { type: 'calibrated' }, texts: false };
+const SEARCH: VectorSearch = {
+  vector: Float32Array.of(1),
+  k: 1,
+  filter: null,
+  effort: { type: 'calibrated' },
+  texts: false,
+};
 const RESULT: VectorSearchResult = { hits: [], vectorCount: 0 };
 
 const clocks = { monotonicMs: () => 1_000, bootMs: () => 1_000 };

@@ -20,26 +20,49 @@ function search(vector = Float32Array.of(1)): VectorSearch {
 }
 
 /** A thread and the main thread, in one thread; messages are cloned as between two. */
-function threads({ inline, read = async () => THERE, limit = 10 }: { inline: () => PermittedResult | null; read?: (call: NodeCall, request: unknown) => Promise<unknown>; limit?: number }) {
+function threads({
+  inline,
+  read = async () => THERE,
+  limit = 10,
+}: {
+  inline: () => PermittedResult | null;
+  read?: (call: NodeCall, request: unknown) => Promise<unknown>;
+  limit?: number;
+}) {
   const listeners: ((message: any) => void)[] = [];
   const port = (to: number): ThreadPort => ({
     postMessage: (message) => setImmediate(() => listeners[to](structuredClone(message))),
     on: (_event, listener) => listeners.push(listener),
   });
   const running = new RunningLimit(limit, 'reads');
-  const shards = { read: (_id: object, _kind: string, request: unknown, call: NodeCall) => read(call, request) as Promise<any> };
+  const shards = {
+    read: (_id: object, _kind: string, request: unknown, call: NodeCall) => read(call, request) as Promise<any>,
+  };
   const main = new ThreadPeer(port(1), {});
   void new ThreadPeer(port(0), readHandlers({ shards, limit: running, clock: systemClock }));
   const counted: string[] = [];
-  const client = new ThreadShards({ main, views: { search: inline }, clock: systemClock, searched: (by) => counted.push(by) });
+  const client = new ThreadShards({
+    main,
+    views: { search: inline },
+    clock: systemClock,
+    searched: (by) => counted.push(by),
+  });
   const call = (): NodeCall => ({ epoch: 4, deadlineMs: systemClock.monotonicMs() + 5_000 });
   return { client, counted, call, running };
 }
 
 test('a search is answered here where that is enough, else by the main thread', async () => {
-  const answers: (PermittedResult | null)[] = [{ result: HERE, isPrimary: true }, null, { result: HERE, isPrimary: false }];
+  const answers: (PermittedResult | null)[] = [
+    { result: HERE, isPrimary: true },
+    null,
+    { result: HERE, isPrimary: false },
+  ];
   const { client, counted, call } = threads({ inline: () => answers.shift()! });
-  const found = [await client.read(ID, 'search', search(), call()), await client.read(ID, 'search', search(), call()), await client.read(ID, 'search', search(), call())];
+  const found = [
+    await client.read(ID, 'search', search(), call()),
+    await client.read(ID, 'search', search(), call()),
+    await client.read(ID, 'search', search(), call()),
+  ];
   expect(found).toEqual([HERE, THERE, HERE]);
   expect(counted).toEqual(['primary', 'passedOn', 'follower']);
 });
@@ -56,7 +79,10 @@ test('what is passed on keeps its epoch, its deadline and its errors, and brings
   });
   const given = call();
   const frame = new Float32Array(10_000).fill(7);
-  await expect(client.read(ID, 'search', search(frame.subarray(8, 16)), given)).rejects.toMatchObject({ kind: 'misrouted', message: 'elsewhere' });
+  await expect(client.read(ID, 'search', search(frame.subarray(8, 16)), given)).rejects.toMatchObject({
+    kind: 'misrouted',
+    message: 'elsewhere',
+  });
   expect(seen[0].call.epoch).toBe(4);
   expect(seen[0].call.deadlineMs).toBeCloseTo(given.deadlineMs, 0);
   expect(seen[0].request.vector.buffer.byteLength).toBe(32);
@@ -82,7 +108,14 @@ test('a call that is noted is so wherever it is answered', async () => {
   };
   const { client, call } = threads({ inline: () => answers.shift()!, read });
   for (const answer of [HERE, THERE]) {
-    const note = new ShardNote({ clock: systemClock, kind: 'search', shard: 0, query: null, startMs: systemClock.monotonicMs(), span: null });
+    const note = new ShardNote({
+      clock: systemClock,
+      kind: 'search',
+      shard: 0,
+      query: null,
+      startMs: systemClock.monotonicMs(),
+      span: null,
+    });
     expect(await client.read(ID, 'search', search(), { ...call(), note })).toEqual(answer);
     note.end(null);
     expect(note.served).toEqual({ waitMs: expect.any(Number), runMs: expect.any(Number) });
@@ -105,7 +138,9 @@ test('after some milliseconds of searches the others have their turn', async () 
     clock,
     searched: () => undefined,
   });
-  const all = Promise.all(Array.from({ length: 10 }, async () => client.read(ID, 'search', search(), { epoch: 1, deadlineMs: Infinity })));
+  const all = Promise.all(
+    Array.from({ length: 10 }, async () => client.read(ID, 'search', search(), { epoch: 1, deadlineMs: Infinity })),
+  );
   let isDone = false;
   void all.then(() => (isDone = true));
   while (!isDone) {
@@ -132,12 +167,16 @@ test('a search whose time is over when its turn comes is not done any more', asy
     clock,
     searched: () => undefined,
   });
-  const read = (withinMs: number) => client.read(ID, 'search', search(), { epoch: 1, deadlineMs: clock.monotonicMs() + withinMs });
+  const read = (withinMs: number) =>
+    client.read(ID, 'search', search(), { epoch: 1, deadlineMs: clock.monotonicMs() + withinMs });
   const first = read(1_000);
   const others = Promise.allSettled([read(0), read(1_000)]);
   expect(await first).toEqual(HERE);
   const [late, inTime] = await others;
-  expect(late).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable', message: 'shard 0 did not answer in time; the call may be retried' } });
+  expect(late).toMatchObject({
+    status: 'rejected',
+    reason: { kind: 'unavailable', message: 'shard 0 did not answer in time; the call may be retried' },
+  });
   expect(inTime).toMatchObject({ status: 'fulfilled', value: HERE });
   expect(searches).toBe(2);
 });
@@ -157,7 +196,10 @@ test('what a thread counts arrives at the main thread, and nothing twice', () =>
   expect(sent).toHaveLength(1);
   const operations: unknown[] = [];
   const searches: SearchCounts[] = [];
-  readReport(sent[0], { observer: { done: (...facts) => operations.push(facts) }, onSearches: (counts) => searches.push(counts) });
+  readReport(sent[0], {
+    observer: { done: (...facts) => operations.push(facts) },
+    onSearches: (counts) => searches.push(counts),
+  });
   expect(operations).toEqual([
     ['search', 1.5, 'answered'],
     ['fetch', 2, 'failed'],

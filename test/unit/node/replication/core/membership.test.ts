@@ -54,6 +54,8 @@ describe('while the cluster store is behind what is known', () => {
     // The next refusal for another reason begins with the shortest pause.
     membership.propose({ kind: 'expand', assignment: { ...assignment, inSync: [A, B] }, requires: [B] }, HOUR_MS);
     membership.answered(membership.pending!.assignment.changeId, 9, HOUR_MS);
-    expect([TIMINGS.changeRetryMs - 1, TIMINGS.changeRetryMs].map((ms) => membership.wasJustRefused('expand', HOUR_MS + ms))).toEqual([true, false]);
+    expect(
+      [TIMINGS.changeRetryMs - 1, TIMINGS.changeRetryMs].map((ms) => membership.wasJustRefused('expand', HOUR_MS + ms)),
+    ).toEqual([true, false]);
   });
 });

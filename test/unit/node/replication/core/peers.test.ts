@@ -3,7 +3,15 @@ import type { AppendResult } from '../../../../../node/replication/core/messages
 import { Peers } from '../../../../../node/replication/core/peers';
 import { StableLog } from '../../../../../node/replication/core/stable-log';
 
-const STATE = { promisedEpoch: 3, lastLedEpoch: 2, firstSequence: 1, lastSequence: 9, precedingEpoch: 0, appliedSequence: 9, settled: [] };
+const STATE = {
+  promisedEpoch: 3,
+  lastLedEpoch: 2,
+  firstSequence: 1,
+  lastSequence: 9,
+  precedingEpoch: 0,
+  appliedSequence: 9,
+  settled: [],
+};
 const EPOCH_STARTS = [
   { epoch: 1, sequence: 1 },
   { epoch: 3, sequence: 6 },
@@ -16,17 +24,36 @@ function peersOf({ isComplete = false, trimmed = {} as Partial<typeof STATE> } =
   const log = new StableLog({ state: { ...STATE, epochStarts: EPOCH_STARTS, ...trimmed }, emit });
   const progress = new CommitProgress({ applied: 9, emit });
   const self = { node: 'a', store: 'a.0' };
-  const peers = new Peers({ self, epoch: 3, log, progress, inherited: [], mustBeComplete: () => isComplete, shareWith: () => 0, nowMs: 0, emit });
+  const peers = new Peers({
+    self,
+    epoch: 3,
+    log,
+    progress,
+    inherited: [],
+    mustBeComplete: () => isComplete,
+    shareWith: () => 0,
+    nowMs: 0,
+    emit,
+  });
   peers.reconcile(['b'], 0);
   const says = (result: AppendResult, sentAt: number, nowMs: number, store = 'b.0'): void => {
     peers.answered({ epoch: 3, replica: { node: 'b', store }, sentAt, awaited: 0, result }, nowMs);
   };
   const b = peers.byNode.get('b')!;
   says({ type: 'match', match: 9, agreed: 9 }, 100, 101);
-  return { peers, says, known: () => [b.match, b.next, b.leaseUntil > 0], copies: () => emitted.filter((type) => type === 'snapshot').length };
+  return {
+    peers,
+    says,
+    known: () => [b.match, b.next, b.leaseUntil > 0],
+    copies: () => emitted.filter((type) => type === 'snapshot').length,
+  };
 }
 
-const mismatch = (sequence: number, epoch: number): AppendResult => ({ type: 'mismatch', prev: 9, hint: { sequence, epoch } });
+const mismatch = (sequence: number, epoch: number): AppendResult => ({
+  type: 'mismatch',
+  prev: 9,
+  hint: { sequence, epoch },
+});
 
 describe('what a peer says that has less than it had', () => {
   test.each<[string, AppendResult, number]>([

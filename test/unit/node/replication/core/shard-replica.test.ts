@@ -10,11 +10,36 @@ describe('in a shard', () => {
 
 test('a store that holds less than was recorded of it is lossy, unless a later primary may have cut it', () => {
   const B = { node: 'B', store: 'B.0' };
-  const empty = { lastLedEpoch: 0, firstSequence: 1, lastSequence: 0, precedingEpoch: 0, epochStarts: [], appliedSequence: 0, settled: [] };
+  const empty = {
+    lastLedEpoch: 0,
+    firstSequence: 1,
+    lastSequence: 0,
+    precedingEpoch: 0,
+    epochStarts: [],
+    appliedSequence: 0,
+    settled: [],
+  };
   const lossiness = (epoch: number): unknown[] => {
-    const replica = new ShardReplica({ self: B, changeIdPrefix: 'B', state: { ...empty, promisedEpoch: epoch }, unapplied: [], nowMs: 0 });
+    const replica = new ShardReplica({
+      self: B,
+      changeIdPrefix: 'B',
+      state: { ...empty, promisedEpoch: epoch },
+      unapplied: [],
+      nowMs: 0,
+    });
     const recorded = [{ replica: B, epoch: 1, match: 7 }];
-    const message: AppendMessage = { epoch, from: 'A', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 1, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded, entries: [] };
+    const message: AppendMessage = {
+      epoch,
+      from: 'A',
+      prev: { epoch: 0, sequence: 0 },
+      commit: 0,
+      sentAt: 1,
+      releasesLease: false,
+      sharesSince: 0,
+      withdrawsShare: false,
+      recorded,
+      entries: [],
+    };
     return replica.step({ type: 'append', message }, 1).filter(({ type }) => type === 'lossy');
   };
   expect(lossiness(1)).toEqual([{ type: 'lossy', recorded: 7, last: 0 }]);
@@ -23,11 +48,31 @@ test('a store that holds less than was recorded of it is lossy, unless a later p
 
 test('an entry of a later epoch than its sender leads in is not taken: it is of the successor, into whose place it would come', () => {
   const B = { node: 'B', store: 'B.0' };
-  const state = { promisedEpoch: 5, lastLedEpoch: 0, firstSequence: 1, lastSequence: 0, precedingEpoch: 0, epochStarts: [], appliedSequence: 0, settled: [] };
+  const state = {
+    promisedEpoch: 5,
+    lastLedEpoch: 0,
+    firstSequence: 1,
+    lastSequence: 0,
+    precedingEpoch: 0,
+    epochStarts: [],
+    appliedSequence: 0,
+    settled: [],
+  };
   const replica = new ShardReplica({ self: B, changeIdPrefix: 'B', state, unapplied: [], nowMs: 0 });
   const append = (...epochs: number[]): string[] => {
     const entries = epochs.map((epoch, i) => ({ sequence: i + 1, epoch, write: null }));
-    const message: AppendMessage = { epoch: 5, from: 'A', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 1, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded: [], entries };
+    const message: AppendMessage = {
+      epoch: 5,
+      from: 'A',
+      prev: { epoch: 0, sequence: 0 },
+      commit: 0,
+      sentAt: 1,
+      releasesLease: false,
+      sharesSince: 0,
+      withdrawsShare: false,
+      recorded: [],
+      entries,
+    };
     return replica.step({ type: 'append', message }, 1).map(({ type }) => type);
   };
   expect(append(5, 6)).toEqual([]);

@@ -21,13 +21,26 @@ beforeEach(() => {
     },
   } as unknown as RpcChannel;
   const streamOf = (): object => ({
-    write: (frame: { beats: { joined: unknown[] }[]; appends: { shard: number; entries: { sequence: number }[] }[] }, done: () => void) => {
-      sent.push(...frame.appends.map(({ shard, entries }) => (entries.length === 0 ? `beat of ${shard}` : `${entries[0].sequence} of ${shard}`)));
+    write: (
+      frame: { beats: { joined: unknown[] }[]; appends: { shard: number; entries: { sequence: number }[] }[] },
+      done: () => void,
+    ) => {
+      sent.push(
+        ...frame.appends.map(({ shard, entries }) =>
+          entries.length === 0 ? `beat of ${shard}` : `${entries[0].sequence} of ${shard}`,
+        ),
+      );
       taken.push(done);
     },
     cancel: () => undefined,
   });
-  stream = new AppendStream({ channel, nodeId: 'a', to: 'b', nowMs: () => 0, listener: { ready: () => undefined, ack: () => undefined, ended: () => undefined } });
+  stream = new AppendStream({
+    channel,
+    nodeId: 'a',
+    to: 'b',
+    nowMs: () => 0,
+    listener: { ready: () => undefined, ack: () => undefined, ended: () => undefined },
+  });
   admitted();
 });
 
@@ -47,7 +60,21 @@ function send(shard: number, sequence: number | null, bytes = 0): void {
   const write = { source: { session: 's', requestNumber: 1, settledBelow: 1 }, payload: Buffer.alloc(bytes) };
   const entries: AppendMessage['entries'] = sequence === null ? [] : [{ epoch: 1, sequence, write }];
   const prev = { epoch: 1, sequence: (sequence ?? 1) - 1 };
-  stream.send({ collectionUid: 'c', shard }, { epoch: 1, from: 'a', prev, commit: 0, sentAt: 1, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded: [], entries });
+  stream.send(
+    { collectionUid: 'c', shard },
+    {
+      epoch: 1,
+      from: 'a',
+      prev,
+      commit: 0,
+      sentAt: 1,
+      releasesLease: false,
+      sharesSince: 0,
+      withdrawsShare: false,
+      recorded: [],
+      entries,
+    },
+  );
 }
 
 test('a heartbeat and a small write overtake what another shard is catching up with', async () => {

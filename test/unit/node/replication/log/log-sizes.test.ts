@@ -23,12 +23,16 @@ test('the newest entries within a number of bytes, as counting one by one finds 
       }
       const limit = Math.floor(random() * 600);
       let expected = last + 1;
-      for (let sum = 0; expected > first && sum + (known.get(expected - 1) ?? 0) <= limit;) sum += known.get(--expected) ?? 0;
+      for (let sum = 0; expected > first && sum + (known.get(expected - 1) ?? 0) <= limit;)
+        sum += known.get(--expected) ?? 0;
       expect(Math.max(first, sizes.firstWithin(limit, last))).toBe(expected);
       const from = first + Math.floor(random() * Math.max(1, last - first));
       let below = from;
       for (let sum = 0; below <= last && sum < limit; below += 1) sum += known.get(below) ?? 0;
-      expect([sizes.firstBeyond(from, limit), sizes.between(from, below)]).toEqual([below, [...known].reduce((sum, [at, one]) => (at >= from && at < below ? sum + one : sum), 0)]);
+      expect([sizes.firstBeyond(from, limit), sizes.between(from, below)]).toEqual([
+        below,
+        [...known].reduce((sum, [at, one]) => (at >= from && at < below ? sum + one : sum), 0),
+      ]);
     }
   }
 });

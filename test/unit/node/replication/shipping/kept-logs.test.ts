@@ -95,7 +95,12 @@ test('a disk that is large and nearly full costs no moments while little waits',
 
 test('a disk that does not say how full it is stops nothing', async () => {
   const logs = [new Kept(200 * MB)];
-  const kept = new KeptLogs({ logs: () => logs, folder: '/nowhere/at/all', bytesMax: 160 * MB, log: log as unknown as Logger });
+  const kept = new KeptLogs({
+    logs: () => logs,
+    folder: '/nowhere/at/all',
+    bytesMax: 160 * MB,
+    log: log as unknown as Logger,
+  });
   await kept.look();
   expect(logs[0].keptBytes).toBe(150 * MB);
 });

@@ -33,10 +33,21 @@ test.each([
     id: { collectionUid: 'c', shard: 0 },
     view: (): LogView | null => (leads ? { term: 1, first: 1, committed: entries.length, last: entries.length } : null),
     epochOf: (sequence) => (sequence <= entries.length ? 1 : null),
-    entries: async (from) => entries.slice(from - 1).map((at, i) => ({ sequence: from + i, epoch: 1, at, write: { source: null, payload: Buffer.from('w') } })),
+    entries: async (from) =>
+      entries
+        .slice(from - 1)
+        .map((at, i) => ({ sequence: from + i, epoch: 1, at, write: { source: null, payload: Buffer.from('w') } })),
     shipped: () => undefined,
   };
-  const shipping = new LogShipping({ member: 'm', logs: () => [log], target, pace: new Pace(Infinity), clock, everyMs: 1000, log: new LogMemory() as unknown as Logger });
+  const shipping = new LogShipping({
+    member: 'm',
+    logs: () => [log],
+    target,
+    pace: new Pace(Infinity),
+    clock,
+    everyMs: 1000,
+    log: new LogMemory() as unknown as Logger,
+  });
   const write = (): number => entries.push(clock.wallMs() + aheadMs);
   write();
   await shipping.round();

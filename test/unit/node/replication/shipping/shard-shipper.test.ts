@@ -45,7 +45,12 @@ class PlainLog implements ShippableLog {
   kept = 0;
 
   write(at: number | null = clock.wallMs()): void {
-    this.entriesOfLog.push({ sequence: this.entriesOfLog.length + 1, epoch: this.term, at, write: { source: null, payload: Buffer.from('w') } });
+    this.entriesOfLog.push({
+      sequence: this.entriesOfLog.length + 1,
+      epoch: this.term,
+      at,
+      write: { source: null, payload: Buffer.from('w') },
+    });
   }
 
   barrier(): void {
@@ -86,8 +91,12 @@ const shipperOf = (one: ShippableLog): ShardShipper =>
 
 /** What is there, by its segments. */
 function shipped(): ShippedEntry[][] {
-  const segments = [...objects].filter(([key]) => key.startsWith(LOG_PREFIX)).flatMap(([key, bytes]) => segmentOf({ key, bytes: bytes.length }) ?? []);
-  return chainsOf(segments).map((chain) => chain.segments.flatMap((segment) => openedSegment(segment, objects.get(segment.key)!, TEST_SEALS).entries));
+  const segments = [...objects]
+    .filter(([key]) => key.startsWith(LOG_PREFIX))
+    .flatMap(([key, bytes]) => segmentOf({ key, bytes: bytes.length }) ?? []);
+  return chainsOf(segments).map((chain) =>
+    chain.segments.flatMap((segment) => openedSegment(segment, objects.get(segment.key)!, TEST_SEALS).entries),
+  );
 }
 
 const sequences = (): number[][] => shipped().map((chain) => chain.map(({ sequence }) => sequence));
@@ -222,7 +231,13 @@ describe('a log that nobody else has', () => {
   /** As after a start. */
   async function open(): Promise<ShardShipper> {
     clock.advance(10);
-    own = await OwnLog.open({ id: log.id, records: new RecordStore(store), operation, isNew: operation === 0, wallMs: () => clock.wallMs() });
+    own = await OwnLog.open({
+      id: log.id,
+      records: new RecordStore(store),
+      operation,
+      isNew: operation === 0,
+      wallMs: () => clock.wallMs(),
+    });
     return shipperOf(own);
   }
 
@@ -364,36 +379,46 @@ describe('a log that nobody else has', () => {
       const epoch = own.epochOf(1)!;
       const name = { first: 1, last: 1, precedingEpoch: 0, lastEpoch: epoch, fromMs: FAR_MS, toMs: FAR_MS, ...given };
       const key = segmentKey('c.0', name);
-      const entries = Array.from({ length: Math.min(10, name.last - name.first + 1) }, (_, i) => ({ sequence: name.first + i, epoch, at: FAR_MS, write: null }));
+      const entries = Array.from({ length: Math.min(10, name.last - name.first + 1) }, (_, i) => ({
+        sequence: name.first + i,
+        epoch,
+        at: FAR_MS,
+        write: null,
+      }));
       objects.set(key, segmentToBytes(entries, seals === null ? undefined : { seals, key }));
     };
 
-    test.each(OF_OTHERS.flatMap(([what, given]) => WAYS.flatMap(([how, seals]) => [true, false].map((isTold) => [what, how, isTold, given, seals] as const))))(
-      '%s, %s (told before: %s): its numbers and its clock are its own',
-      async (_what, _how, isTold, given, seals) => {
-        const one = await open();
-        await write(3);
-        await one.ship();
-        if (isTold) tell(one);
-        await write(2);
-        put(given, seals);
-        const two = await open();
-        await two.ship();
-        expect(two.head).toMatchObject({ sequence: 5, gaps: 0 });
-        expect(gaps).toEqual([]);
-        expect(own.latestMs).toBeLessThanOrEqual(clock.wallMs());
-        await write(1);
-        await two.ship();
-        const sealedNumbers = [...objects.keys()]
-          .filter((key) => isSealedSegment(key, objects.get(key)!, TEST_SEALS))
-          .flatMap((key) => openedSegment(segmentOf({ key, bytes: 1 })!, objects.get(key)!, TEST_SEALS).entries.map(({ sequence }) => sequence));
-        expect(sealedNumbers).toEqual([1, 2, 3, 4, 5, 6]);
-        const three = await open();
-        expect(own.latestMs).toBeLessThanOrEqual(clock.wallMs());
-        await three.ship();
-        expect(three.head).toMatchObject({ sequence: 6 });
-      },
-    );
+    test.each(
+      OF_OTHERS.flatMap(([what, given]) =>
+        WAYS.flatMap(([how, seals]) => [true, false].map((isTold) => [what, how, isTold, given, seals] as const)),
+      ),
+    )('%s, %s (told before: %s): its numbers and its clock are its own', async (_what, _how, isTold, given, seals) => {
+      const one = await open();
+      await write(3);
+      await one.ship();
+      if (isTold) tell(one);
+      await write(2);
+      put(given, seals);
+      const two = await open();
+      await two.ship();
+      expect(two.head).toMatchObject({ sequence: 5, gaps: 0 });
+      expect(gaps).toEqual([]);
+      expect(own.latestMs).toBeLessThanOrEqual(clock.wallMs());
+      await write(1);
+      await two.ship();
+      const sealedNumbers = [...objects.keys()]
+        .filter((key) => isSealedSegment(key, objects.get(key)!, TEST_SEALS))
+        .flatMap((key) =>
+          openedSegment(segmentOf({ key, bytes: 1 })!, objects.get(key)!, TEST_SEALS).entries.map(
+            ({ sequence }) => sequence,
+          ),
+        );
+      expect(sealedNumbers).toEqual([1, 2, 3, 4, 5, 6]);
+      const three = await open();
+      expect(own.latestMs).toBeLessThanOrEqual(clock.wallMs());
+      await three.ship();
+      expect(three.head).toMatchObject({ sequence: 6 });
+    });
   });
 
   test('that is closed while it is looked at in the target gives nothing up', async () => {
@@ -427,7 +452,9 @@ test('stages are told before the entries that have them, and the same one once',
   const stage = (given: StageOperation['stage'], term: number, timed: boolean): void => {
     log.write();
     const operation: StageOperation = { type: 'stage', term, reshard: 'r', stage: given, forget: 0, versionFloor: 3 };
-    log.entriesOfLog.at(-1)!.write!.payload = timed ? operationsToBytes([operation]) : earlierOperations([operation], 3);
+    log.entriesOfLog.at(-1)!.write!.payload = timed
+      ? operationsToBytes([operation])
+      : earlierOperations([operation], 3);
   };
   log.write();
   stage('tracking', 1, true);
@@ -443,7 +470,9 @@ test('stages are told before the entries that have them, and the same one once',
   expect([...objects.keys()].map((key) => stageOf(key)?.stage)).toEqual(['tracking']);
   put.mockRestore();
   await one.ship();
-  const told = [...objects.keys()].flatMap((key) => stageOf(key) ?? []).map(({ sequence, epoch, at, term, stage: given }) => [sequence, epoch, at, term, given]);
+  const told = [...objects.keys()]
+    .flatMap((key) => stageOf(key) ?? [])
+    .map(({ sequence, epoch, at, term, stage: given }) => [sequence, epoch, at, term, given]);
   expect(told).toEqual([
     [2, 1, log.entriesOfLog[1].at, 1, 'tracking'],
     [4, 1, log.entriesOfLog[3].at, 1, 'closed'],
@@ -453,7 +482,8 @@ test('stages are told before the entries that have them, and the same one once',
 });
 
 test('up to when nothing came before a gap is told beside it, by who was there and by who comes', async () => {
-  const tolds = (): number[][] => [...objects.keys()].flatMap((key) => stageOf(key) ?? []).map(({ sequence, epoch, at }) => [sequence, epoch, at]);
+  const tolds = (): number[][] =>
+    [...objects.keys()].flatMap((key) => stageOf(key) ?? []).map(({ sequence, epoch, at }) => [sequence, epoch, at]);
   log.write();
   const one = shipper();
   clock.advance(100);

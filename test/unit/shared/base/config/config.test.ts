@@ -242,66 +242,116 @@ describe('configuration', () => {
       backupBytesPerSecond: 65_537,
       shutdownTimeoutMs: 15,
     };
-    const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
-    expect(readConfig(environment, 2)).toEqual({ ...given, trustedProxies: ['10.0.0.0/8'], mcpOrigins: ['https://tools.example.com'], corsOrigins: ['https://app.example.com'] });
+    const environment = Object.fromEntries(
+      Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]),
+    );
+    expect(readConfig(environment, 2)).toEqual({
+      ...given,
+      trustedProxies: ['10.0.0.0/8'],
+      mcpOrigins: ['https://tools.example.com'],
+      corsOrigins: ['https://app.example.com'],
+    });
   });
 
-  test.each(Object.values<Setting>(SETTINGS).filter((setting) => setting.kind === 'integer' || setting.kind === 'fraction'))(
-    '$name accepts its limits and refuses what is past them or no number',
-    (setting) => {
-      const { minimum, maximum } = setting as Setting & { minimum: number; maximum: number };
-      const rooms: Record<string, Record<string, string>> = { CHUNK_OVERLAP: { CHUNK_SIZE: '1000000' }, CHUNK_SIZE: { CHUNK_OVERLAP: '0' } };
-      const room = setting.name.startsWith('JWT_') ? { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'quiver' } : rooms[setting.name];
-      for (const value of [minimum, maximum]) expect(refusalOf({ ...room, [setting.name]: String(value) })).toBe('accepted');
-      for (const value of [minimum - 1, maximum + 1, 'many', '0x10', '1e999', 'NaN', '1,000', ' ']) {
-        const message = refusalOf({ ...room, [setting.name]: String(value) });
-        expect(message).toContain(`${setting.name}="${value}" is not valid: expected`);
-        expect(message).not.toContain('\n');
-      }
-    },
-  );
+  test.each(
+    Object.values<Setting>(SETTINGS).filter((setting) => setting.kind === 'integer' || setting.kind === 'fraction'),
+  )('$name accepts its limits and refuses what is past them or no number', (setting) => {
+    const { minimum, maximum } = setting as Setting & { minimum: number; maximum: number };
+    const rooms: Record<string, Record<string, string>> = {
+      CHUNK_OVERLAP: { CHUNK_SIZE: '1000000' },
+      CHUNK_SIZE: { CHUNK_OVERLAP: '0' },
+    };
+    const room = setting.name.startsWith('JWT_')
+      ? { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'quiver' }
+      : rooms[setting.name];
+    for (const value of [minimum, maximum])
+      expect(refusalOf({ ...room, [setting.name]: String(value) })).toBe('accepted');
+    for (const value of [minimum - 1, maximum + 1, 'many', '0x10', '1e999', 'NaN', '1,000', ' ']) {
+      const message = refusalOf({ ...room, [setting.name]: String(value) });
+      expect(message).toContain(`${setting.name}="${value}" is not valid: expected`);
+      expect(message).not.toContain('\n');
+    }
+  });
 
   test('proxies are networks', () => {
     expect(readConfig({ TRUSTED_PROXIES: ' 10.0.0.0/8 , ::1,' }, 1).trustedProxies).toEqual(['10.0.0.0/8', '::1']);
-    expect(readConfig({ MCP_ORIGINS: ' https://A.example:443/ ,http://b.example:81,' }, 1).mcpOrigins).toEqual(['https://a.example', 'http://b.example:81']);
-    expect(refusalOf({ MCP_ORIGINS: 'tools.example.com' })).toBe('MCP_ORIGINS="tools.example.com" is not valid: expected origins such as https://tools.example.com, separated by commas');
-    for (const origin of ['*', 'https://a.example/path', 'https://user@a.example', 'file:///x']) expect(refusalOf({ MCP_ORIGINS: origin })).toContain('MCP_ORIGINS=');
-    expect(refusalOf({ TRUSTED_PROXIES: '10.0.0.0/8,proxy' })).toBe('TRUSTED_PROXIES="proxy" is not valid: expected networks such as 10.0.0.0/8, separated by commas');
+    expect(readConfig({ MCP_ORIGINS: ' https://A.example:443/ ,http://b.example:81,' }, 1).mcpOrigins).toEqual([
+      'https://a.example',
+      'http://b.example:81',
+    ]);
+    expect(refusalOf({ MCP_ORIGINS: 'tools.example.com' })).toBe(
+      'MCP_ORIGINS="tools.example.com" is not valid: expected origins such as https://tools.example.com, separated by commas',
+    );
+    for (const origin of ['*', 'https://a.example/path', 'https://user@a.example', 'file:///x'])
+      expect(refusalOf({ MCP_ORIGINS: origin })).toContain('MCP_ORIGINS=');
+    expect(refusalOf({ TRUSTED_PROXIES: '10.0.0.0/8,proxy' })).toBe(
+      'TRUSTED_PROXIES="proxy" is not valid: expected networks such as 10.0.0.0/8, separated by commas',
+    );
   });
 
   test('pages of other origins are named, or all are meant', () => {
-    expect(readConfig({ CORS_ORIGINS: ' https://A.example:443/ ,http://localhost:3000,' }, 1).corsOrigins).toEqual(['https://a.example', 'http://localhost:3000']);
+    expect(readConfig({ CORS_ORIGINS: ' https://A.example:443/ ,http://localhost:3000,' }, 1).corsOrigins).toEqual([
+      'https://a.example',
+      'http://localhost:3000',
+    ]);
     expect(readConfig({ CORS_ORIGINS: '*' }, 1).corsOrigins).toEqual(['*']);
-    for (const origin of ['app.example.com', 'https://*.example.com', 'https://a.example/path', 'null']) expect(refusalOf({ CORS_ORIGINS: origin })).toContain(`CORS_ORIGINS="${origin}" is not valid`);
+    for (const origin of ['app.example.com', 'https://*.example.com', 'https://a.example/path', 'null'])
+      expect(refusalOf({ CORS_ORIGINS: origin })).toContain(`CORS_ORIGINS="${origin}" is not valid`);
   });
 
   test('the path of a proxy is a plain one, and none of the service’s own', () => {
     expect(readConfig({ BASE_PATH: '/tools/quiver/' }, 1).basePath).toBe('/tools/quiver');
     expect(readConfig({ BASE_PATH: '/' }, 1).basePath).toBe('');
-    for (const path of ['tools', '//evil.example', '/a//b', '/a/../b', '/.', '/a b', '/a"', '/<script>', '/%2e', `/${'x'.repeat(300)}`])
+    for (const path of [
+      'tools',
+      '//evil.example',
+      '/a//b',
+      '/a/../b',
+      '/.',
+      '/a b',
+      '/a"',
+      '/<script>',
+      '/%2e',
+      `/${'x'.repeat(300)}`,
+    ])
       expect(refusalOf({ BASE_PATH: path })).toContain('expected a path such as /tools/quiver');
-    for (const path of ['/v1', '/ui/x', '/docs', '/mcp']) expect(refusalOf({ BASE_PATH: path })).toContain("none of the service's own");
+    for (const path of ['/v1', '/ui/x', '/docs', '/mcp'])
+      expect(refusalOf({ BASE_PATH: path })).toContain("none of the service's own");
   });
 
   test('an overlap that is not below the chunk size is refused', () => {
-    expect(refusalOf({ CHUNK_SIZE: '50' })).toBe('CHUNK_OVERLAP="50" is not valid: expected an integer below CHUNK_SIZE (50)');
+    expect(refusalOf({ CHUNK_SIZE: '50' })).toBe(
+      'CHUNK_OVERLAP="50" is not valid: expected an integer below CHUNK_SIZE (50)',
+    );
   });
 
   test('an unknown log level is refused with the choices', () => {
-    expect(refusalOf({ LOG_LEVEL: 'loud' })).toBe('LOG_LEVEL="loud" is not valid: expected one of trace, debug, info, warn, error, fatal, silent');
+    expect(refusalOf({ LOG_LEVEL: 'loud' })).toBe(
+      'LOG_LEVEL="loud" is not valid: expected one of trace, debug, info, warn, error, fatal, silent',
+    );
   });
 
-  test.each([' padded', 'padded ', 'two\nlines', 'schlüssel', '\u0000'])('an API key that no header can carry is refused without showing it: %j', (apiKey) => {
-    const message = refusalOf({ API_KEY: apiKey });
-    expect(message).toMatch(/^API_KEY is not valid: expected /);
-    expect(message).not.toContain(apiKey.trim());
-  });
+  test.each([' padded', 'padded ', 'two\nlines', 'schlüssel', '\u0000'])(
+    'an API key that no header can carry is refused without showing it: %j',
+    (apiKey) => {
+      const message = refusalOf({ API_KEY: apiKey });
+      expect(message).toMatch(/^API_KEY is not valid: expected /);
+      expect(message).not.toContain(apiKey.trim());
+    },
+  );
 
-  test.each(['a', 'seven77', 'aaaaaaaa', '        x'])('a secret that is no secret is refused without showing it: %j', (secret) => {
-    expect(refusalOf({ API_KEY: secret })).toMatch(/^API_KEY is not valid: expected (at least 8 characters, not all the same|printable ASCII)/);
-    expect(() => readClusterConfig({ CLUSTER_SECRET: secret }, 'host')).toThrow(/^CLUSTER_SECRET is not valid: expected /);
-    expect(refusalOf({ API_KEY: 'tour-key' })).toBe('accepted');
-  });
+  test.each(['a', 'seven77', 'aaaaaaaa', '        x'])(
+    'a secret that is no secret is refused without showing it: %j',
+    (secret) => {
+      expect(refusalOf({ API_KEY: secret })).toMatch(
+        /^API_KEY is not valid: expected (at least 8 characters, not all the same|printable ASCII)/,
+      );
+      expect(() => readClusterConfig({ CLUSTER_SECRET: secret }, 'host')).toThrow(
+        /^CLUSTER_SECRET is not valid: expected /,
+      );
+      expect(refusalOf({ API_KEY: 'tour-key' })).toBe('accepted');
+    },
+  );
 
   test.each([
     ['EMBEDDING_REVISION', '../main'],
@@ -320,7 +370,11 @@ describe('configuration', () => {
 });
 
 describe('configuration of a cluster member', () => {
-  const GIVEN = { CLUSTER_SECRET: 'shared by all of them', ETCD_ENDPOINTS: 'http://a:2379, https://b:2379,c:2379', NODE_ID: 'node-1' };
+  const GIVEN = {
+    CLUSTER_SECRET: 'shared by all of them',
+    ETCD_ENDPOINTS: 'http://a:2379, https://b:2379,c:2379',
+    NODE_ID: 'node-1',
+  };
 
   function refusal(environment: Record<string, string>): string {
     try {
@@ -333,13 +387,22 @@ describe('configuration of a cluster member', () => {
   }
 
   test('reads are answered on as many threads as there are processors, at most 16, or as many as are set', () => {
-    const threads = (cores: number, environment = {}): number => readClusterConfig({ ...GIVEN, ...environment }, 'host', cores).readThreads;
+    const threads = (cores: number, environment = {}): number =>
+      readClusterConfig({ ...GIVEN, ...environment }, 'host', cores).readThreads;
     expect([threads(1), threads(2), threads(64), threads(2, { READ_THREADS: '5' })]).toEqual([1, 2, 16, 5]);
   });
 
   test('lists the endpoints and takes the host name where no name is given', () => {
-    expect(readClusterConfig(GIVEN, 'host')).toMatchObject({ etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'], memberId: 'node-1', rpcPort: 7100 });
-    expect(readClusterConfig({ CLUSTER_SECRET: 'sixteen letters!' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
+    expect(readClusterConfig(GIVEN, 'host')).toMatchObject({
+      etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'],
+      memberId: 'node-1',
+      rpcPort: 7100,
+    });
+    expect(readClusterConfig({ CLUSTER_SECRET: 'sixteen letters!' }, 'host')).toMatchObject({
+      etcdEndpoints: ['http://127.0.0.1:2379'],
+      memberId: 'host',
+      advertiseAddress: '',
+    });
   });
 
   test.each([
@@ -351,8 +414,14 @@ describe('configuration of a cluster member', () => {
     [{ ETCD_ENDPOINTS: 'ftp://a:1' }, 'ETCD_ENDPOINTS="ftp://a:1" is not valid: expected URLs'],
     [{ ETCD_ENDPOINTS: ' , ' }, 'ETCD_ENDPOINTS=" , " is not valid: expected URLs'],
     [{ ADVERTISE_ADDRESS: 'a b' }, 'ADVERTISE_ADDRESS="a b" is not valid: expected a host, or host:port'],
-    [{ ADVERTISE_ADDRESS: 'a:70000' }, 'ADVERTISE_ADDRESS="a:70000" is not valid: expected a host, or host:port, with a port from 1 to 65535'],
-    [{ ADVERTISE_ADDRESS: '[::1]:0' }, 'ADVERTISE_ADDRESS="[::1]:0" is not valid: expected a host, or host:port, with a port from 1 to 65535'],
+    [
+      { ADVERTISE_ADDRESS: 'a:70000' },
+      'ADVERTISE_ADDRESS="a:70000" is not valid: expected a host, or host:port, with a port from 1 to 65535',
+    ],
+    [
+      { ADVERTISE_ADDRESS: '[::1]:0' },
+      'ADVERTISE_ADDRESS="[::1]:0" is not valid: expected a host, or host:port, with a port from 1 to 65535',
+    ],
     [{ ETCD_ENDPOINTS: 'a:2379,https://b:65536' }, 'ETCD_ENDPOINTS="https://b:65536" is not valid: expected URLs'],
     [{ TLS_CERT_FILE: 'x.pem' }, 'expected TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together'],
     [{ TLS_SERVER_NAME: 'a name' }, 'TLS_SERVER_NAME="a name" is not valid: expected a host name'],

@@ -13,11 +13,28 @@ test.each([
   expect(outside.filter((address) => list.has(address))).toEqual([]);
 });
 
-test.each(['', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', 'host', '::1/129', 'fe80::1%eth0', '10.0.0.0/8 '])('%j is no network', (text) => {
+test.each([
+  '',
+  '10.0.0.0/33',
+  '10.0.0/8',
+  '10.0.0.0/',
+  '10.0.0.0/8/8',
+  '10.0.0.0/-1',
+  'host',
+  '::1/129',
+  'fe80::1%eth0',
+  '10.0.0.0/8 ',
+])('%j is no network', (text) => {
   expect(isNetwork(text)).toBe(false);
   expect(() => new NetworkList(['10.0.0.0/8', text])).toThrow(JSON.stringify(text));
 });
 
 test('an address is shown in its plain form', () => {
-  expect(['::ffff:192.0.2.1', 'fe80::1%eth0', '::1', '192.0.2.1', 'unknown'].map(plainAddress)).toEqual(['192.0.2.1', 'fe80::1', '::1', '192.0.2.1', null]);
+  expect(['::ffff:192.0.2.1', 'fe80::1%eth0', '::1', '192.0.2.1', 'unknown'].map(plainAddress)).toEqual([
+    '192.0.2.1',
+    'fe80::1',
+    '::1',
+    '192.0.2.1',
+    null,
+  ]);
 });

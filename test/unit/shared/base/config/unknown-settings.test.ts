@@ -1,8 +1,13 @@
 import { CLUSTER_SETTINGS, SETTINGS } from '../../../../../shared/base/config/settings';
-import { describeUnknown, unknownClientSettings, unknownSettings } from '../../../../../shared/base/config/unknown-settings';
+import {
+  describeUnknown,
+  unknownClientSettings,
+  unknownSettings,
+} from '../../../../../shared/base/config/unknown-settings';
 import { tellUnknownSettings } from '../../../../../shared/base/process/told-settings';
 
-const nearest = (name: string, value = '1'): string | null | undefined => unknownSettings({ [name]: value })[0]?.nearest;
+const nearest = (name: string, value = '1'): string | null | undefined =>
+  unknownSettings({ [name]: value })[0]?.nearest;
 
 test.each([
   ['RECALL_TARGT', 'RECALL_TARGET'],
@@ -42,8 +47,17 @@ test('what is ours or plainly others’ is not told', () => {
     SSL_CERT_FILE SSL_CERT_DIR SSL_KEY_FILE DB_CA_FILE UDP_PORT WEB_DOCS ETCDCTL_ENDPOINTS ETCD_ROOT_PASSWORD ETCD_NAME ETCD_DATA_DIR ETCD_TRUSTED_CA_FILE CI GITHUB_TOKEN GIT_AUTHOR_NAME SSH_AUTH_SOCK XDG_CONFIG_HOME DOCKER_HOST PYTHONPATH
     VIRTUAL_ENV WINDOWID COLORTERM SUDO_USER INVOCATION_ID JOURNAL_STREAM SECRET_KEY JWT_SECRET LOG_FORMAT LOG_FILE CACHE_DIR BASH_ENV HISTSIZE MEMORY_LIMIT PROJECT PYTHON SEED MAX_CONNECTIONS`;
   const ours = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].map(({ name }) => name);
-  const more = ['API_KEY_FILE', 'BACKUP_SECRET_FILE', 'QUIVER_URL', 'QUIVER_API_KEY', 'QUIVER_PROFILE', 'QUIVER_PROFILES'];
-  expect(unknownSettings(Object.fromEntries([...others.split(/\s+/), ...ours, ...more].map((name) => [name, '1'])))).toEqual([]);
+  const more = [
+    'API_KEY_FILE',
+    'BACKUP_SECRET_FILE',
+    'QUIVER_URL',
+    'QUIVER_API_KEY',
+    'QUIVER_PROFILE',
+    'QUIVER_PROFILES',
+  ];
+  expect(
+    unknownSettings(Object.fromEntries([...others.split(/\s+/), ...ours, ...more].map((name) => [name, '1']))),
+  ).toEqual([]);
 });
 
 test('what Kubernetes says of a service, what is empty, and what is set rightly beside it, is not told', () => {
@@ -58,10 +72,15 @@ test('each is a line of the log, without its value', () => {
   tellUnknownSettings({ RECALL_TARGT: 'hush', QUIVER_X: 'hush' }, { warn: (...line) => void lines.push(line) });
   expect(lines).toEqual([
     [{ setting: 'QUIVER_X', nearest: null }, 'QUIVER_X is not a setting'],
-    [{ setting: 'RECALL_TARGT', nearest: 'RECALL_TARGET' }, 'RECALL_TARGT is not a setting: did you mean RECALL_TARGET?'],
+    [
+      { setting: 'RECALL_TARGT', nearest: 'RECALL_TARGET' },
+      'RECALL_TARGT is not a setting: did you mean RECALL_TARGET?',
+    ],
   ]);
 });
 
 test('the command line tells its own alone', () => {
-  expect(unknownClientSettings({ QUIVER_APIKEY: 'x', RECALL_TARGT: '1', QUIVER_OTHER: '1' }).map(describeUnknown)).toEqual(['QUIVER_APIKEY is not a setting: did you mean QUIVER_API_KEY?']);
+  expect(
+    unknownClientSettings({ QUIVER_APIKEY: 'x', RECALL_TARGT: '1', QUIVER_OTHER: '1' }).map(describeUnknown),
+  ).toEqual(['QUIVER_APIKEY is not a setting: did you mean QUIVER_API_KEY?']);
 });

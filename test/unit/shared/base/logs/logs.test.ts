@@ -8,7 +8,14 @@ const API_KEY = 'the "admin" key\\1';
 
 function captured(level = 'trace', secrets: string[] = [API_KEY]): { lines: string[]; logger: Logger } {
   const lines: string[] = [];
-  return { lines, logger: createLogger({ level, secrets, output: { write: (line) => lines.push(line), flush: () => Promise.resolve(), flushNow: () => undefined } }) };
+  return {
+    lines,
+    logger: createLogger({
+      level,
+      secrets,
+      output: { write: (line) => lines.push(line), flush: () => Promise.resolve(), flushNow: () => undefined },
+    }),
+  };
 }
 
 const parsed = (line: string): Record<string, any> => JSON.parse(line) as Record<string, any>;
@@ -19,7 +26,13 @@ describe('log lines', () => {
     logger.info({ collection: 'books', rows: 3 }, 'sealed');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^\{.*\}\n$/);
-    expect(parsed(lines[0])).toEqual({ level: 30, time: expect.stringMatching(/^\d{4}-.*Z$/), msg: 'sealed', collection: 'books', rows: 3 });
+    expect(parsed(lines[0])).toEqual({
+      level: 30,
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      msg: 'sealed',
+      collection: 'books',
+      rows: 3,
+    });
   });
 
   test('a message with line breaks stays one line', () => {
@@ -47,7 +60,10 @@ describe('log lines', () => {
   test('errors carry kind, details and every cause', () => {
     const { lines, logger } = captured();
     const disk = Object.assign(new Error('no space'), { code: 'ENOSPC' });
-    const error = new QuiverError('storage_failed', 'the write failed', { cause: new Error('batch', { cause: disk }), details: { bytes: 12 } });
+    const error = new QuiverError('storage_failed', 'the write failed', {
+      cause: new Error('batch', { cause: disk }),
+      details: { bytes: 12 },
+    });
     logger.error({ error }, 'write');
     expect(parsed(lines[0]).error).toMatchObject({
       type: 'QuiverError',
@@ -65,14 +81,26 @@ describe('log lines', () => {
     circle.self = circle;
     const looped = new Error('looped');
     looped.cause = looped;
-    for (const error of ['text', 5, null, undefined, circle, Symbol('s'), looped]) logger.error({ error, circle }, 'thrown');
+    for (const error of ['text', 5, null, undefined, circle, Symbol('s'), looped])
+      logger.error({ error, circle }, 'thrown');
     expect(lines).toHaveLength(7);
     expect(parsed(lines[0]).error).toEqual({ message: 'text' });
   });
 });
 
 describe('secrets', () => {
-  test.each(['x-api-key', 'X-API-Key', 'apiKey', 'api_key', 'authorization', 'Authorization', 'key', 'secret', 'cookie', 'digest'])('the value of %s is not written, at any depth', (name) => {
+  test.each([
+    'x-api-key',
+    'X-API-Key',
+    'apiKey',
+    'api_key',
+    'authorization',
+    'Authorization',
+    'key',
+    'secret',
+    'cookie',
+    'digest',
+  ])('the value of %s is not written, at any depth', (name) => {
     const { lines, logger } = captured();
     logger.info({ [name]: 'hush', request: { headers: { [name]: 'hush' }, list: [{ [name]: 'hush' }] } }, 'request');
     expect(lines[0]).not.toContain('hush');
@@ -88,9 +116,13 @@ describe('secrets', () => {
   test('keys and the given secrets are taken out of messages, stacks and details too', () => {
     const { lines, logger } = captured();
     const secret = newSecret();
-    const error = new QuiverError('internal', `bad ${secret}`, { cause: new Error(`and ${API_KEY}`), details: { note: secret } });
+    const error = new QuiverError('internal', `bad ${secret}`, {
+      cause: new Error(`and ${API_KEY}`),
+      details: { note: secret },
+    });
     logger.error({ error, note: `is ${API_KEY}` }, `key ${secret} of ${API_KEY}`);
-    for (const spelling of [secret, API_KEY, JSON.stringify(API_KEY).slice(1, -1)]) expect(lines[0]).not.toContain(spelling);
+    for (const spelling of [secret, API_KEY, JSON.stringify(API_KEY).slice(1, -1)])
+      expect(lines[0]).not.toContain(spelling);
     expect(parsed(lines[0]).msg).toBe('key [redacted] of [redacted]');
   });
 
@@ -105,11 +137,16 @@ describe('lines for people', () => {
   const time = new Date(2024, 4, 6, 7, 8, 9).toISOString();
 
   test('show time, level, message and fields', () => {
-    expect(humanLine(JSON.stringify({ level: 30, time, msg: 'request', code: 200, endpoint: '/v1/query' }), false)).toBe('07:08:09 INFO  request code=200 endpoint=/v1/query\n');
+    expect(
+      humanLine(JSON.stringify({ level: 30, time, msg: 'request', code: 200, endpoint: '/v1/query' }), false),
+    ).toBe('07:08:09 INFO  request code=200 endpoint=/v1/query\n');
   });
 
   test('show the stack and the causes below', () => {
-    const line = humanLine(JSON.stringify({ level: 50, time, msg: 'failed', error: { stack: 'Error: a\n  at b', cause: { message: 'c' } } }), false);
+    const line = humanLine(
+      JSON.stringify({ level: 50, time, msg: 'failed', error: { stack: 'Error: a\n  at b', cause: { message: 'c' } } }),
+      false,
+    );
     expect(line).toBe('07:08:09 ERROR failed\n    Error: a\n      at b\n    caused by c\n');
   });
 

@@ -6,7 +6,10 @@ import { ManualClock } from '../../../../support/manual-clock';
 function scrapes(build: (count: number) => Promise<string> = async (count) => `scrape ${count}`) {
   const clock = new ManualClock();
   let built = 0;
-  const shared = new SharedScrape({ build: async () => ({ contentType: 'text/plain', text: await build(++built) }), clock });
+  const shared = new SharedScrape({
+    build: async () => ({ contentType: 'text/plain', text: await build(++built) }),
+    clock,
+  });
   return { clock, shared, built: () => built, read: async () => (await shared.read()).text.toString() };
 }
 

@@ -1,6 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { answerBytesOf, capacityOf, FILES_PER_SHARD } from '../../../../../shared/base/process/capacity';
-import { addressSpaceLeft, countOpenFiles, processorQuota, readMachineLimits } from '../../../../../shared/base/process/machine-limits';
+import {
+  addressSpaceLeft,
+  countOpenFiles,
+  processorQuota,
+  readMachineLimits,
+} from '../../../../../shared/base/process/machine-limits';
 
 const MIB = 1024 * 1024;
 const DEFAULTS = { collectionsMax: 0, shardsMax: 0 };
@@ -26,9 +31,18 @@ describe('what a process takes on', () => {
       openShardsMax: 42,
       restingFrom: 42,
     });
-    expect(capacityOf(rests, { openFilesMax: 1_048_576, memoryBytes: 2048 * MIB })).toMatchObject({ shardsMax: 21_845, restingFrom: 512 });
-    expect(capacityOf(rests, { openFilesMax: 1_048_576, memoryBytes: 64 * 1024 * MIB })).toMatchObject({ collectionsMax: 50_000 });
-    expect(capacityOf({ ...rests, shardsMax: 1000 }, { openFilesMax: 256, memoryBytes: 2048 * MIB })).toMatchObject({ shardsMax: 1000, shardsMaxSource: 'MAX_SHARDS', openShardsMax: 3 });
+    expect(capacityOf(rests, { openFilesMax: 1_048_576, memoryBytes: 2048 * MIB })).toMatchObject({
+      shardsMax: 21_845,
+      restingFrom: 512,
+    });
+    expect(capacityOf(rests, { openFilesMax: 1_048_576, memoryBytes: 64 * 1024 * MIB })).toMatchObject({
+      collectionsMax: 50_000,
+    });
+    expect(capacityOf({ ...rests, shardsMax: 1000 }, { openFilesMax: 256, memoryBytes: 2048 * MIB })).toMatchObject({
+      shardsMax: 1000,
+      shardsMaxSource: 'MAX_SHARDS',
+      openShardsMax: 3,
+    });
   });
 
   test('a container with as many files as it likes: memory is what is short', () => {
@@ -41,16 +55,28 @@ describe('what a process takes on', () => {
 
   test('the settings decide, but no shard is opened for which there are no files', () => {
     const machine = { openFilesMax: 1024, memoryBytes: 2048 * MIB };
-    expect(capacityOf({ collectionsMax: 7, shardsMax: 9 }, machine)).toMatchObject({ collectionsMax: 7, shardsMax: 9, shardsMaxSource: 'MAX_SHARDS', openShardsMax: 42 });
-    expect(capacityOf({ collectionsMax: 0, shardsMax: 1000 }, machine)).toMatchObject({ shardsMax: 42, shardsMaxSource: 'the 1024 files that may be open (ulimit -n)' });
+    expect(capacityOf({ collectionsMax: 7, shardsMax: 9 }, machine)).toMatchObject({
+      collectionsMax: 7,
+      shardsMax: 9,
+      shardsMaxSource: 'MAX_SHARDS',
+      openShardsMax: 42,
+    });
+    expect(capacityOf({ collectionsMax: 0, shardsMax: 1000 }, machine)).toMatchObject({
+      shardsMax: 42,
+      shardsMaxSource: 'the 1024 files that may be open (ulimit -n)',
+    });
   });
 
-  test.each([64, 256, 1024, 4096, 20_000, 65_536, 1_048_576, Number.MAX_SAFE_INTEGER])('with %d files, shards and connections never want more than there are', (openFilesMax) => {
-    const { openShardsMax, connectionsMax } = capacityOf(DEFAULTS, { openFilesMax, memoryBytes: 2048 * MIB });
-    expect(openShardsMax).toBeGreaterThanOrEqual(1);
-    expect(connectionsMax).toBeGreaterThanOrEqual(1);
-    if (openFilesMax >= 256) expect(openShardsMax * FILES_PER_SHARD + connectionsMax * 2).toBeLessThanOrEqual(openFilesMax - 128);
-  });
+  test.each([64, 256, 1024, 4096, 20_000, 65_536, 1_048_576, Number.MAX_SAFE_INTEGER])(
+    'with %d files, shards and connections never want more than there are',
+    (openFilesMax) => {
+      const { openShardsMax, connectionsMax } = capacityOf(DEFAULTS, { openFilesMax, memoryBytes: 2048 * MIB });
+      expect(openShardsMax).toBeGreaterThanOrEqual(1);
+      expect(connectionsMax).toBeGreaterThanOrEqual(1);
+      if (openFilesMax >= 256)
+        expect(openShardsMax * FILES_PER_SHARD + connectionsMax * 2).toBeLessThanOrEqual(openFilesMax - 128);
+    },
+  );
 });
 
 test('the system says what it allows', async () => {

@@ -6,7 +6,9 @@ import { LineOutput, type LineOutputParts } from '../../../../../shared/base/pro
 import { stuckThreads } from '../../../../../shared/base/process/stuck-threads';
 import { eventually } from '../../../../support/eventually';
 
-/** A file, pipe or reader that takes so many bytes, or fails. Answers come when they are let go, or in the next turn. */
+/**
+ * A file, pipe or reader that takes so many bytes, or fails. Answers come when they are let go, or in the next turn.
+ */
 class Place {
   taken = '';
   /** How many more bytes it has room for. */
@@ -74,22 +76,25 @@ test('lines are written whole and in order, those of one turn together', async (
   expect([output.lostLines, output.heldBytes, output.isFailing]).toEqual([0, 0, false]);
 });
 
-test.each(['ENOSPC', 'EIO', 'EPIPE', 'EBADF'])('%s ends nothing: lines wait, are cut nowhere, and are written when it is over', async (code) => {
-  const place = new Place();
-  const output = openOn(place);
-  place.error = code;
-  place.room = 10;
-  for (const line of lines(5)) output.write(line);
-  await eventually('it is known', () => output.isFailing);
-  expect(place.taken).toBe('line 0\nlin');
-  for (const line of lines(5, 5)) output.write(line);
-  const { attempts } = place;
-  await eventually('it is tried again', () => place.attempts > attempts + 2);
-  place.room = Infinity;
-  await eventually('all is written', () => output.heldBytes === 0);
-  expect(place.taken).toBe(lines(10).join(''));
-  expect([output.lostLines, output.isFailing]).toEqual([0, false]);
-});
+test.each(['ENOSPC', 'EIO', 'EPIPE', 'EBADF'])(
+  '%s ends nothing: lines wait, are cut nowhere, and are written when it is over',
+  async (code) => {
+    const place = new Place();
+    const output = openOn(place);
+    place.error = code;
+    place.room = 10;
+    for (const line of lines(5)) output.write(line);
+    await eventually('it is known', () => output.isFailing);
+    expect(place.taken).toBe('line 0\nlin');
+    for (const line of lines(5, 5)) output.write(line);
+    const { attempts } = place;
+    await eventually('it is tried again', () => place.attempts > attempts + 2);
+    place.room = Infinity;
+    await eventually('all is written', () => output.heldBytes === 0);
+    expect(place.taken).toBe(lines(10).join(''));
+    expect([output.lostLines, output.isFailing]).toEqual([0, false]);
+  },
+);
 
 test('what waits is bounded; what is beyond is counted, and the log says once how many lines are missing, and where', async () => {
   const place = new Place();
@@ -122,7 +127,9 @@ test('what waits is bounded; what is beyond is counted, and the log says once ho
   await eventually('all is written', () => output.heldBytes === 0);
   log.info({}, 'later');
   await output.flush();
-  expect(place.taken).toBe([...lines(10), 'lines of the log were lost here, because they could not be written\n', 'later\n'].join(''));
+  expect(place.taken).toBe(
+    [...lines(10), 'lines of the log were lost here, because they could not be written\n', 'later\n'].join(''),
+  );
   expect(told).toEqual([[990, 'ENOSPC: write']]);
 });
 

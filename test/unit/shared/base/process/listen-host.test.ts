@@ -13,11 +13,11 @@ test('this machine decides', async () => {
 });
 
 test('addresses as URLs have them', () => {
-  expect([withPort('::', 80), withPort('0.0.0.0', 80), withPort('host', 1), withPort(reachableHost('::'), 2), withPort(reachableHost('::1'), 3)]).toEqual([
-    '[::]:80',
-    '0.0.0.0:80',
-    'host:1',
-    'localhost:2',
-    '[::1]:3',
-  ]);
+  expect([
+    withPort('::', 80),
+    withPort('0.0.0.0', 80),
+    withPort('host', 1),
+    withPort(reachableHost('::'), 2),
+    withPort(reachableHost('::1'), 3),
+  ]).toEqual(['[::]:80', '0.0.0.0:80', 'host:1', 'localhost:2', '[::1]:3']);
 });

@@ -5,7 +5,11 @@ import { OpsServer } from '../../../../../shared/base/process/ops-server';
 
 let other: Server;
 let taken: number;
-const ops = new OpsServer({ readiness: () => ({ ready: true }), metrics: async () => ({ contentType: 'text/plain', text: '' }), onError: () => undefined });
+const ops = new OpsServer({
+  readiness: () => ({ ready: true }),
+  metrics: async () => ({ contentType: 'text/plain', text: '' }),
+  onError: () => undefined,
+});
 const said: string[] = [];
 const log = { warn: (_fields: object, message: string) => void said.push(message) };
 
@@ -21,12 +25,16 @@ afterAll(async () => {
 });
 
 test('a port that was asked for is refused where it is taken', async () => {
-  await expect(openOpsPort(ops, { port: taken, host: '127.0.0.1', isGiven: true, log })).rejects.toThrow(/\(OPS_PORT\).*EADDRINUSE/);
+  await expect(openOpsPort(ops, { port: taken, host: '127.0.0.1', isGiven: true, log })).rejects.toThrow(
+    /\(OPS_PORT\).*EADDRINUSE/,
+  );
   expect(said).toEqual([]);
 });
 
 test('any other mistake than a taken port stays one', async () => {
-  await expect(openOpsPort(ops, { port: taken, host: '192.0.2.1', isGiven: false, log })).rejects.toThrow(/EADDRNOTAVAIL/);
+  await expect(openOpsPort(ops, { port: taken, host: '192.0.2.1', isGiven: false, log })).rejects.toThrow(
+    /EADDRNOTAVAIL/,
+  );
   expect(said).toEqual([]);
 });
 
@@ -34,5 +42,7 @@ test('where nobody asked for one that is taken, another is opened, and told', as
   const port = await openOpsPort(ops, { port: taken, host: '127.0.0.1', isGiven: false, log });
   expect(port).not.toBe(taken);
   expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
-  expect(said).toEqual([`Port ${taken} is taken by another program: the operations port (/metrics, /readyz, /livez) is ${port} this time. OPS_PORT sets one.`]);
+  expect(said).toEqual([
+    `Port ${taken} is taken by another program: the operations port (/metrics, /readyz, /livez) is ${port} this time. OPS_PORT sets one.`,
+  ]);
 });

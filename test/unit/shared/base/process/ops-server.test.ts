@@ -13,7 +13,11 @@ describe('the operations port', () => {
     readiness = { ready: true };
     metrics = async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' });
     errors = [];
-    server = new OpsServer({ readiness: () => readiness, metrics: () => metrics(), onError: (error) => errors.push(error) });
+    server = new OpsServer({
+      readiness: () => readiness,
+      metrics: () => metrics(),
+      onError: (error) => errors.push(error),
+    });
     base = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
   });
 
@@ -33,18 +37,30 @@ describe('the operations port', () => {
   });
 
   test('serves metrics as they come', async () => {
-    expect(await get('/metrics')).toEqual({ status: 200, text: 'up 1\n', type: 'text/plain; version=0.0.4; charset=utf-8' });
+    expect(await get('/metrics')).toEqual({
+      status: 200,
+      text: 'up 1\n',
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+    });
   });
 
   test('who takes no answer is cut off, and is in nobody’s way', async () => {
     const text = 'x'.repeat(32 * 1024 * 1024);
-    const slow = new OpsServer({ readiness: () => readiness, metrics: async () => ({ contentType: 'text/plain', text }), onError: () => undefined, answerTimeoutMs: 100 });
+    const slow = new OpsServer({
+      readiness: () => readiness,
+      metrics: async () => ({ contentType: 'text/plain', text }),
+      onError: () => undefined,
+      answerTimeoutMs: 100,
+    });
     const socket = connect(await slow.listen(0, '127.0.0.1'), '127.0.0.1');
     socket.on('error', () => undefined);
     socket.pause();
     socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
-    const serverSide = slow as unknown as { server: { getConnections(done: (error: Error | null, count: number) => void): void } };
-    const count = (): Promise<number> => new Promise((done) => serverSide.server.getConnections((_error, connections) => done(connections)));
+    const serverSide = slow as unknown as {
+      server: { getConnections(done: (error: Error | null, count: number) => void): void };
+    };
+    const count = (): Promise<number> =>
+      new Promise((done) => serverSide.server.getConnections((_error, connections) => done(connections)));
     await eventually('it is connected', async () => (await count()) === 1);
     await eventually('it is cut off', async () => (await count()) === 0);
     socket.destroy();
@@ -72,11 +88,15 @@ describe('the operations port', () => {
 
   test('a port that is taken is one clear line', async () => {
     const other = createServer();
-    const port = await new Promise<number>((done) => other.listen(0, '127.0.0.1', () => done((other.address() as { port: number }).port)));
+    const port = await new Promise<number>((done) =>
+      other.listen(0, '127.0.0.1', () => done((other.address() as { port: number }).port)),
+    );
     const second = new OpsServer({ readiness: () => readiness, metrics, onError: () => undefined });
     await expect(second.listen(port, '127.0.0.1')).rejects.toMatchObject({
       kind: 'invalid_parameter',
-      message: expect.stringMatching(new RegExp(`^the operations port 127\\.0\\.0\\.1:${port} can't be opened \\(OPS_PORT\\): `)),
+      message: expect.stringMatching(
+        new RegExp(`^the operations port 127\\.0\\.0\\.1:${port} can't be opened \\(OPS_PORT\\): `),
+      ),
     });
     await new Promise((done) => other.close(done));
   });

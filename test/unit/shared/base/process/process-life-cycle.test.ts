@@ -24,9 +24,19 @@ class Script {
   readonly ended: Promise<number | NodeJS.Signals | null>;
   private readonly child: ChildProcess;
 
-  /** `file`: where standard output and standard error go; default: here. `from`: what is started, with Node and its words behind. */
+  /**
+   * `file`: where standard output and standard error go; default: here. `from`: what is started, with Node and its
+   * words behind.
+   */
   constructor(body: string, { file, from = [] }: { file?: number; from?: string[] } = {}) {
-    const [command, ...words] = [...from, process.execPath, '-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body];
+    const [command, ...words] = [
+      ...from,
+      process.execPath,
+      '-r',
+      resolve(root, 'test/support/swc-register.js'),
+      '-e',
+      PRELUDE + body,
+    ];
     this.child = spawn(command, words, { cwd: root, ...(file !== undefined && { stdio: ['ignore', file, file] }) });
     this.child.stdout?.on('data', (chunk) => (this.output += chunk));
     this.child.stderr?.on('data', (chunk) => (this.errors += chunk));
@@ -95,7 +105,12 @@ test('a thread that is stuck does not hold the end', async () => {
   await script.says('running');
   script.signal('SIGTERM');
   expect(await script.ended).toBe('SIGKILL');
-  expect(script.messages()).toEqual(['running', 'stopping', 'stopped', 'a thread is stuck: the process ends by SIGKILL']);
+  expect(script.messages()).toEqual([
+    'running',
+    'stopping',
+    'stopped',
+    'a thread is stuck: the process ends by SIGKILL',
+  ]);
 });
 
 test('a second signal ends hard and non-zero', async () => {
@@ -208,7 +223,11 @@ test('an error of storage at the start says where, on standard error and in the 
   `);
   expect(await script.ended).toBe(1);
   expect(script.errors).toBe('stored data are damaged (/data/cluster: 000004.log)\n');
-  expect(JSON.parse(script.output)).toMatchObject({ level: 60, msg: 'the start failed', error: { details: { folder: '/data/cluster', place: '000004.log' } } });
+  expect(JSON.parse(script.output)).toMatchObject({
+    level: 60,
+    msg: 'the start failed',
+    error: { details: { folder: '/data/cluster', place: '000004.log' } },
+  });
 });
 
 /** Where a log can go that can't be written; each tells the process by the file that it makes when it runs. */
@@ -246,19 +265,39 @@ describe.each<[string, () => { file: number; end: () => void }]>([
 
   only('a stop is in order', async () => {
     const stop = `async () => { process.stderr.write('a word of a library'); console.log('another'); process.emitWarning('one'); }`;
-    expect(await run(`runUntilSignal({ start: async () => { busy(); runs(); return { stop: ${stop} }; }, hardStopMs: 20000, logger });`, (script) => script.signal('SIGTERM'))).toBe(0);
+    expect(
+      await run(
+        `runUntilSignal({ start: async () => { busy(); runs(); return { stop: ${stop} }; }, hardStopMs: 20000, logger });`,
+        (script) => script.signal('SIGTERM'),
+      ),
+    ).toBe(0);
   });
 
   only('a stop that takes too long ends hard', async () => {
-    expect(await run(`runUntilSignal({ start: async () => { busy(); runs(); return { stop: () => never }; }, hardStopMs: 50, logger });`, (script) => script.signal('SIGTERM'))).toBe(1);
+    expect(
+      await run(
+        `runUntilSignal({ start: async () => { busy(); runs(); return { stop: () => never }; }, hardStopMs: 50, logger });`,
+        (script) => script.signal('SIGTERM'),
+      ),
+    ).toBe(1);
   });
 
   only('a crash ends it', async () => {
-    expect(await run(`runUntilSignal({ start: async () => { setTimeout(() => { throw new Error('bang'); }, 1); return { stop: () => never }; }, hardStopMs: 50, logger });`, () => undefined)).toBe(1);
+    expect(
+      await run(
+        `runUntilSignal({ start: async () => { setTimeout(() => { throw new Error('bang'); }, 1); return { stop: () => never }; }, hardStopMs: 50, logger });`,
+        () => undefined,
+      ),
+    ).toBe(1);
   });
 
   only('a start that is refused ends it', async () => {
-    expect(await run(`runUntilSignal({ start: async () => { throw new QuiverError('invalid_parameter', 'PORT=7 is taken'); }, hardStopMs: 50, logger });`, () => undefined)).toBe(1);
+    expect(
+      await run(
+        `runUntilSignal({ start: async () => { throw new QuiverError('invalid_parameter', 'PORT=7 is taken'); }, hardStopMs: 50, logger });`,
+        () => undefined,
+      ),
+    ).toBe(1);
   });
 });
 
@@ -290,8 +329,13 @@ describe('a terminal', () => {
         runUntilSignal({ start: async () => { busy(); say('pid ' + process.pid); return { stop: async () => say('drained') }; }, hardStopMs: 20000, logger });
         process.on('exit', (code) => say('ended ' + code));
       `;
-      const words = ['-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-      const terminal = spawn('script', ['-q', '-c', `exec '${process.execPath}' ${words}`, '/dev/null'], { cwd: root, stdio: ['pipe', 'ignore', 'ignore'] });
+      const words = ['-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body]
+        .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+        .join(' ');
+      const terminal = spawn('script', ['-q', '-c', `exec '${process.execPath}' ${words}`, '/dev/null'], {
+        cwd: root,
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
       const read = (): string => (existsSync(said) ? readFileSync(said, 'utf8') : '');
       await eventually('it runs', () => read().includes('pid '));
       const pid = Number(/pid (\d+)/.exec(read())?.[1]);

@@ -33,7 +33,9 @@ test.each([
 test('who does not know the secret makes no seal; a second secret that is told counts', () => {
   const next = new EntrySeal({ secret: 'the secret of tomorrow' });
   expect(next.open(KEY, text)).toEqual({ seal: 'forged' });
-  expect(new EntrySeal({ secret: 'the secret of tomorrow', otherSecret: 'a secret of the cluster' }).open(KEY, text)).toEqual({ seal: 'sealedByOther', value: VALUE });
+  expect(
+    new EntrySeal({ secret: 'the secret of tomorrow', otherSecret: 'a secret of the cluster' }).open(KEY, text),
+  ).toEqual({ seal: 'sealedByOther', value: VALUE });
 });
 
 test('keys of different purposes and secrets differ', () => {
@@ -54,7 +56,8 @@ describe('entries that were checked before', () => {
 
   test('are known again, and never taken for others', () => {
     const { seals, opens } = checked();
-    for (let time = 0; time < 3; time += 1) expect(seals.open(KEY, `${text}`)).toEqual({ seal: 'sealed', value: VALUE });
+    for (let time = 0; time < 3; time += 1)
+      expect(seals.open(KEY, `${text}`)).toEqual({ seal: 'sealed', value: VALUE });
     expect(opens()).toBe(1);
     expect(seals.open(KEY, text.replace('admin', 'owner'))).toEqual({ seal: 'forged' });
     expect(seals.open('/q/keys/3', text)).toEqual({ seal: 'forged' });

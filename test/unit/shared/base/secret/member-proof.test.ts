@@ -1,8 +1,21 @@
-import { connectionProof, type Greeting, isConnectionProof, isStreamProof, MemberProof, streamProof } from '../../../../../shared/base/secret/member-proof';
+import {
+  connectionProof,
+  type Greeting,
+  isConnectionProof,
+  isStreamProof,
+  MemberProof,
+  streamProof,
+} from '../../../../../shared/base/secret/member-proof';
 import { StreamNumbers } from '../../../../../shared/wire/streams/stream-numbers';
 
 const SECRET = 'a secret of the cluster';
-const GREETING: Greeting = { client: 'one', server: 'two', address: 'two:7100', clientNonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2) };
+const GREETING: Greeting = {
+  client: 'one',
+  server: 'two',
+  address: 'two:7100',
+  clientNonce: Buffer.alloc(16, 1),
+  serverNonce: Buffer.alloc(40, 2),
+};
 const proof = (secret = SECRET, otherSecret?: string): MemberProof => new MemberProof({ secret, otherSecret });
 
 describe('a session', () => {
@@ -25,21 +38,29 @@ describe('a session', () => {
     expect(proof().sessionWith(GREETING, proof().ofServer({ ...GREETING, ...changed }))).toBeNull();
   });
 
-  test.each(['', 'another', `${SECRET} `, SECRET.slice(1)])('is not made by who knows "%s" in the place of the secret', (secret) => {
-    expect(proof().sessionWith(GREETING, proof(secret).ofServer(GREETING))).toBeNull();
-  });
+  test.each(['', 'another', `${SECRET} `, SECRET.slice(1)])(
+    'is not made by who knows "%s" in the place of the secret',
+    (secret) => {
+      expect(proof().sessionWith(GREETING, proof(secret).ofServer(GREETING))).toBeNull();
+    },
+  );
 
   test.each([
     ['old', 'new', 'old', undefined],
     ['old', 'new', 'new', 'old'],
     ['new', 'old', 'old', 'new'],
     ['new', undefined, 'new', 'old'],
-  ])('is made while a secret is replaced: client %s (%s), server %s (%s)', (secret, other, serverSecret, serverOther) => {
-    const server = proof(serverSecret, serverOther);
-    const session = proof(secret, other).sessionWith(GREETING, server.ofServer(GREETING))!;
-    const stream = { number: 1, path: '/a' };
-    expect(server.sessionsOf(GREETING).filter((key) => isStreamProof(streamProof(session, stream), key, stream))).toHaveLength(1);
-  });
+  ])(
+    'is made while a secret is replaced: client %s (%s), server %s (%s)',
+    (secret, other, serverSecret, serverOther) => {
+      const server = proof(serverSecret, serverOther);
+      const session = proof(secret, other).sessionWith(GREETING, server.ofServer(GREETING))!;
+      const stream = { number: 1, path: '/a' };
+      expect(
+        server.sessionsOf(GREETING).filter((key) => isStreamProof(streamProof(session, stream), key, stream)),
+      ).toHaveLength(1);
+    },
+  );
 });
 
 describe('the proof of a stream', () => {
@@ -50,14 +71,18 @@ describe('the proof of a stream', () => {
     expect(isStreamProof(given, session, { number: 1, path: '/a' })).toBe(true);
     expect(isStreamProof(given, session, { number: 2, path: '/a' })).toBe(false);
     expect(isStreamProof(given, session, { number: 1, path: '/b' })).toBe(false);
-    expect(isStreamProof(given, proof().sessionsOf({ ...GREETING, address: 'three:7100' })[0], { number: 1, path: '/a' })).toBe(false);
+    expect(
+      isStreamProof(given, proof().sessionsOf({ ...GREETING, address: 'three:7100' })[0], { number: 1, path: '/a' }),
+    ).toBe(false);
     expect(isStreamProof(given.subarray(1), session, { number: 1, path: '/a' })).toBe(false);
   });
 
   test('is never that of a connection, and that of a connection is that of no stream', () => {
     const ofConnection = connectionProof(session);
     expect(isConnectionProof(ofConnection, session)).toBe(true);
-    expect(isConnectionProof(ofConnection, proof().sessionsOf({ ...GREETING, serverNonce: Buffer.alloc(40, 3) })[0])).toBe(false);
+    expect(
+      isConnectionProof(ofConnection, proof().sessionsOf({ ...GREETING, serverNonce: Buffer.alloc(40, 3) })[0]),
+    ).toBe(false);
     for (const path of ['', 'connection', '/quiver.v1.Members/Connection']) {
       for (const number of [0, 1, NaN]) {
         expect(isStreamProof(ofConnection, session, { number, path })).toBe(false);

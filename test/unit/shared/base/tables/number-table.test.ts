@@ -63,7 +63,11 @@ describe(`NumberTable, SEED=${seed}`, () => {
     expect(old).toBe(2 ** 32 - 2);
     expect(table.add({ name: 'last' })).toBe(2 ** 32 - 1);
     expect(table.add({ name: 'first' })).toBe(1);
-    expect([table.get(old), table.get(2 ** 32 - 1), table.get(1)]).toEqual([{ name: 'old' }, { name: 'last' }, { name: 'first' }]);
+    expect([table.get(old), table.get(2 ** 32 - 1), table.get(1)]).toEqual([
+      { name: 'old' },
+      { name: 'last' },
+      { name: 'first' },
+    ]);
   });
 
   test('leaves what has passed through it to the quick collections', () => {

@@ -6,10 +6,18 @@ const terms = (text: string): string[] => defaultAnalyser.terms(text);
 
 describe('the analyser', () => {
   test.each([
-    ['words are lower-cased and cut at punctuation', 'The quick-brown Fox, 42 times_over!', ['the', 'quick', 'brown', 'fox', '42', 'times', 'over']],
+    [
+      'words are lower-cased and cut at punctuation',
+      'The quick-brown Fox, 42 times_over!',
+      ['the', 'quick', 'brown', 'fox', '42', 'times', 'over'],
+    ],
     ['accents fold away', 'Ångström café naïve Ẽ', ['angstrom', 'cafe', 'naive', 'e']],
     ['composed and decomposed letters are one', 'cafe\u0301', ['cafe']],
-    ['ligatures and special letters are written out', 'Straße STRASSE œuvre Łódź ﬁre ẞ', ['strasse', 'strasse', 'oeuvre', 'lodz', 'fire', 'ss']],
+    [
+      'ligatures and special letters are written out',
+      'Straße STRASSE œuvre Łódź ﬁre ẞ',
+      ['strasse', 'strasse', 'oeuvre', 'lodz', 'fire', 'ss'],
+    ],
     ['Turkish dotted and dotless i meet', 'İSTANBUL ışık IŞIK', ['istanbul', 'isik', 'isik']],
     ['full-width forms are the plain ones', 'ＡＢＣ １２３', ['abc', '123']],
     ['digits of other scripts are digits', '٢٠٢٤ ۱۲ १९ ০৯ ๕๙', ['2024', '12', '19', '09', '59']],
@@ -21,7 +29,11 @@ describe('the analyser', () => {
     ['Hebrew points fold away', 'שָׁלוֹם', ['שלום']],
     ['Indic vowel signs stay', 'हिन्दी भाषा', ['हिन्दी', 'भाषा']],
     ['Han gives characters and pairs', '東京都', ['東', '京', '東京', '都', '京都']],
-    ['kana and Hangul give pairs, single ones stand alone', 'カメラ の 한국어 ㅋ', ['カメ', 'メラ', 'の', '한국', '국어', 'ㅋ'.normalize('NFKC')]],
+    [
+      'kana and Hangul give pairs, single ones stand alone',
+      'カメラ の 한국어 ㅋ',
+      ['カメ', 'メラ', 'の', '한국', '국어', 'ㅋ'.normalize('NFKC')],
+    ],
     ['half-width kana are kana', 'ｶﾒﾗ', ['カメ', 'メラ']],
     ['Thai pairs keep their vowel signs', 'กินข้าว', ['กิน'.slice(0, 3), 'นข้', 'ข้า', 'าว']],
     ['Han beside Latin is cut apart', 'AI技術2', ['ai', '技', '術', '技術', '2']],

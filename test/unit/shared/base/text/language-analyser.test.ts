@@ -61,7 +61,18 @@ describe('an analyser with a language', () => {
   });
 
   test('keeps the rest of what the neutral analyser does', () => {
-    expect(terms('en', "東京 🎉 co\u00adoperating can't O'Briens \ud800x ۱۲")).toEqual(['東', '京', '東京', '🎉', 'cooper', 'cant', 'o', 'brien', 'x', '12']);
+    expect(terms('en', "東京 🎉 co\u00adoperating can't O'Briens \ud800x ۱۲")).toEqual([
+      '東',
+      '京',
+      '東京',
+      '🎉',
+      'cooper',
+      'cant',
+      'o',
+      'brien',
+      'x',
+      '12',
+    ]);
     expect(terms('en', ' \u0000\u20dd…')).toEqual([]);
   });
 
@@ -79,7 +90,8 @@ describe('an analyser with a language', () => {
   test('gives a word the same term whether it remembers it or not', () => {
     const stem = snowballStemmer('en');
     const forgetful = new LanguageAnalyser({ name: 'forgetful', stem, stopWords: new Set(), rememberedWords: 3 });
-    const text = 'running runners ran quickly running walks walking quickly runners likely unlikely walks running'.repeat(3);
+    const text =
+      'running runners ran quickly running walks walking quickly runners likely unlikely walks running'.repeat(3);
     expect(forgetful.terms(text)).toEqual(terms('en', text));
   });
 });

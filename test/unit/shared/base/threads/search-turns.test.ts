@@ -1,7 +1,10 @@
 import { SearchTurns } from '../../../../../shared/base/threads/search-turns';
 import { ManualClock } from '../../../../support/manual-clock';
 
-/** Turns of searches that take so long each, by a clock that only they advance, and in which round of the event loop each was done. */
+/**
+ * Turns of searches that take so long each, by a clock that only they advance, and in which round of the event loop
+ * each was done.
+ */
 function turnsOf(searchMs: number) {
   const clock = new ManualClock();
   const turns = new SearchTurns(clock);
@@ -16,7 +19,14 @@ function turnsOf(searchMs: number) {
     await new Promise((next) => setImmediate(next));
     round += 1;
   };
-  return { clock, turns, done, take, nextRound, inRound: (which: number) => done.filter((each) => each.round === which).map(({ name }) => name) };
+  return {
+    clock,
+    turns,
+    done,
+    take,
+    nextRound,
+    inRound: (which: number) => done.filter((each) => each.round === which).map(({ name }) => name),
+  };
 }
 
 const named = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name}${i}`);

@@ -7,7 +7,10 @@ import { eventually } from '../../../../support/eventually';
 
 const open: { close(): void }[] = [];
 
-function pair(left: Record<string, (...args: never[]) => unknown>, right: Record<string, (...args: never[]) => unknown>): { left: ThreadPeer; right: ThreadPeer } {
+function pair(
+  left: Record<string, (...args: never[]) => unknown>,
+  right: Record<string, (...args: never[]) => unknown>,
+): { left: ThreadPeer; right: ThreadPeer } {
   const { port1, port2 } = new MessageChannel();
   open.push(port1, port2);
   return { left: new ThreadPeer(port1, left), right: new ThreadPeer(port2, right) };
@@ -19,7 +22,13 @@ afterEach(() => {
 
 test('what one side asks the other answers, in any order', async () => {
   const waiting: (() => void)[] = [];
-  const { left } = pair({}, { slow: () => new Promise<string>((done) => waiting.push(() => done('slow'))), sum: (a: number, b: number) => a + b });
+  const { left } = pair(
+    {},
+    {
+      slow: () => new Promise<string>((done) => waiting.push(() => done('slow'))),
+      sum: (a: number, b: number) => a + b,
+    },
+  );
   const slow = left.ask<string>('slow');
   expect(await left.ask('sum', 2, 3)).toBe(5);
   for (const go of waiting) go();
@@ -28,7 +37,11 @@ test('what one side asks the other answers, in any order', async () => {
 
 test('vectors arrive as they are, and bytes that are handed over are gone here', async () => {
   const { left } = pair({}, { back: (value: unknown) => value });
-  expect(await left.ask('back', { vector: Float32Array.of(1, 2), none: undefined, nothing: null })).toEqual({ vector: Float32Array.of(1, 2), none: undefined, nothing: null });
+  expect(await left.ask('back', { vector: Float32Array.of(1, 2), none: undefined, nothing: null })).toEqual({
+    vector: Float32Array.of(1, 2),
+    none: undefined,
+    nothing: null,
+  });
   const bytes = Buffer.allocUnsafeSlow(3);
   bytes.set([7, 8, 9]);
   expect(await left.hand('back', bytes)).toEqual(Uint8Array.of(7, 8, 9));

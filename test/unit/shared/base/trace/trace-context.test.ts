@@ -32,7 +32,8 @@ describe('the context of a trace', () => {
   });
 
   test('leaves out a state that is too long or not printable', () => {
-    for (const state of ['a='.padEnd(600, 'x'), 'a=\u0001', ['a=1']]) expect(contextFromHeaders(`00-${TRACE}-${SPAN}-01`, state)?.state).toBe('');
+    for (const state of ['a='.padEnd(600, 'x'), 'a=\u0001', ['a=1']])
+      expect(contextFromHeaders(`00-${TRACE}-${SPAN}-01`, state)?.state).toBe('');
   });
 });
 
@@ -46,18 +47,28 @@ describe('the settings of traces', () => {
     [{ ...ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' }, null],
     [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }, null],
     [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, 'http/json'],
-    [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' }, 'http/json'],
+    [
+      { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
+      'http/json',
+    ],
   ])('%p: by %p', (environment, protocol) => {
     expect(traceSettings(environment)).toMatchObject({ protocol, warning: null });
   });
 
   test('what the platform asks for and is not for us is told, and nothing is sent', () => {
-    expect(traceSettings({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toMatchObject({ protocol: null, warning: expect.stringContaining('http/protobuf') });
-    expect(traceSettings({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'jaeger' })).toMatchObject({ protocol: null, warning: expect.stringContaining('jaeger') });
+    expect(traceSettings({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toMatchObject({
+      protocol: null,
+      warning: expect.stringContaining('http/protobuf'),
+    });
+    expect(traceSettings({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'jaeger' })).toMatchObject({
+      protocol: null,
+      warning: expect.stringContaining('jaeger'),
+    });
   });
 
   test('spans that wait are bounded, whatever is set', () => {
     expect(traceSettings({ ...ENDPOINT, OTEL_BSP_MAX_QUEUE_SIZE: '7' }).waitingMax).toBe(7);
-    for (const wrong of ['0', '-1', 'x', '1.5']) expect(traceSettings({ ...ENDPOINT, OTEL_BSP_MAX_QUEUE_SIZE: wrong }).waitingMax).toBe(2048);
+    for (const wrong of ['0', '-1', 'x', '1.5'])
+      expect(traceSettings({ ...ENDPOINT, OTEL_BSP_MAX_QUEUE_SIZE: wrong }).waitingMax).toBe(2048);
   });
 });

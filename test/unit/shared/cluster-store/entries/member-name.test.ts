@@ -27,7 +27,11 @@ function begin(): void {
     if (isAway) throw new QuiverError('unavailable', 'away');
     return entry === null ? null : { key, value: entry, revision: 1 };
   };
-  const name = new MemberName<Entry>({ store: { get }, key: '/q/nodes/a', isSame: ({ address }) => address === 'here:7000' });
+  const name = new MemberName<Entry>({
+    store: { get },
+    key: '/q/nodes/a',
+    isSame: ({ address }) => address === 'here:7000',
+  });
   const ask = (): void => {
     outcome = 'waits';
     name.free(new AbortController().signal).then(
@@ -44,7 +48,9 @@ test('a name that another process keeps is refused after a while, and says who h
   await jest.advanceTimersByTimeAsync(14_000);
   expect(outcome).toBe('waits');
   await jest.advanceTimersByTimeAsync(2_000);
-  expect(outcome).toBe('NODE_ID a is in use by another process, at there:7000 (pid 7, started 2026-01-01T00:00:00Z): each member needs a name of its own');
+  expect(outcome).toBe(
+    'NODE_ID a is in use by another process, at there:7000 (pid 7, started 2026-01-01T00:00:00Z): each member needs a name of its own',
+  );
 });
 
 test('a name is free once the entry of a dead process is gone, however long the store was away meanwhile', async () => {

@@ -10,7 +10,10 @@ const away = (): never => {
 test('a start that waits for the store says so once, and leaves nothing behind with each attempt', async () => {
   const ending = new AbortController();
   const said: string[] = [];
-  const whenReached = whenStoreReached({ ending: ending.signal, log: { ...silentLogger, warn: (_fields, message) => said.push(message) } });
+  const whenReached = whenStoreReached({
+    ending: ending.signal,
+    log: { ...silentLogger, warn: (_fields, message) => said.push(message) },
+  });
   const listening: number[] = [];
   const result = await whenReached(async () => {
     listening.push(getEventListeners(ending.signal, 'abort').length);
@@ -26,7 +29,10 @@ test('it gives up at once when the process is asked to end, and for what does no
   const whenReached = whenStoreReached({ ending: ending.signal, log: silentLogger });
   const waiting = whenReached(async () => away());
   ending.abort();
-  await expect(waiting).rejects.toMatchObject({ kind: 'unavailable', message: 'gave up waiting for the cluster store' });
+  await expect(waiting).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'gave up waiting for the cluster store',
+  });
   const refused = async (): Promise<never> => Promise.reject(new QuiverError('invalid_parameter', 'another cluster'));
   await expect(whenReached(refused)).rejects.toMatchObject({ kind: 'invalid_parameter' });
 });

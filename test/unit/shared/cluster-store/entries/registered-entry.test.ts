@@ -1,6 +1,13 @@
 import { RegisteredEntry } from '../../../../../shared/cluster-store/entries/registered-entry';
 import { MemberName } from '../../../../../shared/cluster-store/entries/member-name';
-import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../../../../shared/cluster-store/cluster-store';
+import type {
+  ClusterStore,
+  Guard,
+  StoreChange,
+  StoreEntry,
+  StoreEvent,
+  TransactionResult,
+} from '../../../../../shared/cluster-store/cluster-store';
 import type { SessionStore, StoreSession } from '../../../../../shared/cluster-store/session-store';
 
 const KEY = 'members/a';
@@ -19,7 +26,8 @@ class ScriptedStore {
   }
 
   async transact(guards: Guard[], [change]: StoreChange[]): Promise<TransactionResult> {
-    if (guards.some(({ revision }) => revision !== (this.entry?.revision ?? 0))) return { applied: false, current: [this.entry] };
+    if (guards.some(({ revision }) => revision !== (this.entry?.revision ?? 0)))
+      return { applied: false, current: [this.entry] };
     const { key, value } = change as { key: string; value: string };
     this.puts.push(value);
     this.entry = { key, value, revision: ++this.revision };
@@ -36,7 +44,10 @@ class ScriptedStore {
     return { id: `session-${this.sessions}`, isLost: false, onLost: () => undefined, close: async () => undefined };
   }
 
-  /** As a watch tells of a snapshot: the entry with the revision that it had then, or a delete with the revision of the store. */
+  /**
+   * As a watch tells of a snapshot: the entry with the revision that it had then, or a delete with the revision of the
+   * store.
+   */
   putBack(revision: number, entry: { value: string; revision: number } | null): void {
     this.revision = revision;
     this.entry = entry === null ? null : { key: KEY, ...entry };
@@ -57,7 +68,13 @@ afterEach(() => entry.close());
 /** An entry that was put at revision 61 with the first value, and at 62 with the second. */
 async function begin(values: [string, string] = ['1', '2'], name?: MemberName): Promise<void> {
   store = new ScriptedStore();
-  entry = new RegisteredEntry({ store: store as unknown as ClusterStore & SessionStore, key: KEY, value: values[0], ttlSeconds: 3, name });
+  entry = new RegisteredEntry({
+    store: store as unknown as ClusterStore & SessionStore,
+    key: KEY,
+    value: values[0],
+    ttlSeconds: 3,
+    name,
+  });
   await settled();
   entry.update(values[1]);
   await settled();
@@ -96,9 +113,13 @@ test('so is one that goes after its store was put back, before that has come as 
 });
 
 test('a member that guards its name puts its entry again by what the store has now', async () => {
-  const valueOf = (stores: number): string => JSON.stringify({ id: 'a', address: 'here:7000', pid: 7, startedAt: '2026-01-01T00:00:00Z', stores });
+  const valueOf = (stores: number): string =>
+    JSON.stringify({ id: 'a', address: 'here:7000', pid: 7, startedAt: '2026-01-01T00:00:00Z', stores });
   const getting = { get: async () => null };
-  await begin([valueOf(1), valueOf(2)], new MemberName({ store: getting, key: KEY, isSame: ({ address }) => address === 'here:7000' }));
+  await begin(
+    [valueOf(1), valueOf(2)],
+    new MemberName({ store: getting, key: KEY, isSame: ({ address }) => address === 'here:7000' }),
+  );
   store.putBack(50, { value: valueOf(1), revision: 40 });
   await settled();
   expect(store.puts.splice(0)).toEqual([valueOf(2)]);

@@ -20,11 +20,18 @@ class ScriptedStore {
 }
 
 const over = (store: ScriptedStore): WatchedEntries<string> =>
-  new WatchedEntries<string>({ store: store as unknown as ClusterStore, prefix: '', decode: ({ value }) => value, onUnreadable: () => undefined });
+  new WatchedEntries<string>({
+    store: store as unknown as ClusterStore,
+    prefix: '',
+    decode: ({ value }) => value,
+    onUnreadable: () => undefined,
+  });
 
 const entry = (key: string, value: string, revision: number): StoreEntry => ({ key, value, revision });
 
-async function followed(store: ScriptedStore): Promise<{ entries: WatchedEntries<string>; values: () => Record<string, string> }> {
+async function followed(
+  store: ScriptedStore,
+): Promise<{ entries: WatchedEntries<string>; values: () => Record<string, string> }> {
   const entries = over(store);
   await entries.follow();
   return { entries, values: () => Object.fromEntries(entries.all().map(({ key, value }) => [key, value])) };
@@ -32,7 +39,10 @@ async function followed(store: ScriptedStore): Promise<{ entries: WatchedEntries
 
 function later(): ScriptedStore {
   const store = new ScriptedStore();
-  Object.assign(store, { revision: 90, entries: [entry('a', 'later', 80), entry('b', 'since', 70), entry('c', 'same', 10)] });
+  Object.assign(store, {
+    revision: 90,
+    entries: [entry('a', 'later', 80), entry('b', 'since', 70), entry('c', 'same', 10)],
+  });
   return store;
 }
 

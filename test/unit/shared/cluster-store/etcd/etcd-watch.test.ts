@@ -28,7 +28,15 @@ class Stream extends EventEmitter {
   }
 
   says(revision: number, message: object = {}): void {
-    this.emit('data', { header: { cluster_id: '1', revision: `${revision}` }, created: false, canceled: false, compact_revision: '0', fragment: false, events: [], ...message });
+    this.emit('data', {
+      header: { cluster_id: '1', revision: `${revision}` },
+      created: false,
+      canceled: false,
+      compact_revision: '0',
+      fragment: false,
+      events: [],
+      ...message,
+    });
   }
 }
 
@@ -51,8 +59,16 @@ beforeEach(async () => {
     stream: async () => streams[streams.push(new Stream()) - 1],
     call: async (_method: string, request: RangeRequest) => {
       reads.push(request);
-      if (isCompacted && request.revision !== undefined) throw new EtcdCallError('compacted', status.OUT_OF_RANGE, 'refused');
-      return { header: { revision: '20' }, kvs: Object.entries(present).map(([key, revision]) => ({ key: Buffer.from(key), value: Buffer.from(''), mod_revision: `${revision}` })) };
+      if (isCompacted && request.revision !== undefined)
+        throw new EtcdCallError('compacted', status.OUT_OF_RANGE, 'refused');
+      return {
+        header: { revision: '20' },
+        kvs: Object.entries(present).map(([key, revision]) => ({
+          key: Buffer.from(key),
+          value: Buffer.from(''),
+          mod_revision: `${revision}`,
+        })),
+      };
     },
   } as unknown as EtcdTransport;
   const known = new WatchedKeys(Object.entries(present).map(([key, revision]) => ({ key, revision })));
@@ -118,7 +134,9 @@ test('a store that is behind what was seen is read, and the difference told', as
 });
 
 test('what came while the revision was read is no step back', async () => {
-  streams[0].says(9, { events: [{ type: 'PUT', kv: { key: Buffer.from('w/a'), value: Buffer.from(''), mod_revision: '9' } }] });
+  streams[0].says(9, {
+    events: [{ type: 'PUT', kv: { key: Buffer.from('w/a'), value: Buffer.from(''), mod_revision: '9' } }],
+  });
   watch.confirm(8, 7);
   await settled();
   expect([reads.length, streams.length]).toEqual([0, 1]);

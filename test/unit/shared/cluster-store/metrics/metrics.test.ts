@@ -32,10 +32,13 @@ describe('the metrics of a process', () => {
         nowMs += 100 + lateMs;
         jest.advanceTimersByTime(100);
       };
-      const lags = async (): Promise<string> => (await samples(metrics, 'nodejs_eventloop_lag_m')).filter((line) => /_(min|max)_/.test(line)).join();
+      const lags = async (): Promise<string> =>
+        (await samples(metrics, 'nodejs_eventloop_lag_m')).filter((line) => /_(min|max)_/.test(line)).join();
       for (const lateMs of [0, 0, 40]) sample(lateMs);
       // A histogram keeps three digits.
-      expect(await lags()).toMatch(/^nodejs_eventloop_lag_max_seconds 0\.0[34]\d*,nodejs_eventloop_lag_min_seconds 1e-9$/);
+      expect(await lags()).toMatch(
+        /^nodejs_eventloop_lag_max_seconds 0\.0[34]\d*,nodejs_eventloop_lag_min_seconds 1e-9$/,
+      );
       sample(0);
       expect(await lags()).toBe('nodejs_eventloop_lag_max_seconds 1e-9,nodejs_eventloop_lag_min_seconds 1e-9');
     } finally {
@@ -60,13 +63,18 @@ describe('the metrics of a process', () => {
     new RequestMetrics(metrics).observeRequest('/v1/query', 200, 3);
     expect(await samples(metrics, 'vectordb_vectors_total')).toEqual(['vectordb_vectors_total{collection="books"} 7']);
     answer = () => Promise.reject(new Error('no answer'));
-    expect(await samples(metrics, 'vectordb_')).not.toContainEqual(expect.stringMatching(/^vectordb_(vectors|collections)_total/));
+    expect(await samples(metrics, 'vectordb_')).not.toContainEqual(
+      expect.stringMatching(/^vectordb_(vectors|collections)_total/),
+    );
     answer = () => new Promise(() => undefined);
     const text = await metrics.text();
     expect(text).toContain('quiver_measure_failures_total 2');
     expect(text).toContain('vectordb_requests_total{endpoint="/v1/query",status="200"} 1');
     expect(text).not.toMatch(/^(vectordb_(vectors|collections)_total|quiver_shard_up)[ {]/m);
-    expect(errors).toEqual([expect.objectContaining({ message: 'no answer' }), expect.objectContaining({ message: 'not measured within 20 ms' })]);
+    expect(errors).toEqual([
+      expect.objectContaining({ message: 'no answer' }),
+      expect.objectContaining({ message: 'not measured within 20 ms' }),
+    ]);
   });
 
   test('show nothing of a service that is not there yet, and call that no failure', async () => {

@@ -2,7 +2,8 @@ import { DEFAULT_FILTER_BOUNDS, FILTER_LIMITS, parseFilter } from '../../../../.
 
 /** What a client may send as `filters`, and what a refusal says. */
 
-const refused = (message: string | RegExp): object => expect.objectContaining({ kind: 'schema_violation', message: expect.stringMatching(message) });
+const refused = (message: string | RegExp): object =>
+  expect.objectContaining({ kind: 'schema_violation', message: expect.stringMatching(message) });
 
 function refusalOf(json: unknown): unknown {
   try {
@@ -28,7 +29,15 @@ test.each(VOID.map((json) => [json]))('%j restricts nothing', (json) => {
   expect(parseFilter(json)).toBeNull();
 });
 
-test.each([{ $not: {} }, { a: { $in: [] } }, { $or: [{ a: 1 }, { a: { $in: [] } }] }, { $and: [{}, { a: 1 }] }, { a: { $nin: [null] } }].map((json) => [json]))('%j restricts something', (json) => {
+test.each(
+  [
+    { $not: {} },
+    { a: { $in: [] } },
+    { $or: [{ a: 1 }, { a: { $in: [] } }] },
+    { $and: [{}, { a: 1 }] },
+    { a: { $nin: [null] } },
+  ].map((json) => [json]),
+)('%j restricts something', (json) => {
   expect(parseFilter(json)).not.toBeNull();
 });
 
@@ -48,8 +57,20 @@ test('the tree says what the JSON says', () => {
       { type: 'not', filter: { type: 'exists', path: 'c' } },
     ],
   });
-  expect(parseFilter({ a: { $prefix: 'Ri' } })).toEqual({ type: 'text', path: 'a', test: 'prefix', pattern: 'Ri', fold: false });
-  expect(parseFilter({ a: { $prefix: 'Ri', case: 'fold' } })).toEqual({ type: 'text', path: 'a', test: 'prefix', pattern: 'Ri', fold: true });
+  expect(parseFilter({ a: { $prefix: 'Ri' } })).toEqual({
+    type: 'text',
+    path: 'a',
+    test: 'prefix',
+    pattern: 'Ri',
+    fold: false,
+  });
+  expect(parseFilter({ a: { $prefix: 'Ri', case: 'fold' } })).toEqual({
+    type: 'text',
+    path: 'a',
+    test: 'prefix',
+    pattern: 'Ri',
+    fold: true,
+  });
   // Without an operator that folds, it is a member like any other.
   expect(parseFilter({ a: { case: 'fold' } })).toEqual({ type: 'equals', path: 'a', value: { case: 'fold' } });
 });
@@ -88,15 +109,24 @@ test.each<[unknown, RegExp]>([
 test('the limits are as stated: each is allowed, one more is refused', () => {
   const nested = (depth: number): unknown => (depth === 1 ? { a: 1 } : { $not: nested(depth - 1) });
   expect(parseFilter(nested(DEFAULT_FILTER_BOUNDS.filterDepthMax))).not.toBeNull();
-  expect(refusalOf(nested(DEFAULT_FILTER_BOUNDS.filterDepthMax + 1))).toMatchObject({ kind: 'limit_exceeded', message: expect.stringMatching(/at most 32 levels deep \(MAX_FILTER_DEPTH\)/) });
+  expect(refusalOf(nested(DEFAULT_FILTER_BOUNDS.filterDepthMax + 1))).toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringMatching(/at most 32 levels deep \(MAX_FILTER_DEPTH\)/),
+  });
 
   const wide = (conditions: number): unknown => ({ $or: Array.from({ length: conditions }, (_, i) => ({ a: i })) });
   expect(parseFilter(wide(DEFAULT_FILTER_BOUNDS.filterConditionsMax))).not.toBeNull();
-  expect(refusalOf(wide(DEFAULT_FILTER_BOUNDS.filterConditionsMax + 1))).toMatchObject({ kind: 'limit_exceeded', message: expect.stringMatching(/at most 1024 conditions \(MAX_FILTER_CONDITIONS\)/) });
+  expect(refusalOf(wide(DEFAULT_FILTER_BOUNDS.filterConditionsMax + 1))).toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringMatching(/at most 1024 conditions \(MAX_FILTER_CONDITIONS\)/),
+  });
 
   const listed = (values: number): unknown => ({ a: { $in: Array(values - 1).fill(0) }, b: { $nin: [0] } });
   expect(parseFilter(listed(DEFAULT_FILTER_BOUNDS.filterValuesMax))).not.toBeNull();
-  expect(refusalOf(listed(DEFAULT_FILTER_BOUNDS.filterValuesMax + 1))).toMatchObject({ kind: 'limit_exceeded', message: expect.stringMatching(/at most 16384 values \(MAX_FILTER_VALUES\)/) });
+  expect(refusalOf(listed(DEFAULT_FILTER_BOUNDS.filterValuesMax + 1))).toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringMatching(/at most 16384 values \(MAX_FILTER_VALUES\)/),
+  });
 
   const deep = (depth: number): unknown => (depth === 0 ? 1 : [deep(depth - 1)]);
   expect(parseFilter({ a: deep(FILTER_LIMITS.valueDepthMax) })).not.toBeNull();
@@ -105,8 +135,14 @@ test('the limits are as stated: each is allowed, one more is refused', () => {
 
 test('nesting beyond every limit is refused without exhausting the stack', () => {
   const depth = 100_000;
-  for (const text of [`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`, `${'{"$not":'.repeat(depth)}{}${'}'.repeat(depth)}`]) {
-    expect(refusalOf(JSON.parse(text))).toMatchObject({ name: 'QuiverError', message: expect.stringMatching(/nest at most/) });
+  for (const text of [
+    `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`,
+    `${'{"$not":'.repeat(depth)}{}${'}'.repeat(depth)}`,
+  ]) {
+    expect(refusalOf(JSON.parse(text))).toMatchObject({
+      name: 'QuiverError',
+      message: expect.stringMatching(/nest at most/),
+    });
   }
 });
 

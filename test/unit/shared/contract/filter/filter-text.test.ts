@@ -29,7 +29,10 @@ test.each([
   ['a range without a bound', '{"type":"range","path":"a","operator":"gt","bound":null}'],
   ['exists with a path of numbers', '{"type":"exists","path":[1]}'],
   ['deep inside another', '{"type":"and","filters":[{"type":"not","filter":{"type":"exists"}}]}'],
-  ['a nesting that exhausts the stack', `${'{"type":"not","filter":'.repeat(100_000)}{"type":"exists","path":"a"}${'}'.repeat(100_000)}`],
+  [
+    'a nesting that exhausts the stack',
+    `${'{"type":"not","filter":'.repeat(100_000)}{"type":"exists","path":"a"}${'}'.repeat(100_000)}`,
+  ],
 ])('%s is no filter', (_what, text) => {
   expect(filterFromText(text)).toBeUndefined();
 });

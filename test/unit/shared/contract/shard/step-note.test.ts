@@ -15,7 +15,11 @@ test('an id is sealed alike by every replica, and opened by who has the key', ()
 });
 
 test('no two texts have the same nonce: shards seal different ids at the same step', () => {
-  const others = [sealedId('b', OF_STEP), sealedId('a', { ...OF_STEP, step: 1 }), sealedId('a', { ...OF_STEP, token: 'b'.repeat(32) })];
+  const others = [
+    sealedId('b', OF_STEP),
+    sealedId('a', { ...OF_STEP, step: 1 }),
+    sealedId('a', { ...OF_STEP, token: 'b'.repeat(32) }),
+  ];
   expect(new Set([sealedId('a', OF_STEP), ...others].map(nonceOf)).size).toBe(4);
 });
 

@@ -1,11 +1,23 @@
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
-import type { AnswerFrame__Output, ReadFrame__Output, ReadRequest } from '../../../../../shared/wire/generated/quiver/v1/reads';
+import type {
+  AnswerFrame__Output,
+  ReadFrame__Output,
+  ReadRequest,
+} from '../../../../../shared/wire/generated/quiver/v1/reads';
 import { FRAME_BYTES } from '../../../../../shared/wire/streams/message-bounds';
 import { readsDefinition } from '../../../../../shared/wire/streams/protocol';
 import { READ_KINDS } from '../../../../../shared/wire/codecs/read-codecs';
 import { readFrameFromBytes, readFrameToBytes } from '../../../../../shared/wire/frames/read-frames';
-import { ReadAnswer, readAnswerToProto, readErrorToProto, readKindOf, readRequestBytes, readRequestFromProto, readRequestToProto } from '../../../../../shared/wire/codecs/read-messages';
+import {
+  ReadAnswer,
+  readAnswerToProto,
+  readErrorToProto,
+  readKindOf,
+  readRequestBytes,
+  readRequestFromProto,
+  readRequestToProto,
+} from '../../../../../shared/wire/codecs/read-messages';
 import type { AnswerOf, Hit, ReadKind, RequestOf, StoredItem } from '../../../../../shared/contract/shard/shard-read';
 
 /** Reads as members of all versions write them: an upgrade goes member by member, so these bytes must not change. */
@@ -35,11 +47,18 @@ interface Written<Kind extends ReadKind> {
   answerFrame: string;
 }
 
-function written<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>, requestFrame: string, answer: AnswerOf<Kind>, answerFrame: string): Written<Kind> {
+function written<Kind extends ReadKind>(
+  kind: Kind,
+  request: RequestOf<Kind>,
+  requestFrame: string,
+  answer: AnswerOf<Kind>,
+  answerFrame: string,
+): Written<Kind> {
   return { kind, request, requestFrame, answer, answerFrame };
 }
 
-const HITS_FRAME = 'CkkIBxAAGABSQQIAAAAAAAAAAAAAAAAA4D8BAAAABwAAAP////8AAAAAAADwvwEAAAACAAAABQAAAMOpeyJhIjoxfWJ7fXdvcmRz';
+const HITS_FRAME =
+  'CkkIBxAAGABSQQIAAAAAAAAAAAAAAAAA4D8BAAAABwAAAP////8AAAAAAADwvwEAAAACAAAABQAAAMOpeyJhIjoxfWJ7fXdvcmRz';
 
 const WRITTEN = [
   written(
@@ -63,7 +82,13 @@ const WRITTEN = [
     { hits: [], vectorCount: 3, cost: { scored: 300, rescored: 12 } },
     'ChcIBxAAGAMiBQisAhAMUggAAAAAAAAAAA==',
   ),
-  written('score', { vector, externalIds: ['a', 'b'] }, 'Ci4IBxIFCgF1EAMYBSCEB1oeCggAAIA/AAAAvxISAgAAAAAAAAABAAAAAQAAAGFi', hits, HITS_FRAME),
+  written(
+    'score',
+    { vector, externalIds: ['a', 'b'] },
+    'Ci4IBxIFCgF1EAMYBSCEB1oeCggAAIA/AAAAvxISAgAAAAAAAAABAAAAAQAAAGFi',
+    hits,
+    HITS_FRAME,
+  ),
   written(
     'keywordSearch',
     { terms: ['w'], statistics, k: 2, filter },
@@ -71,7 +96,13 @@ const WRITTEN = [
     hits,
     HITS_FRAME,
   ),
-  written('keywordStatistics', { terms: ['w', 'é'] }, 'CiUIBxIFCgF1EAMYBSCEB2IVChMCAAAAAAAAAAEAAAABAAAAd8Op', statistics, 'Cg0IB2IJCAQQrAIaAgIA'),
+  written(
+    'keywordStatistics',
+    { terms: ['w', 'é'] },
+    'CiUIBxIFCgF1EAMYBSCEB2IVChMCAAAAAAAAAAEAAAABAAAAd8Op',
+    statistics,
+    'Cg0IB2IJCAQQrAIaAgIA',
+  ),
   written(
     'fetch',
     { externalIds: ['a', 'b'], vectors: true },
@@ -86,7 +117,13 @@ const WRITTEN = [
     items,
     'CmQIBxAAWl4CAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
   ),
-  written('scan', { after: null, limit: 3, filter: null, vectors: false, texts: true }, 'CiMIBxIFCgF1EAMYBSCEB3oTCgARAAAAAAAAAAAYAyIAKAAwAA==', [], 'ChIIBxAAWgwAAAAAAAAAAAAAAAA='),
+  written(
+    'scan',
+    { after: null, limit: 3, filter: null, vectors: false, texts: true },
+    'CiMIBxIFCgF1EAMYBSCEB3oTCgARAAAAAAAAAAAYAyIAKAAwAA==',
+    [],
+    'ChIIBxAAWgwAAAAAAAAAAAAAAAA=',
+  ),
   written(
     'fetch',
     { externalIds: ['a'], vectors: false, texts: false },
@@ -109,7 +146,13 @@ const WRITTEN = [
     'ClUIB/IDUHsiaXRlbXMiOjMsInByZXNlbnQiOlt0cnVlLGZhbHNlXSwiZm9ybXMiOltbIloiLCJubyB0aW1lIl1dLCJuYW1lcyI6WyJhIiwiYi5jIl19',
   ),
   written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
-  written('matches', { filter }, 'CmMIBxIFCgF1EAMYBSCEB/IDUgpQeyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0=', 7, 'CgUIB/gDBw=='),
+  written(
+    'matches',
+    { filter },
+    'CmMIBxIFCgF1EAMYBSCEB/IDUgpQeyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0=',
+    7,
+    'CgUIB/gDBw==',
+  ),
   written(
     'status',
     null,
@@ -149,29 +192,57 @@ const answersIn = (frame: Buffer) => (responseDeserialize(frame) as AnswerFrame_
 const failureOf = (kind: string, message: string) => expect.objectContaining({ kind, message });
 
 function sent<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>) {
-  return readAnswerToProto(ID, kind, answer).map(({ message, bytes }) => ({ frame: responseSerialize({ answers: [message] }), bytes }));
+  return readAnswerToProto(ID, kind, answer).map(({ message, bytes }) => ({
+    frame: responseSerialize({ answers: [message] }),
+    bytes,
+  }));
 }
 
 describe('reads between members', () => {
-  test.each(WRITTEN.map((read) => [read.kind, read] as const))('%s (%#) has the bytes that it always had, and is read from them', (_kind, read: Written<ReadKind>) => {
-    const { kind, request, answer } = read;
-    const requestFrame = requestSerialize({ requests: [readRequestToProto({ ...HEAD }, kind, request)], cancelledIds: [] });
-    expect(requestFrame.toString('base64')).toBe(read.requestFrame);
-    expect(readRequestBytes(kind, request)).toBeGreaterThanOrEqual(requestFrame.length);
-    const [asked] = requestsIn(requestFrame);
-    expect(readKindOf(asked)).toBe(kind);
-    expect(readRequestFromProto(kind, asked)).toStrictEqual(request);
+  test.each(WRITTEN.map((read) => [read.kind, read] as const))(
+    '%s (%#) has the bytes that it always had, and is read from them',
+    (_kind, read: Written<ReadKind>) => {
+      const { kind, request, answer } = read;
+      const requestFrame = requestSerialize({
+        requests: [readRequestToProto({ ...HEAD }, kind, request)],
+        cancelledIds: [],
+      });
+      expect(requestFrame.toString('base64')).toBe(read.requestFrame);
+      expect(readRequestBytes(kind, request)).toBeGreaterThanOrEqual(requestFrame.length);
+      const [asked] = requestsIn(requestFrame);
+      expect(readKindOf(asked)).toBe(kind);
+      expect(readRequestFromProto(kind, asked)).toStrictEqual(request);
 
-    const [{ frame, bytes }, ...more] = sent(kind, answer);
-    expect(more).toEqual([]);
-    expect(frame.toString('base64')).toBe(read.answerFrame);
-    expect(bytes).toBeGreaterThanOrEqual(frame.length);
-    expect(new ReadAnswer(kind).add(answersIn(frame)[0])).toStrictEqual(answer);
-  });
+      const [{ frame, bytes }, ...more] = sent(kind, answer);
+      expect(more).toEqual([]);
+      expect(frame.toString('base64')).toBe(read.answerFrame);
+      expect(bytes).toBeGreaterThanOrEqual(frame.length);
+      expect(new ReadAnswer(kind).add(answersIn(frame)[0])).toStrictEqual(answer);
+    },
+  );
 
   test.each([
-    ['search', { hits: Array.from({ length: 30_000 }, (_, i) => ({ externalId: `id-${i}`, score: 1 / i, metadata: `{"n":${i},"filling":"${'x'.repeat(40)}"}` })), vectorCount: 9 }],
-    ['fetch', Array.from({ length: 600 }, (_, i) => ({ externalId: `id-${i}`, stamp: i, metadata: '{}', text: null, vector: new Float32Array(1_000).fill(i) }))],
+    [
+      'search',
+      {
+        hits: Array.from({ length: 30_000 }, (_, i) => ({
+          externalId: `id-${i}`,
+          score: 1 / i,
+          metadata: `{"n":${i},"filling":"${'x'.repeat(40)}"}`,
+        })),
+        vectorCount: 9,
+      },
+    ],
+    [
+      'fetch',
+      Array.from({ length: 600 }, (_, i) => ({
+        externalId: `id-${i}`,
+        stamp: i,
+        metadata: '{}',
+        text: null,
+        vector: new Float32Array(1_000).fill(i),
+      })),
+    ],
   ] as const)('a long answer of %s comes in several messages', (kind, answer) => {
     const parts = sent(kind, answer as AnswerOf<typeof kind>);
     expect(parts.length).toBeGreaterThan(2);
@@ -196,9 +267,13 @@ describe('reads between members', () => {
   test('an answer to another question is refused', () => {
     const [{ frame }] = sent('count', 3);
     for (const kind of READ_KINDS.filter((other) => other !== 'count')) {
-      expect(() => new ReadAnswer(kind).add(answersIn(frame)[0])).toThrow(failureOf('internal', `a node answered ${kind} with count`));
+      expect(() => new ReadAnswer(kind).add(answersIn(frame)[0])).toThrow(
+        failureOf('internal', `a node answered ${kind} with count`),
+      );
     }
-    expect(() => new ReadAnswer('count').add(answersIn(Buffer.from([0x0a, 2, 8, ID]))[0])).toThrow('nothing that is known here');
+    expect(() => new ReadAnswer('count').add(answersIn(Buffer.from([0x0a, 2, 8, ID]))[0])).toThrow(
+      'nothing that is known here',
+    );
   });
 
   test.each([
@@ -217,7 +292,11 @@ describe('reads between members', () => {
 
   test.each([
     ['search', 'malformed vector', { search: { vector: Buffer.alloc(3) } }],
-    ['search', 'malformed filter', { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } }],
+    [
+      'search',
+      'malformed filter',
+      { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } },
+    ],
     ['scan', 'malformed filter', { scan: { limit: 1, filter: 'no JSON' } }],
     ['scan', 'malformed scan', { scan: { limit: 0 } }],
     ['sample', 'malformed sample', { sample: { size: 0 } }],
@@ -232,12 +311,30 @@ describe('reads between members', () => {
 /** A request of each kind with every field that there is: a new one has to be put here, or this does not compile. */
 const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null : Required<RequestOf<Kind>> } = {
   // Who asks in its own process alone says `packed`.
-  search: { vector, k: 10, filter, effort: { type: 'ef', ef: 40 }, texts: true, counted: true, packed: true, bytesMax: 2 ** 20 },
+  search: {
+    vector,
+    k: 10,
+    filter,
+    effort: { type: 'ef', ef: 40 },
+    texts: true,
+    counted: true,
+    packed: true,
+    bytesMax: 2 ** 20,
+  },
   score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20 },
   keywordSearch: { terms: ['w', 'é'], statistics, k: 2, filter, bytesMax: 2 ** 20 },
   keywordStatistics: { terms: ['w', 'é'] },
   fetch: { externalIds: ['a'], vectors: true, texts: false, versions: true, expiries: true, bytesMax: 2 ** 20, filter },
-  scan: { after: { stamp: 9, externalId: 'a' }, limit: 3, filter, vectors: true, texts: true, versions: true, expiries: true, bytesMax: 2 ** 20 },
+  scan: {
+    after: { stamp: 9, externalId: 'a' },
+    limit: 3,
+    filter,
+    vectors: true,
+    texts: true,
+    versions: true,
+    expiries: true,
+    bytesMax: 2 ** 20,
+  },
   sample: { size: 2, seed: 7, filter },
   fields: { paths: ['a'], dates: ['b'] },
   count: null,
@@ -250,13 +347,17 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
   backup: { backup: 'b', target: 't', base: { key: 'p', sha256: 'a'.repeat(64), bytes: 9 } },
 };
 
-test.each(Object.keys(WHOLE) as ReadKind[])('every field of a request of %s arrives, over protobuf and in frames', (kind) => {
-  const request = WHOLE[kind] as RequestOf<typeof kind>;
-  const proto = (): ReadRequest => readRequestToProto({ ...HEAD }, kind, request);
-  const frames = [
-    (requestDeserialize(requestSerialize({ requests: [proto()], cancelledIds: [] })) as ReadFrame__Output).requests,
-    readFrameFromBytes(readFrameToBytes({ requests: [proto()] })).requests,
-  ];
-  const { packed: _packed, ...sentFields } = (request ?? {}) as { packed?: true };
-  for (const [asked] of frames) expect(readRequestFromProto(kind, asked)).toStrictEqual(request === null ? null : sentFields);
-});
+test.each(Object.keys(WHOLE) as ReadKind[])(
+  'every field of a request of %s arrives, over protobuf and in frames',
+  (kind) => {
+    const request = WHOLE[kind] as RequestOf<typeof kind>;
+    const proto = (): ReadRequest => readRequestToProto({ ...HEAD }, kind, request);
+    const frames = [
+      (requestDeserialize(requestSerialize({ requests: [proto()], cancelledIds: [] })) as ReadFrame__Output).requests,
+      readFrameFromBytes(readFrameToBytes({ requests: [proto()] })).requests,
+    ];
+    const { packed: _packed, ...sentFields } = (request ?? {}) as { packed?: true };
+    for (const [asked] of frames)
+      expect(readRequestFromProto(kind, asked)).toStrictEqual(request === null ? null : sentFields);
+  },
+);

@@ -16,7 +16,11 @@ function connection(): { socket: Socket; sent: Buffer[]; paused: () => boolean }
       done();
     },
   });
-  return { socket: Object.assign(socket as unknown as Socket, { setNoDelay: () => socket }), sent, paused: () => socket.isPaused() };
+  return {
+    socket: Object.assign(socket as unknown as Socket, { setNoDelay: () => socket }),
+    sent,
+    paused: () => socket.isPaused(),
+  };
 }
 
 const turn = () => new Promise((wake) => setImmediate(wake));

@@ -23,7 +23,8 @@ beforeEach(() => {
 
 afterEach(() => sender.close());
 
-const push = (name: string, bytes: number, isAhead?: boolean): void => sender.push({ bytes, addTo: (frame) => void frame.push(name) }, isAhead);
+const push = (name: string, bytes: number, isAhead?: boolean): void =>
+  sender.push({ bytes, addTo: (frame) => void frame.push(name) }, isAhead);
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 
 /** Lets the connection take everything, frame by frame. */

@@ -26,13 +26,20 @@ test('a stream to an address with a port that there can not be ends as one that 
 });
 
 test('so does one that was tried over a path of the machine first', async () => {
-  expect(await endOf(NO_ADDRESS, socketPath(newSocketName()))).toMatchObject({ isRefused: false, reason: expect.stringContaining('70000') });
+  expect(await endOf(NO_ADDRESS, socketPath(newSocketName()))).toMatchObject({
+    isRefused: false,
+    reason: expect.stringContaining('70000'),
+  });
 });
 
 test('a stream to such an address can be given up before it has ended, and ends once', async () => {
   const ends: string[] = [];
   const channel = new FramesChannel({ address: NO_ADDRESS, credentials: { secret: 'sixteen letters!', tls: null } });
-  channel.open(readFramesMethod, { ready: () => undefined, frame: () => undefined, ended: ({ reason }) => ends.push(reason) });
+  channel.open(readFramesMethod, {
+    ready: () => undefined,
+    frame: () => undefined,
+    ended: ({ reason }) => ends.push(reason),
+  });
   channel.close();
   await new Promise((turn) => setImmediate(turn));
   expect(ends).toEqual(['the channel is closed']);

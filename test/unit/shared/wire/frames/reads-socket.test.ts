@@ -4,7 +4,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { versionFromText, versionToText } from '../../../../../shared/base/process/member-version';
-import { newSocketName, removeStaleSockets, socketFeature, socketPath, socketPathOf } from '../../../../../shared/wire/frames/reads-socket';
+import {
+  newSocketName,
+  removeStaleSockets,
+  socketFeature,
+  socketPath,
+  socketPathOf,
+} from '../../../../../shared/wire/frames/reads-socket';
 import { eventually } from '../../../../support/eventually';
 
 const version = (...features: string[]) => ({ protocol: 2, oldest: 1, features });
@@ -19,7 +25,15 @@ test('the path that a node says arrives with its handshake, and is short enough 
 
 test('nothing else is taken for a path', () => {
   const name = newSocketName();
-  const others = ['read-socket', 'read-socket-', `read-socket-${name}0`, `read-socket-${name.slice(1)}`, `read-socket-${name.slice(1)}g`, `read-socket-../${name.slice(3)}`, `no-read-socket-${name}`];
+  const others = [
+    'read-socket',
+    'read-socket-',
+    `read-socket-${name}0`,
+    `read-socket-${name.slice(1)}`,
+    `read-socket-${name.slice(1)}g`,
+    `read-socket-../${name.slice(3)}`,
+    `no-read-socket-${name}`,
+  ];
   expect(others.map((feature) => socketPathOf(version(feature)))).toEqual(others.map(() => null));
   expect(socketPathOf(version())).toBe(null);
 });
@@ -27,7 +41,9 @@ test('nothing else is taken for a path', () => {
 test('what killed processes left is removed, and nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'qrs-'));
   try {
-    const [stale, served, file] = [newSocketName(), newSocketName(), newSocketName()].map((name) => socketPath(name, folder));
+    const [stale, served, file] = [newSocketName(), newSocketName(), newSocketName()].map((name) =>
+      socketPath(name, folder),
+    );
     const kept = [served, file, join(folder, 'other.sock')];
     spawnSync(process.execPath, [
       '-e',

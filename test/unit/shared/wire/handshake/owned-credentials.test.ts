@@ -102,7 +102,11 @@ test.each<[string, ChannelCredentials, Buffer]>([
 test('a connection on which the other end never begins HTTP/2 ends with its channel', async () => {
   const silent = await peer(() => undefined);
   const heard = silent.heard();
-  const client = new Client(silent.address, new OwnedCredentials(ChannelCredentials.createInsecure(), 50), channelOptions);
+  const client = new Client(
+    silent.address,
+    new OwnedCredentials(ChannelCredentials.createInsecure(), 50),
+    channelOptions,
+  );
   client.getChannel().getConnectivityState(true);
   await heard;
   client.close();
@@ -134,7 +138,9 @@ class NotingCredentials extends OwnedCredentials {
   refused: () => void = () => undefined;
   readonly wasRefused = new Promise<void>((done) => (this.refused = done));
 
-  override _createSecureConnector(...args: Parameters<OwnedCredentials['_createSecureConnector']>): ReturnType<OwnedCredentials['_createSecureConnector']> {
+  override _createSecureConnector(
+    ...args: Parameters<OwnedCredentials['_createSecureConnector']>
+  ): ReturnType<OwnedCredentials['_createSecureConnector']> {
     const connector = super._createSecureConnector(...args);
     const waitForReady = async (): Promise<void> => {
       await connector.waitForReady().catch((error: Error) => {

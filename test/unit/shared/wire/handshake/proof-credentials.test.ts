@@ -7,12 +7,23 @@ import { ProofCredentials } from '../../../../../shared/wire/handshake/proof-cre
 import { PROOF_GREETING, READS_WELCOME } from '../../../../../shared/wire/frames/reads-greeting';
 import { MemberProof } from '../../../../../shared/base/secret/member-proof';
 
-function credentialsFor(address: string, options: { withinMs?: number | undefined; nowMs?: () => number } = {}): ProofCredentials {
-  const handshake = new MemberHandshake({ address, name: 'a', proof: new MemberProof({ secret: 'sixteen letters!' }), log: silentLogger });
+function credentialsFor(
+  address: string,
+  options: { withinMs?: number | undefined; nowMs?: () => number } = {},
+): ProofCredentials {
+  const handshake = new MemberHandshake({
+    address,
+    name: 'a',
+    proof: new MemberProof({ secret: 'sixteen letters!' }),
+    log: silentLogger,
+  });
   return new ProofCredentials({ handshake, ...options });
 }
 
-/** What a client does when the first connection is answered so, and each other one not at all. Answers how it began the first two. */
+/**
+ * What a client does when the first connection is answered so, and each other one not at all. Answers how it began the
+ * first two.
+ */
 async function beginnings(answer: Buffer | 'end', withinMs?: number): Promise<string[]> {
   const begun: string[] = [];
   const sockets: Socket[] = [];
@@ -59,9 +70,12 @@ test.each<[string, Buffer]>([
   ['nothing', Buffer.alloc(0)],
   ['half a welcome', READS_WELCOME.subarray(0, 5)],
   ['the welcome alone', READS_WELCOME],
-])('where the other end says %s, the connection is closed in time, and the next one begins like it', async (_, answer) => {
-  expect(await beginnings(answer, 100)).toEqual([GREETING, GREETING]);
-});
+])(
+  'where the other end says %s, the connection is closed in time, and the next one begins like it',
+  async (_, answer) => {
+    expect(await beginnings(answer, 100)).toEqual([GREETING, GREETING]);
+  },
+);
 
 test('a connection that takes the place of one with a proof is given up in time where nobody takes it', async () => {
   const unanswered = new net.Socket();

@@ -1,6 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { peerOf, type UnprovenBounds, UnprovenConnections } from '../../../../../shared/wire/handshake/unproven-connections';
+import {
+  peerOf,
+  type UnprovenBounds,
+  UnprovenConnections,
+} from '../../../../../shared/wire/handshake/unproven-connections';
 
 class FakeSocket extends EventEmitter {
   isCut = false;
@@ -50,7 +54,9 @@ test('of too many, the oldest is cut at once', () => {
 
 test('of too many from one address, its oldest is cut, and no other', () => {
   const connections = new UnprovenConnections({ most: 6, mostOfAddress: 2 });
-  const sockets = ['10.0.0.2', ...Array<string>(9).fill('10.0.0.1'), '10.0.0.3'].map((address, i) => new FakeSocket(i, address));
+  const sockets = ['10.0.0.2', ...Array<string>(9).fill('10.0.0.1'), '10.0.0.3'].map(
+    (address, i) => new FakeSocket(i, address),
+  );
   for (const socket of sockets) connections.add(socket as unknown as Socket);
   expect(sockets.filter(({ isCut }) => !isCut).map(({ remotePort }) => remotePort)).toEqual([0, 8, 9, 10]);
   connections.proven('10.0.0.1:8');
@@ -75,7 +81,9 @@ test('one that is gone is forgotten, and another of the same address and port is
 
 test('those over a path of this machine have no address, and each is another', () => {
   const connections = new UnprovenConnections({ withinMs: 1_000, mostOfAddress: 3 });
-  const sockets = Array.from({ length: 4 }, () => Object.assign(new FakeSocket(0), { remoteAddress: undefined, remotePort: undefined }));
+  const sockets = Array.from({ length: 4 }, () =>
+    Object.assign(new FakeSocket(0), { remoteAddress: undefined, remotePort: undefined }),
+  );
   for (const socket of sockets) connections.add(socket as unknown as Socket);
   const cut = (): number[] => sockets.flatMap(({ isCut }, i) => (isCut ? [i] : []));
   expect(cut()).toEqual([0]);

@@ -37,7 +37,8 @@ class ScriptedChannels {
     this.listener = listener;
     this.isReady = false;
     this.waiting = [];
-    const answer = (): void => this.waiting.splice(0).forEach((question) => queueMicrotask(() => listener.frame(question)));
+    const answer = (): void =>
+      this.waiting.splice(0).forEach((question) => queueMicrotask(() => listener.frame(question)));
     const begun = setTimeout(
       () => {
         this.isReady = true;
@@ -62,15 +63,22 @@ let stream: QuestionStream<Message, Message>;
 
 function begin(readyMs: number | null): void {
   channels = new ScriptedChannels(readyMs);
-  stream = new QuestionStream({ address: 'there:7000', method: {} as StreamMethod<Message, Message>, channels: channels as unknown as RpcChannels });
+  stream = new QuestionStream({
+    address: 'there:7000',
+    method: {} as StreamMethod<Message, Message>,
+    channels: channels as unknown as RpcChannels,
+  });
 }
 
 /** Asks one question, and says what came of it and after how many milliseconds. */
 async function ask(): Promise<{ isAnswered: boolean; afterMs: number }> {
   const startMs = performance.now();
   let outcome: { isAnswered: boolean; afterMs: number } | null = null;
-  void stream.ask({}, ASK_MS).then((answer) => (outcome = { isAnswered: answer !== null, afterMs: performance.now() - startMs }));
-  for (let waitedMs = 0; outcome === null && waitedMs <= ASK_MS; waitedMs += 10) await jest.advanceTimersByTimeAsync(waitedMs === 0 ? 0 : 10);
+  void stream
+    .ask({}, ASK_MS)
+    .then((answer) => (outcome = { isAnswered: answer !== null, afterMs: performance.now() - startMs }));
+  for (let waitedMs = 0; outcome === null && waitedMs <= ASK_MS; waitedMs += 10)
+    await jest.advanceTimersByTimeAsync(waitedMs === 0 ? 0 : 10);
   return outcome!;
 }
 

@@ -49,7 +49,11 @@ test('a process that is gone is an error', async () => {
   expect(() => stopProcess(gone.pid!)).toThrow(/ESRCH/);
 });
 
-/** What each thread has used, in nanoseconds: the first field of schedstat (Linux, Documentation/scheduler/sched-stats). */
+/**
+ * What each thread has used, in nanoseconds: the first field of schedstat (Linux, Documentation/scheduler/sched-stats).
+ */
 function processorTimeOf(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  return readdirSync(`/proc/${pid}/task`).map(
+    (thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0],
+  );
 }

@@ -2,7 +2,13 @@ import { contradictionsOf, type RegisterOperation } from '../../../../support/st
 
 /** The judge of the fault tests, judged: a right history passes, each kind of lie is told. */
 
-function op(kind: RegisterOperation['kind'], value: number | null, invokedMs: number, returnedMs: number, outcome: RegisterOperation['outcome'] = 'ok'): RegisterOperation {
+function op(
+  kind: RegisterOperation['kind'],
+  value: number | null,
+  invokedMs: number,
+  returnedMs: number,
+  outcome: RegisterOperation['outcome'] = 'ok',
+): RegisterOperation {
   return { client: 1, id: 'x', kind, value, invokedMs, returnedMs, outcome };
 }
 
@@ -31,7 +37,11 @@ test.each<[string, RegisterOperation[], RegExp]>([
   ['a value from nowhere', [op('read', 7, 0, 1)], /nobody wrote/],
   ['a refused write that took effect', [op('write', 1, 0, 1, 'failed'), op('read', 1, 2, 3)], /refused/],
   ['a read of the future', [op('read', 1, 0, 1), op('write', 1, 2, 3)], /before .* began/],
-  ['a read that goes back before a write that was never answered', [op('write', 1, 0, 1), op('write', 2, 2, Infinity, 'unknown'), op('read', 2, 3, 4), op('read', 1, 5, 6)], /went back/],
+  [
+    'a read that goes back before a write that was never answered',
+    [op('write', 1, 0, 1), op('write', 2, 2, Infinity, 'unknown'), op('read', 2, 3, 4), op('read', 1, 5, 6)],
+    /went back/,
+  ],
 ])('%s is told', (_what, history, message) => {
   expect(contradictionsOf(history).join('\n')).toMatch(message);
 });

@@ -13,7 +13,10 @@ interface Operation {
 }
 
 const root = resolve(__dirname, '../../../../../..');
-const { clientTypes, operationsOf } = require(resolve(root, 'scripts/make/client-types.cjs')) as { clientTypes(document: object): string; operationsOf(document: object): Operation[] };
+const { clientTypes, operationsOf } = require(resolve(root, 'scripts/make/client-types.cjs')) as {
+  clientTypes(document: object): string;
+  operationsOf(document: object): Operation[];
+};
 const FILE = resolve(root, 'clients/typescript/src/generated/api-types.ts');
 
 let server: PlainServer;
@@ -35,7 +38,16 @@ test('the client has a method for each operation, and asks for none besides', as
   const { fetch, calls } = recordingFetch(({ url }) =>
     url.pathname.endsWith('/export')
       ? new Response('{"status":"success","data":{"collection":"a b","vectors":[],"count":0},"error":null}')
-      : success({ ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}), results: [], keys: [], collections: [], deleted: [], backups: [], restorable: [], restores: [] }),
+      : success({
+          ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}),
+          results: [],
+          keys: [],
+          collections: [],
+          deleted: [],
+          backups: [],
+          restorable: [],
+          restores: [],
+        }),
   );
   const client = new QuiverClient({ url: 'http://service', apiKey: 'key', fetch });
   const collection = client.collection('a/b');
@@ -108,9 +120,16 @@ test('the client has a method for each operation, and asks for none besides', as
 
   // The path without parameters is the closest one: /keys/usage/summary is not a key's.
   const operations = operationsOf(document)
-    .map(({ id, method, path }) => ({ id, method, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), parameters: path.split('{').length }))
+    .map(({ id, method, path }) => ({
+      id,
+      method,
+      pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      parameters: path.split('{').length,
+    }))
     .sort((a, b) => a.parameters - b.parameters);
-  const operationOf = (method: string, path: string): string => operations.find((operation) => operation.method === method.toLowerCase() && operation.pattern.test(path))?.id ?? `${method} ${path}`;
+  const operationOf = (method: string, path: string): string =>
+    operations.find((operation) => operation.method === method.toLowerCase() && operation.pattern.test(path))?.id ??
+    `${method} ${path}`;
   const called = calls.map(({ method, url }) => operationOf(method, url.pathname));
   expect([...new Set(called)].sort()).toEqual(operations.map(({ id }) => id).sort());
   expect(new Set(calls.map(({ headers }) => headers['x-api-key']))).toEqual(new Set(['key']));

@@ -1,5 +1,12 @@
 import { KeyQuotaLedger } from '../../../../../../coordinator/service/keys/quota/key-quota-ledger';
-import { type KeyQuota, type KeyWriter, NOTHING_WRITTEN, periodAt, resetOf, type Written } from '../../../../../../coordinator/service/keys/quota/key-quota';
+import {
+  type KeyQuota,
+  type KeyWriter,
+  NOTHING_WRITTEN,
+  periodAt,
+  resetOf,
+  type Written,
+} from '../../../../../../coordinator/service/keys/quota/key-quota';
 import { grantOf } from '../../../../../../coordinator/service/keys/quota/quota-entry';
 import { UploadCharges } from '../../../../../../coordinator/service/keys/quota/upload-charges';
 import { KeyValueClusterStore } from '../../../../../../embedded/cluster-store/key-value-cluster-store';
@@ -32,7 +39,11 @@ afterEach(async () => {
 });
 
 /** A coordinator: one of several that share the store. */
-function coordinator(over: Pick<ClusterStore, 'get' | 'list' | 'transact'> = store, idleMs = 3_600_000, waitMs = 60_000): KeyQuotaLedger {
+function coordinator(
+  over: Pick<ClusterStore, 'get' | 'list' | 'transact'> = store,
+  idleMs = 3_600_000,
+  waitMs = 60_000,
+): KeyQuotaLedger {
   const ledger = new KeyQuotaLedger({ store: over, clock, idleMs, waitMs });
   ledgers.push(ledger);
   return ledger;
@@ -72,17 +83,25 @@ test('bytes are bounded the same way, alone or with items; what is not bounded i
   const key = writer({ items: 100, bytes: 500 });
   ledger.settle(await ledger.take(key, items(10, 400)), items(10, 400));
   await expect(ledger.take(key, items(1, 101))).rejects.toMatchObject({
-    message: expect.stringMatching(/has stored 400 bytes this day \(UTC\), and 101 more are beyond its quota of 500 \(quota\.bytes of the key\)/),
+    message: expect.stringMatching(
+      /has stored 400 bytes this day \(UTC\), and 101 more are beyond its quota of 500 \(quota\.bytes of the key\)/,
+    ),
   });
   ledger.settle(await ledger.take(key, items(1, 100)), items(1, 100));
-  expect(await ledger.usedOf(key)).toEqual({ items: 11, bytes: 500, period: 'day', resetsAt: '2026-05-31T00:00:00.000Z' });
+  expect(await ledger.usedOf(key)).toEqual({
+    items: 11,
+    bytes: 500,
+    period: 'day',
+    resetsAt: '2026-05-31T00:00:00.000Z',
+  });
   expect(await ledger.usedOf(writer({ items: 100 }))).toMatchObject({ items: 11, bytes: null });
 });
 
 test('a write that is too large is refused, and smaller ones that wait with it are not', async () => {
   const ledger = coordinator();
   const key = writer({ items: 10 });
-  const settled = (count: number): Promise<void> => ledger.take(key, items(count)).then((charge) => ledger.settle(charge, items(count)));
+  const settled = (count: number): Promise<void> =>
+    ledger.take(key, items(count)).then((charge) => ledger.settle(charge, items(count)));
   const outcomes = await Promise.allSettled([11, 4, 7, 6].map(settled));
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
 });
@@ -93,12 +112,18 @@ test('a write that has room if others fail waits until they have ended', async (
   const [first, second] = [await ledger.take(key, items(4)), await ledger.take(key, items(4))];
   const [third, fourth] = [ledger.take(key, items(6)), ledger.take(key, items(3))];
   // Nothing that is under way could make room for this one.
-  await expect(ledger.take(key, items(11))).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('has stored 8 items') });
+  await expect(ledger.take(key, items(11))).rejects.toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringContaining('has stored 8 items'),
+  });
   ledger.settle(first, NOTHING_WRITTEN);
   const charge = await third;
   ledger.settle(second, items(2));
   ledger.settle(charge, items(6));
-  await expect(fourth).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('has stored 8 items') });
+  await expect(fourth).rejects.toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringContaining('has stored 8 items'),
+  });
   expect(await writeUntilRefused(ledger, key)).toBe(2);
 });
 
@@ -108,7 +133,12 @@ test('a write that could not be decided in time may be repeated', async () => {
   const first = await ledger.take(key, items(8));
   const second = ledger.take(key, items(8));
   clock.advance(51);
-  await expect(second).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringMatching(/^whether the write is within the quota of API key 2 depends on others.*nothing was written/) });
+  await expect(second).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringMatching(
+      /^whether the write is within the quota of API key 2 depends on others.*nothing was written/,
+    ),
+  });
   ledger.settle(first, NOTHING_WRITTEN);
   expect(await writeUntilRefused(ledger, key)).toBe(10);
 });
@@ -125,7 +155,10 @@ test('what came back goes to other coordinators also while the key is busy', asy
   const key = writer({ items: 100 });
   busy.settle(await busy.take(key, items(100)), items(1));
   // The clock stands, so the key was used just now.
-  await eventually('it has given it back', async () => (await store.get('/q/key-quotas/2'))?.value === '{"period":"2026-05-30","items":1,"bytes":0}');
+  await eventually(
+    'it has given it back',
+    async () => (await store.get('/q/key-quotas/2'))?.value === '{"period":"2026-05-30","items":1,"bytes":0}',
+  );
 });
 
 test('of what was not bounded when it was written, nothing comes back', async () => {
@@ -139,8 +172,19 @@ test('of what was not bounded when it was written, nothing comes back', async ()
 test('each write counts under the quota that it comes with, whatever others of the same caller come with at once', async () => {
   const ledger = coordinator();
   const sizes = [3, 100, 3, 100, 3, 100];
-  const outcomes = await Promise.allSettled(sizes.map((quota) => ledger.take(writer({ items: quota }), items(4)).then((charge) => ledger.settle(charge, items(4)))));
-  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+  const outcomes = await Promise.allSettled(
+    sizes.map((quota) =>
+      ledger.take(writer({ items: quota }), items(4)).then((charge) => ledger.settle(charge, items(4))),
+    ),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
   expect(await ledger.usedOf(writer({ items: 100 }))).toMatchObject({ items: 12 });
 });
 
@@ -153,14 +197,21 @@ test('of a key that was deleted nothing is left behind', async () => {
 });
 
 describe('a subject of tokens', () => {
-  const subject = (given: Partial<KeyQuota>, name = 'ada'): KeyWriter => ({ identity: `token:${name}`, quota: quotaOf(given) });
+  const subject = (given: Partial<KeyQuota>, name = 'ada'): KeyWriter => ({
+    identity: `token:${name}`,
+    quota: quotaOf(given),
+  });
 
   test('has a quota of its own, of which a refusal names the settings', async () => {
     const [one, two] = [coordinator(), coordinator()];
-    expect((await writeUntilRefused(one, subject({ items: 5 }))) + (await writeUntilRefused(two, subject({ items: 5 })))).toBe(5);
+    expect(
+      (await writeUntilRefused(one, subject({ items: 5 }))) + (await writeUntilRefused(two, subject({ items: 5 }))),
+    ).toBe(5);
     expect(await writeUntilRefused(two, subject({ items: 5 }, 'bob'))).toBe(5);
     await expect(one.take(subject({ items: 5 }), items(1))).rejects.toMatchObject({
-      message: expect.stringMatching(/^the subject of this token has stored 5 items this day \(UTC\), and 1 more are beyond its quota of 5 \(JWT_QUOTA_ITEMS or JWT_LIMITS_CLAIM\)/),
+      message: expect.stringMatching(
+        /^the subject of this token has stored 5 items this day \(UTC\), and 1 more are beyond its quota of 5 \(JWT_QUOTA_ITEMS or JWT_LIMITS_CLAIM\)/,
+      ),
     });
   });
 
@@ -175,7 +226,8 @@ describe('a subject of tokens', () => {
 
   test('is forgotten a day after its period, and what still counts is not', async () => {
     const ledger = coordinator();
-    for (let i = 0; i < 120; i += 1) ledger.settle(await ledger.take(subject({ items: 5 }, `day-${i}`), items(1)), items(1));
+    for (let i = 0; i < 120; i += 1)
+      ledger.settle(await ledger.take(subject({ items: 5 }, `day-${i}`), items(1)), items(1));
     ledger.settle(await ledger.take(subject({ items: 5, period: 'month' }, 'month'), items(1)), items(1));
     ledger.settle(await ledger.take(subject({ items: 5, period: 'total' }, 'total'), items(1)), items(1));
     ledger.settle(await ledger.take(writer({ items: 5 }), items(1)), items(1));
@@ -232,19 +284,32 @@ test('a quiet key gives back what was taken for it, for others', async () => {
   quiet.settle(await quiet.take(key, items(1)), items(1));
   expect(JSON.parse((await store.get('/q/key-quotas/2'))!.value).items).toBeGreaterThan(50);
   clock.advance(21);
-  await eventually('it has given it back', async () => (await store.get('/q/key-quotas/2'))?.value === '{"period":"2026-05-30","items":1,"bytes":0}');
+  await eventually(
+    'it has given it back',
+    async () => (await store.get('/q/key-quotas/2'))?.value === '{"period":"2026-05-30","items":1,"bytes":0}',
+  );
 });
 
 test('a new day or month begins with the whole quota; a total never does', async () => {
   const ledger = coordinator();
-  const [daily, monthly, once] = [writer({ items: 5 }, 2), writer({ items: 5, period: 'month' }, 3), writer({ items: 5, period: 'total' }, 4)];
-  const left = async (): Promise<number[]> => [await writeUntilRefused(ledger, daily), await writeUntilRefused(ledger, monthly), await writeUntilRefused(ledger, once)];
+  const [daily, monthly, once] = [
+    writer({ items: 5 }, 2),
+    writer({ items: 5, period: 'month' }, 3),
+    writer({ items: 5, period: 'total' }, 4),
+  ];
+  const left = async (): Promise<number[]> => [
+    await writeUntilRefused(ledger, daily),
+    await writeUntilRefused(ledger, monthly),
+    await writeUntilRefused(ledger, once),
+  ];
   expect(await left()).toEqual([5, 5, 5]);
   clock.advance(DAY_MS);
   expect(await left()).toEqual([5, 0, 0]);
   clock.advance(DAY_MS);
   expect(await left()).toEqual([5, 5, 0]);
-  await expect(ledger.take(once, items(1))).rejects.toMatchObject({ message: expect.stringMatching(/they were not written: have an admin raise it$/) });
+  await expect(ledger.take(once, items(1))).rejects.toMatchObject({
+    message: expect.stringMatching(/they were not written: have an admin raise it$/),
+  });
   // What was taken yesterday is not given back to today.
   const late = await ledger.take(daily, items(0));
   const charge = await coordinator().take(writer({ items: 5 }, 9), items(5));
@@ -319,7 +384,10 @@ test('while the store is away, a key goes on with what was taken for it, and is 
   ledger.settle(await ledger.take(key, items(1)), items(1));
   isAway = true;
   for (let i = 0; i < 31; i += 1) ledger.settle(await ledger.take(key, items(1)), items(1));
-  await expect(ledger.take(key, items(1))).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringMatching(/can not be counted/) });
+  await expect(ledger.take(key, items(1))).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringMatching(/can not be counted/),
+  });
   isAway = false;
   expect(32 + (await writeUntilRefused(ledger, key))).toBe(1_000);
 });
@@ -343,8 +411,16 @@ test('an upload that is taken back gives its quota back, unless that counts anew
 
 test('periods are those of UTC', () => {
   const newYear = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
-  expect([periodAt('day', newYear), periodAt('month', newYear), periodAt('total', newYear)]).toEqual(['2026-12-31', '2026-12', 'total']);
-  expect([resetOf('day', newYear), resetOf('month', newYear), resetOf('total', newYear)]).toEqual(['2027-01-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z', null]);
+  expect([periodAt('day', newYear), periodAt('month', newYear), periodAt('total', newYear)]).toEqual([
+    '2026-12-31',
+    '2026-12',
+    'total',
+  ]);
+  expect([resetOf('day', newYear), resetOf('month', newYear), resetOf('total', newYear)]).toEqual([
+    '2027-01-01T00:00:00.000Z',
+    '2027-01-01T00:00:00.000Z',
+    null,
+  ]);
   expect(grantOf(quotaOf({ items: 100, bytes: 10 }), items(20, 12), items(16, 4))).toEqual({ items: 18, bytes: 0 });
 });
 

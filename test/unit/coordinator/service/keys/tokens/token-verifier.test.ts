@@ -31,7 +31,10 @@ afterEach(async () => {
 afterAll(() => issuer.stop());
 
 /** A verifier by its settings, and the keys behind it. `clock` moves only by hand. */
-function open(environment: Record<string, string> = {}): { verifier: TokenVerifier; keys: NonNullable<OpenTokens['keys']> } {
+function open(environment: Record<string, string> = {}): {
+  verifier: TokenVerifier;
+  keys: NonNullable<OpenTokens['keys']>;
+} {
   const config = readConfig({ JWT_ISSUER: issuer.url, JWT_AUDIENCE: issuer.audience, ...environment }, 1);
   const clock = { wallMs: () => wallMs, monotonicMs: () => monotonicMs };
   const tokens = openTokens({ config, clock: { ...systemClock, ...clock }, log: log as never });
@@ -45,17 +48,50 @@ test.each(['rsa', 'pss', 'ec', 'ed'])('a token that was signed with the key %s i
   const { verifier } = open();
   const exp = nowSeconds() + 100;
   const caller = await verifier.authenticate(issuer.token({ role: 'readwrite', exp }, { kid }));
-  expect(caller).toMatchObject({ id: null, name: 'ada', role: 'readwrite', collections: null, expiresAt: new Date(exp * 1_000).toISOString(), token: { subject: 'ada' } });
+  expect(caller).toMatchObject({
+    id: null,
+    name: 'ada',
+    role: 'readwrite',
+    collections: null,
+    expiresAt: new Date(exp * 1_000).toISOString(),
+    token: { subject: 'ada' },
+  });
 });
 
 test.each<[string, (issuer: TokenIssuer) => string, RegExp]>([
   ['has no signature', (i) => i.forged({ alg: 'none' }), /algorithm/],
   ['says so in other letters', (i) => i.forged({ alg: 'NoNe' }), /algorithm/],
-  ['is signed with the public key as if it were a secret', (i) => i.forged({ alg: 'HS256', kid: 'rsa' }, {}, i.publicPem('rsa')), /algorithm/],
-  ['claims the algorithm of another key', (i) => i.token({}, { kid: 'rsa', header: { alg: 'ES256' } }), /does not show/],
-  ['brings its own key', (i) => i.token({}, { kid: 'rsa', header: { kid: 'mine', jwk: { kty: 'oct', k: 'AA' } } }), /does not show/],
-  ['says where its key is', (i) => i.token({}, { kid: 'rsa', header: { kid: 'mine', jku: `${i.url}/mine`, x5u: `${i.url}/mine` } }), /does not show/],
-  ['was changed', (i) => i.token().replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ iss: i.url, aud: 'quiver', sub: 'eve', exp: 9e9, role: 'admin' })).toString('base64url')}.`), /signature/],
+  [
+    'is signed with the public key as if it were a secret',
+    (i) => i.forged({ alg: 'HS256', kid: 'rsa' }, {}, i.publicPem('rsa')),
+    /algorithm/,
+  ],
+  [
+    'claims the algorithm of another key',
+    (i) => i.token({}, { kid: 'rsa', header: { alg: 'ES256' } }),
+    /does not show/,
+  ],
+  [
+    'brings its own key',
+    (i) => i.token({}, { kid: 'rsa', header: { kid: 'mine', jwk: { kty: 'oct', k: 'AA' } } }),
+    /does not show/,
+  ],
+  [
+    'says where its key is',
+    (i) => i.token({}, { kid: 'rsa', header: { kid: 'mine', jku: `${i.url}/mine`, x5u: `${i.url}/mine` } }),
+    /does not show/,
+  ],
+  [
+    'was changed',
+    (i) =>
+      i
+        .token()
+        .replace(
+          /\.[^.]+\./,
+          `.${Buffer.from(JSON.stringify({ iss: i.url, aud: 'quiver', sub: 'eve', exp: 9e9, role: 'admin' })).toString('base64url')}.`,
+        ),
+    /signature/,
+  ],
   ['is of another issuer', (i) => i.token({ iss: 'https://elsewhere.example' }), /another issuer/],
   ['has no issuer', (i) => i.token({ iss: undefined }), /no claim iss/],
   ['is for another audience', (i) => i.token({ aud: ['mail', 'files'] }), /another audience/],
@@ -89,7 +125,9 @@ test('a clock that is a little off is tolerated, no longer than the setting says
   // Also of what is known already.
   wallMs += 11_000;
   await expect(verifier.authenticate(token)).rejects.toThrow(/expired/);
-  await expect(open({ JWT_TOLERANCE_SECONDS: '0' }).verifier.authenticate(issuer.token({ exp: nowSeconds() - 1 }))).rejects.toThrow(/expired/);
+  await expect(
+    open({ JWT_TOLERANCE_SECONDS: '0' }).verifier.authenticate(issuer.token({ exp: nowSeconds() - 1 })),
+  ).rejects.toThrow(/expired/);
 });
 
 test('a new key is found when a token first names it, and a key that is gone ends its tokens', async () => {
@@ -101,7 +139,13 @@ test('a new key is found when a token first names it, and a key that is gone end
   const token = issuer.token({}, { kid: 'next' });
   // Not within the pause: whoever invents names of keys does not make this process ask.
   const before = issuer.asked.length;
-  await Promise.all(Array.from({ length: 50 }, (_, i) => expect(verifier.authenticate(issuer.token({}, { kid: 'rsa', header: { kid: `invented-${i}` } }))).rejects.toThrow(/does not show/)));
+  await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      expect(verifier.authenticate(issuer.token({}, { kid: 'rsa', header: { kid: `invented-${i}` } }))).rejects.toThrow(
+        /does not show/,
+      ),
+    ),
+  );
   await expect(verifier.authenticate(token)).rejects.toThrow(/does not show/);
   expect(issuer.asked.length).toBe(before);
   await verifier.authenticate(old);
@@ -123,7 +167,10 @@ test('an issuer that is down stops no token whose key is known, and a token wait
   await expect(verifier.authenticate(issuer.token({}, { header: { kid: 'other' } }))).rejects.toThrow(/does not show/);
 
   const late = open();
-  await expect(late.verifier.authenticate(issuer.token())).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('API keys work') });
+  await expect(late.verifier.authenticate(issuer.token())).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('API keys work'),
+  });
   expect(JSON.stringify(log)).toMatch(/could not be read/);
   await issuer.start(Number(port));
   // By itself, after a pause.
@@ -145,7 +192,8 @@ test('what an issuer answers is looked at: its name, its form, and no key of it 
 
 test('tokens of one subject are one caller, and those of two are two', async () => {
   const { verifier } = open();
-  const identity = async (claims: object): Promise<string> => String((await verifier.authenticate(issuer.token({ ...claims }))).token?.identity);
+  const identity = async (claims: object): Promise<string> =>
+    String((await verifier.authenticate(issuer.token({ ...claims }))).token?.identity);
   const ada = await identity({});
   expect(await identity({ jti: 'another' })).toBe(ada);
   expect(await identity({ sub: 'ada@1000' })).not.toBe(ada);

@@ -25,7 +25,12 @@ async function memoryStore(): Promise<InterceptedClusterStore> {
 function usageOver(
   store: InterceptedClusterStore,
   clock: ManualClock,
-  options: { coordinatorId?: string; flushMs?: number; keys?: CountedKeys; onFlushError?: (error: unknown, isLast: boolean) => void } = {},
+  options: {
+    coordinatorId?: string;
+    flushMs?: number;
+    keys?: CountedKeys;
+    onFlushError?: (error: unknown, isLast: boolean) => void;
+  } = {},
 ): StoreKeyUsage {
   const usage = new StoreKeyUsage({
     store,
@@ -74,7 +79,14 @@ describe('usage of keys', () => {
 
   test('a key without a request has zeros, an unknown key is not found', async () => {
     const usage = usageOver(await memoryStore(), noon(), { keys: { exists: (id) => id === 7, names: () => [] } });
-    expect(await usage.ofKey(7)).toEqual({ totalRequests: 0, last24h: 0, last7d: 0, last30d: 0, byEndpoint: {}, lastRequestAt: null });
+    expect(await usage.ofKey(7)).toEqual({
+      totalRequests: 0,
+      last24h: 0,
+      last7d: 0,
+      last30d: 0,
+      byEndpoint: {},
+      lastRequestAt: null,
+    });
     await expect(usage.ofKey(8)).rejects.toMatchObject({ kind: 'not_found' });
   });
 
@@ -103,7 +115,11 @@ describe('usage of keys', () => {
     after.record(1, LIST);
     expect(await after.ofKey(1)).toMatchObject({ totalRequests: 11, last24h: 11 });
     await after.flush();
-    expect(await after.ofKey(1)).toMatchObject({ totalRequests: 11, last24h: 11, byEndpoint: { [SEARCH]: 10, [LIST]: 1 } });
+    expect(await after.ofKey(1)).toMatchObject({
+      totalRequests: 11,
+      last24h: 11,
+      byEndpoint: { [SEARCH]: 10, [LIST]: 1 },
+    });
     await after.close();
     expect((await usageOver(store, clock).summary()).overall.totalRequests).toBe(11);
   });
@@ -114,7 +130,8 @@ describe('usage of keys', () => {
     const all = ['c1', 'c/2', 'c1/', 'ключ'].map((coordinatorId) => usageOver(store, clock, { coordinatorId }));
     for (const [index, usage] of all.entries()) for (let i = 0; i <= index; i += 1) usage.record(1, SEARCH);
     for (const usage of all) await usage.flush();
-    for (const usage of all) expect(await usage.ofKey(1)).toMatchObject({ totalRequests: 10, last24h: 10, byEndpoint: { [SEARCH]: 10 } });
+    for (const usage of all)
+      expect(await usage.ofKey(1)).toMatchObject({ totalRequests: 10, last24h: 10, byEndpoint: { [SEARCH]: 10 } });
   });
 
   test('counts agree with a plain list through restarts, flushes and hours', async () => {
@@ -143,9 +160,15 @@ describe('usage of keys', () => {
     for (const usage of coordinators) await usage.flush();
     for (const key of [1, 2, 3]) {
       const own = requests.filter((request) => request.key === key);
-      const since = (hours: number): number => own.filter(({ atMs }) => Math.floor(atMs / HOUR_MS) >= Math.floor(clock.wallMs() / HOUR_MS) - hours).length;
+      const since = (hours: number): number =>
+        own.filter(({ atMs }) => Math.floor(atMs / HOUR_MS) >= Math.floor(clock.wallMs() / HOUR_MS) - hours).length;
       for (const usage of coordinators) {
-        expect(await usage.ofKey(key)).toMatchObject({ totalRequests: own.length, last24h: since(24), last7d: since(168), last30d: since(720) });
+        expect(await usage.ofKey(key)).toMatchObject({
+          totalRequests: own.length,
+          last24h: since(24),
+          last7d: since(168),
+          last30d: since(720),
+        });
       }
     }
   });

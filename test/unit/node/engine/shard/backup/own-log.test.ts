@@ -30,7 +30,8 @@ beforeEach(() => {
   operation = 0;
 });
 
-const open = (keptMax = MAX): Promise<OwnLog> => OwnLog.open({ id: ID, records, operation, isNew: operation === 0, wallMs: () => clock.wallMs(), keptMax });
+const open = (keptMax = MAX): Promise<OwnLog> =>
+  OwnLog.open({ id: ID, records, operation, isNew: operation === 0, wallMs: () => clock.wallMs(), keptMax });
 
 async function write(log: OwnLog, bytes: number, moment = 0): Promise<void> {
   operation += 1;
@@ -77,7 +78,11 @@ test('what is given up to make room is what is oldest and stored, as much as the
   expect(log.keptBytes).toBe(600);
   expect([log.giveUp(150), log.keptBytes, log.view()!.first]).toEqual([200, 400, 3]);
   // What is on its way is not there yet.
-  expect([log.giveUp(10_000), log.keptBytes, log.view()]).toEqual([300, 100, expect.objectContaining({ first: 6, committed: 5, last: 6 })]);
+  expect([log.giveUp(10_000), log.keptBytes, log.view()]).toEqual([
+    300,
+    100,
+    expect.objectContaining({ first: 6, committed: 5, last: 6 }),
+  ]);
   expect(log.giveUp(1)).toBe(0);
   await store.write(batch);
   log.stored();
@@ -198,7 +203,9 @@ test('numbers go on behind those of another history, once no batch is being stor
   expect([await Promise.all(leaps), two.hasBegun, told]).toEqual([[9, 9], false, 1]);
   expect(await two.goOnBehind(5)).toBe(10);
   await write(two, 10);
-  expect((await two.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([[10, clock.wallMs()]]);
+  expect((await two.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([
+    [10, clock.wallMs()],
+  ]);
   expect(await placeNow()).toEqual({ sequence: 10, epoch: clock.wallMs() });
 });
 
@@ -221,9 +228,13 @@ test.each([
 ])('writes that a crash brought back: %s', async (_title, there) => {
   const one = await open();
   for (let i = 0; i < 5; i += 1) await write(one, 92);
-  for (let sequence = 1; sequence <= 5; sequence += 1) if (!there.includes(sequence)) await store.write([{ type: 'delete', key: writeKey(sequence) }]);
+  for (let sequence = 1; sequence <= 5; sequence += 1)
+    if (!there.includes(sequence)) await store.write([{ type: 'delete', key: writeKey(sequence) }]);
   const two = await open();
-  const counts = there.at(-1) === 5 ? there.filter((sequence) => !there.some((other) => other > sequence && !there.includes(other - 1))) : [];
+  const counts =
+    there.at(-1) === 5
+      ? there.filter((sequence) => !there.some((other) => other > sequence && !there.includes(other - 1)))
+      : [];
   expect((await two.entries(0, Infinity)).map(({ sequence }) => sequence)).toEqual(counts);
   expect(two.view()).toMatchObject({ first: counts[0] ?? 6, last: 5 });
 });
@@ -243,8 +254,12 @@ test('what a crash brought back of epochs that are forgotten does not count', as
   const value = Buffer.alloc(8 + first.write!.payload.length);
   for (const sequence of [1, 2]) await store.write([{ type: 'put', key: writeKey(sequence), value }]);
   const three = await open();
-  expect((await three.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([2, 3].map((sequence) => [sequence, clock.wallMs()]));
-  expect((await records.writes(0, { values: false, pageSize: 10 })[Symbol.asyncIterator]().next()).value).toHaveLength(2);
+  expect((await three.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual(
+    [2, 3].map((sequence) => [sequence, clock.wallMs()]),
+  );
+  expect((await records.writes(0, { values: false, pageSize: 10 })[Symbol.asyncIterator]().next()).value).toHaveLength(
+    2,
+  );
 });
 
 test('the writes of very many starts that were never shipped are given up', async () => {
@@ -277,7 +292,14 @@ test.each([
     const shard = await Shard.open(
       folder,
       { ...ID, dim: 2, metric: 'cosine' },
-      { factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups },
+      {
+        factories: plainFactories,
+        openStore: openRocksStore,
+        recallTarget: 0.99,
+        buildThreads: 1,
+        logger: new LogMemory(),
+        backups,
+      },
       { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail },
     );
     expect(shard.log!.view()).toMatchObject({ last });

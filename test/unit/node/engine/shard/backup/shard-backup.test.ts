@@ -7,7 +7,12 @@ import { forgetLineage } from '../../../../../../node/engine/shard/backup/lineag
 import { Shard } from '../../../../../../node/engine/shard/shard';
 import type { ShardOptions } from '../../../../../../node/engine/shard/shard-options';
 import { WriteBudget } from '../../../../../../node/engine/shard/writing/write-queue';
-import { type BackedUpShard, type CheckedObject, contentOf, type ShardManifest } from '../../../../../../shared/backup-store/backup-format';
+import {
+  type BackedUpShard,
+  type CheckedObject,
+  contentOf,
+  type ShardManifest,
+} from '../../../../../../shared/backup-store/backup-format';
 import type { ShardBackupState } from '../../../../../../shared/contract/shard/shard-backup';
 import type { ShardSpec, UpsertOperation } from '../../../../../../shared/contract/shard/shard-client';
 import { Pace } from '../../../../../../shared/base/time/pace';
@@ -15,7 +20,9 @@ import { eventually } from '../../../../../support/eventually';
 import { MemoryTarget } from '../../../../../support/targets/memory-target';
 import { LogMemory, openRocksStore, plainFactories } from '../../../../../support/shards/shard-node';
 
-/** Backups of one shard that build upon each other, over a folder that is put back to an earlier state, or end early. */
+/**
+ * Backups of one shard that build upon each other, over a folder that is put back to an earlier state, or end early.
+ */
 
 const SPEC: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
@@ -59,12 +66,32 @@ async function open(spec = SPEC, path = folder()): Promise<Shard> {
     throw error;
   };
   const backups: ShardOptions['backups'] = { open: () => target, pace: new Pace(Infinity) };
-  const options = { wallMs: () => 0, factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups };
-  return Shard.open(path, spec, options, { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail });
+  const options = {
+    wallMs: () => 0,
+    factories: plainFactories,
+    openStore: openRocksStore,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: new LogMemory(),
+    backups,
+  };
+  return Shard.open(path, spec, options, {
+    budget: new WriteBudget(),
+    onDiverged: fail,
+    onWriteFailed: fail,
+    onDamaged: fail,
+  });
 }
 
 async function write(shard: Shard, ids: Iterable<string>): Promise<void> {
-  const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, externalId.charCodeAt(0)), stamp: 1, metadata: '{}', text: externalId });
+  const upsert = (externalId: string): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(1, externalId.charCodeAt(0)),
+    stamp: 1,
+    metadata: '{}',
+    text: externalId,
+  });
   await shard.write([...ids].map(upsert));
 }
 
@@ -75,7 +102,8 @@ async function backedUp(shard: Shard, base: BackedUpShard | null): Promise<Backe
   const order = { backup: idOf((taken += 1)), target: 'memory', base: base?.manifest ?? null };
   for (;;) {
     const state: ShardBackupState = await shard.read('backup', order);
-    if (state.state === 'done') return { manifest: state.manifest!, items: state.items, totalBytes: state.totalBytes, needs: state.needs };
+    if (state.state === 'done')
+      return { manifest: state.manifest!, items: state.items, totalBytes: state.totalBytes, needs: state.needs };
     if (state.state === 'failed') throw new Error(`the backup failed: ${state.error}`);
     await new Promise((wake) => setImmediate(wake));
   }
@@ -91,8 +119,21 @@ async function restored(shard: BackedUpShard): Promise<unknown[]> {
   const [, id] = shard.manifest.key.split('/');
   const time = new Date(0).toISOString();
   const collections = [{ name: 'c', uid: 'c', record: JSON.stringify({ name: 'c' }), shards: [shard] }];
-  await new BackupRepository(target, () => 0).publish({ id, startedAt: time, finishedAt: time, version: '', scheduled: false, collections, keys: [], copiedBytes: 0, totalBytes: 0 });
-  const opened = await open({ ...SPEC, collectionUid: id, seed: { target: 'memory', backup: id, collectionUid: 'c', shards: 1 } }, join(root, id));
+  await new BackupRepository(target, () => 0).publish({
+    id,
+    startedAt: time,
+    finishedAt: time,
+    version: '',
+    scheduled: false,
+    collections,
+    keys: [],
+    copiedBytes: 0,
+    totalBytes: 0,
+  });
+  const opened = await open(
+    { ...SPEC, collectionUid: id, seed: { target: 'memory', backup: id, collectionUid: 'c', shards: 1 } },
+    join(root, id),
+  );
   try {
     return await itemsOf(opened);
   } finally {
@@ -137,36 +178,39 @@ const manifestOf = ({ key }: CheckedObject): ShardManifest => contentOf(SHARD_MA
 test.each([
   ['fewer', LETTERS.toUpperCase().slice(0, 13)],
   ['more', MORE],
-])('a folder that was put back is backed up as it is, though a backup has other records under its numbers (%s)', async (_, later) => {
-  let shard = await open();
-  await write(shard, EARLIER);
-  const first = await backedUp(shard, null);
-  await write(shard, ['4', '5']);
-  await closedAndCopied(shard);
+])(
+  'a folder that was put back is backed up as it is, though a backup has other records under its numbers (%s)',
+  async (_, later) => {
+    let shard = await open();
+    await write(shard, EARLIER);
+    const first = await backedUp(shard, null);
+    await write(shard, ['4', '5']);
+    await closedAndCopied(shard);
 
-  shard = await open();
-  await write(shard, LETTERS);
-  const second = await backedUp(shard, first);
-  // Built upon what was before, as ever.
-  expect(second.needs).toEqual([idOf(1), idOf(2)]);
-  await shard.close();
+    shard = await open();
+    await write(shard, LETTERS);
+    const second = await backedUp(shard, first);
+    // Built upon what was before, as ever.
+    expect(second.needs).toEqual([idOf(1), idOf(2)]);
+    await shard.close();
 
-  putBack();
-  shard = await open();
-  await write(shard, later);
-  const third = await backedUp(shard, second);
-  expect(third.needs).toEqual([idOf(3)]);
-  const items = await itemsOf(shard);
-  expect(items).toHaveLength(EARLIER.length + 2 + later.length);
-  expect(await restored(third)).toEqual(items);
+    putBack();
+    shard = await open();
+    await write(shard, later);
+    const third = await backedUp(shard, second);
+    expect(third.needs).toEqual([idOf(3)]);
+    const items = await itemsOf(shard);
+    expect(items).toHaveLength(EARLIER.length + 2 + later.length);
+    expect(await restored(third)).toEqual(items);
 
-  // The next one goes on from it.
-  await write(shard, ['6']);
-  const fourth = await backedUp(shard, third);
-  expect(fourth.needs).toEqual([idOf(3), idOf(4)]);
-  expect(await restored(fourth)).toEqual(await itemsOf(shard));
-  await shard.close();
-});
+    // The next one goes on from it.
+    await write(shard, ['6']);
+    const fourth = await backedUp(shard, third);
+    expect(fourth.needs).toEqual([idOf(3), idOf(4)]);
+    expect(await restored(fourth)).toEqual(await itemsOf(shard));
+    await shard.close();
+  },
+);
 
 test('a folder that was copied while a backup was under way has not what came into the backup afterwards', async () => {
   let shard = await open();
@@ -255,23 +299,26 @@ test('of many backups, the last tokens are kept', async () => {
   await shard.close();
 });
 
-test.each(['put', 'get'] as const)('a shard that closes, or is backed up for another order, waits for no target that does not answer (%s)', async (call) => {
-  const shard = await open();
-  await write(shard, EARLIER);
-  const first = await backedUp(shard, null);
-  const late: ((error: Error) => void)[] = [];
-  const waits = (): Promise<never> => new Promise((_, fail) => late.push(fail));
-  Object.assign(target, call === 'put' ? { before: waits } : { beforeGet: waits });
-  const order = { target: 'memory', base: first.manifest };
-  await shard.read('backup', { ...order, backup: idOf(8) });
-  await eventually('the target is asked', () => late.length === 1);
-  await shard.read('backup', { ...order, backup: idOf(9) });
-  await eventually('the target is asked for the next one', () => late.length === 2);
-  await shard.close();
-  // Nobody is there for what comes later.
-  for (const fail of late) fail(new Error('it came too late'));
-  await new Promise((wake) => setImmediate(wake));
-});
+test.each(['put', 'get'] as const)(
+  'a shard that closes, or is backed up for another order, waits for no target that does not answer (%s)',
+  async (call) => {
+    const shard = await open();
+    await write(shard, EARLIER);
+    const first = await backedUp(shard, null);
+    const late: ((error: Error) => void)[] = [];
+    const waits = (): Promise<never> => new Promise((_, fail) => late.push(fail));
+    Object.assign(target, call === 'put' ? { before: waits } : { beforeGet: waits });
+    const order = { target: 'memory', base: first.manifest };
+    await shard.read('backup', { ...order, backup: idOf(8) });
+    await eventually('the target is asked', () => late.length === 1);
+    await shard.read('backup', { ...order, backup: idOf(9) });
+    await eventually('the target is asked for the next one', () => late.length === 2);
+    await shard.close();
+    // Nobody is there for what comes later.
+    for (const fail of late) fail(new Error('it came too late'));
+    await new Promise((wake) => setImmediate(wake));
+  },
+);
 
 describe('the backup before has an object that is', () => {
   const damages: [string, (key: string) => void][] = [
@@ -284,17 +331,20 @@ describe('the backup before has an object that is', () => {
     ['a part of the journal', ({ journal }) => journal[0]],
   ];
 
-  test.each(damages.flatMap(([how, act]) => kinds.map(([what, of]) => [how, what, act, of] as const)))('%s: %s. The next one is whole', async (_how, _what, act, of) => {
-    const shard = await open();
-    await write(shard, EARLIER);
-    const first = await backedUp(shard, null);
-    act(of(contentOf(SHARD_MANIFEST, first.manifest.key, target.objects.get(first.manifest.key)!)).key);
-    await write(shard, LETTERS);
-    const next = await backedUp(shard, first);
-    const expected = await itemsOf(shard);
-    await shard.close();
-    expect(await restored(next)).toEqual(expected);
-  });
+  test.each(damages.flatMap(([how, act]) => kinds.map(([what, of]) => [how, what, act, of] as const)))(
+    '%s: %s. The next one is whole',
+    async (_how, _what, act, of) => {
+      const shard = await open();
+      await write(shard, EARLIER);
+      const first = await backedUp(shard, null);
+      act(of(contentOf(SHARD_MANIFEST, first.manifest.key, target.objects.get(first.manifest.key)!)).key);
+      await write(shard, LETTERS);
+      const next = await backedUp(shard, first);
+      const expected = await itemsOf(shard);
+      await shard.close();
+      expect(await restored(next)).toEqual(expected);
+    },
+  );
 
   test('a list of what is there in which a bit turned: the next one is whole', async () => {
     const shard = await open();

@@ -37,7 +37,15 @@ beforeEach(() => {
   } as unknown as ShardIndexes;
   const logger = { error: () => undefined } as never;
   checkpointer = new Checkpointer(
-    { folder: '/nowhere', records: {} as RecordStore, indexes, counters: { lastOperation: 0, lastRecno: 0 } as ShardCounters, dim: 4, logger, wallMs: () => 0 },
+    {
+      folder: '/nowhere',
+      records: {} as RecordStore,
+      indexes,
+      counters: { lastOperation: 0, lastRecno: 0 } as ShardCounters,
+      dim: 4,
+      logger,
+      wallMs: () => 0,
+    },
     { manifest: null, repairs: 0 },
   );
 });
@@ -102,7 +110,8 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
         if (isTorn) throw new Error('no space left for the rest');
         return `save-${saved}`;
       },
-      discardOtherSaves: async (name: string) => void saves.splice(0, saves.length, ...saves.filter((one) => one === name)),
+      discardOtherSaves: async (name: string) =>
+        void saves.splice(0, saves.length, ...saves.filter((one) => one === name)),
     },
   } as unknown as ShardIndexes;
   let isFull = false;
@@ -114,7 +123,10 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
     trimJournal: async () => undefined,
   } as unknown as RecordStore;
   const counters = { lastOperation: 0, lastRecno: 0 } as ShardCounters;
-  const one = new Checkpointer({ folder, records, indexes, counters, dim: 4, logger: { error: () => undefined } as never, wallMs: () => 0 }, { manifest: null, repairs: 0 });
+  const one = new Checkpointer(
+    { folder, records, indexes, counters, dim: 4, logger: { error: () => undefined } as never, wallMs: () => 0 },
+    { manifest: null, repairs: 0 },
+  );
   isFull = true;
   await expect(one.write()).rejects.toThrow('no space left on device');
   expect(saves).toEqual([]);
@@ -130,7 +142,11 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
   isFull = false;
   // The last sync fails, when the manifest is in its place: after a crash, it or the one before is in force.
   const { open } = promises;
-  const syncs = jest.spyOn(promises, 'open').mockImplementation((path, flags, mode) => (path === folder ? Promise.reject(new Error('EIO')) : open(path, flags, mode)));
+  const syncs = jest
+    .spyOn(promises, 'open')
+    .mockImplementation((path, flags, mode) =>
+      path === folder ? Promise.reject(new Error('EIO')) : open(path, flags, mode),
+    );
   await expect(one.write()).rejects.toThrow('EIO');
   syncs.mockRestore();
   const inForce = (await readManifest(folder))?.vectors;

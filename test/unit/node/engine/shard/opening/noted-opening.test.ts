@@ -41,7 +41,12 @@ async function openAccepted(fails = false): Promise<void> {
       return openRocksStore(...call);
     },
   };
-  const surroundings = { budget: new WriteBudget(), onDiverged: () => undefined, onWriteFailed: () => undefined, onDamaged: () => undefined };
+  const surroundings = {
+    budget: new WriteBudget(),
+    onDiverged: () => undefined,
+    onWriteFailed: () => undefined,
+    onDamaged: () => undefined,
+  };
   const shard = await new NotedOpening(options, notes).open(folder, SPEC, true, surroundings);
   expect(shard.lastOperation).toBe(0);
   await shard.close('closed');
@@ -66,8 +71,13 @@ test('what was put aside before stays beside what is put aside now, and goes wit
     await notes.acceptLoss(shardNoteName(SPEC));
     await openAccepted();
   }
-  expect([`${folder}.retired`, `${folder}-2.retired`, `${folder}-3.retired`].map(textOf)).toEqual(['first', 'second', 'third']);
-  for (const other of ['11.retired', '11-2.retired', '1', '2.retired']) mkdirSync(join(dirname(folder), other), { recursive: true });
+  expect([`${folder}.retired`, `${folder}-2.retired`, `${folder}-3.retired`].map(textOf)).toEqual([
+    'first',
+    'second',
+    'third',
+  ]);
+  for (const other of ['11.retired', '11-2.retired', '1', '2.retired'])
+    mkdirSync(join(dirname(folder), other), { recursive: true });
   expect((await keptAside(folder)).sort()).toEqual([`${folder}-2.retired`, `${folder}-3.retired`, `${folder}.retired`]);
   expect(readdirSync(dirname(folder))).toHaveLength(7);
 });

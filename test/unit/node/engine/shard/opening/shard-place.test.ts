@@ -1,4 +1,10 @@
-import { allEnded, lookAt, openAt, type PlaceSurroundings, ShardPlace } from '../../../../../../node/engine/shard/opening/shard-place';
+import {
+  allEnded,
+  lookAt,
+  openAt,
+  type PlaceSurroundings,
+  ShardPlace,
+} from '../../../../../../node/engine/shard/opening/shard-place';
 import { eventually } from '../../../../../support/eventually';
 
 /** The life of a place, over shards that open and close when the test says so. */
@@ -159,16 +165,19 @@ test('a failure while it is being opened counts for nothing when it could not be
   await place.end('closed');
 });
 
-test.each(['closed', 'dropped'] as const)('what is %s while it is being opened is closed as soon as it is open, and never told to be', async (reason) => {
-  const { place, told, attempt } = placeOf();
-  const first = await attempt(1);
-  const ending = place.end(reason);
-  expect(place.state).toBe('ended');
-  first.succeed();
-  await ending;
-  expect(told).toEqual([`closed: ${reason}`]);
-  expect(place.open).toBeNull();
-});
+test.each(['closed', 'dropped'] as const)(
+  'what is %s while it is being opened is closed as soon as it is open, and never told to be',
+  async (reason) => {
+    const { place, told, attempt } = placeOf();
+    const first = await attempt(1);
+    const ending = place.end(reason);
+    expect(place.state).toBe('ended');
+    first.succeed();
+    await ending;
+    expect(told).toEqual([`closed: ${reason}`]);
+    expect(place.open).toBeNull();
+  },
+);
 
 test('what can not be opened any more when it ends is not told of', async () => {
   const { place, told, attempt } = placeOf();
@@ -184,7 +193,11 @@ test.each([
   ['waits to be opened anew', NEVER, false],
 ])('one that ends while it %s is not opened again, and calls hear of it', async (_name, pauses, isClosing) => {
   let closed = (): void => undefined;
-  const { place, attempt, attempts } = placeOf({ pauses, pausesFirst: true, closeFailed: () => new Promise((done) => (closed = done)) });
+  const { place, attempt, attempts } = placeOf({
+    pauses,
+    pausesFirst: true,
+    closeFailed: () => new Promise((done) => (closed = done)),
+  });
   (await attempt(1)).succeed();
   await place.ready;
   place.reopen();
@@ -266,7 +279,9 @@ test('all have ended when the first of those that fail is told', async () => {
   let end = (): void => undefined;
   const slow = new Promise<void>((resolve) => (end = resolve));
   let isOver = false;
-  const all = allEnded([slow, Promise.reject(new Error('first')), Promise.reject(new Error('second'))]).finally(() => (isOver = true));
+  const all = allEnded([slow, Promise.reject(new Error('first')), Promise.reject(new Error('second'))]).finally(
+    () => (isOver = true),
+  );
   const failed = expect(all).rejects.toThrow('first');
   await new Promise((wake) => setImmediate(wake));
   expect(isOver).toBe(false);

@@ -4,7 +4,10 @@ import { resultOf } from '../../../../../../shared/base/time/work-slices';
 /** node/engine/shard/reading/border-ties.ts: which of those that tie with the last are kept. */
 
 const found = (scores: number[]) => ({ slots: Uint32Array.from(scores.keys()), scores: Float64Array.from(scores) });
-const named = (names: string[], gone: number[] = []) => ({ isLive: (slot: number) => !gone.includes(slot), externalIdOf: (slot: number) => names[slot] });
+const named = (names: string[], gone: number[] = []) => ({
+  isLive: (slot: number) => !gone.includes(slot),
+  externalIdOf: (slot: number) => names[slot],
+});
 
 test('where nothing ties beyond the last, no id is read', () => {
   const items = {
@@ -18,12 +21,22 @@ test('where nothing ties beyond the last, no id is read', () => {
     [[3, 2, 2], 3],
     [[3, 2], 3],
   ] as const) {
-    expect(resultOf(cutTies(items, found([...scores]), k))).toEqual({ scored: scores.map((score, slot) => ({ slot, score })), border: null });
+    expect(resultOf(cutTies(items, found([...scores]), k))).toEqual({
+      scored: scores.map((score, slot) => ({ slot, score })),
+      border: null,
+    });
   }
 });
 
 test('of those that tie with the last, the first by id in code units stay, whatever their number', () => {
-  const names = ['z', 'y', ...Array.from({ length: 5_000 }, (_, i) => `${['\u{1f600}', '\uffee', 'i'][i % 3]}${String((i * 997) % 5_000).padStart(4, '0')}`)];
+  const names = [
+    'z',
+    'y',
+    ...Array.from(
+      { length: 5_000 },
+      (_, i) => `${['\u{1f600}', '\uffee', 'i'][i % 3]}${String((i * 997) % 5_000).padStart(4, '0')}`,
+    ),
+  ];
   const { scored, border } = resultOf(cutTies(named(names), found([9, 8, ...new Array<number>(5_000).fill(7)]), 1_900));
   const first = names
     .slice(2)

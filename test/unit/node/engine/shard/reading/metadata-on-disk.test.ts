@@ -19,7 +19,13 @@ const itemOf = (i: number): UpsertOperation => ({
   metadata: JSON.stringify({ note: `${i}-`.repeat(100) }),
   text: undefined,
 });
-const searchFor = (i: number): VectorSearch => ({ vector: Float32Array.of(i, 0), k: 1, filter: null, effort: { type: 'calibrated' }, texts: false });
+const searchFor = (i: number): VectorSearch => ({
+  vector: Float32Array.of(i, 0),
+  k: 1,
+  filter: null,
+  effort: { type: 'calibrated' },
+  texts: false,
+});
 const hitOf = (i: number) => ({ externalId: `item ${i}`, metadata: itemOf(i).metadata });
 
 let node: ShardNode;
@@ -53,7 +59,10 @@ const found = async (i: number) => (await node.client.read(SPEC, 'search', searc
 
 test('takes no memory for metadata, here and on other threads, and is made anew at each start', async () => {
   const { memory, status } = await (await node.host.shard(SPEC)).observe();
-  const metadataBytes = Array.from({ length: ITEMS }, (_, i) => itemOf(i).metadata!.length).reduce((sum, bytes) => sum + bytes, 0);
+  const metadataBytes = Array.from({ length: ITEMS }, (_, i) => itemOf(i).metadata!.length).reduce(
+    (sum, bytes) => sum + bytes,
+    0,
+  );
   // The chunk that is being filled, and 60 bytes of each item.
   expect(memory.directory).toBeLessThan((1 << 20) + ITEMS * 60);
   expect(metadataBytes).toBeGreaterThan(2 * memory.directory);
@@ -89,7 +98,11 @@ test('other threads find nothing in files that are gone, and leave what is asked
 test('a start that loads them and then can make no vector index leaves none of their files open', async () => {
   await node.stop();
   const openVectorIndex = () => Promise.reject(new Error('too many open files'));
-  const other = await new ShardNode({ factories: { ...nativeFactories, openVectorIndex }, openStore: openRocksStore, folder: node.folder }).start();
+  const other = await new ShardNode({
+    factories: { ...nativeFactories, openVectorIndex },
+    openStore: openRocksStore,
+    folder: node.folder,
+  }).start();
   await expect(other.client.make(SPEC)).rejects.toThrow('too many open files');
   // They are removed as they are closed.
   expect(existsSync(folder())).toBe(false);
@@ -109,22 +122,25 @@ function turnBits(path: string): void {
 test.each([
   ['was cut', (path: string) => truncateSync(path, 0)],
   ['has other bits', turnBits],
-])('a file that %s under the shard has it opened again from its records, and nothing is answered wrong', async (_, damage) => {
-  files().forEach(damage);
-  const before = files();
-  for (let i = 0; i < ITEMS; i += 97) {
-    const hit = await found(i).catch((error: unknown) => {
-      if (isQuiverError(error) && (error.kind === 'storage_failed' || error.kind === 'unavailable')) return null;
-      throw error;
+])(
+  'a file that %s under the shard has it opened again from its records, and nothing is answered wrong',
+  async (_, damage) => {
+    files().forEach(damage);
+    const before = files();
+    for (let i = 0; i < ITEMS; i += 97) {
+      const hit = await found(i).catch((error: unknown) => {
+        if (isQuiverError(error) && (error.kind === 'storage_failed' || error.kind === 'unavailable')) return null;
+        throw error;
+      });
+      if (hit !== null) expect(hit).toMatchObject(hitOf(i));
+    }
+    await eventually('everything is found again', async () => {
+      const hits = await Promise.all(Array.from({ length: 20 }, (_, i) => found(i * 400))).catch(() => []);
+      return hits.length === 20 && files().every((path) => !before.includes(path));
     });
-    if (hit !== null) expect(hit).toMatchObject(hitOf(i));
-  }
-  await eventually('everything is found again', async () => {
-    const hits = await Promise.all(Array.from({ length: 20 }, (_, i) => found(i * 400))).catch(() => []);
-    return hits.length === 20 && files().every((path) => !before.includes(path));
-  });
-  for (let i = 0; i < ITEMS; i += 397) expect(await found(i)).toMatchObject(hitOf(i));
-  const later = itemOf(ITEMS);
-  expect((await node.client.write(SPEC, [later], NO_HURRY)).outcomes).toEqual(['inserted']);
-  expect(await found(ITEMS)).toMatchObject(hitOf(ITEMS));
-});
+    for (let i = 0; i < ITEMS; i += 397) expect(await found(i)).toMatchObject(hitOf(i));
+    const later = itemOf(ITEMS);
+    expect((await node.client.write(SPEC, [later], NO_HURRY)).outcomes).toEqual(['inserted']);
+    expect(await found(ITEMS)).toMatchObject(hitOf(ITEMS));
+  },
+);

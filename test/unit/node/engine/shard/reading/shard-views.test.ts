@@ -14,9 +14,19 @@ import { METRICS } from '../../../../../../shared/contract/vector/metric';
 import { eventually } from '../../../../../support/eventually';
 import { filterOf, metadataOf } from '../../../../../support/stories/inline-story';
 import { runSeed, seededRandom } from '../../../../../support/values/random';
-import { nativeFactories, NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../../../../../support/shards/shard-node';
+import {
+  nativeFactories,
+  NO_HURRY,
+  openMemoryStore,
+  openRocksStore,
+  plainFactories,
+  ShardNode,
+} from '../../../../../support/shards/shard-node';
 
-/** A shard as other threads see it, on this one: messages are cloned as they are between threads. What truly runs at once is tested by test/property/inline-search. */
+/**
+ * A shard as other threads see it, on this one: messages are cloned as they are between threads. What truly runs at
+ * once is tested by test/property/inline-search.
+ */
 
 const DIM = 4;
 const SPEC: ShardSpec = { collectionUid: 'c', shard: 0, dim: DIM, metric: 'l2' };
@@ -52,7 +62,8 @@ const item = (i: number, more: Partial<UpsertOperation> = {}): WriteOperation =>
   text: undefined,
   ...more,
 });
-const items = (from: number, to: number): WriteOperation[] => Array.from({ length: to - from }, (_, i) => item(from + i));
+const items = (from: number, to: number): WriteOperation[] =>
+  Array.from({ length: to - from }, (_, i) => item(from + i));
 const write = (operations: WriteOperation[], spec = SPEC) => node.client.write(spec, operations, NO_HURRY);
 const at = (i: number, more: Partial<VectorSearch> = {}): VectorSearch => ({
   vector: Float32Array.of(i, i % 7, 1, 0),
@@ -83,7 +94,10 @@ describe('answers', () => {
       // Few values, so that scores tie; ids of both encodings.
       const vector = () => Float32Array.from({ length: DIM }, () => Math.floor(random() * 3));
       const operations = Array.from({ length: 40 }, () =>
-        item(Math.floor(random() * 400), { externalId: ['a', '日本', '\ud83d'][Math.floor(random() * 3)] + Math.floor(random() * 99), vector: vector() }),
+        item(Math.floor(random() * 400), {
+          externalId: ['a', '日本', '\ud83d'][Math.floor(random() * 3)] + Math.floor(random() * 99),
+          vector: vector(),
+        }),
       );
       await write(operations, spec);
       await write([{ type: 'delete', externalId: (operations[0] as UpsertOperation).externalId }], spec);
@@ -106,10 +120,18 @@ describe('answers', () => {
     const random = seededRandom(runSeed('views remembered filters'));
     const ROWS = 12_000;
     const withSide = (i: number, side: number): WriteOperation => item(i, { metadata: JSON.stringify({ side, i }) });
-    for (let from = 0; from < ROWS; from += 3_000) await write(Array.from({ length: 3_000 }, (_, i) => withSide(from + i, i % 2)));
-    await eventually('all rows are in the graph', async () => (await node.client.read(SPEC, 'status', null, NO_HURRY)).index?.state === 'ready', 60_000);
+    for (let from = 0; from < ROWS; from += 3_000)
+      await write(Array.from({ length: 3_000 }, (_, i) => withSide(from + i, i % 2)));
+    await eventually(
+      'all rows are in the graph',
+      async () => (await node.client.read(SPEC, 'status', null, NO_HURRY)).index?.state === 'ready',
+      60_000,
+    );
     const sides = Array.from({ length: ROWS }, (_, i) => i % 2);
-    const filters = [0, 1].flatMap((side) => [parseFilter({ side }), parseFilter({ side: { $gte: side, $lt: side + 0.5 }, i: { $gte: 0 } })]);
+    const filters = [0, 1].flatMap((side) => [
+      parseFilter({ side }),
+      parseFilter({ side: { $gte: side, $lt: side + 0.5 }, i: { $gte: 0 } }),
+    ]);
     let inline = 0;
     for (let round = 0; round < 150; round++) {
       const changed = Math.floor(random() * ROWS);
@@ -125,7 +147,9 @@ describe('answers', () => {
         // A range is left to the shard until it has put its numbers in order.
         if (answer !== null) expect(answer).toEqual(wanted);
         inline += answer === null ? 0 : 1;
-        expect(wanted.hits.some(({ externalId }) => externalId === `id-${changed}`)).toBe(sides[changed] === which >> 1);
+        expect(wanted.hits.some(({ externalId }) => externalId === `id-${changed}`)).toBe(
+          sides[changed] === which >> 1,
+        );
       }
     }
     expect(inline).toBeGreaterThan(800);
@@ -136,7 +160,8 @@ describe('answers', () => {
     follow();
     await node.client.make(SPEC);
     const random = seededRandom(runSeed('views filters'));
-    const withFields = (i: number, change: number): WriteOperation => item(i, { metadata: JSON.stringify(metadataOf(i, change)) });
+    const withFields = (i: number, change: number): WriteOperation =>
+      item(i, { metadata: JSON.stringify(metadataOf(i, change)) });
     await write(Array.from({ length: 1_500 }, (_, i) => withFields(i, 0)));
     await write(Array.from({ length: 300 }, (_, i) => withFields(i * 3, 1)));
     await write(Array.from({ length: 100 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${i * 7}` })));
@@ -155,12 +180,21 @@ describe('answers', () => {
     follow();
     await node.client.make(SPEC);
     const day = (i: number): string => new Date(1.7e12 + i * 5e6).toISOString();
-    await write(Array.from({ length: 6_000 }, (_, i) => item(i, { metadata: JSON.stringify({ price: i / 8, day: day(i), group: i % 50 }) })));
+    await write(
+      Array.from({ length: 6_000 }, (_, i) =>
+        item(i, { metadata: JSON.stringify({ price: i / 8, day: day(i), group: i % 50 }) }),
+      ),
+    );
     // The first range over so many numbers is left to the shard, which makes a column of them.
     const first = at(3_000, { filter: parseFilter({ price: { $gte: 100.5, $lt: 120 } }) });
     expect(views.search(SPEC, first)).toBeNull();
     expect((await asked(first)).hits).not.toHaveLength(0);
-    for (const filter of [{ price: { $gte: 100.5, $lt: 120 } }, { group: 7, price: { $gt: 300 } }, { day: { $lt: day(77) } }, { day: { $gt: day(5_000) }, price: { $ne: 700 } }]) {
+    for (const filter of [
+      { price: { $gte: 100.5, $lt: 120 } },
+      { group: 7, price: { $gt: 300 } },
+      { day: { $lt: day(77) } },
+      { day: { $gt: day(5_000) }, price: { $ne: 700 } },
+    ]) {
       const request = at(3_000, { filter: parseFilter(filter) });
       const alone = views.search(SPEC, request);
       // Sorted by the shard at its first range; the answer stays the same.
@@ -190,7 +224,9 @@ describe('answers', () => {
     await node.client.make(SPEC);
     await write(items(0, 10));
     await write([item(3, { metadata: '{"new":true}' })]);
-    expect(views.search(SPEC, at(3, { k: 1 }))?.hits).toEqual([{ externalId: 'id-3', score: 1, metadata: '{"new":true}' }]);
+    expect(views.search(SPEC, at(3, { k: 1 }))?.hits).toEqual([
+      { externalId: 'id-3', score: 1, metadata: '{"new":true}' },
+    ]);
     await write([{ type: 'delete', externalId: 'id-3' }]);
     expect(views.search(SPEC, at(3))).toEqual(await asked(at(3)));
     expect(views.search(SPEC, at(3))?.hits).toHaveLength(9);
@@ -208,9 +244,16 @@ describe('answers', () => {
       const { hits, vectorCount } = views.search(SPEC, request)!;
       expect(views.search(SPEC, request, true)).toEqual({ hits: [], sentHits: hitsToBytes(hits), vectorCount });
       const packed = views.search(SPEC, { ...request, packed: true })!;
-      expect({ ...packed, packedHits: hitsFromBytes(packed.packedHits!) }).toEqual({ hits: [], packedHits: hits, vectorCount });
+      expect({ ...packed, packedHits: hitsFromBytes(packed.packedHits!) }).toEqual({
+        hits: [],
+        packedHits: hits,
+        vectorCount,
+      });
     }
-    expect(views.search(SPEC, at(7, { counted: true }), true)).toMatchObject({ hits: Array.from({ length: 10 }, () => expect.anything()), cost: expect.anything() });
+    expect(views.search(SPEC, at(7, { counted: true }), true)).toMatchObject({
+      hits: Array.from({ length: 10 }, () => expect.anything()),
+      cost: expect.anything(),
+    });
     // The order of those that score the same is that of their ids, which are read then.
     await write([item(100, { vector: Float32Array.of(7, 0, 1, 0) })]);
     const tied = at(7, { k: 1 });
@@ -225,9 +268,22 @@ describe('answers', () => {
     await start();
     follow();
     await node.client.make(SPEC);
-    for (let from = 0; from < 4000; from += 500) await write(items(from, from + 500).map((each) => ({ ...each, metadata: `{"note":"${'x'.repeat(2000)}"}` }) as WriteOperation));
-    await write(Array.from({ length: 4000 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${i}` })).filter((_, i) => i % 10 !== 0));
-    expect(messages.some((message) => message.type === 'part' && message.part.type === 'chunk' && message.part.memory === null)).toBe(true);
+    for (let from = 0; from < 4000; from += 500)
+      await write(
+        items(from, from + 500).map(
+          (each) => ({ ...each, metadata: `{"note":"${'x'.repeat(2000)}"}` }) as WriteOperation,
+        ),
+      );
+    await write(
+      Array.from({ length: 4000 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${i}` })).filter(
+        (_, i) => i % 10 !== 0,
+      ),
+    );
+    expect(
+      messages.some(
+        (message) => message.type === 'part' && message.part.type === 'chunk' && message.part.memory === null,
+      ),
+    ).toBe(true);
     for (const i of [0, 1000, 3990]) {
       expect(firstOf(at(i))).toBe(`id-${i}`);
       expect(views.search(SPEC, at(i))).toEqual(await asked(at(i)));
@@ -268,7 +324,10 @@ describe('null, for the shard itself to answer', () => {
   });
 
   test.each<[string, Partial<VectorSearch>]>([
-    ['a filter of very many conditions', { filter: parseFilter({ $or: Array.from({ length: 65 }, (_, i) => ({ i })) }) }],
+    [
+      'a filter of very many conditions',
+      { filter: parseFilter({ $or: Array.from({ length: 65 }, (_, i) => ({ i })) }) },
+    ],
     ['texts', { texts: true }],
     ['an exact search', { effort: { type: 'exact' } }],
     ['more hits than are quick to read', { k: 257 }],
@@ -279,9 +338,22 @@ describe('null, for the shard itself to answer', () => {
 
   test('more that tie with the last than are quick to put in order', async () => {
     const vector = new Float32Array(DIM).fill(3);
-    await write(Array.from({ length: 300 }, (_, i): WriteOperation => ({ type: 'upsert', externalId: `same-${(i * 7) % 300}`, vector, stamp: 10_000 + i, metadata: '{}', text: undefined })));
+    await write(
+      Array.from({ length: 300 }, (_, i): WriteOperation => ({
+        type: 'upsert',
+        externalId: `same-${(i * 7) % 300}`,
+        vector,
+        stamp: 10_000 + i,
+        metadata: '{}',
+        text: undefined,
+      })),
+    );
     expect(views.search(SPEC, { ...at(1, { k: 3 }), vector })).toBeNull();
-    expect((await asked({ ...at(1, { k: 3 }), vector })).hits.map(({ externalId }) => externalId)).toEqual(['same-0', 'same-1', 'same-10']);
+    expect((await asked({ ...at(1, { k: 3 }), vector })).hits.map(({ externalId }) => externalId)).toEqual([
+      'same-0',
+      'same-1',
+      'same-10',
+    ]);
     expect(views.search(SPEC, { ...at(1, { k: 50 }), vector })).toEqual(await asked({ ...at(1, { k: 50 }), vector }));
   });
 
@@ -289,11 +361,15 @@ describe('null, for the shard itself to answer', () => {
     const filter = parseFilter({ i: { $gte: 0 } });
     expect(views.search(SPEC, at(1, { filter }))).toEqual(await asked(at(1, { filter })));
     // More fields and values than the lists take.
-    const own = (id: number): string => JSON.stringify(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`own-${id}-${i}`, id])));
-    for (let from = 10; from < 200; from += 10) await write(items(from, from + 10).map((each, i) => ({ ...each, metadata: own(from + i) }) as WriteOperation));
+    const own = (id: number): string =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`own-${id}-${i}`, id])));
+    for (let from = 10; from < 200; from += 10)
+      await write(items(from, from + 10).map((each, i) => ({ ...each, metadata: own(from + i) }) as WriteOperation));
     expect(views.search(SPEC, at(1, { filter }))).toBeNull();
     expect((await asked(at(1, { filter }))).hits).toHaveLength(10);
-    await write(Array.from({ length: 190 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${10 + i}` })));
+    await write(
+      Array.from({ length: 190 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${10 + i}` })),
+    );
     expect(views.search(SPEC, at(1, { filter }))?.hits).toHaveLength(10);
   });
 
@@ -318,10 +394,14 @@ describe('null, for the shard itself to answer', () => {
     const held: ShardMessage[] = [];
     const late = new ShardViews();
     let isHeld = false;
-    node.host.follow((message) => (isHeld ? held.push(structuredClone(message) as ShardMessage) : late.take(structuredClone(message))));
+    node.host.follow((message) =>
+      isHeld ? held.push(structuredClone(message) as ShardMessage) : late.take(structuredClone(message)),
+    );
     isHeld = true;
     await write(items(10, 3000));
-    expect(held.map((message) => message.type === 'part' && message.part.type)).toEqual(expect.arrayContaining(['page', 'chunk']));
+    expect(held.map((message) => message.type === 'part' && message.part.type)).toEqual(
+      expect.arrayContaining(['page', 'chunk']),
+    );
     expect(late.search(SPEC, at(5, { k: 3 }))).toEqual(await asked(at(5, { k: 3 })));
     expect(late.search(SPEC, at(2900))).toBeNull();
     for (const message of held) late.take(message);
@@ -364,7 +444,8 @@ test('a shard on its way to others is answered as long as it answers reads itsel
   follow();
   await node.client.make(SPEC);
   await write(items(0, 10));
-  const pass = (stage: ShardStage): Promise<unknown> => write([{ type: 'stage', term: 1, reshard: 'r', stage, forget: 0 }]);
+  const pass = (stage: ShardStage): Promise<unknown> =>
+    write([{ type: 'stage', term: 1, reshard: 'r', stage, forget: 0 }]);
   for (const stage of ['tracking', 'sealed'] as const) {
     await pass(stage);
     expect(firstOf(at(1))).toBe('id-1');
@@ -465,30 +546,37 @@ test('an index that other threads cannot search is not published', async () => {
 test.each([
   ['new items', [item(500)]],
   ['a replaced item', [item(3, { metadata: '{"new":true}' })]],
-])('a shard whose vectors cannot take %s answers nothing until it is opened anew, and then what is stored', async (_, operations) => {
-  let fails = false;
-  const factories: IndexFactories = {
-    ...nativeFactories,
-    openVectorIndex: async (options, save) => {
-      const index = await NativeVectorIndex.open(options, save);
-      const put = index.put.bind(index);
-      index.put = (slots, vectors) => {
-        if (fails) throw new Error('the disk is full');
-        put(slots, vectors);
-      };
-      return index;
-    },
-  };
-  await start(factories, openRocksStore);
-  follow();
-  await node.client.make(SPEC);
-  await write(items(0, 10));
-  const before = messages.filter((message) => message.type === 'opened').length;
-  fails = true;
-  const failing = write(operations).catch((error: { kind?: string }) => error.kind);
-  expect(await failing).toBe('commit_unknown');
-  expect(views.search(SPEC, at(1))).toBeNull();
-  fails = false;
-  await eventually('the shard is open again', () => messages.filter((message) => message.type === 'opened').length === before + 1);
-  for (const request of [at(3, { k: 1 }), at(500, { k: 1 })]) expect(views.search(SPEC, request)).toEqual(await asked(request));
-});
+])(
+  'a shard whose vectors cannot take %s answers nothing until it is opened anew, and then what is stored',
+  async (_, operations) => {
+    let fails = false;
+    const factories: IndexFactories = {
+      ...nativeFactories,
+      openVectorIndex: async (options, save) => {
+        const index = await NativeVectorIndex.open(options, save);
+        const put = index.put.bind(index);
+        index.put = (slots, vectors) => {
+          if (fails) throw new Error('the disk is full');
+          put(slots, vectors);
+        };
+        return index;
+      },
+    };
+    await start(factories, openRocksStore);
+    follow();
+    await node.client.make(SPEC);
+    await write(items(0, 10));
+    const before = messages.filter((message) => message.type === 'opened').length;
+    fails = true;
+    const failing = write(operations).catch((error: { kind?: string }) => error.kind);
+    expect(await failing).toBe('commit_unknown');
+    expect(views.search(SPEC, at(1))).toBeNull();
+    fails = false;
+    await eventually(
+      'the shard is open again',
+      () => messages.filter((message) => message.type === 'opened').length === before + 1,
+    );
+    for (const request of [at(3, { k: 1 }), at(500, { k: 1 })])
+      expect(views.search(SPEC, request)).toEqual(await asked(request));
+  },
+);

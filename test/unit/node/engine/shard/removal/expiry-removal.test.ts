@@ -30,14 +30,45 @@ test('nothing is removed while a shard is filled: its gate would refuse that, an
     asked.push(externalIds);
     return true;
   };
-  const options = { wallMs: () => clock.wallMs(), factories: plainFactories, openStore: openMemoryStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory() };
-  const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, removeExpired };
-  const shard = await Shard.open(join(folder, '0'), { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' }, options, surroundings);
+  const options = {
+    wallMs: () => clock.wallMs(),
+    factories: plainFactories,
+    openStore: openMemoryStore,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: new LogMemory(),
+  };
+  const surroundings = {
+    budget: new WriteBudget(),
+    onDiverged: fail,
+    onWriteFailed: fail,
+    onDamaged: fail,
+    removeExpired,
+  };
+  const shard = await Shard.open(
+    join(folder, '0'),
+    { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
+    options,
+    surroundings,
+  );
   spy.mockRestore();
   try {
-    const stage = (name: 'filling' | 'open'): StageOperation => ({ type: 'stage', stage: name, term: 1, reshard: 'r', forget: 0 });
+    const stage = (name: 'filling' | 'open'): StageOperation => ({
+      type: 'stage',
+      stage: name,
+      term: 1,
+      reshard: 'r',
+      forget: 0,
+    });
     await shard.write([stage('filling')]);
-    const item = { vector: Float32Array.of(1, 2), stamp: 1, version: 1, metadata: '{}', text: null, expiry: clock.wallMs() + 1_000 };
+    const item = {
+      vector: Float32Array.of(1, 2),
+      stamp: 1,
+      version: 1,
+      metadata: '{}',
+      text: null,
+      expiry: clock.wallMs() + 1_000,
+    };
     await shard.write([{ type: 'import', externalId: 'brief', term: 1, item }]);
     clock.advance(2_000);
     for (const look of looks) look();

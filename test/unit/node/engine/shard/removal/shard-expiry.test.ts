@@ -19,11 +19,37 @@ test('an item expires whose write is the one by which former times are thrown ou
   };
   // Nothing is removed, so that what is gone is hidden.
   const removeExpired = async (): Promise<boolean> => false;
-  const options = { wallMs: () => clock.wallMs(), factories: plainFactories, openStore: openMemoryStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory() };
-  const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, removeExpired };
-  const shard = await Shard.open(join(folder, '0'), { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' }, options, surroundings);
+  const options = {
+    wallMs: () => clock.wallMs(),
+    factories: plainFactories,
+    openStore: openMemoryStore,
+    recallTarget: 0.99,
+    buildThreads: 1,
+    logger: new LogMemory(),
+  };
+  const surroundings = {
+    budget: new WriteBudget(),
+    onDiverged: fail,
+    onWriteFailed: fail,
+    onDamaged: fail,
+    removeExpired,
+  };
+  const shard = await Shard.open(
+    join(folder, '0'),
+    { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
+    options,
+    surroundings,
+  );
   try {
-    const itemOf = (externalId: string) => ({ type: 'upsert' as const, externalId, vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined, ttlMs: TTL_MS });
+    const itemOf = (externalId: string) => ({
+      type: 'upsert' as const,
+      externalId,
+      vector: Float32Array.of(1, 2),
+      stamp: 1,
+      metadata: '{}',
+      text: undefined,
+      ttlMs: TTL_MS,
+    });
     const changed = Array.from({ length: CHANGED }, (_, i) => itemOf(`changed-${i}`));
     for (let write = 0; write < WRITES; write += 1) await shard.write([...changed, itemOf(`new-${write}`)]);
     clock.advance(TTL_MS - 1);

@@ -21,8 +21,20 @@ test('one that is asked for while another is under way follows it, and both coun
   const shard = await Shard.open(
     join(folder, 'shard'),
     { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
-    { factories: plainFactories, openStore: openMemoryStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory() },
-    { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, trimLog: () => new Promise<void>((done) => trims.push(done)) },
+    {
+      factories: plainFactories,
+      openStore: openMemoryStore,
+      recallTarget: 0.99,
+      buildThreads: 1,
+      logger: new LogMemory(),
+    },
+    {
+      budget: new WriteBudget(),
+      onDiverged: fail,
+      onWriteFailed: fail,
+      onDamaged: fail,
+      trimLog: () => new Promise<void>((done) => trims.push(done)),
+    },
   );
   try {
     const purge = async (start: boolean) => (await shard.read('purge', { start }))[0];
@@ -56,8 +68,21 @@ test('the purge of a replica that follows waits until its primary has removed wh
   const shard = await Shard.open(
     join(folder, 'shard'),
     { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
-    { factories: plainFactories, openStore: openMemoryStore, wallMs, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory() },
-    { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, removeExpired: async () => (asked += 1) === 0 },
+    {
+      factories: plainFactories,
+      openStore: openMemoryStore,
+      wallMs,
+      recallTarget: 0.99,
+      buildThreads: 1,
+      logger: new LogMemory(),
+    },
+    {
+      budget: new WriteBudget(),
+      onDiverged: fail,
+      onWriteFailed: fail,
+      onDamaged: fail,
+      removeExpired: async () => (asked += 1) === 0,
+    },
   );
   try {
     const item = { type: 'upsert' as const, vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined };
@@ -96,10 +121,18 @@ test('a purge writes nothing into the folder of a shard that was dropped meanwhi
     folder,
     { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
     { factories: plainFactories, openStore: openMemoryStore, recallTarget: 0.99, buildThreads: 1, logger: log },
-    { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, trimLog: () => new Promise<void>((done) => trims.push(done)) },
+    {
+      budget: new WriteBudget(),
+      onDiverged: fail,
+      onWriteFailed: fail,
+      onDamaged: fail,
+      trimLog: () => new Promise<void>((done) => trims.push(done)),
+    },
   );
   try {
-    await shard.write([{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined }]);
+    await shard.write([
+      { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined },
+    ]);
     await shard.read('purge', { start: true });
     await eventually('it waits for the log', () => trims.length === 1);
     // Another one is asked for, and is not begun either.
@@ -113,7 +146,10 @@ test('a purge writes nothing into the folder of a shard that was dropped meanwhi
     expect(existsSync(folder)).toBe(false);
     expect(purge.advance(false)).toMatchObject([{ state: 'failed', step: 'vectors' }]);
     expect(trims).toHaveLength(1);
-    expect([log.messages('error'), log.messages('info')]).toEqual([[], ['a purge of a shard was cut off, because the shard is closed']]);
+    expect([log.messages('error'), log.messages('info')]).toEqual([
+      [],
+      ['a purge of a shard was cut off, because the shard is closed'],
+    ]);
   } finally {
     await shard.close();
     rmSync(root, { recursive: true, force: true });

@@ -14,7 +14,11 @@ afterEach(() => {
 
 test('one timer serves all, each as often as it is to be, and is gone with the last', () => {
   const calls: string[] = [];
-  const ends = [slowInterval(1_000, () => calls.push('a')), slowInterval(3_000, () => calls.push('b')), slowInterval(3_000, () => calls.push('c'))];
+  const ends = [
+    slowInterval(1_000, () => calls.push('a')),
+    slowInterval(3_000, () => calls.push('b')),
+    slowInterval(3_000, () => calls.push('c')),
+  ];
   expect(jest.getTimerCount()).toBe(1);
   jest.advanceTimersByTime(6_000);
   expect(calls.filter((one) => one === 'a')).toHaveLength(6);

@@ -15,11 +15,28 @@ console.log(`beats: SEED=${SEED}`);
 
 function heartbeat(sequence: number, sentAt: number, sharesSince = 0): AppendMessage {
   const recorded = [{ replica: { node: 'b', store: 'b.0' }, epoch: 1, match: sequence }];
-  return { epoch: 1, from: 'a', prev: { epoch: 1, sequence }, commit: sequence, sentAt, releasesLease: false, sharesSince, withdrawsShare: false, recorded, entries: [] };
+  return {
+    epoch: 1,
+    from: 'a',
+    prev: { epoch: 1, sequence },
+    commit: sequence,
+    sentAt,
+    releasesLease: false,
+    sharesSince,
+    withdrawsShare: false,
+    recorded,
+    entries: [],
+  };
 }
 
 function match(sequence: number, sentAt: number): AppendAck {
-  return { epoch: 1, replica: { node: 'b', store: 'b.0' }, sentAt, awaited: 0, result: { type: 'match', match: sequence, agreed: sequence } };
+  return {
+    epoch: 1,
+    replica: { node: 'b', store: 'b.0' },
+    sentAt,
+    awaited: 0,
+    result: { type: 'match', match: sequence, agreed: sequence },
+  };
 }
 
 const shardOf = (shard: number): { collectionUid: string; shard: number } => ({ collectionUid: 'c', shard });
@@ -78,12 +95,14 @@ test('a set that most have left for good becomes that of those who stay', () => 
 test('heartbeats that come less often have a lane of their own, so neither set changes by the other', () => {
   const sender = new SentLanes({ to: 'b', sessionPrefix: 's', count: LANES });
   const receiver = new ReceivedLanes({ self: 'b', from: 'a' });
-  const paceOf = (shard: number): 'quiet' | 'unread' | 'dormant' => (shard < 3 ? 'quiet' : shard < 6 ? 'unread' : 'dormant');
+  const paceOf = (shard: number): 'quiet' | 'unread' | 'dormant' =>
+    shard < 3 ? 'quiet' : shard < 6 ? 'unread' : 'dormant';
   const pauses = { quiet: 200, unread: 600, dormant: 4800 };
   const isDue = (shard: number, sentAt: number): boolean => sentAt % pauses[paceOf(shard)] === 0;
   const counted: number[][] = [];
   for (let sentAt = 4800; sentAt <= 19_200; sentAt += 200) {
-    for (let shard = 0; shard < SHARDS; shard += 1) if (isDue(shard, sentAt)) sender.take(shardOf(shard), heartbeat(shard, sentAt), paceOf(shard));
+    for (let shard = 0; shard < SHARDS; shard += 1)
+      if (isDue(shard, sentAt)) sender.take(shardOf(shard), heartbeat(shard, sentAt), paceOf(shard));
     const answered: number[] = [];
     for (const beat of sender.flush().beats) {
       const delivered: number[] = [];
@@ -98,7 +117,12 @@ test('heartbeats that come less often have a lane of their own, so neither set c
     counted.push([sentAt, answered.length]);
   }
   const later = counted.filter(([sentAt]) => sentAt > 9_600);
-  expect(later).toEqual(later.map(([sentAt]) => [sentAt, Array.from({ length: SHARDS }, (_, shard) => isDue(shard, sentAt)).filter(Boolean).length]));
+  expect(later).toEqual(
+    later.map(([sentAt]) => [
+      sentAt,
+      Array.from({ length: SHARDS }, (_, shard) => isDue(shard, sentAt)).filter(Boolean).length,
+    ]),
+  );
 });
 
 test.each([
@@ -118,13 +142,20 @@ test.each([
       [2, SHARDS - 6],
     ],
   ],
-])('a receiver that knows %i lanes gets what would be in others in the last of them, and none in a lane unknown here', (count, expected) => {
-  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', count });
-  for (const sentAt of [2400, 4800]) for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(shard, sentAt), shard < 4 ? undefined : shard < 6 ? 'unread' : 'dormant');
-  const { beats } = sender.flush();
-  expect(beats.map(({ lane, joined }) => [lane, joined.length])).toEqual(expected);
-  expect(new ReceivedLanes({ self: 'b', from: 'a' }).receive({ ...beats[0], lane: LANES }, () => fail('delivered'))).toBe(null);
-});
+])(
+  'a receiver that knows %i lanes gets what would be in others in the last of them, and none in a lane unknown here',
+  (count, expected) => {
+    const sender = new SentLanes({ to: 'b', sessionPrefix: 's', count });
+    for (const sentAt of [2400, 4800])
+      for (let shard = 0; shard < SHARDS; shard += 1)
+        sender.take(shardOf(shard), heartbeat(shard, sentAt), shard < 4 ? undefined : shard < 6 ? 'unread' : 'dormant');
+    const { beats } = sender.flush();
+    expect(beats.map(({ lane, joined }) => [lane, joined.length])).toEqual(expected);
+    expect(
+      new ReceivedLanes({ self: 'b', from: 'a' }).receive({ ...beats[0], lane: LANES }, () => fail('delivered')),
+    ).toBe(null);
+  },
+);
 
 test('a receiver that began anew takes nothing of a set that it never had, and gets it whole', () => {
   const { sender, exchange } = pair();
@@ -165,69 +196,75 @@ test('what says something of leases, carries entries or has no known answer is n
     { ...plain, recorded: [] },
     { ...plain, prev: { epoch: 1, sequence: 9 } },
   ];
-  for (const message of others) expect([sender.take(shardOf(1), message), sender.take(shardOf(1), message)]).toEqual([false, false]);
+  for (const message of others)
+    expect([sender.take(shardOf(1), message), sender.take(shardOf(1), message)]).toEqual([false, false]);
 });
 
-test.each(Array.from({ length: 8 }, (_, i) => SEED + i))('messages that are lost, doubled and late stand for nothing that was not said, seed %i', (seed) => {
-  const chance = new Chance(seed);
-  const said = new Set<string>();
-  const say = (what: unknown): void => void said.add(JSON.stringify(what));
-  const mustBeSaid = (what: unknown): void => {
-    if (!said.has(JSON.stringify(what))) throw new Error(`nobody said ${JSON.stringify(what)}`);
-  };
-  const sequences = Array.from({ length: SHARDS }, () => 1);
-  let receiver = new BeatReceiver({ self: 'b', from: 'a' });
-  let sender = new BeatSender({ to: 'b', sessionPrefix: `s${seed}` });
-  const beats: Beat[] = [];
-  const acks: BeatAck[] = [];
-  let delivered = 0;
-  let acknowledged = 0;
-  const takeBeat = (beat: Beat): void => {
-    const ack = receiver.receive(beat, (shard, message) => {
-      mustBeSaid([shard.shard, message.prev.sequence, message.sentAt, message.sharesSince]);
-      delivered += 1;
-      // Closed, behind, or as expected.
-      const answer = chance.happens(0.05) ? null : match(chance.happens(0.05) ? message.prev.sequence - 1 : message.prev.sequence, message.sentAt);
-      if (answer === null) return;
-      say([shard.shard, answer]);
-      receiver.covers(shard, answer);
-    });
-    if (ack !== null) acks.push(ack);
-  };
-  const takeAck = (ack: BeatAck): void => {
-    for (const one of sender.answered(ack)) {
-      mustBeSaid([one.shard.shard, one.ack]);
-      acknowledged += 1;
-    }
-  };
-  for (let moment = 1; moment <= MOMENTS; moment += 1) {
-    const sharesSince = chance.happens(0.7) ? (moment - 1) * 100 : 0;
-    for (let shard = 0; shard < SHARDS; shard += 1) {
-      if (chance.happens(0.03)) sequences[shard] += 1;
-      if (chance.happens(0.05)) continue;
-      const message = heartbeat(sequences[shard], moment * 100, chance.happens(0.02) ? 0 : sharesSince);
-      say([shard, message.prev.sequence, message.sentAt, message.sharesSince]);
-      sender.take(shardOf(shard), message);
-    }
-    const { beat } = sender.flush();
-    if (beat !== null) beats.push(beat);
-    for (const [queue, take] of [
-      [beats, takeBeat],
-      [acks, takeAck],
-    ] as [unknown[], (what: unknown) => void][]) {
-      while (queue.length > 0 && chance.happens(0.7)) {
-        const [what] = queue.splice(chance.happens(0.8) ? 0 : chance.below(queue.length), 1);
-        if (chance.happens(0.1)) continue;
-        take(what);
-        if (chance.happens(0.1)) queue.push(what);
+test.each(Array.from({ length: 8 }, (_, i) => SEED + i))(
+  'messages that are lost, doubled and late stand for nothing that was not said, seed %i',
+  (seed) => {
+    const chance = new Chance(seed);
+    const said = new Set<string>();
+    const say = (what: unknown): void => void said.add(JSON.stringify(what));
+    const mustBeSaid = (what: unknown): void => {
+      if (!said.has(JSON.stringify(what))) throw new Error(`nobody said ${JSON.stringify(what)}`);
+    };
+    const sequences = Array.from({ length: SHARDS }, () => 1);
+    let receiver = new BeatReceiver({ self: 'b', from: 'a' });
+    let sender = new BeatSender({ to: 'b', sessionPrefix: `s${seed}` });
+    const beats: Beat[] = [];
+    const acks: BeatAck[] = [];
+    let delivered = 0;
+    let acknowledged = 0;
+    const takeBeat = (beat: Beat): void => {
+      const ack = receiver.receive(beat, (shard, message) => {
+        mustBeSaid([shard.shard, message.prev.sequence, message.sentAt, message.sharesSince]);
+        delivered += 1;
+        // Closed, behind, or as expected.
+        const answer = chance.happens(0.05)
+          ? null
+          : match(chance.happens(0.05) ? message.prev.sequence - 1 : message.prev.sequence, message.sentAt);
+        if (answer === null) return;
+        say([shard.shard, answer]);
+        receiver.covers(shard, answer);
+      });
+      if (ack !== null) acks.push(ack);
+    };
+    const takeAck = (ack: BeatAck): void => {
+      for (const one of sender.answered(ack)) {
+        mustBeSaid([one.shard.shard, one.ack]);
+        acknowledged += 1;
       }
+    };
+    for (let moment = 1; moment <= MOMENTS; moment += 1) {
+      const sharesSince = chance.happens(0.7) ? (moment - 1) * 100 : 0;
+      for (let shard = 0; shard < SHARDS; shard += 1) {
+        if (chance.happens(0.03)) sequences[shard] += 1;
+        if (chance.happens(0.05)) continue;
+        const message = heartbeat(sequences[shard], moment * 100, chance.happens(0.02) ? 0 : sharesSince);
+        say([shard, message.prev.sequence, message.sentAt, message.sharesSince]);
+        sender.take(shardOf(shard), message);
+      }
+      const { beat } = sender.flush();
+      if (beat !== null) beats.push(beat);
+      for (const [queue, take] of [
+        [beats, takeBeat],
+        [acks, takeAck],
+      ] as [unknown[], (what: unknown) => void][]) {
+        while (queue.length > 0 && chance.happens(0.7)) {
+          const [what] = queue.splice(chance.happens(0.8) ? 0 : chance.below(queue.length), 1);
+          if (chance.happens(0.1)) continue;
+          take(what);
+          if (chance.happens(0.1)) queue.push(what);
+        }
+      }
+      if (chance.happens(0.02)) receiver = new BeatReceiver({ self: 'b', from: 'a' });
+      if (chance.happens(0.02)) sender = new BeatSender({ to: 'b', sessionPrefix: `s${seed}.${moment}` });
     }
-    if (chance.happens(0.02)) receiver = new BeatReceiver({ self: 'b', from: 'a' });
-    if (chance.happens(0.02)) sender = new BeatSender({ to: 'b', sessionPrefix: `s${seed}.${moment}` });
-  }
-  expect(delivered).toBeGreaterThan(MOMENTS);
-  expect(acknowledged).toBeGreaterThan(MOMENTS / 2);
-});
+    expect(delivered).toBeGreaterThan(MOMENTS);
+    expect(acknowledged).toBeGreaterThan(MOMENTS / 2);
+  },
+);
 
 /** Both ends, and a moment at which all shards say what they said before. */
 function pair(): { sender: BeatSender; receiver: BeatReceiver; exchange: (sentAt: number) => { beat: Beat | null } } {
