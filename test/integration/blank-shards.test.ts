@@ -9,10 +9,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import type * as FileSystem from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BackupRepository } from '../../coordinator/jobs/backup/backup-repository';
 import { specText, specTextLike } from '../../node/engine/records/shard-format';
+import { shardNoteName, StoreNotes } from '../../node/engine/kv/store-notes';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
@@ -140,6 +142,67 @@ test('one whose folder or note is gone is told, and nothing is made in its place
     });
     await expect(countIn(node, n)).rejects.toMatchObject({ kind: 'storage_damaged' });
   }
+});
+
+test.each(['EIO', 'EACCES'])(
+  'one whose note can not be read for a while (%s) is opened as soon as it can',
+  async (code) => {
+    const node = await started();
+    for (const n of [0, 1]) await node.client.make(specOf(n));
+    await node.client.write(specOf(1), [upsert('a')], NO_HURRY);
+    await node.restart();
+    const fs = jest.requireActual<typeof FileSystem>('node:fs');
+    const { readFileSync: read } = fs;
+    const reading = jest.spyOn(fs, 'readFileSync').mockImplementation(((...call: Parameters<typeof read>) => {
+      if (String(call[0]).endsWith('rest.json'))
+        throw Object.assign(new Error(`${code}: open`), { code, syscall: 'open' });
+      return read(...call);
+    }) as typeof read);
+    try {
+      await expect(node.client.open(specOf(0))).rejects.toMatchObject({
+        kind: 'storage_failed',
+        message: expect.stringContaining("rest.json can't be read"),
+      });
+      // What is known to be stored does not need it.
+      await node.client.open(specOf(1));
+      expect(await countIn(node, 1)).toBe(1);
+    } finally {
+      reading.mockRestore();
+    }
+    await eventually('it is opened', () =>
+      countIn(node, 0).then(
+        (count) => count === 0,
+        () => false,
+      ),
+    );
+    await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+    expect(await countIn(node, 0)).toBe(1);
+  },
+);
+
+test('one whose records were begun and are damaged is told by its first change, and begins anew once the loss is accepted', async () => {
+  const node = await started();
+  for (const n of [0, 1]) await node.client.make(specOf(n));
+  await node.client.write(specOf(1), [upsert('a')], NO_HURRY);
+  await node.stop();
+  cpSync(join(pathOf(1), 'records'), join(pathOf(0), 'records'), { recursive: true });
+  writeFileSync(join(pathOf(0), 'records', 'CURRENT'), 'no name');
+  await node.start();
+  await node.client.open(specOf(0));
+  const told = async (): Promise<string> =>
+    node.client.write(specOf(0), [upsert('b')], NO_HURRY).then(
+      () => 'written',
+      ({ kind, message }: QuiverError) => `${kind}: ${message}`,
+    );
+  await eventually('it is told', async () => /^storage_damaged: .*quiver repair --accept-loss/.test(await told()));
+  await expect(countIn(node, 0)).rejects.toMatchObject({ kind: 'storage_damaged' });
+  await node.stop();
+  const notes = await StoreNotes.load(join(folder, 'node', 'notes'), node.log);
+  await notes.acceptLoss(shardNoteName(specOf(0)));
+  await node.start();
+  await node.client.open(specOf(0));
+  expect(await told()).toBe('written');
+  expect(await countIn(node, 0)).toBe(1);
 });
 
 test('a crash at any moment of its first use leaves a shard that has what was acknowledged', async () => {

@@ -19,6 +19,8 @@ const REST_FORMAT = 1;
 const RECORDS = 'records';
 /** What RocksDB writes at any time without a change of the records: its lock has no content. */
 const UNCOUNTED = new Set(['LOCK']);
+/** Codes by which the file system says that there is no note, not that it can't be read now. */
+const NO_NOTE = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 
 /** What is known of a shard while it is closed: what lists, metrics and health show of it. */
 export interface RestFacts {
@@ -120,14 +122,17 @@ export function hasNoRest(folder: string): boolean {
 
 /**
  * The specification (`specText`) of the shard in this folder, to which nobody has written, so that it has no records;
- * null: it is none of these.
+ * null: it is none of these. Errors: storage_failed where the note is there and can't be read now, which tells nothing
+ * of the shard.
  */
 export function blankSpec(folder: string): string | null {
   try {
     const { spec, files } = noteIn(folder);
     return files === null ? spec : null;
-  } catch {
-    return null;
+  } catch (error) {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (syscall === undefined || code === undefined || NO_NOTE.has(code)) return null;
+    throw new QuiverError('storage_failed', `${join(folder, REST_NAME)} can't be read: ${message}`, { cause: error });
   }
 }
 

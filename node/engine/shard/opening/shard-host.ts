@@ -19,7 +19,7 @@ import { specText } from '../../records/shard-format';
 import { ShardPublisher } from '../shard-publisher';
 import type { ReplicaObservation } from '../shard-observation';
 import type { ShardOptions } from '../shard-options';
-import { blankSpec, forgetRest, hasNoRest, readRest } from './rest-note';
+import { blankSpec, forgetRest, hasNoRest } from './rest-note';
 import type { RestingShard } from './resting-shards';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { type RestOptions, ShardRests } from './shard-rests';
@@ -299,7 +299,7 @@ export class ShardHost implements ShardPublications {
     const stored = shardNoteName(spec);
     if (
       !(isBlank
-        ? this.isBlank(spec)
+        ? !this.notes.isKnown(stored)
         : await this.notes.isWhole(stored, join(this.folderOf(spec), 'records'), facts.status.lastOperation))
     )
       return;
@@ -381,6 +381,8 @@ export class ShardHost implements ShardPublications {
   ): ShardPlace<Shard> {
     const { logger } = this.options;
     let isStable = resting?.isStable === true;
+    /** Records of a blank one that were begun can't be opened: what its note says is not believed any more. */
+    let isBegunDamaged = false;
     const takeStable = (): boolean => {
       const was = isStable;
       isStable = false;
@@ -390,10 +392,10 @@ export class ShardHost implements ShardPublications {
       pausesFirst: false,
       open: async (ended) => {
         const folder = this.folderOf(spec);
-        const isBlank = this.isBlank(spec);
+        const isBlank = !isBegunDamaged && this.isBlank(spec);
         const isStableNow = takeStable();
         // A store that is noted is never blank again, should its note be lost.
-        if (this.notes.isKnown(shardNoteName(spec)) && blankSpec(folder) !== null) await forgetRest(folder);
+        if (this.notes.isKnown(shardNoteName(spec)) && mayBeNotedBlank(folder)) await forgetRest(folder);
         // Nor is one of which a note was removed, by whoever was killed before that was synced.
         else if (!isBlank && !isStableNow && hasNoRest(folder)) await forgetRest(folder);
         return this.opening.open(folder, spec, mustExist || this.places.get(name)?.wasOpen === true, {
@@ -415,6 +417,7 @@ export class ShardHost implements ShardPublications {
                 ? 'the first change of a shard found other records than were read; it is opened anew'
                 : 'a shard could not write to its disk; it takes no writes until the disk does',
             );
+            isBegunDamaged ||= isDamaged && isBlank;
             if (isDamaged) place.reopen();
             else void this.awaitDisk(name, place);
           },
@@ -443,13 +446,13 @@ export class ShardHost implements ShardPublications {
 
   /**
    * Whether nobody has written to it yet: its store is noted before anything is in it. Also where shards are not closed
-   * any more.
+   * any more. Errors: as of {@link blankSpec}.
    */
   private isBlank(spec: ShardSpec): boolean {
     return (
       spec.seed === undefined &&
       !this.notes.isKnown(shardNoteName(spec)) &&
-      readRest(this.folderOf(spec), spec)?.isBlank === true
+      blankSpec(this.folderOf(spec)) === specText(spec)
     );
   }
 
@@ -475,6 +478,15 @@ export class ShardHost implements ShardPublications {
     if (place.ended.aborted) return;
     this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
     place.reopen();
+  }
+}
+
+/** Also where the note can't be read. */
+function mayBeNotedBlank(folder: string): boolean {
+  try {
+    return blankSpec(folder) !== null;
+  } catch {
+    return true;
   }
 }
 
