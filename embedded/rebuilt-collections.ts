@@ -133,13 +133,15 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
     items += found.ids.length;
     stored = found.spec;
   }
-  if (items === 0) return 'it is empty, and no note lies beside it';
   const {
     uid: ownUid,
     dim,
     metric,
     language,
   } = JSON.parse(stored) as { uid: string; dim: number; metric: Metric; language?: Language };
+  // It may be one that was being made, or of a reshard that had begun.
+  if (items === 0)
+    return `it is empty (${shards} ${shards === 1 ? 'shard' : 'shards'}, dim ${dim}, ${metric}), and no note lies beside it: create it again where it is missed`;
   if (ownUid !== uid) return `its shards are those of ${ownUid}`;
   return {
     uid,

@@ -1,3 +1,5 @@
+import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
@@ -58,6 +60,52 @@ onSmallDisk(
       expect((await ids()).sort()).toEqual(['after', 'before']);
       const collections = await server.call('GET', '/v1/collections', undefined, { 'x-api-key': key });
       expect(collections.data.collections).toMatchObject([{ name: 'c', description: 'after' }, { name: 'd' }]);
+    } finally {
+      await server.destroy();
+    }
+  },
+);
+
+const REFUSALS: [string, (small: SmallDisk) => void, (small: SmallDisk) => void][] = [
+  ['the disk is full', (small) => small.fill(), (small) => small.free()],
+  ['the file system is read-only', (small) => small.setReadOnly(true), (small) => small.setReadOnly(false)],
+];
+
+onSmallDisk.each(REFUSALS)(
+  'shards that can not be opened are told by name (%s), and are opened by themselves afterwards',
+  async (reason, begin, end) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'quiver-full-disk-'));
+    // What lies beside the shards has room: the process starts.
+    const shards = mkdtempSync(join((disk as SmallDisk).folder, 'node-'));
+    mkdirSync(join(shards, 'shards'));
+    symlinkSync(shards, join(dataDir, 'node'));
+    // Each start opens all of them for writing.
+    const server = new EmbeddedProcess({ dataDir, environment: { IDLE_SHARD_SECONDS: '0' } });
+    await server.start();
+    try {
+      const search = () => server.call('POST', '/v1/collections/c/search', { vector: [1, 2] });
+      await server.data('POST', '/v1/collections', { name: 'c', dim: 2 });
+      await server.data('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2] });
+      await server.stop();
+      begin(disk as SmallDisk);
+      try {
+        await server.start();
+        const told = {
+          code: 500,
+          message: expect.stringMatching(
+            new RegExp(`^shard 0 of 1 of collection "c": ${reason}: .*until the disk takes writes again`),
+          ),
+        };
+        expect((await search()).error).toEqual(told);
+        expect(
+          (await server.call('POST', '/v1/collections/c/upsert', { external_id: 'b', vector: [1, 2] })).error,
+        ).toEqual(told);
+        expect((await server.data('GET', '/v1/health')).unavailable).toHaveLength(1);
+      } finally {
+        end(disk as SmallDisk);
+      }
+      await eventually('it is searched', async () => (await search()).status === 'success', 60_000);
+      expect((await search()).data.results).toHaveLength(1);
     } finally {
       await server.destroy();
     }

@@ -32,7 +32,7 @@ export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
  * one error after the last has settled (so that nothing of a failed write is still under way, except past the
  * deadline):
  * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
- *   of damage it says which shard of which collection it is;
+ *   of what is stored it says which shard of which collection it is;
  * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile; if others are in its
  *   place, `resharded` of a read and `commit_unknown` of a write;
  * - otherwise `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
@@ -137,7 +137,7 @@ export class ScatterGather {
     // These promise that nothing was written. That holds for this shard, but others may have written.
     const promise =
       isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded' ? decisive.error : null;
-    if (decisive !== undefined && promise === null) return damageOf(collection, decisive) ?? decisive.error;
+    if (decisive !== undefined && promise === null) return storageErrorOf(collection, decisive) ?? decisive.error;
     if (failures.some(({ error }) => isGone(error))) {
       const uid = await this.uidOf(collection);
       if (uid === null) return collectionNotFound(collection.name);
@@ -178,14 +178,15 @@ function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure
 }
 
 /** null: it is something else. */
-function damageOf(collection: ShardedCollection, { shard, error }: ShardFailure): QuiverError | null {
-  if (!isQuiverError(error) || error.kind !== 'storage_damaged') return null;
+function storageErrorOf(collection: ShardedCollection, { shard, error }: ShardFailure): QuiverError | null {
+  if (!isQuiverError(error) || (error.kind !== 'storage_damaged' && error.kind !== 'storage_failed')) return null;
   // What is found while a shard is open says no more than that.
-  const advice = error.message.includes(ADVICE_PAGE)
+  const isAdvised = error.kind === 'storage_failed' || error.message.includes(ADVICE_PAGE);
+  const advice = isAdvised
     ? ''
     : `; put them back from a copy, or restore the collection from a backup (${ADVICE_PAGE}, "When data are gone")`;
   return new QuiverError(
-    'storage_damaged',
+    error.kind,
     `shard ${shard} of ${collection.shards} of collection "${collection.name}": ${error.message}${advice}`,
     { cause: error, details: error.details },
   );

@@ -34,6 +34,14 @@ export class SmallDisk {
     rmSync(join(this.folder, 'ballast'));
   }
 
+  /** Has the system refuse every change, or take them again. Nobody may have a file open for writing. */
+  setReadOnly(isReadOnly: boolean): void {
+    const { status, stderr } = spawnSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, this.folder], {
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(stderr);
+  }
+
   unmount(): void {
     // A lazy unmount, as a process that was just killed may hold the disk for a moment.
     spawnSync('umount', ['-l', this.folder]);

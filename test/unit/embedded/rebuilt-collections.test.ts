@@ -60,5 +60,10 @@ test('one of which nobody has written to a shard is listed; one to which nobody 
   expect(listed.map(({ record }) => record)).toMatchObject(
     ['first', 'last'].map((uid) => ({ uid, shards: SHARDS, dim: 3, metric: 'l2', language: 'en' })),
   );
-  expect(leftOut).toEqual([{ uid: 'none', why: expect.stringContaining('empty') }]);
+  expect(leftOut).toEqual([
+    {
+      uid: 'none',
+      why: 'it is empty (2 shards, dim 3, l2), and no note lies beside it: create it again where it is missed',
+    },
+  ]);
 });

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { isDamage, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { ShardId, ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import { shardNoteName, type StoreNotes } from '../../kv/store-notes';
+import { refusalOfDisk } from '../../files/disk-trouble';
 import { readStoreStamp } from '../../kv/store-stamp';
 import { removeManifest } from './checkpoint';
 import { Shard, type ShardSurroundings } from '../shard';
@@ -39,6 +40,14 @@ export class NotedOpening {
       const isNoted = this.notes.isKnown(note) && spec.seed === undefined;
       return await this.openAndNote(folder, spec, { ...surroundings, mustExist: mustExist || isNoted });
     } catch (error) {
+      // Even a shard that is only read may have to write when it is opened.
+      const refusal = isDamage(error) ? null : refusalOfDisk(error);
+      if (refusal !== null)
+        throw new QuiverError(
+          'storage_failed',
+          `${refusal}: a shard that is not open can't be opened, also for reads, until the disk takes writes again`,
+          { cause: error, details: { folder } },
+        );
       // Of the file system, in words of its own.
       if ((error as NodeJS.ErrnoException).syscall !== undefined)
         throw new QuiverError('storage_failed', `the shard can't be opened: ${(error as Error).message}`, {

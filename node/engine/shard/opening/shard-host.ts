@@ -8,6 +8,7 @@ import type { ShardId, ShardSpec } from '../../../../shared/contract/shard/shard
 import type { ShardStatus } from '../../../../shared/contract/shard/shard-read';
 import { RetryBackoff } from '../../../../shared/base/time/retry-backoff';
 import { syncFolder } from '../../../../shared/base/files/stable-folder';
+import { refusalOfDisk } from '../../files/disk-trouble';
 import { LaterFormatError } from '../../files/later-format';
 import { removeTrialFiles } from '../../files/trial-files';
 import { diskTakesWrites } from '../../kv/disk-room';
@@ -492,7 +493,8 @@ function mayBeNotedBlank(folder: string): boolean {
 
 /** Of a shard that its next use opens, too, because its disk may be whole by then. */
 function notOpenedNow(error: unknown): unknown {
-  if (isDamage(error) || (isQuiverError(error) && error.kind !== 'storage_failed')) return error;
+  if (isDamage(error) || (isQuiverError(error) && error.kind !== 'storage_failed') || refusalOfDisk(error) !== null)
+    return error;
   return new QuiverError(
     'unavailable',
     `the shard can't be opened: ${(error as Error).message}; the call may be retried`,

@@ -4,6 +4,7 @@ import type { KeyValueChange } from '../../kv/key-value-store';
 import { inSlices } from '../../../../shared/base/time/work-slices';
 import { recordRoom } from '../../records/record-codec';
 import { RecordPack } from '../../records/record-pack';
+import { refusalOfDisk } from '../../files/disk-trouble';
 import type { RecordBatch, RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
 import { changeKey, GATE_KEY, SPEC_KEY } from '../../records/record-keys';
@@ -147,7 +148,7 @@ export class ShardWriter {
       }
       this.broken = new QuiverError(
         'storage_failed',
-        `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`,
+        `${refusalOfDisk(error) ?? 'the disk failed'}: writes are refused until the disk takes them again; reads go on`,
         { cause: error },
       );
       this.parts.onWriteFailed(error as Error);
@@ -384,12 +385,4 @@ function* recordsOf(items: IndexedItem[]): Generator<undefined, RecordPack> {
     yield;
   }
   return pack;
-}
-
-/** The description of a failed write for callers; the log has the details. */
-function diskTrouble(error: unknown): string {
-  const { cause } = error as { cause?: unknown };
-  return cause instanceof Error && /no space left|quota exceeded/i.test(cause.message)
-    ? 'the disk is full'
-    : 'the disk failed';
 }

@@ -153,6 +153,13 @@ describe('scatter and gather', () => {
     });
   });
 
+  test('what a disk says is told with the shard and the collection', async () => {
+    await expect(readAll(gatherer(), failing({ 2: 'storage_failed', 3: 'storage_failed' }))).rejects.toMatchObject({
+      kind: 'storage_failed',
+      message: `shard 2 of ${collection.shards} of collection "${collection.name}": shard 2 says storage_failed`,
+    });
+  });
+
   test.each<[string, Record<number, ErrorKind>, ErrorKind]>([
     ['applied elsewhere', { 1: 'unavailable' }, 'commit_unknown'],
     ['refused everywhere', { 1: 'unavailable', 2: 'unavailable' }, 'unavailable'],

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { shardNoteName, StoreNotes } from '../../../../../../node/engine/kv/store-notes';
 import { keptAside, NotedOpening } from '../../../../../../node/engine/shard/opening/noted-opening';
 import { WriteBudget } from '../../../../../../node/engine/shard/writing/write-queue';
+import { QuiverError } from '../../../../../../shared/base/errors/quiver-error';
 import { silentLogger } from '../../../../../../shared/base/logs/logger';
 import { openRocksStore, plainFactories } from '../../../../../support/shards/shard-node';
 
@@ -87,4 +88,27 @@ test('a shard of which nothing is left takes nothing along that was put aside', 
   await notes.acceptLoss(shardNoteName(SPEC));
   await openAccepted();
   expect(textOf(`${folder}.retired`)).toBe('before');
+});
+
+test.each([
+  ['IO error: No space left on device: While appending to file: /a/b', 'the disk is full'],
+  ['While open a file for lock: /a/LOCK: Read-only file system', 'the file system is read-only'],
+])('a disk that takes nothing is told in plain words, without a path (%s)', async (words, told) => {
+  const openStore = async (): Promise<never> => {
+    throw new QuiverError('storage_failed', `the store in ${folder} cannot be opened: ${words}`, {
+      cause: new Error(words),
+    });
+  };
+  const options = { factories: plainFactories, recallTarget: 0.99, buildThreads: 1, logger: silentLogger, openStore };
+  const surroundings = {
+    budget: new WriteBudget(),
+    onDiverged: () => undefined,
+    onWriteFailed: () => undefined,
+    onDamaged: () => undefined,
+  };
+  const opened = new NotedOpening(options, notes).open(folder, SPEC, false, surroundings);
+  await expect(opened).rejects.toMatchObject({
+    kind: 'storage_failed',
+    message: `${told}: a shard that is not open can't be opened, also for reads, until the disk takes writes again`,
+  });
 });
