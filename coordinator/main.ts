@@ -42,6 +42,7 @@ import { RpcServer } from '../shared/wire/streams/rpc-server';
 import { systemClock } from '../shared/base/time/clock';
 import { traceOrigin } from '../shared/base/trace/trace-origin';
 import { ApiProcess } from './api-process';
+import { ClusterJobs } from './cluster/cluster-jobs';
 import { ClusterMap } from './cluster/cluster-map';
 import { ClusterOperations } from './cluster/cluster-operations';
 import { ClusterPlacement } from './cluster/placement/cluster-placement';
@@ -277,8 +278,8 @@ async function build(
       },
     },
     connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
-    operations: (service, embedding) =>
-      new ClusterOperations({
+    operations: (service, embedding) => {
+      const operations = new ClusterOperations({
         store,
         map,
         askNode: (address) => reports.ask(address),
@@ -290,7 +291,10 @@ async function build(
           collections: (caller) => service.collections.list(caller),
           embedding: () => embedding.status(),
         }),
-      }),
+      });
+      service.addJobs(new ClusterJobs({ map, clock, operations }));
+      return operations;
+    },
     reached: whenReached,
     openTarget: targetOpener(config, sealsOf({ config, member })),
     recover: async (service) => {
@@ -305,6 +309,8 @@ async function build(
       endings.defer(() => housekeeping.close());
       const resharder = await whenReached(() => service.driveReshards(election, retireMsOf(config)));
       endings.defer(() => resharder.close());
+      const jobs = await whenReached(() => service.driveJobs(election));
+      endings.defer(() => jobs.close());
       const backups = await whenReached(() => service.driveBackups(election, api.backupMetrics));
       endings.defer(() => backups.close());
       // Only now: what waits for the controller would wait for this process, which may have had a model to load first.

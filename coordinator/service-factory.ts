@@ -9,6 +9,7 @@ import type { Clock } from '../shared/base/time/clock';
 import { Pace } from '../shared/base/time/pace';
 import type { OpenTarget } from '../shared/backup-store/backup-target';
 import { BackupDriver, type BackupObserver } from './jobs/backup/backup-driver';
+import { BACKUP_RIGHTS, BackupJobs } from './jobs/backup/backup-jobs';
 import { BackupRequests } from './jobs/backup/backup-requests';
 import { Cron } from './jobs/backup/cron';
 import { type KeepRule, parseKeepRule } from './jobs/backup/kept-backups';
@@ -19,6 +20,12 @@ import { CollectionEmbedder } from './service/collections/collection-embedder';
 import { QuotaLedger } from './service/collections/quota-ledger';
 import type { CollectionQuota } from './service/collections/collection-quota';
 import type { DropIntent } from './service/collections/collection-record';
+import { JobDriver } from './jobs/driving/job-driver';
+import type { JobRecord } from './jobs/record/job-record';
+import { JobRequests } from './jobs/record/job-requests';
+import type { JobSource } from './jobs/record/job-source';
+import { StoredJobs } from './jobs/record/stored-jobs';
+import { RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
 import type { DriverOffice } from './jobs/driving/owned-entry';
 import type { OtherProcesses } from './service/collections/other-processes';
 import { type NewShardReading, ReshardRequests } from './jobs/reshard/reshard-requests';
@@ -76,6 +83,10 @@ export interface RunningService extends Service {
    * took their place. Errors: unavailable.
    */
   driveReshards(office: DriverOffice, retireMs: number): Promise<Resharder>;
+  /** Jobs that only the caller knows are shown with the others. */
+  addJobs(source: JobSource): void;
+  /** Drives the jobs whose record is the common one. Errors: unavailable. */
+  driveJobs(office: DriverOffice): Promise<JobDriver<JobRecord>>;
   /** Does what is to be done for backups and restores, as long as `office` is this process's. Errors: unavailable. */
   driveBackups(office: DriverOffice, observer: BackupObserver): Promise<BackupDriver>;
   /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
@@ -154,6 +165,14 @@ export function createService(options: {
     openTarget,
     reshards,
   });
+  let office: DriverOffice = { guard: null };
+  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
+  const stored = new StoredJobs({ store, clock, log, office: () => office, kinds: [], rightsOf });
+  const jobs = new JobRequests([
+    new BackupJobs({ store, clock, requests: backups }),
+    new ReshardJobs({ store, clock, requests: reshards }),
+    stored,
+  ]);
   const outcomes = new StoredOutcomes({ store, clock });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({
@@ -213,6 +232,7 @@ export function createService(options: {
     documents,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     backups,
+    jobs,
     outcomes,
     follow: () => catalog.follow(),
     recover: async (given = {}) => {
@@ -231,6 +251,11 @@ export function createService(options: {
     readShards: (timeoutMs) => collections.readShards(timeoutMs),
     reshards: () => reshards.list(),
     readNewShards: () => reshards.newShards(),
+    addJobs: (source) => jobs.add(source),
+    driveJobs: async (given) => {
+      office = given;
+      return started(new JobDriver(stored, { office, clock, log }));
+    },
     driveReshards: async (office, retireMs) => {
       const resharder = new Resharder({
         store,
@@ -267,6 +292,7 @@ export function createService(options: {
       return started(driver);
     },
     close: () => {
+      stored.entries.close();
       documents.close();
       catalog.close();
     },

@@ -199,6 +199,8 @@ async function build(
       const onOpened = async (): Promise<void> => {
         const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
         endings.defer(() => resharder.close());
+        const jobs = await service.driveJobs(ONLY_DRIVER);
+        endings.defer(() => jobs.close());
         const backups = await service.driveBackups(ONLY_DRIVER, api.backupMetrics);
         endings.defer(() => backups.close());
       };

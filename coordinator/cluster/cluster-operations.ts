@@ -38,6 +38,7 @@ export class ClusterOperations implements OperationsService {
   private readonly reading: HealthReading;
   private readonly reshards: () => Promise<ReshardView[]>;
   private readonly adoption: Adoption;
+  private readonly clock: Clock;
 
   constructor(options: {
     store: ClusterStore;
@@ -53,6 +54,7 @@ export class ClusterOperations implements OperationsService {
     this.askNode = options.askNode;
     this.reading = options.health;
     this.reshards = options.reshards;
+    this.clock = options.clock;
     this.adoption = new Adoption({ ...options, reports: () => this.nodeReports() });
   }
 
@@ -111,7 +113,11 @@ export class ClusterOperations implements OperationsService {
   }
 
   drain(nodeId: string): Promise<NodeView> {
-    return this.intend(nodeId, { draining: true });
+    // Asked for again, it goes on as the same.
+    const present = this.map.intents.get(NODE_INTENTS_PREFIX + nodeId)?.value;
+    if (present?.draining === true) return this.intend(nodeId, present);
+    const held = this.map.assignments.all().filter(({ value }) => value.replicas.includes(nodeId)).length;
+    return this.intend(nodeId, { draining: true, since: new Date(this.clock.wallMs()).toISOString(), held });
   }
 
   async adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView> {

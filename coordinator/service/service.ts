@@ -8,6 +8,7 @@ import type { Language } from '../../shared/base/text/language';
 import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
+import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
 import type { SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
@@ -31,6 +32,7 @@ export interface Service {
   recall: RecallService;
   demo: DemoService;
   backups: BackupsService;
+  jobs: JobsService;
   outcomes: OutcomesService;
   keyQuotas: KeyQuotasService;
 }

@@ -10,6 +10,7 @@ import { backupEndpoints } from './backup-endpoints';
 import { collectionEndpoints } from './collection-endpoints';
 import { demoEndpoints } from './demo-endpoints';
 import { documentEndpoints } from './document-endpoints';
+import { jobEndpoints } from './job-endpoints';
 import { keyEndpoints } from './key-endpoints';
 import { operationsEndpoints } from './operations-endpoints';
 import { type MetricsText, publicEndpoints } from './public-endpoints';
@@ -89,6 +90,7 @@ export function endpointTable(parts: {
     ...sampleEndpoints({ samples: service.samples, search: service.search, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
     ...backupEndpoints({ backups: service.backups }),
+    ...jobEndpoints({ jobs: service.jobs }),
     ...demoEndpoints({ demo: service.demo }),
     ...keyEndpoints({ keys, usage, keyQuotas: service.keyQuotas }),
     ...signInEndpoints({ signIn, keyQuotas: service.keyQuotas }),

@@ -123,6 +123,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       'restoreState',
       'cancelRestore',
     ]),
+    ...handlersOf('jobs', service.jobs, ['list', 'get', 'cancel', 'pause', 'resume']),
     ...handlersOf('outcomes', service.outcomes, ['find', 'refuse']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),

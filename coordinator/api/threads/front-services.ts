@@ -22,6 +22,7 @@ import type {
   RecallService,
   Service,
 } from '../../service/service';
+import type { JobsService } from '../../service/jobs-service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
@@ -82,6 +83,7 @@ export function frontServices(parts: {
       recall: remote<RecallService>(main, 'recall'),
       demo: remote<DemoService>(main, 'demo'),
       backups: remote<BackupsService>(main, 'backups'),
+      jobs: remote<JobsService>(main, 'jobs'),
       outcomes: remote<OutcomesService>(main, 'outcomes'),
       keyQuotas,
     },

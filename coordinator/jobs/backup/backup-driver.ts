@@ -1,3 +1,4 @@
+import type { StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { WatchedEntries } from '../../../shared/cluster-store/entries/watched-entries';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
 import { isUnreadable } from '../../../shared/backup-store/backup-format';
@@ -19,6 +20,8 @@ import {
   RESTORES_PATH,
   restoreFromEntry,
 } from './backup-record';
+import { endedJob } from '../record/job-record';
+import { backupJob, restoreJob } from './backup-jobs';
 import { checkBackup } from './backup-checks';
 import { collectionFromEntry, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import { BackupRepository } from './backup-repository';
@@ -201,7 +204,14 @@ export class BackupDriver {
     } else if (state === 'running') {
       try {
         const manifest = await new BackupPass(owned, repository, { ...this.options, stop }).run();
-        await ofStore(owned.end());
+        const { copiedBytes, totalBytes, leftOut: lacking = [] } = manifest;
+        const result = {
+          backup: id,
+          copied_bytes: copiedBytes,
+          total_bytes: totalBytes,
+          left_out: lacking.map(({ name }) => name),
+        };
+        await ofStore(owned.end([this.endedBackup(owned.content, { state: 'done', result })]));
         const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
         log.info(
           { backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds },
@@ -268,9 +278,14 @@ export class BackupDriver {
     } else {
       await repository.makeVoid(id);
       await this.sweep(repository);
-      await owned.end();
+      await owned.end(state === 'cancelling' ? [this.endedBackup(owned.content, { state: 'cancelled' })] : []);
     }
     await this.entries.refresh();
+  }
+
+  private endedBackup(record: BackupRecord, outcome: Parameters<typeof endedJob>[1]): StoreChange {
+    const wallMs = this.options.clock.wallMs();
+    return endedJob(backupJob(record, wallMs), outcome, wallMs);
   }
 
   /**
@@ -297,7 +312,7 @@ export class BackupDriver {
     );
     if (state === 'running') await owned.change({ state: 'cancelling', error: refusal.message });
     if (state === 'running' || (state === 'cancelling' && error !== null)) await this.fail(owned, null);
-    else await owned.end();
+    else await owned.end(state === 'cancelling' ? [this.endedBackup(owned.content, { state: 'cancelled' })] : []);
   }
 
   /** Ends a backup as failed, whether its target can be told or not. `repository`: null where there is none to tell. */
@@ -408,7 +423,9 @@ export class BackupDriver {
 
   private async undo(owned: OwnedEntry<RestoreRecord>, pass: RestorePass): Promise<void> {
     await pass.undo();
-    if (owned.content.error === null) await owned.end();
+    const wallMs = this.options.clock.wallMs();
+    if (owned.content.error === null)
+      await owned.end([endedJob(restoreJob(owned.content, wallMs), { state: 'cancelled' }, wallMs)]);
     else await owned.change({ state: 'failed', endedAt: new Date(this.options.clock.wallMs()).toISOString() });
   }
 

@@ -164,6 +164,17 @@ export class BackupRequests implements BackupsService {
     throw tooBusy();
   }
 
+  /** Gives a backup up that is under way; one that is over by now stays as it is. Errors: unavailable. */
+  async cancel(id: string): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await this.options.store.get(backupPath(id));
+      const present = entry === null ? null : backupFromEntry(entry);
+      if (entry === null || present?.state !== 'running') return;
+      if (await this.transact(entry.key, entry.revision, { ...present, state: 'cancelling' })) return;
+    }
+    throw tooBusy();
+  }
+
   /**
    * A restore that has not begun yet, or another service's, is held by what is in the target (BackupRepository.hold).
    */
@@ -247,7 +258,8 @@ export class BackupRequests implements BackupsService {
     return restoreView(restoreFromEntry(entry));
   }
 
-  async cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView> {
+  /** `isToEnd`: only one that is under way, so that one that is over by now is not forgotten. */
+  async cancelRestore(id: string, mark?: StoreMark, { isToEnd = false } = {}): Promise<RestoreView> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(restorePath(id));
       if (entry === null) throw noRestore(id);
@@ -263,6 +275,7 @@ export class BackupRequests implements BackupsService {
         if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) }))
           return restoreView(changed);
       } else {
+        if (isToEnd) return restoreView(record);
         const { guards, changes } = besides(mark, restoreView(record));
         const result = await this.options.store.transact(
           [{ key: entry.key, revision: entry.revision }, ...guards],

@@ -38,6 +38,11 @@ export class OwnedEntry<Content extends object> {
     return this.current;
   }
 
+  /** As it was stored last. */
+  get entry(): StoreEntry {
+    return { key: this.key, value: JSON.stringify(this.current), revision: this.revision };
+  }
+
   /**
    * With these, a change of another entry is made only while this one is as it is here, and this process drives it.
    * Errors: Superseded.

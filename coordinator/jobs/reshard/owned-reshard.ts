@@ -1,4 +1,6 @@
 import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
+import { endedJob } from '../record/job-record';
+import { reshardJob } from './reshard-jobs';
 import { type DriverOffice, OwnedEntry } from '../driving/owned-entry';
 import { type ReshardRecord, reshardPath } from '../../service/collections/reshard-record';
 
@@ -34,9 +36,15 @@ export class OwnedReshard {
     return this.entry.change(...change);
   }
 
-  /** Removes the record, with other changes. Errors: as `change`. */
-  async end(changes: StoreChange[]): Promise<void> {
-    await this.entry.end(changes);
+  /** Removes the record, with other changes; the job says how it ended. Errors: as `change`. */
+  async end(changes: StoreChange[], outcome: Parameters<typeof endedJob>[1], wallMs: number): Promise<void> {
+    await this.entry.end([...changes, ...this.endedJob(outcome, wallMs)]);
     this.isEnded = true;
+  }
+
+  /** What is kept of the job, which nobody drives any more. That of a restore is not shown: the restore is. */
+  endedJob(outcome: Parameters<typeof endedJob>[1], wallMs: number): StoreChange[] {
+    const { record } = this;
+    return record.restored === undefined ? [endedJob(reshardJob(record, wallMs), outcome, wallMs)] : [];
   }
 }

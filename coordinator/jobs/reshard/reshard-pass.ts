@@ -427,14 +427,22 @@ export class ReshardPass {
     // Clients may wait for every one of them: the seal may be what was given up.
     await this.sealedTransfers.stageEach(from, 'open');
     const changes = dropChanges(this.owned.record);
-    if (error === null) await this.owned.end(changes);
-    else await this.owned.change({ state: 'failed', earlier: [], behind: 0 }, { guards: [], changes });
+    const wallMs = this.parts.clock.wallMs();
+    if (error === null) await this.owned.end(changes, { state: 'cancelled' }, wallMs);
+    else {
+      const job = this.owned.endedJob({ state: 'failed', error }, wallMs);
+      await this.owned.change(
+        { state: 'failed', earlier: [], behind: 0 },
+        { guards: [], changes: [...changes, ...job] },
+      );
+    }
     this.parts.log.info({ ...this.facts(), error }, 'a reshard was given up; the old shards serve as before');
   }
 
   /** The collection was deleted, and its shards with it. */
   private async abandon(): Promise<void> {
-    await this.owned.end(dropChanges(this.owned.record));
+    const gone = { state: 'cancelled' as const, error: 'the collection was deleted' };
+    await this.owned.end(dropChanges(this.owned.record), gone, this.parts.clock.wallMs());
   }
 
   /**

@@ -166,16 +166,21 @@ export class ReshardRequests {
     };
   }
 
-  /** Errors: not_found, also when there is nothing to give up, or it is too late for that. */
-  async cancel(name: string, mark?: StoreMark): Promise<ReshardView> {
+  /**
+   * `id`: this one alone, while it is under way; default: whichever there is, and one that failed is forgotten. Errors:
+   * not_found, also when there is nothing to give up, or it is too late for that.
+   */
+  async cancel(name: string, mark?: StoreMark, id?: string): Promise<ReshardView> {
     const { store } = this.options;
     const { record } = await this.collection(name);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await store.get(reshardPath(record.identity));
       const reshard = entry === null ? null : reshardFromEntry(entry);
+      const isMeant = id === undefined || (reshard?.id === id && reshard.state !== 'failed');
       if (
         entry === null ||
         reshard === null ||
+        !isMeant ||
         (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')
       ) {
         throw new QuiverError(

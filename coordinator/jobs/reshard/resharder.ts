@@ -171,7 +171,8 @@ export class Resharder {
     const owned = await OwnedReshard.take({ store, office }, found, this.obstacles.get(value.id));
     // As it is now: what follows may leave other sets.
     const before = owned.record;
-    if (before.state === 'retiring') await owned.end(dropChanges(before));
+    if (before.state === 'retiring')
+      await owned.end(dropChanges(before), { state: 'done' }, this.options.clock.wallMs());
     else await new ReshardPass(owned, { ...this.options, stop: this.stopping.signal }).run();
     await this.entries.refresh();
     if (owned.isEnded || owned.record.state === 'failed')

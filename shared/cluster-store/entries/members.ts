@@ -117,6 +117,9 @@ export interface CoordinatorMember extends VersionFields {
 /** A node that drains gives its shards away and gets no new ones. */
 export interface NodeIntent {
   draining: boolean;
+  /** Since when (ISO 8601), and how many replicas the node held then. Missing from those of earlier versions. */
+  since?: string;
+  held?: number;
 }
 
 /** How an entry of a node names a shard. */

@@ -1,0 +1,96 @@
+import type { JobsService, JobView } from '../../service/jobs-service';
+import { scopedOf } from '../requests/authorisation';
+import * as schemas from '../schema/job-schemas';
+import { dataAnswer, defineEndpoint } from './define-endpoint';
+import type { Endpoint } from './endpoint';
+
+const tag = 'Jobs';
+
+function jobData({
+  rights: _rights,
+  perSecond,
+  secondsLeft,
+  createdAt,
+  startedAt,
+  endedAt,
+  waitsFor,
+  ...job
+}: JobView) {
+  return {
+    ...job,
+    per_second: perSecond,
+    seconds_left: secondsLeft,
+    created_at: createdAt === '' ? null : createdAt,
+    started_at: startedAt,
+    ended_at: endedAt,
+    waits_for: waitsFor,
+  };
+}
+
+/** Who may see a job or change it follows from what it works on, so the service judges it. */
+export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
+  const shared = {
+    access: 'readonly',
+    collections: { type: 'own' },
+    tag,
+    path: schemas.jobParameters,
+    answer: { type: 'data', schema: schemas.jobAnswer },
+  } as const;
+  return [
+    defineEndpoint({
+      ...shared,
+      method: 'GET',
+      template: '/v1/jobs',
+      isWatched: true,
+      summary: 'List long work, the newest first',
+      description:
+        'Those that the key may know of: jobs of a collection with the rights for it, others with an admin key. What is over is kept for 7 days, at most the last 1,000.',
+      path: undefined,
+      query: schemas.jobsQuery,
+      answer: { type: 'data', schema: schemas.jobsAnswer },
+      handle: async ({ query, key }) => {
+        const page = await jobs.list(query, scopedOf(key));
+        return dataAnswer({ jobs: page.jobs.map(jobData), next_cursor: page.nextCursor });
+      },
+    }),
+    defineEndpoint({
+      ...shared,
+      method: 'GET',
+      template: '/v1/jobs/{id}',
+      isWatched: true,
+      summary: 'A job: how far it is',
+      errors: [404],
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.get(path.id, scopedOf(key)))),
+    }),
+    defineEndpoint({
+      ...shared,
+      method: 'DELETE',
+      template: '/v1/jobs/{id}',
+      isAdministrative: true,
+      summary: 'Cancel a job, and take back what it made',
+      description:
+        'The job stays in the list as cancelled. What is over stays as it is (409), and so does what can’t be taken back any more.',
+      errors: [403, 404, 409],
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.cancel(path.id, scopedOf(key)))),
+    }),
+    defineEndpoint({
+      ...shared,
+      method: 'POST',
+      template: '/v1/jobs/{id}/pause',
+      isAdministrative: true,
+      summary: 'Let a job rest',
+      description: 'Until it is resumed, whatever starts anew. Of kinds that can’t: 400.',
+      errors: [403, 404, 409],
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.pause(path.id, scopedOf(key)))),
+    }),
+    defineEndpoint({
+      ...shared,
+      method: 'POST',
+      template: '/v1/jobs/{id}/resume',
+      isAdministrative: true,
+      summary: 'Go on with a job that is paused',
+      errors: [403, 404, 409],
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.resume(path.id, scopedOf(key)))),
+    }),
+  ];
+}

@@ -1,0 +1,36 @@
+import type { JobRights } from '../../service/jobs-service';
+import type { JobRecord } from './job-record';
+
+/** What a job is at, for its record. */
+export type JobProgress = Partial<Pick<JobRecord, 'step' | 'done' | 'total' | 'waitsFor' | 'notes'>>;
+
+/** A job while it is driven. */
+export interface RunningJob {
+  /** As it was stored last. */
+  readonly record: JobRecord;
+  /**
+   * Stores what it is at, now and then, and never waits for that. `notes` is what the next run goes on from, wherever
+   * this one dies: it may be older than the last report, never newer than what came with it.
+   */
+  report(progress: JobProgress): void;
+  /** Stores it at once. Errors: Superseded; unavailable. */
+  note(progress: JobProgress): Promise<void>;
+}
+
+/** One kind of job: a file that says this, and a row in job-kinds.ts. */
+export interface JobKind {
+  readonly kind: string;
+  readonly rights: JobRights;
+  /** How many may run at the same time; others wait. */
+  readonly atOnce: number;
+  /** Why a job of this kind can't rest, or be given up, for people; absent: it can. */
+  readonly unpausable?: string;
+  readonly uncancellable?: string;
+  /**
+   * Does the work, or goes on with it from `record.notes`, and answers what comes of it. Once `stop` is aborted, it
+   * ends soon, in any way. An error that may pass is tried again, after a while; each other one fails the job.
+   */
+  run(job: RunningJob, stop: AbortSignal): Promise<object | null>;
+  /** Takes back what a job made that was given up, or failed. After an error it is called again. */
+  undo?(job: RunningJob): Promise<void>;
+}

@@ -1,0 +1,124 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { isEnded, type JobsPage, type JobsService, type JobView, mayTouch } from '../../service/jobs-service';
+import type { Scoped } from '../../service/keys/collection-scope';
+import type { JobSource } from './job-source';
+
+/** Shows the jobs of all sources as one list, and sees to it that each is touched only by who may. */
+export class JobRequests implements JobsService {
+  private readonly sources: JobSource[];
+
+  /** Where two sources know a job, the earlier one counts. */
+  constructor(sources: readonly JobSource[]) {
+    this.sources = [...sources];
+  }
+
+  /** Jobs that only another part of the process knows. */
+  add(source: JobSource): void {
+    this.sources.push(source);
+  }
+
+  async list(
+    { kind, state, cursor, limit }: JobsPage,
+    caller?: Scoped,
+  ): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
+    const after = cursor === undefined ? null : placeOf(cursor);
+    const known = new Map<string, JobView>();
+    const asked = this.sources.filter(({ kinds }) => kind === undefined || kinds === undefined || kinds.includes(kind));
+    for (const jobs of await Promise.all(asked.map((source) => source.list()))) {
+      for (const job of jobs) if (!known.has(job.id)) known.set(job.id, job);
+    }
+    const chosen = [...known.values()].filter(
+      (job) =>
+        (kind === undefined || job.kind === kind) &&
+        (state === undefined || job.state === state) &&
+        (after === null || isAfter(job, after)) &&
+        mayTouch(caller, job, job.rights.see),
+    );
+    chosen.sort((a, b) => (isAfter(b, a) ? -1 : 1));
+    const jobs = chosen.slice(0, limit);
+    return { jobs, nextCursor: chosen.length > limit ? cursorOf(jobs[limit - 1]) : null };
+  }
+
+  async get(id: string, caller?: Scoped): Promise<JobView> {
+    return (await this.found(id, caller)).job;
+  }
+
+  cancel(id: string, caller?: Scoped): Promise<JobView> {
+    return this.change(id, caller, async ({ job, source }) => {
+      if (job.state === 'cancelled') return job;
+      mustNotBeOver(job);
+      return source.cancel(id);
+    });
+  }
+
+  pause(id: string, caller?: Scoped): Promise<JobView> {
+    return this.change(id, caller, async ({ job, source }) => {
+      mustNotBeOver(job);
+      return source.pause(id);
+    });
+  }
+
+  resume(id: string, caller?: Scoped): Promise<JobView> {
+    return this.change(id, caller, async ({ job, source }) => {
+      mustNotBeOver(job);
+      return source.resume(id);
+    });
+  }
+
+  private async change(
+    id: string,
+    caller: Scoped | undefined,
+    make: (found: { job: JobView; source: JobSource }) => Promise<JobView | null>,
+  ): Promise<JobView> {
+    const found = await this.found(id, caller);
+    const { change } = found.job.rights;
+    if (!mayTouch(caller, found.job, change)) {
+      const of =
+        found.job.collection === null ? 'the service' : `the collection ${JSON.stringify(found.job.collection)}`;
+      throw new QuiverError('forbidden', `job ${id} is changed with the role ${change} for ${of}`);
+    }
+    const changed = await make(found);
+    if (changed !== null) return changed;
+    // It ended on the way.
+    const { job } = await this.found(id, caller);
+    mustNotBeOver(job);
+    throw new QuiverError('unavailable', `job ${id} was changed meanwhile; the call may be retried`);
+  }
+
+  private async found(id: string, caller: Scoped | undefined): Promise<{ job: JobView; source: JobSource }> {
+    for (const source of this.sources) {
+      const job = await source.get(id);
+      if (job !== null && mayTouch(caller, job, job.rights.see)) return { job, source };
+      if (job !== null) break;
+    }
+    throw new QuiverError('not_found', `job "${id}" does not exist`);
+  }
+}
+
+function mustNotBeOver(job: JobView): void {
+  if (isEnded(job)) throw new QuiverError('conflict', `job ${job.id} is over: it is ${job.state}`);
+}
+
+type Place = Pick<JobView, 'createdAt' | 'id'>;
+
+/** Whether a job comes later in the list, in which the newest are first. */
+function isAfter(job: Place, place: Place): boolean {
+  if (job.createdAt !== place.createdAt) return job.createdAt < place.createdAt;
+  return job.id < place.id;
+}
+
+function cursorOf({ createdAt, id }: Place): string {
+  return Buffer.from(JSON.stringify([createdAt, id])).toString('base64url');
+}
+
+function placeOf(cursor: string): Place {
+  try {
+    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
+    if (Array.isArray(place) && place.length === 2 && place.every((part) => typeof part === 'string')) {
+      return { createdAt: place[0] as string, id: place[1] as string };
+    }
+  } catch {
+    // Said below.
+  }
+  throw new QuiverError('invalid_parameter', 'cursor is none that GET /v1/jobs has answered');
+}

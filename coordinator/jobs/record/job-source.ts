@@ -1,0 +1,18 @@
+import type { JobView } from '../../service/jobs-service';
+
+/** Where some of the jobs are known. Its callers see to rights, and to jobs that are over. */
+export interface JobSource {
+  /** The kinds that it knows; absent: any. */
+  readonly kinds?: readonly string[];
+  list(): Promise<JobView[]>;
+  /** null: it is none of its own. */
+  get(id: string): Promise<JobView | null>;
+  /**
+   * Answers the job as it is then; null: it is none of its own, or it is over meanwhile. Errors: conflict with the
+   * reason why it can't be given up.
+   */
+  cancel(id: string): Promise<JobView | null>;
+  /** As `cancel`. Errors: invalid_parameter where its kind can't rest; conflict where this one can't. */
+  pause(id: string): Promise<JobView | null>;
+  resume(id: string): Promise<JobView | null>;
+}

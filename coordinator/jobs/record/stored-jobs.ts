@@ -1,0 +1,354 @@
+import { randomBytes } from 'node:crypto';
+import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { WatchedEntries, type Watched } from '../../../shared/cluster-store/entries/watched-entries';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Logger } from '../../../shared/base/logs/logger';
+import type { Clock } from '../../../shared/base/time/clock';
+import { isEnded, type JobRights, type JobView } from '../../service/jobs-service';
+import type { DrivenWork, Failures, Runs } from '../driving/job-driver';
+import { obstacleOf } from '../driving/obstacle';
+import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
+import type { JobKind, JobProgress, RunningJob } from './job-kind';
+import {
+  JOBS_PREFIX,
+  jobFromEntry,
+  jobPath,
+  type JobRecord,
+  jobToValue,
+  jobView,
+  type NewJob,
+  newJobRecord,
+} from './job-record';
+import type { JobSource } from './job-source';
+
+/** What is over is kept for so long, and at most so many: the oldest are forgotten first. */
+const ENDED_KEPT_MS = 7 * 24 * 3_600_000;
+const ENDED_KEPT_MAX = 1_000;
+/** How often that is looked at, and how many are removed in one transaction; etcd accepts 128 changes. */
+const FORGET_EVERY_MS = 60_000;
+const FORGOTTEN_AT_ONCE = 100;
+/** A job that fails so often in a way that nobody expects has something that no other attempt will mend. */
+const UNEXPECTED_MAX = 5;
+/** Between two reports that are stored. */
+const REPORT_EVERY_MS = 2_000;
+/** Every failed attempt means that another change was made. */
+const ATTEMPTS_MAX = 16;
+
+/** Jobs whose record is the common one: it stores them, shows them, and drives those of the kinds that it is told. */
+export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
+  readonly name = 'a job';
+  readonly entries: WatchedEntries<JobRecord>;
+  private readonly byKind: ReadonlyMap<string, JobKind>;
+  private forgottenMs = -Infinity;
+
+  /** `rightsOf`: those of the kinds whose jobs are stored here only when they are over. */
+  constructor(
+    private readonly parts: {
+      store: ClusterStore;
+      office: () => DriverOffice;
+      clock: Clock;
+      log: Logger;
+      kinds: readonly JobKind[];
+      rightsOf: Readonly<Record<string, JobRights>>;
+      keptMax?: number;
+    },
+  ) {
+    const { store, log, kinds } = parts;
+    this.byKind = new Map(kinds.map((kind) => [kind.kind, kind]));
+    const onUnreadable = (error: unknown): void => log.error({ error }, 'a job is unreadable and left alone');
+    this.entries = new WatchedEntries({ store, prefix: JOBS_PREFIX, decode: jobFromEntry, onUnreadable });
+  }
+
+  /** An id of a kind; later ones are higher. */
+  newId(kind: string): string {
+    const at = new Date(this.parts.clock.wallMs()).toISOString().replace(/[-:]|\.\d+/g, '');
+    return `${kind}-${at}-${randomBytes(4).toString('hex')}`;
+  }
+
+  /**
+   * What begins a job in a transaction of its caller's: a guard that nobody has, and the change. A job that is there
+   * already under the id is left as it is: the transaction is not applied.
+   */
+  begun(job: NewJob): { record: JobRecord; guards: Guard[]; changes: StoreChange[] } {
+    const record = newJobRecord(job, this.parts.clock.wallMs());
+    const key = jobPath(job.id);
+    return { record, guards: [{ key, revision: 0 }], changes: [{ type: 'put', key, value: jobToValue(record) }] };
+  }
+
+  /** Begins a job. Errors: unavailable. */
+  async begin(job: NewJob): Promise<JobView> {
+    const { record, guards, changes } = this.begun(job);
+    const result = await this.parts.store.transact(guards, changes);
+    if (!result.applied) throw tooBusy();
+    this.entries.put({ key: jobPath(job.id), value: jobToValue(record), revision: result.revision });
+    return this.view(record);
+  }
+
+  /** Those of a kind that are not over, as they are stored. Errors: unavailable. */
+  async underWay(kind: string): Promise<JobRecord[]> {
+    const { entries } = await this.parts.store.list(`${JOBS_PREFIX}${kind}-`);
+    return entries.map(jobFromEntry).filter((record) => record.kind === kind && !isEnded(record));
+  }
+
+  async list(): Promise<JobView[]> {
+    await this.entries.follow();
+    return this.entries.all().map(({ value }) => this.view(value));
+  }
+
+  async get(id: string): Promise<JobView | null> {
+    const entry = await this.parts.store.get(jobPath(id));
+    return entry === null ? null : this.view(jobFromEntry(entry));
+  }
+
+  cancel(id: string): Promise<JobView | null> {
+    return this.change(id, (record, kind) => {
+      if (record.isGivenUp === true) return record;
+      if (kind.uncancellable !== undefined)
+        throw new QuiverError('conflict', `job ${id} can’t be cancelled: ${kind.uncancellable}`);
+      if (kind.undo !== undefined) return { ...record, isGivenUp: true };
+      return { ...record, state: 'cancelled', since: null, waitsFor: null, endedAt: this.now() };
+    });
+  }
+
+  pause(id: string): Promise<JobView | null> {
+    return this.change(id, (record, kind) => {
+      if (kind.unpausable !== undefined)
+        throw new QuiverError('invalid_parameter', `job ${id} can’t be paused: ${kind.unpausable}`);
+      if (record.isGivenUp === true) throw new QuiverError('conflict', `job ${id} is being cancelled`);
+      return record.state === 'paused' ? record : { ...record, state: 'paused', since: null, waitsFor: null };
+    });
+  }
+
+  resume(id: string): Promise<JobView | null> {
+    return this.change(id, (record) => {
+      if (record.state !== 'paused')
+        throw new QuiverError('conflict', `job ${id} is not paused: it is ${record.state}`);
+      return { ...record, state: 'queued' };
+    });
+  }
+
+  stepOf({ isGivenUp }: JobRecord): string {
+    return isGivenUp === true ? 'cancelling' : 'running';
+  }
+
+  /** By kind, the oldest of those that may run; all that were given up. */
+  *due({ isRunning, isResting }: Runs<JobRecord>): Iterable<Watched<JobRecord>> {
+    const known = this.entries.all();
+    this.forget(known);
+    const room = new Map([...this.byKind].map(([kind, { atOnce }]) => [kind, atOnce]));
+    const waiting = new Map<string, Watched<JobRecord>[]>();
+    for (const found of known) {
+      const { kind, state, isGivenUp = false } = found.value;
+      const atOnce = this.byKind.get(kind)?.atOnce;
+      if (atOnce === undefined || state === 'paused' || isEnded(found.value)) continue;
+      if (isGivenUp) yield found;
+      else if (isRunning(found.key)) room.set(kind, room.get(kind)! - 1);
+      // One that waits for its next attempt lets others go first.
+      else if (!isResting(found)) waiting.set(kind, oldest(waiting.get(kind) ?? [], found, atOnce));
+    }
+    for (const [kind, found] of waiting) yield* found.slice(0, Math.max(0, room.get(kind)!));
+  }
+
+  isOvertaken(begun: JobRecord, now: JobRecord | null): boolean {
+    return now === null || now.state === 'paused' || isEnded(now) || now.isGivenUp !== begun.isGivenUp;
+  }
+
+  async run({ key }: Watched<JobRecord>, stop: AbortSignal, failures: Failures): Promise<number> {
+    const { store } = this.parts;
+    const entry = await store.get(key);
+    if (entry === null) {
+      await this.entries.refresh();
+      return 0;
+    }
+    this.entries.put(entry);
+    const record = jobFromEntry(entry);
+    const kind = this.byKind.get(record.kind);
+    if (kind === undefined || record.state === 'paused' || isEnded(record)) return 0;
+    const office = this.parts.office();
+    const owned = new OwnedEntry({ store, office }, key, record, entry.revision);
+    const job = new DrivenJob(owned, this.parts.clock);
+    try {
+      if (record.isGivenUp === true) await this.end(job, kind, { state: 'cancelled' });
+      else await this.work(job, kind, stop, failures);
+    } catch (error) {
+      // It was overtaken, or another coordinator drives now.
+      if (!stop.aborted) throw error;
+    } finally {
+      await job.settled();
+      this.entries.put(owned.entry);
+    }
+    return 0;
+  }
+
+  noteFailure({ key }: Watched<JobRecord>, error: unknown): void {
+    if (error instanceof Superseded) return;
+    void this.noteObstacle(key, obstacleOf(error)).catch(() => undefined);
+  }
+
+  private async work(job: DrivenJob, kind: JobKind, stop: AbortSignal, failures: Failures): Promise<void> {
+    const { record } = job;
+    const { clock, log } = this.parts;
+    const since = { ms: clock.wallMs(), done: record.done };
+    // From here on, no other driver can change it by what it had read.
+    await job.change({ state: 'running', startedAt: record.startedAt ?? this.now(), since });
+    this.entries.put(job.entry);
+    try {
+      const result = await kind.run(job, stop);
+      await job.settled();
+      if (stop.aborted) return;
+      await job.change({ state: 'done', step: null, since: null, waitsFor: null, result, endedAt: this.now() });
+    } catch (error) {
+      if (stop.aborted || error instanceof Superseded) throw error;
+      const isLasting = isQuiverError(error) ? !error.retryable : failures.unexpected >= UNEXPECTED_MAX;
+      if (!isLasting) throw error;
+      await job.settled();
+      log.error({ error, job: record.id }, 'a job failed');
+      await this.end(job, kind, {
+        state: 'failed',
+        error: isQuiverError(error) ? error.message : 'it failed; the log says why',
+      });
+    }
+  }
+
+  private async end(
+    job: DrivenJob,
+    kind: JobKind,
+    outcome: Pick<JobRecord, 'state'> & Partial<JobRecord>,
+  ): Promise<void> {
+    await kind.undo?.(job);
+    await job.settled();
+    await job.change({ ...outcome, step: null, since: null, waitsFor: null, endedAt: this.now() });
+  }
+
+  private async noteObstacle(key: string, waitsFor: string): Promise<void> {
+    const { store } = this.parts;
+    const entry = await store.get(key);
+    if (entry === null) return;
+    const record = jobFromEntry(entry);
+    if (record.state !== 'running' || record.waitsFor === waitsFor) return;
+    const value = jobToValue({ ...record, waitsFor, since: null });
+    await store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value }]);
+  }
+
+  /** null: there is no such job, or it is over. */
+  private async change(id: string, make: (record: JobRecord, kind: JobKind) => JobRecord): Promise<JobView | null> {
+    const { store } = this.parts;
+    const key = jobPath(id);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await store.get(key);
+      const record = entry === null ? null : jobFromEntry(entry);
+      if (entry === null || record === null || isEnded(record)) return null;
+      const kind = this.byKind.get(record.kind);
+      if (kind === undefined)
+        throw new QuiverError('conflict', `job ${id} is of a kind that this version does not know`);
+      const changed = make(record, kind);
+      if (changed === record) return this.view(record);
+      const value = jobToValue(changed);
+      const result = await store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value }]);
+      if (!result.applied) continue;
+      this.entries.put({ key, value, revision: result.revision });
+      return this.view(changed);
+    }
+    throw tooBusy();
+  }
+
+  /** What is over is kept for a while. */
+  private forget(known: readonly Watched<JobRecord>[]): void {
+    const { store, clock, keptMax = ENDED_KEPT_MAX } = this.parts;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.forgottenMs < FORGET_EVERY_MS) return;
+    this.forgottenMs = nowMs;
+    const ended = known.filter(({ value }) => isEnded(value));
+    ended.sort((a, b) => ((a.value.endedAt ?? '') < (b.value.endedAt ?? '') ? 1 : -1));
+    const since = new Date(clock.wallMs() - ENDED_KEPT_MS).toISOString();
+    const old = ended.filter(({ value }, i) => i >= keptMax || (value.endedAt ?? '') < since);
+    const { guard } = this.parts.office();
+    if (guard === null) return;
+    for (let at = 0; at < old.length; at += FORGOTTEN_AT_ONCE) {
+      const gone = old.slice(at, at + FORGOTTEN_AT_ONCE);
+      const guards = gone.map(({ key, revision }) => ({ key, revision }));
+      store
+        .transact(
+          guards,
+          gone.map(({ key }) => ({ type: 'delete', key })),
+        )
+        .catch(() => undefined);
+    }
+  }
+
+  private view(record: JobRecord): JobView {
+    const rights = this.byKind.get(record.kind)?.rights ??
+      this.parts.rightsOf[record.kind] ?? { see: 'admin', change: 'admin' };
+    return jobView(record, rights, this.parts.clock.wallMs());
+  }
+
+  private now(): string {
+    return new Date(this.parts.clock.wallMs()).toISOString();
+  }
+}
+
+/** Stores reports one after the other, the last of those that came meanwhile. */
+class DrivenJob implements RunningJob {
+  private next: JobProgress | null = null;
+  private storing: Promise<void> | null = null;
+  private storedMs: number;
+
+  constructor(
+    private readonly owned: OwnedEntry<JobRecord>,
+    private readonly clock: Clock,
+  ) {
+    this.storedMs = clock.monotonicMs();
+  }
+
+  get record(): JobRecord {
+    return this.owned.content;
+  }
+
+  get entry(): StoreEntry {
+    return this.owned.entry;
+  }
+
+  report(progress: JobProgress): void {
+    this.next = { ...this.next, ...progress };
+    if (this.storing !== null || this.clock.monotonicMs() - this.storedMs < REPORT_EVERY_MS) return;
+    this.storing = this.note({}).then(
+      () => void (this.storing = null),
+      // Whoever has it now says what it is at; the next change of this run finds that out.
+      () => void (this.storing = null),
+    );
+  }
+
+  async note(progress: JobProgress): Promise<void> {
+    const change = { waitsFor: null, ...this.next, ...progress };
+    this.next = null;
+    this.storedMs = this.clock.monotonicMs();
+    await this.owned.change(change);
+  }
+
+  /** With what was reported and is not stored yet. */
+  async change(change: Partial<JobRecord>): Promise<void> {
+    const last = this.next;
+    this.next = null;
+    await this.owned.change({ ...last, ...change });
+  }
+
+  async settled(): Promise<void> {
+    await this.storing;
+  }
+}
+
+/** The oldest of these, at most `max`, in their order. */
+function oldest(known: Watched<JobRecord>[], found: Watched<JobRecord>, max: number): Watched<JobRecord>[] {
+  if (known.length >= max && !isOlder(found, known[known.length - 1])) return known;
+  const at = known.findIndex((one) => isOlder(found, one));
+  known.splice(at < 0 ? known.length : at, 0, found);
+  return known.slice(0, max);
+}
+
+function isOlder({ value: a }: Watched<JobRecord>, { value: b }: Watched<JobRecord>): boolean {
+  return a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt;
+}
+
+function tooBusy(): QuiverError {
+  return new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
+}

@@ -1,0 +1,102 @@
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Clock } from '../../../shared/base/time/clock';
+import type { JobRights, JobState, JobView } from '../../service/jobs-service';
+import {
+  type ReshardRecord,
+  type ReshardState,
+  reshardFromEntry,
+  RESHARDS_PREFIX,
+} from '../../service/collections/reshard-record';
+import { reshardView, shownReshards } from '../../service/collections/reshard-view';
+import { paceOf } from '../record/job-record';
+import type { JobSource } from '../record/job-source';
+import type { ReshardRequests } from './reshard-requests';
+
+export const RESHARD_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
+
+const STATES: Record<ReshardState, JobState> = {
+  seeding: 'running',
+  filling: 'running',
+  sealing: 'running',
+  opening: 'running',
+  retiring: 'running',
+  cancelling: 'running',
+  failed: 'failed',
+  stuck: 'running',
+};
+
+/**
+ * Reshards as jobs: what is stored of them decides whether a collection may get other shards, so it stays where it is.
+ */
+export class ReshardJobs implements JobSource {
+  readonly kinds = ['reshard'];
+
+  constructor(
+    private readonly parts: { store: ClusterStore; clock: Clock; requests: Pick<ReshardRequests, 'cancel'> },
+  ) {}
+
+  async list(): Promise<JobView[]> {
+    const records = (await this.parts.store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry);
+    const shown = new Map(shownReshards(records).map((view) => [view.collection, view.waitsFor]));
+    const wallMs = this.parts.clock.wallMs();
+    return records
+      .filter(({ name }) => shown.has(name))
+      .map((record) => ({ ...reshardJob(record, wallMs), waitsFor: shown.get(record.name) ?? null }));
+  }
+
+  async get(id: string): Promise<JobView | null> {
+    return id.startsWith('reshard-') ? ((await this.list()).find((job) => job.id === id) ?? null) : null;
+  }
+
+  async cancel(id: string): Promise<JobView | null> {
+    const job = await this.get(id);
+    if (job === null) return null;
+    try {
+      await this.parts.requests.cancel(job.collection ?? '', undefined, id.slice('reshard-'.length));
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'not_found') throw new QuiverError('conflict', error.message);
+      throw error;
+    }
+    return (await this.get(id)) ?? { ...job, state: 'cancelled' };
+  }
+
+  async pause(id: string): Promise<JobView | null> {
+    if ((await this.get(id)) === null) return null;
+    throw new QuiverError(
+      'invalid_parameter',
+      `job ${id} can’t be paused: while a collection changes its number of shards, the old ones note all that is written; cancel it`,
+    );
+  }
+
+  resume(id: string): Promise<JobView | null> {
+    return this.pause(id);
+  }
+}
+
+/** A reshard as a job. */
+export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
+  const { fraction, waitsFor } = reshardView(record);
+  const { id, name, from, to, state, copied, total, startedAt, error } = record;
+  const isFilling = state === 'filling' && copied > 0;
+  return {
+    id: `reshard-${id}`,
+    kind: 'reshard',
+    state: STATES[state],
+    step: state === 'failed' ? null : state,
+    collection: name,
+    subject: `${from.shards} to ${to.shards} shards`,
+    progress: fraction,
+    done: copied,
+    total,
+    unit: 'items',
+    ...paceOf({ done: copied, total }, isFilling ? { ms: Date.parse(startedAt), done: 0 } : null, wallMs),
+    createdAt: startedAt,
+    startedAt,
+    endedAt: null,
+    error,
+    waitsFor,
+    result: null,
+    rights: RESHARD_RIGHTS,
+  };
+}
