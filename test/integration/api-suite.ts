@@ -5,6 +5,7 @@ import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
 import { hintsSuite } from './api-suite/hints';
 import { idempotencySuite } from './api-suite/idempotency';
+import { jobsSuite } from './api-suite/jobs';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
@@ -95,6 +96,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     samplesSuite(context);
     languagesSuite(context);
     documentsSuite(context);
+    jobsSuite(context);
     keysSuite(context);
     idempotencySuite(context);
     hintsSuite(context);

@@ -436,6 +436,12 @@ test('backups are taken, verified, restored and deleted', async () => {
   const { id } = await client.backups.create({ collections: ['kept'] });
   await eventually('the backup is done', async () => (await client.backups.get(id)).state === 'done');
   expect((await client.backups.list()).map((backup) => [backup.id, backup.items])).toEqual([[id, 50]]);
+  const job = await client.jobs.wait(`backup-${id}`);
+  expect(job).toMatchObject({ kind: 'backup', state: 'done', result: { backup: id } });
+  const listed: string[] = [];
+  for await (const one of client.jobs.list({ kind: 'backup', limit: 1 })) listed.push(one.id);
+  expect(listed).toEqual([job.id]);
+  await expect(client.jobs.cancel(job.id)).rejects.toMatchObject({ name: 'ConflictError' });
   await client.backups.verify(id);
   await eventually('it is verified', async () => (await client.backups.get(id)).verification?.state === 'done');
   expect((await client.backups.get(id)).verification?.damaged).toEqual([]);

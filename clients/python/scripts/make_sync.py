@@ -20,7 +20,7 @@ RULES = [
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\bAsync(Iterator|Iterable)\b", r"\1"),
     (r"Callable\[(\[[^\]]*\]), Awaitable\[(\w+)\]\]", r"Callable[\1, \2]"),
-    (r"\bAsync(Backups|Cluster|Collection|Keys|Lanes|QuiverClient|Searches|Transport)\b", r"\1"),
+    (r"\bAsync(Backups|Cluster|Collection|Jobs|Keys|Lanes|QuiverClient|Searches|Transport)\b", r"\1"),
     (r"__a(enter|exit)__", r"__\1__"),
     (r"\baiter_bytes\b", "iter_bytes"),
     (r"\baclose\b", "close"),

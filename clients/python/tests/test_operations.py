@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quiver_client import AsyncBackups, AsyncCluster, AsyncCollection, AsyncKeys, AsyncQuiverClient, QuiverClient, models, operations
+from quiver_client import AsyncBackups, AsyncCluster, AsyncCollection, AsyncJobs, AsyncKeys, AsyncQuiverClient, QuiverClient, models, operations
 from quiver_client.operations import Operation
 
 from .conftest import Server
@@ -17,7 +17,7 @@ from .conftest import Server
 OPERATIONS = {name: value for name, value in vars(operations).items() if isinstance(value, Operation)}
 METHODS = [
     (owner, name, method)
-    for owner in (AsyncQuiverClient, AsyncCollection, AsyncKeys, AsyncBackups, AsyncCluster)
+    for owner in (AsyncQuiverClient, AsyncCollection, AsyncKeys, AsyncBackups, AsyncJobs, AsyncCluster)
     for name, method in inspect.getmembers(owner, inspect.isfunction)
     if not name.startswith("_")
 ]

@@ -146,6 +146,11 @@ async def test_backups_are_taken_verified_restored_and_deleted(quiver: Any, item
 
     await eventually(found, lambda backup: backup.state == "done")
     assert [(one.id, one.items) for one in await got(quiver.backups.list())] == [(begun.id, 50)]
+    job = await got(quiver.jobs.wait(f"backup-{begun.id}"))
+    assert (job.kind, job.state, job.result["backup"]) == ("backup", "done", begun.id)
+    assert job.id in [one.id for one in await listed(quiver.jobs.list(kind="backup"))]
+    with pytest.raises(ConflictError):
+        await got(quiver.jobs.cancel(job.id))
     await got(quiver.backups.verify(begun.id))
     verified = await eventually(found, lambda backup: backup.verification is not None and backup.verification.state == "done")
     assert verified.verification.damaged == []

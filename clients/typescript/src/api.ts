@@ -62,6 +62,8 @@ export type NewBackup = BodyOf<'post_admin_backups'>;
 /** Where backups are; left out, as the service is set. */
 export type BackupTarget = QueryOf<'get_admin_backups'>;
 export type NewRestore = BodyOf<'post_admin_restore'>;
+export type JobsQuery = QueryOf<'get_jobs'>;
+export type JobsPage = AnswerOf<'get_jobs'>;
 export type SignedIn = AnswerOf<'post_sign_in'>;
 export type Health = AnswerOf<'get_health'>;
 export type ClusterState = AnswerOf<'get_cluster'>;

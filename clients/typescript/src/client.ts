@@ -1,5 +1,6 @@
 import type * as api from './api';
 import { BackupsApi } from './backups';
+import { JobsApi } from './jobs';
 import { ClusterApi } from './cluster';
 import { fieldsBody } from './bodies';
 import { QuiverCollection } from './collection';
@@ -37,6 +38,8 @@ export class QuiverClient {
   readonly keys: KeysApi;
   /** Backups and restores (admin). */
   readonly backups: BackupsApi;
+  /** Long work, which goes on by itself. */
+  readonly jobs: JobsApi;
   /** Nodes and shards (admin). */
   readonly cluster: ClusterApi;
   private readonly transport: Transport;
@@ -46,6 +49,7 @@ export class QuiverClient {
     this.transport = new Transport(options);
     this.keys = new KeysApi(this.transport);
     this.backups = new BackupsApi(this.transport);
+    this.jobs = new JobsApi(this.transport);
     this.cluster = new ClusterApi(this.transport);
   }
 

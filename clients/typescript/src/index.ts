@@ -1,5 +1,6 @@
 export type * from './api';
 export type { BackupsApi } from './backups';
+export type { JobsApi } from './jobs';
 export type { BulkOptions, BulkProgress, WrittenBatch } from './bulk-write';
 export { type DocumentUpload, QuiverClient } from './client';
 export type { ClusterApi } from './cluster';

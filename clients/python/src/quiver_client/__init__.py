@@ -11,11 +11,13 @@ from ._async.backups import AsyncBackups
 from ._async.client import AsyncQuiverClient
 from ._async.cluster import AsyncCluster
 from ._async.collection import AsyncCollection
+from ._async.jobs import AsyncJobs
 from ._async.keys import AsyncKeys
 from ._sync.backups import Backups
 from ._sync.client import QuiverClient
 from ._sync.cluster import Cluster
 from ._sync.collection import Collection
+from ._sync.jobs import Jobs
 from ._sync.keys import Keys
 from ._version import __version__
 from .batching import BulkProgress, BulkWriteResult
@@ -48,6 +50,9 @@ from .models import (
     HybridHit,
     Item,
     ItemLike,
+    Job,
+    JobPage,
+    JobState,
     KeyQuota,
     KeyScope,
     Metadata,
@@ -66,6 +71,7 @@ __all__ = [
     "AsyncBackups",
     "AsyncCluster",
     "AsyncCollection",
+    "AsyncJobs",
     "AsyncKeys",
     "AsyncQuiverClient",
     "Backups",
@@ -87,6 +93,10 @@ __all__ = [
     "InvalidValueError",
     "Item",
     "ItemLike",
+    "Job",
+    "JobPage",
+    "JobState",
+    "Jobs",
     "KeyQuota",
     "KeyScope",
     "Keys",

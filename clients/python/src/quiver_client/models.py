@@ -58,6 +58,9 @@ __all__ = [
     "ItemChanged",
     "ItemError",
     "ItemLike",
+    "Job",
+    "JobPage",
+    "JobState",
     "KeyDeleted",
     "KeyQuota",
     "KeyQuotaUse",
@@ -112,6 +115,7 @@ Filters: TypeAlias = Mapping[str, Any]
 into nested objects."""
 
 DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]
+JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
 Role: TypeAlias = Literal["admin", "readwrite", "readonly"]
 QuotaPeriod: TypeAlias = Literal["day", "month", "total"]
 
@@ -816,6 +820,56 @@ class SignedIn:
     api_key: str = field(repr=False)
     role: Role
     key_id: int
+
+
+# Jobs
+
+
+@dataclass(frozen=True)
+class Job:
+    """Long work that goes on by itself."""
+
+    id: str
+    kind: str
+    state: JobState
+    step: str | None
+    """What it is at, in the words of its kind."""
+    collection: str | None
+    """The collection that it works on; ``None``: it is about the service as a whole."""
+    subject: str
+    """What else it works on, such as the id of a backup or a node."""
+    progress: float
+    """Share of the work that is done, 0 to 1."""
+    done: float
+    """In ``unit``."""
+    total: float
+    """0: not known yet."""
+    unit: str
+    per_second: float | None
+    seconds_left: float | None
+    created_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    error: str | None
+    """Why it failed."""
+    waits_for: str | None
+    """What keeps it from getting on; it goes on by itself when that is over."""
+    result: dict[str, Any] | None
+    """What came of it, by its kind."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self.state in ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """Some jobs, the newest first."""
+
+    jobs: list[Job]
+    next_cursor: str | None
+    """Of the next page; ``None``: there is none."""
 
 
 # Backups

@@ -112,6 +112,11 @@ KEY_USAGE = _get("/v1/admin/keys/{id}/usage")
 USAGE_SUMMARY = _get("/v1/admin/keys/usage/summary")
 
 # A second one would do it again, and what a deletion meant may have ended by then.
+LIST_JOBS = _get("/v1/jobs")
+GET_JOB = _get("/v1/jobs/{id}")
+CANCEL_JOB = Operation("DELETE", "/v1/jobs/{id}")
+PAUSE_JOB = _post("/v1/jobs/{id}/pause")
+RESUME_JOB = _post("/v1/jobs/{id}/resume")
 CREATE_BACKUP = _post("/v1/admin/backups", is_safe=False)
 LIST_BACKUPS = _get("/v1/admin/backups")
 GET_BACKUP = _get("/v1/admin/backups/{id}")

@@ -383,6 +383,37 @@ export interface Restore {
   }>;
 }
 
+export interface Job {
+  id: string;
+  /** Such as `backup`, `restore`, `reshard` or `drain`; later versions have others. */
+  kind: string;
+  state: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+  /** What it is at, in the words of its kind. */
+  step: string | null;
+  /** The collection that it works on; null: it is about the service as a whole. */
+  collection: string | null;
+  /** What else it works on, such as the id of a backup or a node. */
+  subject: string;
+  /** Share of the work that is done, 0 to 1. */
+  progress: number;
+  /** In `unit`. */
+  done: number;
+  /** 0: not known yet. */
+  total: number;
+  unit: string;
+  per_second: number | null;
+  seconds_left: number | null;
+  created_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  /** Why it failed. */
+  error: string | null;
+  /** What keeps it from getting on; it goes on by itself when that is over. */
+  waits_for: string | null;
+  /** What came of it, by its kind. */
+  result: Record<string, unknown> | null;
+}
+
 export interface Demo {
   collection: string;
   /** Texts of the demo. */
@@ -1720,6 +1751,74 @@ export interface Operations {
    */
   delete_admin_restores_id: {
     answer: Restore;
+  };
+  /**
+   * List long work, the newest first: GET /v1/jobs
+   *
+   * Those that the key may know of: jobs of a collection with the rights for it, others with an admin key. What is over is kept for 7 days, at most the last 1,000.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 429, 500.
+   */
+  get_jobs: {
+    query: {
+      /** Those of one kind, such as `backup`. */
+      kind?: string;
+      state?: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+      /** Default: 100. */
+      limit?: number;
+      /** `next_cursor` of the page before; left out for the first page. */
+      cursor?: string;
+    };
+    answer: {
+      jobs: Job[];
+      next_cursor: string | null;
+    };
+  };
+  /**
+   * A job: how far it is: GET /v1/jobs/{id}
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_jobs_id: {
+    answer: Job;
+  };
+  /**
+   * Cancel a job, and take back what it made: DELETE /v1/jobs/{id}
+   *
+   * The job stays in the list as cancelled. What is over stays as it is (409), and so does what can’t be taken back any more.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   */
+  delete_jobs_id: {
+    answer: Job;
+  };
+  /**
+   * Let a job rest: POST /v1/jobs/{id}/pause
+   *
+   * Until it is resumed, whatever starts anew. Of kinds that can’t: 400.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   */
+  post_jobs_id_pause: {
+    answer: Job;
+  };
+  /**
+   * Go on with a job that is paused: POST /v1/jobs/{id}/resume
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   */
+  post_jobs_id_resume: {
+    answer: Job;
   };
   /**
    * Load a small sample of texts into the collection demo, to try search, hybrid search and filters with: POST /v1/demo

@@ -23,6 +23,7 @@ from ..vectors import VectorFormat
 from .backups import AsyncBackups
 from .cluster import AsyncCluster
 from .collection import AsyncCollection
+from .jobs import AsyncJobs
 from .keys import AsyncKeys
 from .runtime import HttpClient, TokenProvider, TokenSource
 from .transport import AsyncTransport, Settings
@@ -133,6 +134,11 @@ class AsyncQuiverClient:
     def keys(self) -> AsyncKeys:
         """API keys; needs an admin key."""
         return AsyncKeys(self._transport)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """Long work, which goes on by itself."""
+        return AsyncJobs(self._transport)
 
     @property
     def backups(self) -> AsyncBackups:

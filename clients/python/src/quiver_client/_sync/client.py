@@ -24,6 +24,7 @@ from ..vectors import VectorFormat
 from .backups import Backups
 from .cluster import Cluster
 from .collection import Collection
+from .jobs import Jobs
 from .keys import Keys
 from .runtime import HttpClient, TokenProvider, TokenSource
 from .transport import Transport, Settings
@@ -134,6 +135,11 @@ class QuiverClient:
     def keys(self) -> Keys:
         """API keys; needs an admin key."""
         return Keys(self._transport)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Long work, which goes on by itself."""
+        return Jobs(self._transport)
 
     @property
     def backups(self) -> Backups:

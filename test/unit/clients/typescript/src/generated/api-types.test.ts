@@ -39,7 +39,7 @@ test('the client has a method for each operation, and asks for none besides', as
     url.pathname.endsWith('/export')
       ? new Response('{"status":"success","data":{"collection":"a b","vectors":[],"count":0},"error":null}')
       : success({
-          ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}),
+          ...(/scroll|fetch|jobs/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}),
           results: [],
           keys: [],
           collections: [],
@@ -47,11 +47,13 @@ test('the client has a method for each operation, and asks for none besides', as
           backups: [],
           restorable: [],
           restores: [],
+          jobs: [],
+          state: 'done',
         }),
   );
   const client = new QuiverClient({ url: 'http://service', apiKey: 'key', fetch });
   const collection = client.collection('a/b');
-  const { keys, cluster, backups } = client;
+  const { keys, cluster, backups, jobs } = client;
   await client.serviceInfo();
   await client.metrics();
   await client.openApi();
@@ -113,6 +115,12 @@ test('the client has a method for each operation, and asks for none besides', as
   await backups.listRestores();
   await backups.restoreState('r/1');
   await backups.cancelRestore('r/1');
+  for await (const _job of jobs.list({ state: 'done' })) throw new Error('nothing is there');
+  await jobs.get('j/1');
+  await jobs.wait('j/1');
+  await jobs.cancel('j/1');
+  await jobs.pause('j/1');
+  await jobs.resume('j/1');
   await cluster.state();
   await cluster.drain('node/1');
   await cluster.undrain('node/1');
