@@ -9,8 +9,10 @@ import type { Clock } from '../shared/base/time/clock';
 import { Pace } from '../shared/base/time/pace';
 import type { OpenTarget } from '../shared/backup-store/backup-target';
 import { BackupDriver, type BackupObserver } from './jobs/backup/backup-driver';
-import { BACKUP_RIGHTS, BackupJobs } from './jobs/backup/backup-jobs';
+import { BackupJobs } from './jobs/backup/backup-jobs';
+import { BACKUP_RIGHTS } from './jobs/backup/backup-record';
 import { BackupRequests } from './jobs/backup/backup-requests';
+import { VerifyKind } from './jobs/backup/verify-kind';
 import { Cron } from './jobs/backup/cron';
 import { type KeepRule, parseKeepRule } from './jobs/backup/kept-backups';
 import { StoredRestores } from './jobs/restore/stored-restores';
@@ -158,16 +160,25 @@ export function createService(options: {
   });
   const { openTarget } = options;
   const schedule = scheduleOf(config);
+  const pace = new Pace(config.backupBytesPerSecond);
+  let office: DriverOffice = { guard: null };
+  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
+  const stored = new StoredJobs({
+    store,
+    clock,
+    log,
+    office: () => office,
+    kinds: [new VerifyKind({ openTarget, pace, clock, log })],
+    rightsOf,
+  });
   const backups = new BackupRequests({
     store,
     clock,
     target: config.backupTarget,
     openTarget,
     reshards,
+    jobs: stored,
   });
-  let office: DriverOffice = { guard: null };
-  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
-  const stored = new StoredJobs({ store, clock, log, office: () => office, kinds: [], rightsOf });
   const jobs = new JobRequests([
     new BackupJobs({ store, clock, requests: backups }),
     new ReshardJobs({ store, clock, requests: reshards }),
@@ -282,7 +293,7 @@ export function createService(options: {
         office,
         observer,
         target: config.backupTarget,
-        pace: new Pace(config.backupBytesPerSecond),
+        jobs: stored,
         schedule,
         openTarget,
         shipsLogs: config.backupLog === 'true',

@@ -26,16 +26,30 @@ export function checkKey(id: string): string {
   return `${CHECKS_PREFIX}${id}.json`;
 }
 
+/** What was read so far, for who goes on. */
+export interface ChecksSoFar {
+  objects: number;
+  bytes: number;
+  /** At most NAMED_MAX. */
+  damaged: string[];
+}
+
 /**
- * Reads every object of a backup and compares it with its checksum. Errors: unavailable when it was stopped; those of
- * the target.
+ * Reads every object of a backup and compares it with its checksum, beginning where an earlier attempt was (`from`;
+ * null: at the first). Errors: unavailable when it was stopped; those of the target.
  */
 export async function checkBackup(
   target: BackupTarget,
   manifest: BackupManifest,
-  how: { pace: Pace; stop: AbortSignal; wallMs: () => number; onProgress: (objects: number, of: number) => void },
+  how: {
+    pace: Pace;
+    stop: AbortSignal;
+    wallMs: () => number;
+    from: ChecksSoFar | null;
+    onProgress: (so: ChecksSoFar, of: number) => void;
+  },
 ): Promise<BackupCheck> {
-  const damaged: string[] = [];
+  const damaged = [...(how.from?.damaged ?? [])];
   const objects: CheckedObject[] = [];
   for (const shard of manifest.collections.flatMap(({ shards }) => shards)) {
     objects.push(shard.manifest);
@@ -50,9 +64,10 @@ export async function checkBackup(
       damaged.push(shard.manifest.key);
     }
   }
-  let bytes = 0;
-  let done = 0;
-  for (let at = 0; at < objects.length; at += AT_ONCE) {
+  const named = (): string[] => [...new Set(damaged)].sort().slice(0, NAMED_MAX);
+  let bytes = how.from?.bytes ?? 0;
+  let done = how.from?.objects ?? 0;
+  for (let at = done; at < objects.length; at += AT_ONCE) {
     if (how.stop.aborted) throw new QuiverError('unavailable', 'the verification was stopped');
     const batch = objects.slice(at, at + AT_ONCE);
     await Promise.all(
@@ -67,14 +82,10 @@ export async function checkBackup(
       }),
     );
     done += batch.length;
-    how.onProgress(done, objects.length);
+    how.onProgress({ objects: done, bytes, damaged: named() }, objects.length);
   }
-  const check = {
-    checkedAt: new Date(how.wallMs()).toISOString(),
-    objects: objects.length,
-    bytes,
-    damaged: [...new Set(damaged)].sort().slice(0, NAMED_MAX),
-  };
+  if (how.stop.aborted) throw new QuiverError('unavailable', 'the verification was stopped');
+  const check = { checkedAt: new Date(how.wallMs()).toISOString(), objects: objects.length, bytes, damaged: named() };
   const key = checkKey(manifest.id);
   await target.put(key, sealedText(check, { seals: target.seals, key }));
   return check;

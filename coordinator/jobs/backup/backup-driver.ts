@@ -1,10 +1,8 @@
 import type { StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { WatchedEntries } from '../../../shared/cluster-store/entries/watched-entries';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
-import { isUnreadable } from '../../../shared/backup-store/backup-format';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
-import type { Pace } from '../../../shared/base/time/pace';
 import { inTime } from '../../../shared/base/time/deadline';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
@@ -21,10 +19,11 @@ import {
   restoreFromEntry,
 } from './backup-record';
 import { endedJob } from '../record/job-record';
+import type { StoredJobs } from '../record/stored-jobs';
 import { backupJob, restoreJob } from './backup-jobs';
-import { checkBackup } from './backup-checks';
 import { collectionFromEntry, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import { BackupRepository } from './backup-repository';
+import { VERIFY, verifyJob } from './verify-kind';
 import { newBackupRecord } from './backup-requests';
 import { CollectionHistories } from './collection-histories';
 import { ShippedLogs } from './shipped-logs';
@@ -82,7 +81,7 @@ export class BackupDriver {
     private readonly options: Omit<BackupPassParts, 'stop'> &
       Omit<RestorePassParts, 'stop'> & {
         target: string;
-        pace: Pace;
+        jobs: Pick<StoredJobs, 'begun' | 'newId'>;
         schedule: { cron: Cron; keep: KeepRule | null } | null;
         office: DriverOffice;
         openTarget: OpenTarget;
@@ -193,7 +192,7 @@ export class BackupDriver {
   }
 
   private async advanceBackup(key: string, stop: AbortSignal): Promise<void> {
-    const { store, clock, log, observer, pace } = this.options;
+    const { store, clock, log, observer } = this.options;
     const entry = await store.get(key);
     if (entry === null) return this.entries.refresh();
     const owned = new OwnedEntry(this.options, key, backupFromEntry(entry), entry.revision);
@@ -253,28 +252,10 @@ export class BackupDriver {
         log.warn({ error, target }, 'what no backup needs is left in the target for now'),
       );
     } else if (state === 'verifying') {
-      let storedMs = clock.monotonicMs();
-      let storing = Promise.resolve();
-      const onProgress = (objects: number, of: number): void => {
-        if (clock.monotonicMs() - storedMs < 2_000) return;
-        storedMs = clock.monotonicMs();
-        storing = storing.then(() => owned.change({ verified: { objects, of } })).catch(() => undefined);
-      };
-      const manifest = await repository.find(id).catch((error: unknown) => {
-        if (isUnreadable(error)) return null;
-        throw error;
-      });
-      // One that is gone, or can't be read any more, is shown as that.
-      const check =
-        manifest &&
-        (await checkBackup(repository.target, manifest, { pace, stop, wallMs: () => clock.wallMs(), onProgress }));
-      await storing;
-      if (check !== null && check.damaged.length > 0)
-        log.error(
-          { backup: id, target, damaged: check.damaged.slice(0, SHOWN_MAX), count: check.damaged.length },
-          'a backup is damaged',
-        );
-      await owned.end();
+      // An earlier version kept it so.
+      await owned.end(
+        this.options.jobs.begun({ ...verifyJob({ backup: id, target }), id: this.options.jobs.newId(VERIFY) }).changes,
+      );
     } else {
       await repository.makeVoid(id);
       await this.sweep(repository);

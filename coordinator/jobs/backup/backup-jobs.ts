@@ -1,10 +1,11 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
-import type { JobRights, JobState, JobView } from '../../service/jobs-service';
+import type { JobState, JobView } from '../../service/jobs-service';
 import { paceOf, shareOf } from '../record/job-record';
 import type { JobSource } from '../record/job-source';
 import {
+  BACKUP_RIGHTS,
   type BackupRecord,
   BACKUPS_PATH,
   backupFromEntry,
@@ -15,9 +16,6 @@ import {
   restorePath,
 } from './backup-record';
 import type { BackupRequests } from './backup-requests';
-
-/** They hold what many collections hold. */
-export const BACKUP_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
 
 const UNPAUSABLE =
   'can’t be paused: nodes write a backup, or read one, as long as the service keeps what it needs; cancel it';

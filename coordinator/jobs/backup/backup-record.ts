@@ -1,4 +1,5 @@
 import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { JobRights } from '../../service/jobs-service';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 
 /**
@@ -6,13 +7,16 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
  *
  *   running ──▶ (none): it is in the target       running ──given up──▶ cancelling ──its data are gone──▶ (none)
  *   deleting ──its data are gone──▶ (none)        running ──an error──▶ cancelling, with the error ──it is void──▶
- *   failed verifying ──its objects were read──▶ (none)
+ *   failed
  */
 export const BACKUPS_PATH = '/q/backups/';
 /** What is being restored, and what failed to be. */
 export const RESTORES_PATH = '/q/restores/';
 /** When the last scheduled backup was due, so that the next controller knows. */
 export const SCHEDULE_PATH = '/q/backup-schedule';
+
+/** They hold what many collections hold. */
+export const BACKUP_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
 
 export interface ShardProgress {
   shard: number;
@@ -34,6 +38,7 @@ export interface BackedUpProgress {
 export interface BackupRecord {
   id: string;
   target: string;
+  /** `verifying`: only of earlier versions, for which a verification is a job now. */
   state: 'running' | 'cancelling' | 'failed' | 'deleting' | 'verifying';
   /** The collections that are wanted; null: all. */
   collections: string[] | null;
@@ -42,8 +47,6 @@ export interface BackupRecord {
   endedAt: string | null;
   error: string | null;
   progress: BackedUpProgress[];
-  /** Of `verifying`: objects that were read, of how many. */
-  verified: { objects: number; of: number } | null;
 }
 
 /** One collection that is being restored. */

@@ -28,12 +28,15 @@ import {
   restoreFromEntry,
   restorePath,
 } from './backup-record';
+import type { JobRecord } from '../record/job-record';
+import type { StoredJobs } from '../record/stored-jobs';
 import { lastCheck } from './backup-checks';
 import { BackupRepository, type StoredBackup } from './backup-repository';
 import { restorableOf } from '../restore/restorable';
 import { readable, RestoreMoment } from '../restore/restore-moment';
 import { chosenOf, type RestoreSource, sourceOf, sourceOfMoment } from '../restore/restore-source';
 import { ShippedLogs } from './shipped-logs';
+import { VERIFY, type VerifyInput, verifyJob } from './verify-kind';
 import { intoPresent } from '../restore/taken-names';
 
 const ATTEMPTS_MAX = 16;
@@ -56,6 +59,7 @@ export class BackupRequests implements BackupsService {
       target: string;
       openTarget: OpenTarget;
       reshards: Pick<ReshardRequests, 'mustBeEmpty'>;
+      jobs: Pick<StoredJobs, 'begin' | 'newId' | 'underWay' | 'cancel'>;
     },
   ) {}
 
@@ -79,28 +83,24 @@ export class BackupRequests implements BackupsService {
     const name = this.checked(target);
     const entries = (await this.options.store.list(BACKUPS_PATH)).entries
       .map(backupFromEntry)
-      .filter((one) => one.target === name);
+      .filter((one) => one.target === name && isShown(one));
+    const verified = await this.options.jobs.underWay(VERIFY);
     const repository = this.repository(name);
-    const views = entries.filter(({ state }) => state !== 'verifying').map(backupView);
+    const views = entries.map(backupView);
     const shown = new Set(views.map(({ id }) => id));
     let strange = 0;
     for await (const { id, stored, error } of repository.looks(LISTED_MAX, (one) => !shown.has(one))) {
       // Those that somebody else has put there take no place of another one.
       if (stored?.seal !== 'sealed' && (strange += 1) > LISTED_MAX) continue;
       views.push(
-        stored === null ? unreadableView(id, name, error) : await this.finishedView(stored, name, repository, entries),
+        stored === null ? unreadableView(id, name, error) : await this.finishedView(stored, name, repository, verified),
       );
     }
     return views.sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
   /** Of one that is in the target; null: there is none. One that can't be read is shown as that. */
-  private async viewOf(
-    id: string,
-    target: string,
-    repository: BackupRepository,
-    entries: BackupRecord[],
-  ): Promise<BackupView | null> {
+  private async viewOf(id: string, target: string, repository: BackupRepository): Promise<BackupView | null> {
     let stored: StoredBackup | null;
     try {
       stored = await repository.load(id);
@@ -108,7 +108,7 @@ export class BackupRequests implements BackupsService {
       if (isUnreadable(error)) return unreadableView(id, target, error.message);
       throw error;
     }
-    return stored && this.finishedView(stored, target, repository, entries);
+    return stored && this.finishedView(stored, target, repository, await this.options.jobs.underWay(VERIFY));
   }
 
   async restorable(target?: string): Promise<RestorableView[]> {
@@ -128,11 +128,9 @@ export class BackupRequests implements BackupsService {
     const name = this.checked(target);
     const entry = await this.options.store.get(backupPath(id));
     const record = entry === null ? null : backupFromEntry(entry);
-    if (record !== null && record.state !== 'verifying') return backupView(record);
+    if (record !== null && isShown(record)) return backupView(record);
     const repository = this.repository(record?.target ?? name);
-    const view = isBackupId(id)
-      ? await this.viewOf(id, record?.target ?? name, repository, record === null ? [] : [record])
-      : null;
+    const view = isBackupId(id) ? await this.viewOf(id, record?.target ?? name, repository) : null;
     if (view === null) throw noBackup(id);
     return view;
   }
@@ -141,7 +139,8 @@ export class BackupRequests implements BackupsService {
     const name = this.checked(target);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(backupPath(id));
-      const present = entry === null ? null : backupFromEntry(entry);
+      const found = entry === null ? null : backupFromEntry(entry);
+      const present = found !== null && isShown(found) ? found : null;
       if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
       const view = present === null ? await this.get(id, name) : null;
       await this.mustNotBeRestored(id, present?.target ?? name);
@@ -152,16 +151,25 @@ export class BackupRequests implements BackupsService {
       const record: BackupRecord = present ?? { ...recordOf(view!, name), state: 'deleting' };
       const changed: BackupRecord = { ...record, state: present?.state === 'running' ? 'cancelling' : 'deleting' };
       if (
-        await this.transact(
+        !(await this.transact(
           backupPath(id),
           entry?.revision ?? 0,
           changed,
           mark && { mark, result: backupView(changed) },
-        )
+        ))
       )
-        return backupView(changed);
+        continue;
+      await this.stopVerifying(id, record.target);
+      return backupView(changed);
     }
     throw tooBusy();
+  }
+
+  /** What is deleted is not damaged. */
+  private async stopVerifying(backup: string, target: string): Promise<void> {
+    const { jobs } = this.options;
+    for (const { id } of (await jobs.underWay(VERIFY)).filter((job) => isOf(job, backup, target)))
+      await jobs.cancel(id);
   }
 
   /** Gives a backup up that is under way; one that is over by now stays as it is. Errors: unavailable. */
@@ -191,20 +199,19 @@ export class BackupRequests implements BackupsService {
   }
 
   async verify(id: string, target?: string): Promise<BackupView> {
+    const { store, jobs } = this.options;
     const name = this.checked(target);
-    const entry = await this.options.store.get(backupPath(id));
-    const present = entry === null ? null : backupFromEntry(entry);
-    if (present !== null && present.state !== 'verifying')
+    const entry = await store.get(backupPath(id));
+    if (entry !== null && isShown(backupFromEntry(entry)))
       throw new QuiverError('invalid_parameter', `backup ${id} is not complete: there is nothing to verify`);
-    const view = await this.get(id, present?.target ?? name);
-    if (present !== null) return view;
+    const view = await this.get(id, name);
+    if (view.verification?.state === 'running') return view;
     if (view.state === 'unreadable')
       throw new QuiverError(
         'invalid_parameter',
         `backup ${id} can not be read, so there is nothing to verify: ${view.error ?? ''}`,
       );
-    const record: BackupRecord = { ...recordOf(view, name), state: 'verifying', verified: { objects: 0, of: 0 } };
-    if (!(await this.transact(backupPath(id), 0, record))) return this.get(id, name);
+    await jobs.begin({ ...verifyJob({ backup: id, target: name }), id: jobs.newId(VERIFY) });
     return { ...view, verification: { state: 'running', objects: 0, of: 0, bytes: 0, damaged: [], checkedAt: null } };
   }
 
@@ -292,13 +299,20 @@ export class BackupRequests implements BackupsService {
     { manifest, seal }: StoredBackup,
     target: string,
     repository: BackupRepository,
-    entries: BackupRecord[],
+    verified: readonly JobRecord[],
   ): Promise<BackupView> {
-    const running = entries.find(({ id, state }) => id === manifest.id && state === 'verifying')?.verified ?? null;
-    const check = running === null ? await lastCheck(repository.target, manifest.id, seal === 'sealed') : null;
+    const running = verified.find((job) => isOf(job, manifest.id, target));
+    const check = running === undefined ? await lastCheck(repository.target, manifest.id, seal === 'sealed') : null;
     const verification =
-      running !== null
-        ? { state: 'running' as const, ...running, bytes: 0, damaged: [], checkedAt: null }
+      running !== undefined
+        ? {
+            state: 'running' as const,
+            objects: running.done,
+            of: running.total,
+            bytes: 0,
+            damaged: [],
+            checkedAt: null,
+          }
         : check && {
             state: 'done' as const,
             objects: check.objects,
@@ -387,6 +401,17 @@ export class BackupRequests implements BackupsService {
   }
 }
 
+/** Whether a job verifies this backup. */
+function isOf({ input }: JobRecord, backup: string, target: string): boolean {
+  const of = input as VerifyInput;
+  return of.backup === backup && of.target === target;
+}
+
+/** Not what an earlier version kept of a verification: a job of its own says that. */
+function isShown({ state }: BackupRecord): boolean {
+  return state !== 'verifying';
+}
+
 /** A backup that begins now. */
 export function newBackupRecord(
   wallMs: number,
@@ -403,7 +428,6 @@ export function newBackupRecord(
     endedAt: null,
     error: null,
     progress: [],
-    verified: null,
   };
 }
 
@@ -412,7 +436,7 @@ function backupView(record: BackupRecord): BackupView {
   return {
     id: record.id,
     target: record.target,
-    state: record.state === 'verifying' ? 'done' : record.state,
+    state: record.state as Exclude<BackupRecord['state'], 'verifying'>,
     sealed: null,
     leftOut: record.progress.flatMap(({ name, leftOut }) => (leftOut === undefined ? [] : [{ name, reason: leftOut }])),
     startedAt: record.startedAt,
@@ -440,7 +464,6 @@ function recordOf(view: BackupView, target: string): BackupRecord {
     endedAt: view.endedAt,
     error: null,
     progress: [],
-    verified: null,
   };
 }
 

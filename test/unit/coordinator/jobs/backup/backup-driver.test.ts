@@ -1,3 +1,5 @@
+import { jobFromEntry } from '../../../../../coordinator/jobs/record/job-record';
+import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
 import { BACKUP_CLAIM } from '../../../../../shared/backup-store/content-schemas';
 import { BackupDriver, type BackupObserver } from '../../../../../coordinator/jobs/backup/backup-driver';
 import {
@@ -22,10 +24,9 @@ import type { ClusterStore, Guard, StoreChange } from '../../../../../shared/clu
 import type { OpenTarget } from '../../../../../shared/backup-store/backup-target';
 import { CONTROLLER_PATH } from '../../../../../shared/cluster-store/entries/members';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
-import { silentLogger } from '../../../../../shared/base/logs/logger';
+import { type Logger, silentLogger } from '../../../../../shared/base/logs/logger';
 import type { ShardBackupState } from '../../../../../shared/contract/shard/shard-backup';
 import { ManualClock } from '../../../../support/manual-clock';
-import { Pace } from '../../../../../shared/base/time/pace';
 import { eventually } from '../../../../support/eventually';
 import { OTHER_SEALS, TEST_SEALS } from '../../../../support/cluster/test-seals';
 import { MemoryTarget } from '../../../../support/targets/memory-target';
@@ -98,15 +99,23 @@ async function drive(
     throw new Error('nothing here asks for it');
   };
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const jobs = new StoredJobs({
+    store,
+    clock,
+    office: () => office,
+    log: silentLogger as Logger,
+    kinds: [],
+    rightsOf: {},
+  });
   const driver = new BackupDriver({
     ...{
       store,
       clock,
       office,
+      jobs,
       log,
       observer: NOBODY,
       version: '',
-      pace: new Pace(Infinity),
       schedule: null,
       target: target.name,
       openTarget,
@@ -528,6 +537,17 @@ describe('in a target that was that of this service once', () => {
       5_000,
     );
     expect((await found<BackupRecord>(backupPath(record.id)))?.error ?? null).toBe(error);
+  });
+
+  test('a verification that an earlier version began becomes a job', async () => {
+    const record: BackupRecord = { ...old(), target: target.name, state: 'verifying' };
+    await put(backupPath(record.id), record);
+    await drive(await elected('next'), async () => DONE);
+    await eventually('it is a job', async () => (await found(backupPath(record.id))) === null, 5_000);
+    const { entries } = await store.list('/q/jobs/');
+    expect(entries.map(jobFromEntry)).toMatchObject([
+      { kind: 'verify', state: 'queued', input: { backup: record.id, target: target.name } },
+    ]);
   });
 
   test('a backup that failed and is deleted is over', async () => {

@@ -99,6 +99,7 @@ async function damagedOf(repository: BackupRepository, id: string): Promise<stri
       pace: new Pace(Infinity),
       stop: new AbortController().signal,
       wallMs: () => 0,
+      from: null,
       onProgress: () => undefined,
     })
   ).damaged;

@@ -1,3 +1,8 @@
+import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
+import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
+import { VerifyKind } from '../../../../../coordinator/jobs/backup/verify-kind';
+import { type Logger, silentLogger } from '../../../../../shared/base/logs/logger';
+import { Pace } from '../../../../../shared/base/time/pace';
 import { TEST_SEALS } from '../../../../support/cluster/test-seals';
 import {
   backupFromEntry,
@@ -30,6 +35,7 @@ const manifest: BackupManifest = {
 };
 let store: ClusterStore;
 let requests: BackupRequests;
+let jobs: StoredJobs;
 
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
@@ -50,12 +56,22 @@ beforeEach(async () => {
       throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
     return target;
   };
+  const clock = new ManualClock(0);
+  jobs = new StoredJobs({
+    store,
+    clock,
+    office: () => ONLY_DRIVER,
+    log: silentLogger as Logger,
+    kinds: [new VerifyKind({ openTarget, pace: new Pace(Infinity), clock, log: silentLogger as Logger })],
+    rightsOf: {},
+  });
   requests = new BackupRequests({
     store,
-    clock: new ManualClock(0),
+    clock,
     target: target.name,
     openTarget,
     reshards: { mustBeEmpty: async () => undefined },
+    jobs,
   });
 });
 afterEach(() => store.close());
@@ -100,4 +116,35 @@ test('who asks for keys is told what comes back with them', async () => {
   expect((await requests.restore({ backup: ID, rename: {}, keys: true })).warnings).toEqual([
     expect.stringContaining('2026-01-01'),
   ]);
+});
+
+describe('a verification', () => {
+  const verifications = async (): Promise<string[]> =>
+    (await jobs.list()).filter(({ kind }) => kind === 'verify').map(({ state }) => state);
+
+  test('is a job, and one at a time for a backup', async () => {
+    expect((await requests.verify(ID)).verification).toMatchObject({ state: 'running', objects: 0 });
+    expect((await requests.verify(ID)).verification).toMatchObject({ state: 'running' });
+    expect((await requests.get(ID)).verification).toMatchObject({ state: 'running', checkedAt: null });
+    expect((await requests.list()).map(({ verification }) => verification?.state)).toEqual(['running']);
+    expect(await verifications()).toEqual(['queued']);
+  });
+
+  test('ends when its backup is deleted', async () => {
+    await requests.verify(ID);
+    await requests.delete(ID);
+    expect(await verifications()).toEqual(['cancelled']);
+  });
+
+  test('that an earlier version began keeps its backup from nothing', async () => {
+    const earlier = {
+      ...newBackupRecord(0, 'file:/x', { collections: null, scheduled: false }),
+      id: ID,
+      state: 'verifying' as const,
+      verified: { objects: 1, of: 2 },
+    };
+    await store.transact([], [{ type: 'put', key: backupPath(ID), value: JSON.stringify(earlier) }]);
+    expect((await requests.get(ID)).state).toBe('done');
+    expect((await requests.delete(ID)).state).toBe('deleting');
+  });
 });

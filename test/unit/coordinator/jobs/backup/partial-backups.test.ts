@@ -1,3 +1,4 @@
+import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
 import { BackupPass } from '../../../../../coordinator/jobs/backup/backup-pass';
 import { backupFromEntry, backupPath } from '../../../../../coordinator/jobs/backup/backup-record';
 import { BackupRepository } from '../../../../../coordinator/jobs/backup/backup-repository';
@@ -15,7 +16,7 @@ import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value
 import { backupId, type BackupManifest, sealedText } from '../../../../../shared/backup-store/backup-format';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
-import { silentLogger } from '../../../../../shared/base/logs/logger';
+import { type Logger, silentLogger } from '../../../../../shared/base/logs/logger';
 import type { ShardBackupOrder, ShardBackupState } from '../../../../../shared/contract/shard/shard-backup';
 import type { ShardId } from '../../../../../shared/contract/shard/shard-client';
 import { ManualClock } from '../../../../support/manual-clock';
@@ -211,12 +212,21 @@ describe.each([
 
   test('is listed', async () => {
     await store.transact([], [{ type: 'delete', key: backupPath(real.id) }]);
+    const jobs = new StoredJobs({
+      store,
+      clock,
+      office: () => ONLY_DRIVER,
+      log: silentLogger as Logger,
+      kinds: [],
+      rightsOf: {},
+    });
     const requests = new BackupRequests({
       store,
       clock,
       target: target.name,
       openTarget: () => target,
       reshards: { mustBeEmpty: async () => undefined } as never,
+      jobs,
     });
     const views = await requests.list();
     expect(views.filter(({ sealed }) => sealed).map(({ id }) => id)).toEqual([real.id]);
