@@ -8,6 +8,7 @@ import type { AddCommand } from './commands/connected-command';
 import { addDemoCommand } from './commands/demo-command';
 import { addExportCommand } from './commands/export-command';
 import { addImportCommand } from './commands/import-command';
+import { addJobCommands } from './commands/job-commands';
 import { addKeyCommands } from './commands/key-commands';
 import { addMigrateCommand } from './commands/migrate-command';
 import { addProfileCommands } from './commands/profile-commands';
@@ -27,6 +28,7 @@ const COMMANDS: AddCommand[] = [
   addKeyCommands,
   addClusterCommands,
   addBackupCommands,
+  addJobCommands,
   addProfileCommands,
   addDemoCommand,
   addCompletionCommand,

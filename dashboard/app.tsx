@@ -6,6 +6,7 @@ import { ToastList } from './parts/toast-list';
 import { HomePage } from './home/home-page';
 import { SignInPage } from './sign-in/sign-in-page';
 import { redeemLink, tokenInAddress } from './sign-in/sign-in';
+import { JobsPage } from './jobs/jobs-page';
 import { KeysPage } from './keys/keys-page';
 import { route } from './state/route';
 import { isAdmin, session, signedOutBecause } from './state/session';
@@ -73,6 +74,7 @@ function Page() {
     return <CollectionPage key={rest[0]} name={rest[0]} tab={rest[1] ?? 'search'} />;
   if (first === 'console')
     return <LazyPage load={() => import('./console/console-page').then(({ ConsolePage }) => ConsolePage)} />;
+  if (first === 'jobs') return <JobsPage />;
   if (first === 'keys' && isAdmin()) return <KeysPage />;
   return (
     <section class="card empty">
@@ -117,7 +119,8 @@ function useFocusOnPage(): void {
 
 function useTitle(): void {
   const { parts } = route.value;
-  const name = parts[0] === 'collections' ? parts[1] : { console: 'Console', keys: 'Keys' }[parts[0] ?? ''];
+  const name =
+    parts[0] === 'collections' ? parts[1] : { console: 'Console', jobs: 'Jobs', keys: 'Keys' }[parts[0] ?? ''];
   useEffect(() => {
     document.title = name === undefined ? 'Quiver' : `${name} – Quiver`;
   }, [name]);

@@ -29,6 +29,7 @@ export function TopBar() {
       <nav class="top-nav" aria-label="Pages">
         {link('', 'Collections')}
         {link('console', 'Console')}
+        {link('jobs', 'Jobs')}
         {isAdmin() && link('keys', 'Keys & operations')}
       </nav>
       <div class="top-end">
