@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery, Visitor
@@ -20,6 +21,9 @@ _COMPARATORS = {
 }
 
 
+# A date that the service compares as a time.
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+
 _OF_NONE = {"$eq", "$ne", "$in", "$nin"}
 
 
@@ -33,10 +37,20 @@ def _with_none(attribute: str, operator: str, value: Any) -> dict[str, Any]:
     return {"$not": found} if operator in ("$ne", "$nin") else found
 
 
-class QuiverTranslator(Visitor):
-    """Translates the queries of a ``SelfQueryRetriever``; ``like`` has no counterpart and is refused."""
+def _like(attribute: str, value: Any) -> dict[str, Any]:
+    """A pattern of SQL where there is a ``%``, else a part of the text; whatever the cases."""
+    if not isinstance(value, str):
+        raise ValueError(f"like needs a text, not {value!r}")
+    if "%" not in value:
+        return {attribute: {"$contains": value, "case": "fold"}}
+    pattern = re.sub(r"[\\*?]", r"\\\g<0>", value).replace("%", "*").replace("_", "?")
+    return {attribute: {"$like": pattern, "case": "fold"}}
 
-    allowed_comparators = tuple(_COMPARATORS)
+
+class QuiverTranslator(Visitor):
+    """Translates the queries of a ``SelfQueryRetriever``."""
+
+    allowed_comparators = (*_COMPARATORS, Comparator.LIKE)
     allowed_operators = (Operator.AND, Operator.OR, Operator.NOT)
 
     def visit_operation(self, operation: Operation) -> dict[str, Any]:
@@ -47,18 +61,20 @@ class QuiverTranslator(Visitor):
         return {"$and" if operation.operator == Operator.AND else "$or": parts}
 
     def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
-        """One attribute compared with one value; dates are compared as ISO 8601 text, as metadata hold them.
+        """One attribute compared with one value; dates are times, and metadata hold them as ISO 8601 texts.
 
         None equals an attribute that is None or missing, also within the list of ``in`` and ``nin``.
         """
-        operator = _COMPARATORS.get(comparison.comparator)
-        if operator is None:
-            raise ValueError(f"Quiver's filters have no counterpart of {comparison.comparator.value!r}")
         if comparison.attribute.startswith("$"):
             raise ValueError(f"a key of metadata that begins with $ can't be filtered by: {comparison.attribute!r}")
         value = comparison.value
+        if comparison.comparator == Comparator.LIKE:
+            return _like(comparison.attribute, value)
+        operator = _COMPARATORS[comparison.comparator]
         if isinstance(value, dict) and "date" in value:
             value = value["date"]
+            if isinstance(value, str) and _DATE.fullmatch(value):
+                value = {"$date": value}
         return _with_none(comparison.attribute, operator, value)
 
     def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:

@@ -141,8 +141,32 @@ def test_structured_queries_are_translated(store: QuiverVectorStore) -> None:
     text, arguments = QuiverTranslator().visit_structured_query(query)
     assert (text, arguments) == ("fruit", {"filter": {"$and": [{"year": {"$gt": 1880}}, {"$not": {"tags": {"$eq": "dream"}}}]}})
     assert ids(store.similarity_search(text, **arguments)) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("comparator", "value", "expected"),
+    [
+        (Comparator.LIKE, "Ri", {"$contains": "Ri", "case": "fold"}),
+        (Comparator.LIKE, "%a*b_", {"$like": "*a\\*b?", "case": "fold"}),
+        (Comparator.GT, {"date": "2024-02-01", "type": "date"}, {"$gt": {"$date": "2024-02-01"}}),
+        (Comparator.EQ, {"date": "2024-02-01T10:00:00+01:00"}, {"$eq": {"$date": "2024-02-01T10:00:00+01:00"}}),
+        (Comparator.LT, {"date": "2024"}, {"$lt": "2024"}),
+    ],
+)
+def test_texts_and_dates_are_translated(comparator: Comparator, value: object, expected: dict) -> None:
+    assert QuiverTranslator().visit_comparison(Comparison(comparator=comparator, attribute="x", value=value)) == {"x": expected}
+
+
+def test_like_finds_texts(store: QuiverVectorStore) -> None:
+    store.add_texts(["x", "y"], [{"title": "The River"}, {"title": "a rivet"}], ids=["river", "rivet"])
+    for pattern, found in (("RIV", {"river", "rivet"}), ("%riv_r", {"river"}), ("riv%", set())):
+        filters = QuiverTranslator().visit_comparison(Comparison(comparator=Comparator.LIKE, attribute="title", value=pattern))
+        assert {one.id for one in store.similarity_search("x", k=9, filter=filters)} == found
+
+
+def test_like_needs_a_text() -> None:
     with pytest.raises(ValueError, match="like"):
-        QuiverTranslator().visit_comparison(Comparison(comparator=Comparator.LIKE, attribute="x", value="y"))
+        QuiverTranslator().visit_comparison(Comparison(comparator=Comparator.LIKE, attribute="x", value=1))
 
 
 @pytest.mark.parametrize("nothing", [{}, {"$and": [{}, {}]}, {"$or": [{"year": 1900}, {}]}, {"year": {"$nin": []}}])

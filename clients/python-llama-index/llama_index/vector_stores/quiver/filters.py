@@ -23,6 +23,7 @@ _PLAIN = {
     FilterOperator.CONTAINS: "$eq",
     FilterOperator.ANY: "$in",
 }
+_WITHIN_TEXTS = {FilterOperator.TEXT_MATCH: {}, FilterOperator.TEXT_MATCH_INSENSITIVE: {"case": "fold"}}
 _OF_VALUES = {FilterOperator.EQ, FilterOperator.NE, FilterOperator.IN, FilterOperator.NIN}
 _WITH_LIST = {FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL}
 
@@ -30,8 +31,8 @@ _WITH_LIST = {FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterO
 def filters_from_llama_index(filters: MetadataFilters | None) -> dict[str, Any] | None:
     """The same filters for Quiver; None where they restrict nothing.
 
-    ``ValueError`` for what Quiver has no counterpart of: ``text_match`` in its two forms, which look inside of texts, and
-    keys that begin with ``$``.
+    ``ValueError`` for what Quiver has no counterpart of: keys that begin with ``$``, and ``text_match`` with other values
+    than texts.
     """
     if filters is None or not filters.filters:
         return None
@@ -56,9 +57,11 @@ def _condition(part: MetadataFilter) -> dict[str, Any]:
         raise ValueError(f"{operator.value!r} on {part.key!r} needs a list, not {value!r}")
     if operator == FilterOperator.ALL:
         return {"$and": [{key: {"$eq": one}} for one in value]} if value else {key: {"$exists": True}}  # type: ignore[union-attr]
-    name = _PLAIN.get(operator)
-    if name is None:
-        raise ValueError(f"Quiver's filters have no counterpart of {operator.value!r}, which looks inside of texts; hybrid search does")
+    if operator in _WITHIN_TEXTS:
+        if not isinstance(value, str):
+            raise ValueError(f"{operator.value!r} on {part.key!r} needs a text, not {value!r}")
+        return {key: {"$contains": value, **_WITHIN_TEXTS[operator]}}
+    name = _PLAIN[operator]
     if operator in _OF_VALUES:
         return _of_values(key, operator, value)
     return {key: {name: value}}

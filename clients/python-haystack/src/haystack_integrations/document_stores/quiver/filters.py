@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,9 @@ _NOT_FILTERED = {"id", "content", "blob", "score", "embedding", "sparse_embeddin
 # Passes nothing: it is there and is not.
 _NOTHING = {"$and": [{"meta": {"$exists": True}}, {"meta": {"$exists": False}}]}
 
+# A date that the service compares as a time; Haystack takes more forms, which are compared as texts.
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+
 Translated = dict[str, Any]
 
 
@@ -24,8 +28,7 @@ def filters_from_haystack(filters: Mapping[str, Any] | None) -> Translated | Non
     """The same filters for Quiver; None where they restrict nothing.
 
     ``FilterError`` for filters that are not well formed, and for fields other than metadata. Texts are compared by ``>``
-    and its kin where they are ISO 8601 dates, and then character by character: dates of one collection should be written
-    alike, with the same time zone.
+    and its kin where they are ISO 8601 dates, and then as times; without an offset, as times in UTC.
     """
     if not filters:
         return None
@@ -84,6 +87,8 @@ def _ordered(operator: str) -> Callable[[str, Any], Translated]:
                 datetime.fromisoformat(bound.replace("Z", "+00:00"))
             except ValueError as error:
                 raise FilterError(f"texts are ordered as ISO 8601 dates only, and {value!r} is none") from error
+            if _DATE.fullmatch(bound):
+                return {path: {operator: {"$date": bound}}}
         return {path: {operator: bound}}
 
     return translate
