@@ -145,6 +145,18 @@ test('measures filters that agree with the query, go against it, or have nothing
   }
 });
 
+test('measures features of searches beside the same searches without them', async () => {
+  const json = join(folder, 'query-features.json');
+  const words = ['--dataset', 'clusters-2k-16', '--values', '500', '--seconds', '0.1', '--rounds', '1', '--json', json];
+  const module = pathToFileURL(resolve(__dirname, '../bench/query-features-bench.mjs')).href;
+  const printed = await run(module, `queryFeaturesBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^\| feature \| plain \| each another \|.*\n.*\n\| equal \|/m);
+  for (const { plain, others, again, firstMs } of JSON.parse(readFileSync(json, 'utf8')).figures) {
+    for (const one of [plain, others, again]) expect(one.p50Ms).toBeLessThanOrEqual(one.p99Ms);
+    expect(firstMs).toBeGreaterThan(0);
+  }
+});
+
 test('measures what a process takes that may have little memory, and how it answers', async () => {
   const json = join(folder, 'small-node.json');
   const words = [

@@ -1,0 +1,252 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { BULK_ITEMS } from './bulk-bodies.mjs';
+import { loadDataset } from './datasets.mjs';
+import { writeFigures } from './figures-file.mjs';
+import { HttpConnection, requestHead } from './http-connection.mjs';
+import { generateLoad } from './load-generator.mjs';
+import { measureSettling } from './measure.mjs';
+import { ProgressBar } from './progress-bar.mjs';
+import { openQuiver } from './quiver-target.mjs';
+import { seededRandom } from './seeded-random.mjs';
+
+export const QUERY_FEATURES_USAGE = `npm run bench -- query-features [options]
+
+Searches through HTTP with one feature each, beside the same searches without it, in turns on one connection: p50 and p99 of
+both, and the ratio of their p50. Filters are asked in three ways: the first (nothing is known of the path yet), each other than the
+one before, and one again and again.
+
+  --dataset NAME     clusters-1m-128; as for the benchmark of vectors, with --rows, --dim and --queries (100)
+  --values N         distinct texts of the field that is filtered by (100000)
+  --only LIST        names of features; all of them otherwise
+  --seconds N        of each turn (1)
+  --rounds N         turns of each kind (5)
+  --json FILE        everything measured, as JSON
+`;
+
+const K = 10;
+const LOAD_CONNECTIONS = 4;
+const SEED = 23;
+const SYLLABLES = [
+  'ka',
+  'lo',
+  'mi',
+  'ren',
+  'sta',
+  'vor',
+  'tel',
+  'ush',
+  'ban',
+  'qui',
+  'zed',
+  'har',
+  'ond',
+  'fe',
+  'pli',
+  'gra',
+];
+const FIRST_TIME = Date.UTC(2020, 0, 1);
+const MINUTE = 60_000;
+
+/**
+ * What is measured: `body(i, made)` is what the i-th request has besides vector and k. A new feature is a row.
+ * @type {Record<string, (i: number, made: Made) => Record<string, unknown>>}
+ */
+export const FEATURES = {
+  equal: (i, { title }) => ({ filters: { title: title(i * 7) } }),
+  prefix: (i, { title }) => ({ filters: { title: { $prefix: title(i * 7).slice(0, 6) } } }),
+  'prefix, folded': (i, { title }) => ({
+    filters: {
+      title: {
+        $prefix: title(i * 7)
+          .slice(0, 6)
+          .toUpperCase(),
+        case: 'fold',
+      },
+    },
+  }),
+  contains: (i, { title }) => ({ filters: { title: { $contains: title(i * 7).slice(3, 9) } } }),
+  'contains, folded': (i, { title }) => ({
+    filters: {
+      title: {
+        $contains: title(i * 7)
+          .slice(3, 9)
+          .toUpperCase(),
+        case: 'fold',
+      },
+    },
+  }),
+  like: (i, { title }) => ({ filters: { title: { $like: `*${title(i * 7).slice(2, 6)}*${title(i * 7).slice(-2)}` } } }),
+  dates: (i) => ({ filters: { at: { $between: [i * 3, i * 3 + 600].map((minute) => ({ $date: timeAt(minute) })) } } }),
+};
+
+/** @typedef {{ title: (row: number) => string }} Made */
+
+export async function queryFeaturesBench(words) {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      dataset: { type: 'string', default: 'clusters-1m-128' },
+      rows: { type: 'string' },
+      dim: { type: 'string' },
+      queries: { type: 'string', default: '100' },
+      values: { type: 'string', default: '100000' },
+      only: { type: 'string' },
+      seconds: { type: 'string', default: '1' },
+      rounds: { type: 'string', default: '5' },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(QUERY_FEATURES_USAGE);
+    return;
+  }
+  const number = (text) => (text === undefined ? undefined : Number(text));
+  const dataset = await loadDataset(values.dataset, {
+    rows: number(values.rows),
+    queries: number(values.queries),
+    dim: number(values.dim),
+    threads: availableParallelism(),
+  });
+  const made = madeTitles(number(values.values));
+  const names = values.only?.split(',').map((name) => name.trim()) ?? Object.keys(FEATURES);
+  const target = await openQuiver();
+  try {
+    await target.server.start();
+    await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
+    const startedAt = performance.now();
+    await load(target, dataset, made);
+    await measureSettling({ target, dataset, startedAt });
+    const figures = [];
+    for (const name of names)
+      figures.push({ name, ...(await measured(target, dataset, made, FEATURES[name], values)) });
+    process.stdout.write(`\n${formatQueryFeaturesReport({ dataset, figures })}`);
+    if (values.json !== undefined) writeFigures(values.json, { dataset: values.dataset, rows: dataset.count, figures });
+  } finally {
+    await target.server.destroy();
+  }
+}
+
+/** The first request, each another, one again and again; each of the latter two in turns with plain searches. */
+async function measured(target, dataset, made, feature, { seconds, rounds }) {
+  const requestOf = (i, more) => {
+    const query = i % dataset.queryCount;
+    const vector = Buffer.from(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim).buffer).toString(
+      'base64',
+    );
+    return {
+      method: 'POST',
+      path: target.searchPath,
+      headers: target.headers,
+      body: JSON.stringify({ vector, k: K, ...more }),
+    };
+  };
+  const requestsOf = (more) => Array.from({ length: 1_000 }, (_, i) => requestOf(i, more(i)));
+  const firstMs = await timed(target, requestOf(0, feature(5, made)));
+  const turns = {
+    plain: requestsOf(() => ({})),
+    others: requestsOf((i) => feature(i, made)),
+    again: requestsOf(() => feature(11, made)),
+  };
+  const found = {};
+  for (let round = 0; round < Number(rounds); round++) {
+    for (const [kind, requests] of Object.entries(turns)) {
+      const { p50Ms, p99Ms } = await generateLoad({
+        address: target.address,
+        requests,
+        connections: 1,
+        seconds: Number(seconds),
+      });
+      (found[kind] ??= []).push({ p50Ms, p99Ms });
+    }
+  }
+  return {
+    firstMs,
+    ...Object.fromEntries(
+      Object.entries(found).map(([kind, all]) => [
+        kind,
+        { p50Ms: medianOf(all, 'p50Ms'), p99Ms: medianOf(all, 'p99Ms') },
+      ]),
+    ),
+  };
+}
+
+async function timed(target, { method, path, headers, body }) {
+  const connection = await HttpConnection.open(target.address);
+  const head = requestHead({ method, path, headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
+  const since = performance.now();
+  const answer = JSON.parse(await connection.send(head, body));
+  const ms = performance.now() - since;
+  connection.close();
+  if (answer.status !== 'success') throw new Error(JSON.stringify(answer.error));
+  return ms;
+}
+
+function medianOf(all, name) {
+  const sorted = all.map((one) => one[name]).sort((a, b) => a - b);
+  return sorted[sorted.length >> 1];
+}
+
+function madeTitles(count) {
+  const random = seededRandom(SEED);
+  const word = () =>
+    Array.from({ length: 2 + Math.floor(random() * 3) }, () => SYLLABLES[Math.floor(random() * SYLLABLES.length)]).join(
+      '',
+    );
+  const titles = Array.from({ length: count }, (_, i) => `${word()} ${word()} ${i.toString(36)}`);
+  return { title: (row) => titles[row % count] };
+}
+
+function timeAt(minute) {
+  return new Date(FIRST_TIME + minute * MINUTE).toISOString();
+}
+
+async function load(target, { rows, dim, count }, { title }) {
+  const bar = new ProgressBar({ label: 'loading', total: count, unit: 'rows' });
+  let next = 0;
+  const bodyFrom = (from) => {
+    const items = Array.from({ length: Math.min(BULK_ITEMS, count - from) }, (_, i) => ({
+      external_id: String(from + i),
+      vector: Buffer.from(rows.slice((from + i) * dim, (from + i + 1) * dim).buffer).toString('base64'),
+      metadata: { title: title(from + i), at: timeAt(from + i) },
+    }));
+    return JSON.stringify({ items });
+  };
+  await Promise.all(
+    Array.from({ length: LOAD_CONNECTIONS }, async () => {
+      const connection = await HttpConnection.open(target.address);
+      while (next < count) {
+        const from = next;
+        next += BULK_ITEMS;
+        const body = bodyFrom(from);
+        const head = requestHead({
+          method: 'POST',
+          path: target.bulkPath,
+          headers: target.headers,
+          ...target.address,
+          bodyBytes: Buffer.byteLength(body),
+        });
+        target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), Math.min(BULK_ITEMS, count - from));
+        bar.report(Math.min(count, next));
+      }
+      connection.close();
+    }),
+  );
+  bar.finish();
+}
+
+export function formatQueryFeaturesReport({ dataset, figures }) {
+  const cell = ({ p50Ms, p99Ms }) => `${p50Ms.toFixed(2)}; ${p99Ms.toFixed(2)}`;
+  const lines = [
+    `${dataset.name}: ${dataset.count.toLocaleString('en')} × ${dataset.dim}, k = ${K}; p50; p99 in ms of one connection, in turns`,
+    '',
+    '| feature | plain | each another | again and again | ratio, again | first, ms |',
+    '|---|---|---|---|---|---|',
+    ...figures.map(
+      ({ name, plain, others, again, firstMs }) =>
+        `| ${name} | ${cell(plain)} | ${cell(others)} | ${cell(again)} | ${(again.p50Ms / plain.p50Ms).toFixed(2)} | ${firstMs.toFixed(1)} |`,
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
+}
