@@ -21,7 +21,14 @@ const OPERATORS: Record<string, string> = {
   '>=': '$gte',
 };
 /** Words for what is searched in texts; those that begin with i fold cases. */
-const TEXT_OPERATORS: Record<string, Record<string, unknown>> = { prefix: {}, iprefix: { case: 'fold' } };
+const TEXT_OPERATORS: Record<string, WhereFilter> = {
+  prefix: {},
+  contains: {},
+  like: {},
+  iprefix: { case: 'fold' },
+  icontains: { case: 'fold' },
+  ilike: { case: 'fold' },
+};
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
 const TOKEN =
@@ -98,6 +105,7 @@ class WhereParser {
     }
     if (this.takeWord('exists')) return { [text]: { $exists: true } };
     if (this.takeWord('in')) return { [text]: { $in: this.list() } };
+    if (this.takeWord('between')) return { [text]: { $between: this.bounds() } };
     const word = this.token.text.toLowerCase();
     if (this.token.kind === 'word' && Object.hasOwn(TEXT_OPERATORS, word)) {
       this.next += 1;
@@ -107,7 +115,15 @@ class WhereParser {
       if (this.takeWord('exists')) return { [text]: { $exists: false } };
       if (this.takeWord('in')) return { [text]: { $nin: this.list() } };
     }
-    throw this.error('expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists" or "prefix"');
+    throw this.error(
+      'expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists", "between", "prefix", "contains" or "like"',
+    );
+  }
+
+  private bounds(): unknown[] {
+    const lowest = this.value();
+    if (!this.takeWord('and')) throw this.error('expected "and"');
+    return [lowest, this.value()];
   }
 
   private list(): unknown[] {

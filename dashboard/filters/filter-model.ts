@@ -9,6 +9,8 @@ export const OPERATORS = {
   $lte: '≤',
   $in: 'one of',
   $prefix: 'begins with',
+  $contains: 'contains',
+  $like: 'like',
   $exists: 'exists',
 } as const;
 export type Operator = keyof typeof OPERATORS;
@@ -38,7 +40,8 @@ export function conditionFromText(field: string, operator: Operator, text: strin
   if (operator === '$exists') return { field, operator, value: text.trim() !== 'false' };
   if (operator === '$in') return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
   // What is searched in texts is a text, also where it looks like a number.
-  if (operator === '$prefix') return { field, operator, value: text };
+  if (operator === '$prefix' || operator === '$contains' || operator === '$like')
+    return { field, operator, value: text };
   return { field, operator, value: valueFromText(text) };
 }
 

@@ -3,6 +3,7 @@ import type { ApiTarget, StartTarget } from '../support/targets/api-target';
 import { accessSuite } from './api-suite/access';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
+import { filtersSuite } from './api-suite/filters';
 import { hintsSuite } from './api-suite/hints';
 import { idempotencySuite } from './api-suite/idempotency';
 import { jobsSuite } from './api-suite/jobs';
@@ -99,6 +100,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     jobsSuite(context);
     keysSuite(context);
     idempotencySuite(context);
+    filtersSuite(context);
     hintsSuite(context);
     quotasSuite(context);
     scopesSuite(context);

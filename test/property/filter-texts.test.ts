@@ -35,7 +35,7 @@ const LETTERS = [
   '?',
   '\\',
 ];
-const ITEMS = 6_000;
+const ITEMS = 9_000;
 
 class Texts {
   private readonly random = seededRandom(runSeed('filter-texts'));
@@ -55,7 +55,38 @@ class Texts {
     if (kind === 2) return [this.text(8), this.below(3), this.text(8), null];
     if (kind === 3) return this.text(300);
     if (kind === 4) return `${this.text(4)}${'x'.repeat(127)}${this.text(6)}`;
+    if (kind === 5) return this.date();
     return this.text(14);
+  }
+
+  /** A date in one of its forms, or what is nearly one. */
+  date(): string {
+    const two = (from: number, to: number): string => String(from + this.below(to - from + 1)).padStart(2, '0');
+    const day = `${['1969', '1970', '2000', '2023', '2024', '0000', '9999'][this.below(7)]}-${two(0, 13)}-${two(0, 32)}`;
+    const fraction = ['', '', '.5', '.500', ',000001', '.1234567', '.'][this.below(7)];
+    const time = ['', `T${two(0, 24)}:${two(0, 60)}`, ` ${two(0, 23)}:${two(0, 59)}:${two(58, 61)}${fraction}`][
+      this.below(3)
+    ];
+    const offset = ['', 'Z', 'z', ' Z', '+02', '-0330', '+05:30', '+24:00', ' +01:60', ' ', '+', '+02:'][
+      this.below(12)
+    ];
+    return day + time + (time === '' && this.below(9) > 0 ? '' : offset) + (this.below(30) === 0 ? 'x' : '');
+  }
+
+  bound(): JsonValue {
+    const kind = this.below(6);
+    if (kind < 3)
+      return {
+        $date: `${['1969', '1970', '2000', '2023', '2024'][this.below(5)]}-0${1 + this.below(9)}-11T1${this.below(9)}:00:00.5+02:00`,
+      };
+    return kind === 3 ? this.below(60) : this.text(3);
+  }
+
+  pattern(): string {
+    const parts = ['*', '?', '\\*', '\\?', '\\\\', '\\a'];
+    const piece = (): string =>
+      this.below(2) === 0 ? parts[this.below(parts.length)] : this.text(2).replaceAll('\\', '');
+    return Array.from({ length: 1 + this.below(5) }, piece).join('');
   }
 
   item(): JsonObject {
@@ -67,7 +98,22 @@ class Texts {
 
   condition(): JsonObject {
     const fold: JsonObject = this.below(2) === 0 ? { case: 'fold' } : {};
-    return { $prefix: this.text(3), ...fold };
+    switch (this.below(6)) {
+      case 0:
+        return { $prefix: this.text(4), ...fold };
+      case 1:
+        return { $contains: this.text(4), ...fold };
+      case 2:
+        return { $like: `${this.pattern()}*`, ...fold };
+      case 3: {
+        const [low, high] = [this.bound(), this.bound()];
+        return { $between: typeof low === typeof high ? [low, high] : [low, low] };
+      }
+      case 4:
+        return { [['$gt', '$gte', '$lt', '$lte', '$eq', '$ne'][this.below(6)]]: this.bound() };
+      default:
+        return { $like: this.pattern(), ...fold };
+    }
   }
 
   filter(): JsonObject {
@@ -114,4 +160,24 @@ test('the index finds the texts that pass, through puts, removes and reloads, wh
     if (round === 3) index = MemoryFilterIndex.load(Buffer.concat([...index.save()]), options);
   }
   expect(found).toBeGreaterThan(20_000);
+});
+
+test('like is what a regular expression finds, with characters of two code units as one', () => {
+  const texts = new Texts();
+  let found = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const pattern = texts.pattern();
+    const text =
+      texts.below(2) === 0 ? texts.text(6) : pattern.replaceAll('*', () => texts.text(2)).replaceAll('\\', '');
+    const source = pattern.replaceAll(/\\([^])|[^]/gu, (part: string, escaped?: string) => {
+      if (escaped === undefined && part === '*') return '[^]*';
+      if (escaped === undefined && part === '?') return '[^]';
+      return `\\u{${((escaped ?? part).codePointAt(0) as number).toString(16)}}`;
+    });
+    const isLike = matches(parseFilter({ a: { $like: pattern } }) as Filter, { a: text });
+    if (new RegExp(`^${source}$`, 'u').test(text) !== isLike)
+      throw new Error(`${JSON.stringify(text)} like ${JSON.stringify(pattern)}: ${isLike}`);
+    found += Number(isLike);
+  }
+  expect(found).toBeGreaterThan(2_000);
 });

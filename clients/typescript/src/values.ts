@@ -42,19 +42,33 @@ export interface Filters {
   [key: string]: unknown;
 }
 
+/**
+ * What metadata are compared with by their order. A `$date` is compared with texts that say a time: RFC 3339 (without
+ * an offset: UTC), or `now`, `now-7d` (s, m, h, d, w).
+ */
+export type Bound = number | string | { $date: string | Date };
+
 /** Comparisons of one metadata value in {@link Filters}. */
 export interface Comparison {
   $eq?: unknown;
   $ne?: unknown;
-  $gt?: number | string;
-  $gte?: number | string;
-  $lt?: number | string;
-  $lte?: number | string;
+  $gt?: Bound;
+  $gte?: Bound;
+  $lt?: Bound;
+  $lte?: Bound;
   $in?: unknown[];
   $nin?: unknown[];
   $exists?: boolean;
   /** A text that begins so. */
   $prefix?: string;
+  /** A text that has it within. */
+  $contains?: string;
+  /**
+   * A text that is like it as a whole: `*` stands for any characters, `?` for one, `\` takes their meaning from them.
+   */
+  $like?: string;
+  /** From the first to the second, both included. */
+  $between?: [Bound, Bound];
   /** Texts are searched whatever the cases. */
   case?: 'fold';
 }

@@ -251,7 +251,7 @@ const filter = (bounds: FilterBounds) =>
     })
     .transform((value, context): Filter | null => {
       try {
-        return parseFilter(value, bounds);
+        return parseFilter(value, bounds, Date.now);
       } catch (error) {
         if (!isQuiverError(error)) throw error;
         report(context, value, `are not valid: ${error.message}`, { kind: error.kind });

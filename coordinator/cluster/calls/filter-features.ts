@@ -1,8 +1,11 @@
 import type { Feature } from '../../../shared/base/process/member-version';
 import { type Condition, type Filter, isCondition } from '../../../shared/contract/filter/filter';
 
-/** Conditions that nodes of an earlier version don't know: they refuse the read, and stop at a write that has one. */
-const FEATURES_OF: { readonly [Type in Condition['type']]?: Feature } = { text: 'text-filters' };
+/** The feature of a condition that nodes of an earlier version refuse to read, and stop at in a write. */
+function featureOf(condition: Condition): Feature | null {
+  if (condition.type === 'text' || condition.type === 'between') return 'text-filters';
+  return condition.type === 'range' && typeof condition.bound === 'object' ? 'text-filters' : null;
+}
 
 /** Whether a filter asks for one of these features. */
 export function needsAny(filter: Filter, features: readonly string[]): boolean {
@@ -10,6 +13,6 @@ export function needsAny(filter: Filter, features: readonly string[]): boolean {
     return filter.type === 'not'
       ? needsAny(filter.filter, features)
       : filter.filters.some((part) => needsAny(part, features));
-  const feature = FEATURES_OF[filter.type];
-  return feature !== undefined && features.includes(feature);
+  const feature = featureOf(filter);
+  return feature !== null && features.includes(feature);
 }

@@ -1,11 +1,13 @@
 import { caseTable } from './case-fold';
-import type { Filter, RangeOperator, TextCondition } from '../../../shared/contract/filter/filter';
+import type { Filter, FilterBound, RangeOperator, TextCondition } from '../../../shared/contract/filter/filter';
 import { nativeBinding } from '../vector/native-binding';
 import { FilterWords } from './filter-words';
 import { patternUnits } from './text-test';
 
 /** Kinds of conditions and ranges, as the addon numbers them (node/engine/native/filter/filter_program.h). */
-const CONDITION = { and: 0, or: 1, not: 2, equals: 3, in: 4, range: 5, exists: 6, text: 7 } as const;
+const CONDITION = { and: 0, or: 1, not: 2, equals: 3, in: 4, range: 5, exists: 6, text: 7, between: 8 } as const;
+/** A range over times; it has no condition of its own. */
+const TIMES = 9;
 const RANGE: Record<RangeOperator, number> = { gt: 0, gte: 1, lt: 2, lte: 3 };
 const TEXT_TEST: Record<TextCondition['test'], number> = { prefix: 0, contains: 1, like: 2 };
 
@@ -19,6 +21,8 @@ export function filterProgram(filter: Filter): Uint32Array {
 }
 
 function write(filter: Filter, words: FilterWords): void {
+  const times = timesOf(filter);
+  if (times !== null) return writeTimes(times, words);
   words.word(CONDITION[filter.type]);
   switch (filter.type) {
     case 'and':
@@ -39,7 +43,11 @@ function write(filter: Filter, words: FilterWords): void {
     case 'range':
       words.wideText(filter.path);
       words.word(RANGE[filter.operator]);
-      return words.value(filter.bound);
+      return words.value(filter.bound as number | string);
+    case 'between':
+      words.wideText(filter.path);
+      words.value(filter.low as number | string);
+      return words.value(filter.high as number | string);
     case 'exists':
       words.wideText(filter.path);
       return;
@@ -53,6 +61,49 @@ function write(filter: Filter, words: FilterWords): void {
       for (const unit of units) words.word(unit);
     }
   }
+}
+
+interface Times {
+  path: string;
+  /** In milliseconds since 1970, both included. */
+  low: number;
+  high: number;
+}
+
+/** Of a condition whose bounds are times; null: they are not. */
+function timesOf(filter: Filter): Times | null {
+  if (filter.type === 'between') {
+    const [low, high] = [timeOf(filter.low), timeOf(filter.high)];
+    return low === null || high === null ? null : { path: filter.path, low, high };
+  }
+  const time = filter.type === 'range' ? timeOf(filter.bound) : null;
+  if (filter.type !== 'range' || time === null) return null;
+  const { path, operator } = filter;
+  if (operator === 'gt' || operator === 'gte')
+    return { path, low: operator === 'gt' ? nextNumber(time, 1) : time, high: Infinity };
+  return { path, low: -Infinity, high: operator === 'lt' ? nextNumber(time, -1) : time };
+}
+
+function timeOf(bound: FilterBound): number | null {
+  return typeof bound === 'object' ? bound.time : null;
+}
+
+function writeTimes({ path, low, high }: Times, words: FilterWords): void {
+  words.word(TIMES);
+  words.wideText(path);
+  words.number(low);
+  words.number(high);
+}
+
+const double = new Float64Array(1);
+const bits = new BigInt64Array(double.buffer);
+
+/** The nearest number above (1) or below (−1). */
+function nextNumber(number: number, direction: 1 | -1): number {
+  if (number === 0) return direction * Number.MIN_VALUE;
+  double[0] = number;
+  bits[0] += BigInt(number > 0 ? direction : -direction);
+  return double[0];
 }
 
 /** The addon knows no Unicode. */

@@ -1,4 +1,5 @@
-import type { Filter, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
+import type { Filter, FilterBound, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
+import { timeOfText } from '../../../shared/contract/filter/time-of-text';
 import { isJsonObject, lookUpPath } from './metadata-path';
 import { textTester } from './text-test';
 
@@ -8,7 +9,8 @@ import { textTester } from './text-test';
  * - `equals` with a scalar (null too): an equal scalar, or an array with an equal scalar among its elements.
  *   With an object or an array: a deeply equal value as a whole; elements of arrays are not compared with it.
  * - `range`: numbers with numbers, strings with strings (by UTF-16 code units). Of an array any element may pass, and
- *   two ranges on one key may be passed by two different elements.
+ *   two ranges on one key may be passed by two different elements; `between` is passed by one. A bound that is a time
+ *   is compared with the time that a text says (time-of-text.ts); other texts don't pass.
  * - `in`: equals any of the values. `exists`: the path is present, even with null.
  * - `text`: a text that passes (text-test.ts), or an array with one among its elements; nothing else does.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
@@ -37,6 +39,12 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
       const passes = (element: JsonValue | undefined): boolean => inRange(element, filter.operator, filter.bound);
       return Array.isArray(value) ? value.some(passes) : passes(value);
     }
+    case 'between': {
+      const value = lookUpPath(metadata, filter.path);
+      const passes = (element: JsonValue | undefined): boolean =>
+        inRange(element, 'gte', filter.low) && inRange(element, 'lte', filter.high);
+      return Array.isArray(value) ? value.some(passes) : passes(value);
+    }
     case 'text': {
       const value = lookUpPath(metadata, filter.path);
       const tester = textTester(filter);
@@ -47,7 +55,11 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
 }
 
 /** Whether a scalar is on the right side of the bound; false for values of another type than the bound. */
-export function inRange(value: JsonValue | undefined, operator: RangeOperator, bound: number | string): boolean {
+export function inRange(value: JsonValue | undefined, operator: RangeOperator, bound: FilterBound): boolean {
+  if (typeof bound === 'object') {
+    const time = typeof value === 'string' ? timeOfText(value) : null;
+    return time !== null && inRange(time, operator, bound.time);
+  }
   if (typeof value !== typeof bound) return false;
   const comparable = value as number | string;
   switch (operator) {

@@ -22,7 +22,14 @@ export const FIELD_OPERATORS = {
   $in: { names: 'in any' },
   $nin: { names: 'nin notin' },
   $exists: { names: 'exists' },
+  $between: { means: '[lowest, highest], both included', names: 'between range' },
   $prefix: { means: 'a text begins so', folds: true, names: 'prefix startswith' },
+  $contains: { means: 'a text has it within', folds: true, names: 'contains contain substring' },
+  $like: {
+    means: '* any characters, ? one, \\\\ before either itself; the whole text',
+    folds: true,
+    names: 'like ilike wildcard',
+  },
 } as const satisfies Readonly<Record<string, FieldOperator>>;
 
 export type FieldOperatorName = keyof typeof FIELD_OPERATORS;
@@ -45,6 +52,7 @@ export const FOLDING_OPERATORS: ReadonlySet<string> = new Set(
 /** All of them with what they mean, for the description of the API. */
 export const OPERATORS_EXPLAINED =
   ROWS.map(([operator, { means }]) => (means === undefined ? operator : `${operator} (${means})`)).join(' ') +
+  '; {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time' +
   `; ${[...FOLDING_OPERATORS].join(', ')} with "case": "fold" beside it: whatever the cases`;
 
 export function isFieldOperator(name: string): name is FieldOperatorName {

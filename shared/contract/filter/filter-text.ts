@@ -1,4 +1,4 @@
-import type { Filter, RangeOperator, TextCondition } from './filter';
+import type { Filter, FilterBound, RangeOperator, TextCondition } from './filter';
 
 /**
  * Nodes from the root of the tree to a leaf; it bounds the recursion of the evaluation. A client's filter has at most
@@ -69,8 +69,9 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   not: ({ filter }, depth) => isFilter(filter, depth + 1),
   equals: ({ path, value }) => typeof path === 'string' && value !== undefined,
   in: ({ path, values }) => typeof path === 'string' && Array.isArray(values),
-  range: ({ path, operator, bound }) =>
-    typeof path === 'string' && isRangeOperator(operator) && (typeof bound === 'number' || typeof bound === 'string'),
+  range: ({ path, operator, bound }) => typeof path === 'string' && isRangeOperator(operator) && isBound(bound),
+  between: ({ path, low, high }) =>
+    typeof path === 'string' && isBound(low) && isBound(high) && typeof low === typeof high,
   exists: ({ path }) => typeof path === 'string',
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
@@ -79,6 +80,11 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
 type ShapeCheck = (node: Record<string, unknown>, depth: number) => boolean;
 
 const RANGE_OPERATORS: Record<RangeOperator, true> = { gt: true, gte: true, lt: true, lte: true };
+
+function isBound(value: unknown): value is FilterBound {
+  if (typeof value === 'object') return value !== null && typeof (value as { time?: unknown }).time === 'number';
+  return typeof value === 'number' || typeof value === 'string';
+}
 
 const TEXT_TESTS: Record<TextCondition['test'], true> = { prefix: true, contains: true, like: true };
 

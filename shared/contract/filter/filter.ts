@@ -14,7 +14,8 @@ export type Filter =
 /** What a filter asks of one path. */
 export type Condition =
   | { type: 'equals'; path: string; value: JsonValue }
-  | { type: 'range'; path: string; operator: RangeOperator; bound: number | string }
+  | { type: 'range'; path: string; operator: RangeOperator; bound: FilterBound }
+  | { type: 'between'; path: string; low: FilterBound; high: FilterBound }
   | { type: 'in'; path: string; values: JsonValue[] }
   | { type: 'exists'; path: string }
   | TextCondition;
@@ -32,6 +33,9 @@ export interface TextCondition {
 export function isCondition(filter: Filter): filter is Condition {
   return filter.type !== 'and' && filter.type !== 'or' && filter.type !== 'not';
 }
+
+/** A number, a text, or a time, in milliseconds since 1970, which texts are compared with that say one. */
+export type FilterBound = number | string | { time: number };
 
 export type RangeOperator = 'gt' | 'gte' | 'lt' | 'lte';
 

@@ -2,6 +2,7 @@ import { QuiverError } from '../../base/errors/quiver-error';
 import { SETTINGS } from '../../base/config/settings';
 import {
   type Filter,
+  type FilterBound,
   isCondition,
   type JsonObject,
   type JsonValue,
@@ -9,6 +10,7 @@ import {
   type TextCondition,
 } from './filter';
 import { type FieldOperatorName, FOLDING_OPERATORS, isFieldOperator, OPERATORS_IN_WORDS } from './filter-operators';
+import { timeFromNow, timeOfText } from './time-of-text';
 
 /** How large a client's filter may be, by the settings. */
 export interface FilterBounds {
@@ -44,11 +46,16 @@ const SHOWN_KEY_MAX = 80;
  * Parses a client's `filters` member; null when it restricts nothing, whatever the metadata are: absent, null, `{}`,
  * and also `{"$or": [{}, …]}` or `{"year": {"$nin": []}}`, which a program makes of conditions that are optional. The
  * filter keeps references to the values in `json`, which must not change afterwards. Errors: schema_violation that
- * names the offending key or operator; limit_exceeded that names the setting.
+ * names the offending key or operator; limit_exceeded that names the setting. `nowMs`: what `now` in a date means,
+ * asked once at most, so that all shards get the same time.
  */
-export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
+export function parseFilter(
+  json: unknown,
+  bounds: FilterBounds = DEFAULT_FILTER_BOUNDS,
+  nowMs?: () => number,
+): Filter | null {
   if (json === undefined || json === null) return null;
-  const filter = new FilterParser(bounds).filter(json, 'filters', 1);
+  const filter = new FilterParser(bounds, nowMs).filter(json, 'filters', 1);
   return matchesAll(filter) ? null : filter;
 }
 
@@ -89,27 +96,41 @@ interface Operand {
 
 /** How the operand of each operator is read. */
 const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Operand) => Filter> = {
-  $eq: (_, { path, json, place }) => ({ type: 'equals', path, value: checkedValue(json, place) }),
-  $ne: (_, { path, json, place }) => not({ type: 'equals', path, value: checkedValue(json, place) }),
-  $gt: (_, operand) => range('gt', operand),
-  $gte: (_, operand) => range('gte', operand),
-  $lt: (_, operand) => range('lt', operand),
-  $lte: (_, operand) => range('lte', operand),
-  $in: (parser, { path, json, place }) => ({ type: 'in', path, values: parser.list(json, place) }),
-  $nin: (parser, { path, json, place }) => not({ type: 'in', path, values: parser.list(json, place) }),
+  $eq: (parser, operand) => parser.equal(operand),
+  $ne: (parser, operand) => not(parser.equal(operand)),
+  $gt: (parser, operand) => parser.range('gt', operand),
+  $gte: (parser, operand) => parser.range('gte', operand),
+  $lt: (parser, operand) => parser.range('lt', operand),
+  $lte: (parser, operand) => parser.range('lte', operand),
+  $in: (parser, operand) => parser.oneOf(operand),
+  $nin: (parser, operand) => not(parser.oneOf(operand)),
   $exists: (_, { path, json, place }) => {
     if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
     return json ? { type: 'exists', path } : not({ type: 'exists', path });
   },
+  $between: (parser, operand) => parser.between(operand),
   $prefix: (_, operand) => text('prefix', operand),
+  $contains: (_, operand) => text('contains', operand),
+  $like: (_, operand) => {
+    const filter = text('like', operand);
+    if (endsWithEscape(filter.pattern)) throw refusal(`${operand.place} ends with a \\ that stands before nothing`);
+    return filter;
+  },
 };
 
-function text(test: TextCondition['test'], { path, json, place, fold }: Operand): Filter {
-  return { type: 'text', path, test, pattern: checkedPattern(json, place), fold };
+/** A date also equals the object of that form, as it did before dates were known. */
+function atDates(path: string, values: JsonValue[], times: { time: number }[]): Filter {
+  const dates = times.map((time): Filter => ({ type: 'between', path, low: time, high: time }));
+  return { type: 'or', filters: [{ type: 'in', path, values }, ...dates] };
 }
 
-function range(operator: RangeOperator, { path, json, place }: Operand): Filter {
-  return { type: 'range', path, operator, bound: checkedBound(json, place) };
+/** Whether what stands last is a backslash that is not itself behind another. */
+function endsWithEscape(pattern: string): boolean {
+  return ((/\\+$/.exec(pattern)?.[0].length ?? 0) & 1) === 1;
+}
+
+function text(test: TextCondition['test'], { path, json, place, fold }: Operand): TextCondition {
+  return { type: 'text', path, test, pattern: checkedPattern(json, place), fold };
 }
 
 function not(filter: Filter): Filter {
@@ -120,7 +141,12 @@ class FilterParser {
   private conditions = 0;
   private listedValues = 0;
 
-  constructor(private readonly bounds: FilterBounds) {}
+  private now: number | null = null;
+
+  constructor(
+    private readonly bounds: FilterBounds,
+    private readonly nowMs?: () => number,
+  ) {}
 
   filter(json: unknown, place: string, depth: number): Filter {
     if (!isObject(json)) throw refusal(`${place} must be an object`);
@@ -186,7 +212,45 @@ class FilterParser {
     return OPERATIONS[operator](this, operand);
   }
 
-  list(json: unknown, place: string): JsonValue[] {
+  equal({ path, json, place }: Operand): Filter {
+    const value = checkedValue(json, place);
+    if (!isDate(value)) return { type: 'equals', path, value };
+    return atDates(path, [value], [this.time(value, place)]);
+  }
+
+  oneOf({ path, json, place }: Operand): Filter {
+    const values = this.list(json, place);
+    const dates = values.flatMap((value, i) => (isDate(value) ? [this.time(value, `${place}[${i}]`)] : []));
+    return dates.length === 0 ? { type: 'in', path, values } : atDates(path, values, dates);
+  }
+
+  range(operator: RangeOperator, { path, json, place }: Operand): Filter {
+    return { type: 'range', path, operator, bound: this.bound(json, place) };
+  }
+
+  between({ path, json, place }: Operand): Filter {
+    if (!Array.isArray(json) || json.length !== 2) throw refusal(`${place} must be [lowest, highest]`);
+    const [low, high] = json.map((bound, i) => this.bound(bound, `${place}[${i}]`));
+    if (typeof low !== typeof high) throw refusal(`${place} must have two numbers, two texts or two dates`);
+    return { type: 'between', path, low, high };
+  }
+
+  private bound(json: unknown, place: string): FilterBound {
+    return isDate(json) ? this.time(json, place) : checkedBound(json, place);
+  }
+
+  private time({ $date }: JsonObject, place: string): { time: number } {
+    const time = typeof $date === 'string' ? (timeOfText($date) ?? this.timeFromNow($date)) : null;
+    if (time === null)
+      throw refusal(`${place}.$date must be a date such as "2024-02-01T00:00:00+02:00", or "now-7d" (s, m, h, d, w)`);
+    return { time };
+  }
+
+  private timeFromNow(text: string): number | null {
+    return text.startsWith('now') && this.nowMs !== undefined ? timeFromNow(text, (this.now ??= this.nowMs())) : null;
+  }
+
+  private list(json: unknown, place: string): JsonValue[] {
     if (!Array.isArray(json)) throw refusal(`${place} must be an array`);
     this.listedValues += json.length;
     if (this.listedValues > this.bounds.filterValuesMax) {
@@ -206,7 +270,7 @@ class FilterParser {
 
 function checkedBound(json: unknown, place: string): number | string {
   if (typeof json === 'number' && Number.isFinite(json)) return json;
-  if (typeof json !== 'string') throw refusal(`${place} must be a finite number or a string`);
+  if (typeof json !== 'string') throw refusal(`${place} must be a finite number, a string or {"$date": …}`);
   return checkedLength(json, place);
 }
 
@@ -235,6 +299,11 @@ function checkedValue(json: unknown, place: string, depth = 0): JsonValue {
 /** A single condition stays as it is; several, or none, become an `and`. */
 function all(filters: Filter[]): Filter {
   return filters.length === 1 ? filters[0] : { type: 'and', filters };
+}
+
+/** Whether a date is asked for. */
+function isDate(json: unknown): json is JsonObject {
+  return isObject(json) && Object.hasOwn(json, '$date') && Object.keys(json).length === 1;
 }
 
 function isObject(json: unknown): json is JsonObject {

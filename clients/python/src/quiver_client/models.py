@@ -111,7 +111,9 @@ Metadata: TypeAlias = Mapping[Any, Any]
 
 Filters: TypeAlias = Mapping[str, Any]
 """Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
-(``$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix``, the last with ``"case": "fold"`` beside it) compares; ``$and``, ``$or`` and ``$not`` take filters; a dotted key reaches
+(``$eq $ne $gt $gte $lt $lte $in $nin $exists $between $prefix $contains $like``; the
+last three with ``"case": "fold"`` beside them, too) compares; ``{"$date": ...}`` in place of a value asks for a time;
+``$and``, ``$or`` and ``$not`` take filters; a dotted key reaches
 into nested objects."""
 
 DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]

@@ -1077,7 +1077,7 @@ export interface Operations {
    */
   post_collections_name_delete_by_filter: {
     body: {
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters: Filters;
     };
     answer: {
@@ -1152,7 +1152,7 @@ export interface Operations {
    */
   post_collections_name_update_by_filter: {
     body: {
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters: Filters;
       /** Members that the metadata get; objects are merged with those that are there. */
       set?: Record<string, unknown>;
@@ -1201,7 +1201,7 @@ export interface Operations {
       cursor?: string;
       /** Default: 100. */
       limit?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Default: true. */
       include_vectors?: boolean;
@@ -1235,7 +1235,7 @@ export interface Operations {
       k?: number;
       /** Default: 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1285,7 +1285,7 @@ export interface Operations {
         k?: number;
         /** Default: 0. */
         offset?: number;
-        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
         filters?: Filters;
         /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
         ef?: number;
@@ -1335,7 +1335,7 @@ export interface Operations {
       k?: number;
       /** Default: 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1417,7 +1417,7 @@ export interface Operations {
       k?: number;
       /** Default 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1457,7 +1457,7 @@ export interface Operations {
    */
   post_collections_name_count: {
     body: {
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
     };
     answer: {
@@ -1505,7 +1505,7 @@ export interface Operations {
       top_k?: number;
       /** Default: 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1551,7 +1551,7 @@ export interface Operations {
       seed?: number;
       /** Default: 10. */
       k?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
     };
     answer: RecallReport;
@@ -1571,7 +1571,7 @@ export interface Operations {
       size?: number;
       /** The same seed gives the same sample, and a larger sample with it holds the smaller one. Default: 0. */
       seed?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Paths of the metadata to be answered, such as "author.name". Left out: all; []: none. */
       metadata_fields?: string[];

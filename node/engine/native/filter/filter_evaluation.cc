@@ -8,6 +8,7 @@
 
 #include "lists/slot_algebra.h"
 #include "text_keys.h"
+#include "time_of_text.h"
 
 namespace quiver {
 
@@ -26,9 +27,9 @@ constexpr size_t kSampled = 512, kSampledMin = 32;
 constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kOrderedSlotNs = 2.5, kLookNs = 4,
                  kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
 // The same of tests of texts: a look at a signature, and at a text.
-constexpr double kSignatureNs = 2, kTextNs = 60;
-// Values that are signed at once: a few milliseconds.
-constexpr uint32_t kSignedAtOnce = 32'768;
+constexpr double kSignatureNs = 2, kTextNs = 60, kTimeNs = 1;
+// Values that are looked at once for what is known of them: a few milliseconds.
+constexpr uint32_t kFactsAtOnce = 32'768;
 
 // The fields that a path may mean, in the order in which they are tried.
 std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path) {
@@ -76,10 +77,19 @@ bool is_monotone(const FilterCondition& filter) {
     case Type::kRange:
     case Type::kExists:
     case Type::kText:
+    case Type::kBetween:
+    case Type::kTime:
       break;
   }
   for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
   return true;
+}
+
+bool is_range(const FilterCondition& filter) { return filter.type == Type::kRange || filter.type == Type::kBetween; }
+
+// Whether values are looked through for it.
+bool is_searched(const FilterCondition& filter) {
+  return is_range(filter) || filter.type == Type::kText || filter.type == Type::kTime;
 }
 
 class Evaluation {
@@ -93,8 +103,8 @@ class Evaluation {
 
   // As test_of_filter says.
   std::optional<SlotTest> test(const FilterCondition& filter, const std::function<bool(size_t)>& enough) {
-    const bool is_range = filter.type == Type::kRange;
-    const Parts parts = parts_of(is_range ? &filter : filter.parts.data(), is_range ? 1 : filter.parts.size());
+    const bool is_one = is_range(filter);
+    const Parts parts = parts_of(is_one ? &filter : filter.parts.data(), is_one ? 1 : filter.parts.size());
     if (parts.ranges.empty() || !parts.ranges.back().range.has_value()) return std::nullopt;
     const ColumnRange& rarest = parts.ranges[0];
     SlotTest test;
@@ -163,6 +173,8 @@ class Evaluation {
       case Type::kRange:
       case Type::kExists:
       case Type::kText:
+      case Type::kBetween:
+      case Type::kTime:
         return on_path(filter);
     }
     throw std::logic_error("no such condition");
@@ -227,9 +239,6 @@ class Evaluation {
     }
   }
 
-  // Whether values are looked through for it.
-  static bool is_searched(const FilterCondition& part) { return part.type == Type::kRange || part.type == Type::kText; }
-
   // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones
   // left.
   Slots conjunction(const std::vector<FilterCondition>& all) {
@@ -257,10 +266,10 @@ class Evaluation {
 
   // A range over numbers that asks one column alone; nothing otherwise.
   std::optional<ColumnRange> range_of(const FilterCondition& part) const {
-    if (part.type != Type::kRange || part.values[0].kind != ValueKind::kNumber) return std::nullopt;
+    if (!is_range(part) || part.values[0].kind != ValueKind::kNumber) return std::nullopt;
     const std::vector<const FilterField*> fields = fields_of(index_, part.path);
     if (fields.size() != 1) return std::nullopt;
-    return column_range(*fields[0], Interval::of(part.range, part.values[0].number));
+    return column_range(*fields[0], part.interval);
   }
   static std::optional<ColumnRange> column_range(const FilterField& field, const Interval& interval) {
     const NumberOrder* order = field.order.load();
@@ -316,11 +325,14 @@ class Evaluation {
       case Type::kIn:
         return any_of(field, filter.values);
       case Type::kRange:
+      case Type::kBetween:
         return in_range_of(field, filter);
       case Type::kExists:
         return Slots::of(PostingView(field.present));
       case Type::kText:
         return passing_text(field, filter.text, TextTest::Answer::kYes);
+      case Type::kTime:
+        return at_time(field, filter.interval);
       case Type::kAnd:
       case Type::kOr:
       case Type::kNot:
@@ -369,8 +381,9 @@ class Evaluation {
   Slots in_range_of(const FilterField& field, const FilterCondition& filter) {
     const FilterValue& bound = filter.values[0];
     if (bound.kind == ValueKind::kString)
-      return in_dictionary(field.strings.load(), filter.range, bound.text, kStringNs);
-    std::optional<ColumnRange> range = column_range(field, Interval::of(filter.range, bound.number));
+      return in_dictionary(
+          field.strings.load(), filter, [](const FilterValue& value) { return value.text; }, kStringNs);
+    std::optional<ColumnRange> range = column_range(field, filter.interval);
     if (range.has_value()) {
       range->find();
       return in_column(*range);
@@ -379,7 +392,7 @@ class Evaluation {
     // The writer's thread may have a column made.
     if (numbers != nullptr && numbers->size() >= FilterField::kColumnNumbersMin && !field.is_prepared.load())
       algebra_.leave();
-    return in_dictionary(numbers, filter.range, bound.number, kNumberNs);
+    return in_dictionary(numbers, filter, [](const FilterValue& value) { return value.number; }, kNumberNs);
   }
 
   // The slots with a text of which the test says so.
@@ -396,8 +409,11 @@ class Evaluation {
       texts->for_each_beginning(test.prefix(), add);
       return all.finish();
     }
-    algebra_.spend(texts->signed_count() * kSignatureNs);
-    texts->for_each_signed(test.needed(), [&](const Characters& key, const Posting& posting) {
+    const StringDictionary::Facts* facts = test.needed().is_empty() ? nullptr : texts->facts();
+    const FactColumn<TextSignature>* signatures = facts == nullptr ? nullptr : &facts->signatures;
+    algebra_.spend(double(texts->limit()) * kSignatureNs);
+    texts->for_each_likely(signatures, [&](const TextSignature& signature) { return signature.has(test.needed()); },
+                           [&](const Characters& key, const Posting& posting) {
       algebra_.spend(kTextNs);
       const TextTest::Answer answer = test.of(key);
       if (answer == wanted) add(posting);
@@ -407,15 +423,35 @@ class Evaluation {
     return all.finish();
   }
 
-  template <class Dictionary, class Bound>
-  Slots in_dictionary(const Dictionary* dictionary, RangeOperator range, const Bound& bound, double step_ns) {
+  // The slots with a text that says a time of the interval.
+  Slots at_time(const FilterField& field, const Interval& interval) {
+    const StringDictionary* texts = field.strings.load();
+    if (texts == nullptr) return Slots::list({});
+    const StringDictionary::Facts* facts = texts->facts();
+    const FactColumn<TextTime>* times = facts == nullptr ? nullptr : &facts->times;
+    algebra_.spend(double(texts->limit()) * kTimeNs + double(texts->unlikely_from(times)) * kTextNs);
+    SlotAlgebra::Union all(algebra_);
+    texts->for_each_likely(times, [&](const TextTime& time) { return interval.has(time.ms) || time.is_unknown(); },
+                           [&](const Characters& key, const Posting& posting) {
+      algebra_.spend(kTextNs);
+      if (interval.has(time_of_text(key))) all.add(PostingView(posting));
+    });
+    return all.finish();
+  }
+
+  template <class Dictionary, class BoundOf>
+  Slots in_dictionary(const Dictionary* dictionary, const FilterCondition& filter, const BoundOf& bound_of,
+                      double step_ns) {
     if (dictionary == nullptr) return Slots::list({});
     algebra_.spend(dictionary->range_steps() * step_ns);
     SlotAlgebra::Union all(algebra_);
-    dictionary->for_each_in_range(range, bound, [&](const Posting& posting) {
+    const auto add = [&](const Posting& posting) {
       algebra_.spend(kVisitNs);
       all.add(PostingView(posting));
-    });
+    };
+    if (filter.type == Type::kBetween)
+      dictionary->for_each_between(bound_of(filter.values[0]), bound_of(filter.values[1]), add);
+    else dictionary->for_each_in_range(filter.range, bound_of(filter.values[0]), add);
     return all.finish();
   }
 
@@ -469,6 +505,8 @@ class Evaluation {
       case Type::kRange:
       case Type::kExists:
       case Type::kText:
+      case Type::kBetween:
+      case Type::kTime:
         for (const FilterField* field : fields_of(index_, filter.path)) size += PostingView(field->present).size();
         return size;
     }
@@ -485,16 +523,21 @@ class Evaluation {
 // Answers whether there is more to do. Any field of the index is the owner's to change.
 bool prepare_field(FilterIndex& index, FilterField& field, const FilterCondition& condition) {
   StringDictionary* texts = field.strings.load();
-  if (condition.type == Type::kRange && condition.values[0].kind == ValueKind::kNumber) {
+  if (is_range(condition) && condition.values[0].kind == ValueKind::kNumber) {
     field.prepare_numbers(index.slot_limit());
     index.wants_orders = index.wants_orders || field.wants_order();
     return false;
   }
   if (texts == nullptr) return false;
-  if (condition.type == Type::kRange || condition.text.is_plain_prefix()) return texts->sort_some();
+  if (condition.type == Type::kTime) {
+    return texts->make_facts(&StringDictionary::Facts::times, kFactsAtOnce,
+                             [](const Characters& key) { return TextTime{time_of_text(key)}; });
+  }
+  if (condition.type != Type::kText || condition.text.is_plain_prefix()) return texts->sort_some();
   const CaseFold* fold = CaseFold::installed();
-  return fold != nullptr && !condition.text.needed().is_empty() &&
-         texts->sign_some(kSignedAtOnce, [&](const Characters& key) { return signature_of(key, *fold); });
+  if (fold == nullptr || condition.text.needed().is_empty()) return false;
+  return texts->make_facts(&StringDictionary::Facts::signatures, kFactsAtOnce,
+                           [&](const Characters& key) { return signature_of(key, *fold); });
 }
 
 }  // namespace
@@ -526,7 +569,7 @@ std::optional<FoundSlots> resolve_filter(const FilterIndex& index, const FilterC
 
 std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max,
                                        const std::function<bool(size_t)>& enough) {
-  if (!is_monotone(filter) || (filter.type != Type::kAnd && filter.type != Type::kRange)) return std::nullopt;
+  if (!is_monotone(filter) || (filter.type != Type::kAnd && !is_range(filter))) return std::nullopt;
   try {
     return Evaluation(index, filter, ns_max).test(filter, enough);
   } catch (const TakesLong&) {
@@ -537,7 +580,7 @@ std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCon
 bool prepare_filter(FilterIndex& index, const FilterCondition& filter) {
   bool has_more = false;
   for (const FilterCondition& part : filter.parts) has_more = prepare_filter(index, part) || has_more;
-  if (filter.type != Type::kRange && filter.type != Type::kText) return has_more;
+  if (!is_searched(filter)) return has_more;
   for (const FilterField* field : fields_of(index, filter.path))
     has_more = prepare_field(index, const_cast<FilterField&>(*field), filter) || has_more;
   return has_more;

@@ -37,7 +37,7 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
   if (depth > kDepthMax) throw std::invalid_argument("a filter that nests too deeply");
   FilterCondition condition;
   const uint32_t type = words.next();
-  if (type > uint32_t(Type::kText)) throw std::invalid_argument("no such condition");
+  if (type > uint32_t(Type::kTime)) throw std::invalid_argument("no such condition");
   condition.type = Type(type);
   const auto read_parts = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; i++) condition.parts.push_back(read_condition(words, depth + 1));
@@ -71,6 +71,7 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
       if (range > uint32_t(RangeOperator::kLte)) throw std::invalid_argument("no such range");
       condition.range = RangeOperator(range);
       read_values(1);
+      condition.interval = Interval::of(condition.range, condition.values[0].number);
       break;
     }
     case Type::kExists:
@@ -79,6 +80,17 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
     case Type::kText:
       read_path();
       condition.text = read_text_test(words);
+      break;
+    case Type::kBetween:
+      read_path();
+      read_values(2);
+      if (condition.values[0].kind != condition.values[1].kind) throw std::invalid_argument("bounds of two kinds");
+      condition.interval = {condition.values[0].number, condition.values[1].number};
+      break;
+    case Type::kTime:
+      read_path();
+      condition.interval.low = words.number();
+      condition.interval.high = words.number();
       break;
   }
   return condition;

@@ -24,16 +24,18 @@ struct FilterValue {
  */
 struct FilterCondition {
   // The numbers are those of node/engine/filter/filter-program.ts.
-  enum class Type : uint32_t { kAnd, kOr, kNot, kEquals, kIn, kRange, kExists, kText };
+  enum class Type : uint32_t { kAnd, kOr, kNot, kEquals, kIn, kRange, kExists, kText, kBetween, kTime };
 
   Type type = Type::kAnd;
   // kAnd, kOr, and the one of kNot.
   std::vector<FilterCondition> parts;
   // Of the others; always wide.
   Characters path;
-  // kEquals: one; kIn: any number; kRange: the bound.
+  // kEquals: one; kIn: any number; kRange: the bound; kBetween: the lowest and the highest, of one kind.
   std::vector<FilterValue> values;
   RangeOperator range = RangeOperator::kGt;
+  // Of numbers: kRange, kBetween; of times: kTime.
+  Interval interval{0, 0};
   // kText.
   TextTest text;
 };

@@ -21,7 +21,7 @@ inline uint16_t folded_at(const Characters& text, uint32_t i, const CaseFold& fo
 
 // Of a long text, of which a part is not known, all bits are set.
 inline TextSignature signature_of(const Characters& key, const CaseFold& fold) {
-  if (StringKeys::is_long(key)) return TextSignature::all();
+  if (StringKeys::is_long(key)) return TextSignature::unknown();
   TextSignature signature;
   uint16_t a = 0, b = 0;
   for (uint32_t i = 0; i < key.count; i++) {

@@ -23,7 +23,8 @@ struct TextSignature {
   bool is_empty() const { return (low | high) == 0; }
   // Whether this one has all bits of the other.
   bool has(const TextSignature& other) const { return (other.low & ~low) == 0 && (other.high & ~high) == 0; }
-  static TextSignature all() { return {~uint64_t(0), ~uint64_t(0)}; }
+  // Has all bits, so that nothing is left out.
+  static TextSignature unknown() { return {~uint64_t(0), ~uint64_t(0)}; }
 };
 
 }  // namespace quiver

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "dictionary_keys.h"
+#include "fact_column.h"
 #include "heap.h"
 #include "posting.h"
 #include "text_signature.h"
+#include "text_time.h"
 
 namespace quiver {
 
@@ -57,8 +59,7 @@ class ValueDictionary {
     if (probes != nullptr) heap_.release(probes, Probes::bytes(probes->mask + 1));
     Order* order = order_.load(std::memory_order_relaxed);
     if (order != nullptr) free_order(order, true);
-    Signatures* signatures = signatures_.load(std::memory_order_relaxed);
-    if (signatures != nullptr) heap_.release(signatures, Signatures::bytes(signatures->capacity));
+    delete facts_.load(std::memory_order_relaxed);
   }
   ValueDictionary(const ValueDictionary&) = delete;
   ValueDictionary& operator=(const ValueDictionary&) = delete;
@@ -102,32 +103,57 @@ class ValueDictionary {
     }
   }
 
-  /// Calls visit(posting) for every value that begins with the prefix, a string.
-  template <class Visit>
-  void for_each_beginning(const Key& prefix, const Visit& visit) const {
+  /**
+   * Calls visit(posting) for every value of which place(stored key) is 0. It is below 0 for keys that come before those
+   * in their order, and above 0 for those that come after them.
+   */
+  template <class Place, class Visit>
+  void for_each_at(const Place& place, const Visit& visit) const {
     const Order* order = order_.load();
     const uint32_t limit = limit_.load(std::memory_order_acquire);
     const Entries* entries = entries_.load();
     if (entries == nullptr) return;
-    const auto beginning = [&](uint32_t id) {
-      return Keys::compare_beginning(entries->key(id).load(std::memory_order_acquire), prefix);
-    };
+    const auto place_of = [&](uint32_t id) { return place(entries->key(id).load(std::memory_order_acquire)); };
     for (uint32_t i = 0; order != nullptr && i < order->runs; i++) {
       const Run& run = *order->run(i);
-      const uint32_t first = first_of(run, 0, [&](uint32_t id) { return beginning(id) >= 0; });
-      const uint32_t end = first_of(run, first, [&](uint32_t id) { return beginning(id) > 0; });
+      const uint32_t first = first_of(run, 0, [&](uint32_t id) { return place_of(id) >= 0; });
+      const uint32_t end = first_of(run, first, [&](uint32_t id) { return place_of(id) > 0; });
       for (uint32_t at = first; at < end; at++) visit(entries->posting(run.id(at)));
     }
     for (uint32_t id = order == nullptr ? 0 : order->covered; id < limit; id++) {
       const Posting& posting = entries->posting(id);
-      if (posting.load(std::memory_order_acquire) != 0 && beginning(id) == 0) visit(posting);
+      if (posting.load(std::memory_order_acquire) != 0 && place_of(id) == 0) visit(posting);
     }
   }
 
-  /// Calls visit(key, posting) for every value, but for those whose signature lacks bits of `needed`.
+  /// Calls visit(posting) for every string that begins with the prefix.
   template <class Visit>
-  void for_each_signed(const TextSignature& needed, const Visit& visit) const {
-    const Signatures* signatures = needed.is_empty() ? nullptr : signatures_.load();
+  void for_each_beginning(const Key& prefix, const Visit& visit) const {
+    for_each_at([&](uint64_t stored) { return Keys::compare_beginning(stored, prefix); }, visit);
+  }
+
+  /// Calls visit(posting) for every value from `low` to `high`.
+  template <class Visit>
+  void for_each_between(const Key& low, const Key& high, const Visit& visit) const {
+    const auto place = [&](uint64_t stored) {
+      return Keys::compare(stored, low) < 0 ? -1 : Keys::compare(stored, high) > 0 ? 1 : 0;
+    };
+    for_each_at(place, visit);
+  }
+
+  // What is known of strings besides their slots, made when it is first asked for.
+  struct Facts {
+    explicit Facts(Heap& heap) : signatures(heap), times(heap) {}
+    FactColumn<TextSignature> signatures;
+    FactColumn<TextTime> times;
+  };
+  // Any thread: null if nobody asked.
+  const Facts* facts() const { return facts_.load(); }
+
+  /// Calls visit(key, posting) for every value, but for those whose fact there says that they don't pass.
+  template <class Fact, class Passes, class Visit>
+  void for_each_likely(const FactColumn<Fact>* column, const Passes& passes, const Visit& visit) const {
+    const auto* facts = column == nullptr ? nullptr : column->facts();
     const uint32_t limit = limit_.load(std::memory_order_acquire);
     const Entries* entries = entries_.load();
     if (entries == nullptr) return;
@@ -136,59 +162,35 @@ class ValueDictionary {
       if (posting.load(std::memory_order_acquire) == 0) return;
       visit(Keys::key_of(entries->key(id).load(std::memory_order_acquire)), posting);
     };
-    const uint32_t covered =
-        signatures == nullptr ? 0 : std::min(limit, signatures->covered.load(std::memory_order_acquire));
+    const uint32_t covered = facts == nullptr ? 0 : std::min(limit, facts->covered());
     for (uint32_t id = 0; id < covered; id++) {
-      if (signatures->at(id).has(needed)) look(id);
+      if (passes(facts->at(id))) look(id);
     }
     for (uint32_t id = covered; id < limit; id++) look(id);
   }
 
-  // Values that have a signature.
-  uint32_t signed_count() const {
-    const Signatures* signatures = signatures_.load();
-    return signatures == nullptr ? 0 : signatures->covered.load(std::memory_order_acquire);
+  // How many values for_each_likely has to look at whatever the facts are.
+  template <class Fact>
+  uint32_t unlikely_from(const FactColumn<Fact>* column) const {
+    const auto* facts = column == nullptr ? nullptr : column->facts();
+    return limit() - (facts == nullptr ? 0 : std::min(limit(), facts->covered()));
   }
 
   /**
-   * Gives up to so many more values a signature, if there are many. `sign(key)` makes one. Answers whether there is
-   * more to do.
+   * Makes up to so many more facts of a column of `facts`, if there are many values: by `make(key)`. Answers whether
+   * there is more to do.
    */
-  template <class Sign>
-  bool sign_some(uint32_t count, const Sign& sign) {
-    const uint32_t limit = limit_.load(std::memory_order_relaxed);
-    Signatures* signatures = signatures_.load(std::memory_order_relaxed);
-    if (signatures == nullptr && size() <= kTestedMax) return false;
-    if (signatures == nullptr ||
-        (signatures->capacity < limit && signatures->covered.load(std::memory_order_relaxed) == signatures->capacity)) {
-      const uint32_t capacity = limit + limit / 4;
-      Signatures* grown = static_cast<Signatures*>(heap_.allocate(Signatures::bytes(capacity)));
-      grown->capacity = capacity;
-      if (signatures != nullptr) {
-        const uint32_t covered = signatures->covered.load(std::memory_order_relaxed);
-        for (uint32_t id = 0; id < covered; id++) grown->set(id, signatures->at(id));
-        grown->covered.store(covered, std::memory_order_relaxed);
-      }
-      signatures_.store(grown);
-      if (signatures != nullptr) heap_.retire(signatures, Signatures::bytes(signatures->capacity));
-      signatures = grown;
-    }
+  template <class Fact, class Make>
+  bool make_facts(FactColumn<Fact> Facts::*column, uint32_t count, const Make& make) {
+    Facts* facts = facts_.load(std::memory_order_relaxed);
+    if (facts == nullptr && size() <= kTestedMax) return false;
+    if (facts == nullptr) facts_.store(facts = new Facts(heap_));
     const Entries& entries = *entries_.load(std::memory_order_relaxed);
-    const auto sign_id = [&](uint32_t id) {
+    const auto make_one = [&](uint32_t id) {
       const uint64_t stored = entries.key(id).load(std::memory_order_relaxed);
-      signatures->set(id, stored == 0 ? TextSignature::all() : sign(Keys::key_of(stored)));
+      return stored == 0 ? Fact::unknown() : make(Keys::key_of(stored));
     };
-    for (; count > 0 && !unsigned_ids_.empty(); count--) {
-      sign_id(unsigned_ids_.back());
-      unsigned_ids_.pop_back();
-    }
-    const uint32_t end = std::min(limit, signatures->capacity);
-    uint32_t id = signatures->covered.load(std::memory_order_relaxed);
-    for (; count > 0 && id < end; count--, id++) {
-      sign_id(id);
-      signatures->covered.store(id + 1, std::memory_order_release);
-    }
-    return id < limit && limit - id >= kTestedMax;
+    return (facts->*column).make_some(limit_.load(std::memory_order_relaxed), count, make_one) >= kTestedMax;
   }
 
   // Values that for_each_in_range has to compare one by one.
@@ -341,24 +343,6 @@ class ValueDictionary {
     uint32_t id(uint32_t i) const { return reinterpret_cast<const uint32_t*>(this + 1)[i]; }
     static size_t bytes(uint32_t length) { return sizeof(Run) + size_t(length) * 4; }
   };
-  // What texts have, by id: of all ids below `covered`.
-  struct Signatures {
-    uint32_t capacity;
-    std::atomic<uint32_t> covered;
-
-    std::atomic<uint64_t>* words() const {
-      return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Signatures*>(this) + 1);
-    }
-    TextSignature at(uint32_t id) const {
-      return {words()[size_t(id) * 2].load(std::memory_order_relaxed),
-              words()[size_t(id) * 2 + 1].load(std::memory_order_relaxed)};
-    }
-    void set(uint32_t id, const TextSignature& signature) const {
-      words()[size_t(id) * 2].store(signature.low, std::memory_order_relaxed);
-      words()[size_t(id) * 2 + 1].store(signature.high, std::memory_order_relaxed);
-    }
-    static size_t bytes(uint32_t capacity) { return sizeof(Signatures) + size_t(capacity) * 16; }
-  };
   // Runs that hold all ids below `covered`.
   struct Order {
     uint32_t covered;
@@ -423,11 +407,10 @@ class ValueDictionary {
     if (free_ids_.empty() && (entries == nullptr || limit == entries->capacity)) entries = grow(entries);
     fresh_ = free_ids_.empty() ? limit : free_ids_.back();
     if (!free_ids_.empty()) free_ids_.pop_back();
-    const Signatures* signatures = signatures_.load(std::memory_order_relaxed);
-    if (signatures != nullptr && fresh_ < signatures->covered.load(std::memory_order_relaxed)) {
-      // Of another value before: until it has its own, nothing is left out.
-      signatures->set(fresh_, TextSignature::all());
-      unsigned_ids_.push_back(fresh_);
+    Facts* facts = facts_.load(std::memory_order_relaxed);
+    if (facts != nullptr) {
+      facts->signatures.forget(fresh_);
+      facts->times.forget(fresh_);
     }
     entries->key(fresh_).store(Keys::store(heap_, key), std::memory_order_release);
     return entries->posting(fresh_);
@@ -531,15 +514,13 @@ class ValueDictionary {
   std::atomic<Entries*> entries_{nullptr};
   std::atomic<Probes*> probes_{nullptr};
   std::atomic<Order*> order_{nullptr};
-  std::atomic<Signatures*> signatures_{nullptr};
+  std::atomic<Facts*> facts_{nullptr};
   std::atomic<uint32_t> limit_{0};
   std::atomic<uint32_t> size_{0};
   std::atomic<uint32_t> long_count_{0};
   // The id of the value that is about to be listed.
   uint32_t fresh_ = 0;
   std::vector<uint32_t> free_ids_;
-  // Ids that were given again since they had a signature.
-  std::vector<uint32_t> unsigned_ids_;
   // Ids whose value is gone but whose key an order still needs.
   std::vector<uint32_t> retired_ids_;
 };

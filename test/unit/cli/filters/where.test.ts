@@ -24,6 +24,11 @@ describe('an expression', () => {
       'title prefix Ri or title IPREFIX "ri "',
       { $or: [{ title: { $prefix: 'Ri' } }, { title: { $prefix: 'ri ', case: 'fold' } }] },
     ],
+    [
+      'a between 1 and 5 and b between x and "y z"',
+      { $and: [{ a: { $between: [1, 5] } }, { b: { $between: ['x', 'y z'] } }] },
+    ],
+    ["a contains 'x' or a ilike '*x?'", { $or: [{ a: { $contains: 'x' } }, { a: { $like: '*x?', case: 'fold' } }] }],
     ['code prefix 20', { code: { $prefix: '20' } }],
     [' städte = Zürich ', { städte: { $eq: 'Zürich' } }],
   ])('%s', (expression, expected) => {
@@ -36,6 +41,7 @@ describe('an expression', () => {
     ['', 'expected a field, at character 1:'],
     ['year >=', 'expected a value, at character 8:\n  year >=\n         ^'],
     ['year 2000', 'expected =, !=,'],
+    ['a between 1 or 5', 'expected "and", at character 13:'],
     ['title prefix', 'expected a text, at character 13:'],
     ['year = 1 year = 2', 'expected "and", "or" or the end, at character 10:'],
     ['(a = 1', 'expected ")", at character 7:'],

@@ -71,6 +71,22 @@ test('the tree says what the JSON says', () => {
     pattern: 'Ri',
     fold: true,
   });
+  const at = { time: Date.UTC(2024, 0, 31, 22) };
+  const date = { $date: '2024-02-01T00:00:00+02:00' };
+  expect(parseFilter({ a: { $gte: date } })).toEqual({ type: 'range', path: 'a', operator: 'gte', bound: at });
+  expect(parseFilter({ a: { $between: [date, date] } })).toEqual({ type: 'between', path: 'a', low: at, high: at });
+  expect(parseFilter({ a: { $between: ['a', 'b'] } })).toEqual({ type: 'between', path: 'a', low: 'a', high: 'b' });
+  // An object of that form was equal to it before.
+  const equal = {
+    type: 'or',
+    filters: [
+      { type: 'in', path: 'a', values: [date] },
+      { type: 'between', path: 'a', low: at, high: at },
+    ],
+  };
+  expect(parseFilter({ a: { $eq: date } })).toEqual(equal);
+  expect(parseFilter({ a: { $ne: date } })).toEqual({ type: 'not', filter: equal });
+  expect(parseFilter({ a: { $in: [date] } })).toEqual(equal);
   // Without an operator that folds, it is a member like any other.
   expect(parseFilter({ a: { case: 'fold' } })).toEqual({ type: 'equals', path: 'a', value: { case: 'fold' } });
 });
@@ -86,16 +102,22 @@ test.each<[unknown, RegExp]>([
   [{ price: { $gt: 1, max: 2 } }, /filters\.price: operator \$gt and plain key max/],
   [{ price: { $gt: 1, case: 'fold' } }, /filters\.price: operator \$gt and plain key case/],
   [{ a: { $prefix: 'x', case: 'upper' } }, /^filters\.a\.case must be "fold"$/],
+  [{ a: { $like: 'x\\\\\\' } }, /^filters\.a\.\$like ends with a \\/],
+  [{ a: { $between: [1, 2, 3] } }, /^filters\.a\.\$between must be \[lowest, highest\]$/],
+  [{ a: { $between: [1, { $date: 'now' }] } }, /^filters\.a\.\$between\[1\]\.\$date must be a date/],
+  [{ a: { $gt: { $date: '2024' } } }, /^filters\.a\.\$gt\.\$date must be a date/],
+  [{ a: { $gt: { $date: '2024-01-01', x: 1 } } }, /^filters\.a\.\$gt must be a finite number, a string or/],
+  [{ a: { $date: '2024-01-01' } }, /^filters\.a\.\$date: unknown operator/],
   [{ a: { $prefix: 1 } }, /^filters\.a\.\$prefix must be a string$/],
   [{ a: { $prefix: 'x'.repeat(129) } }, /filters\.a\.\$prefix must have at most 128 characters/],
-  [{ a: { $regex: 'x' } }, /filters\.a\.\$regex: unknown operator; there are .*\$exists, \$prefix/],
+  [{ a: { $regex: 'x' } }, /filters\.a\.\$regex: unknown operator; there are .*\$exists, .*\$prefix/],
   [{ $and: {} }, /filters\.\$and must be an array/],
   [{ $or: [] }, /filters\.\$or must be an array of at least one/],
   [{ $or: [1] }, /filters\.\$or\[0\] must be an object/],
   [{ $not: [] }, /filters\.\$not must be an object/],
   [{ a: { $in: 1 } }, /filters\.a\.\$in must be an array/],
   [{ a: { $exists: 1 } }, /filters\.a\.\$exists must be true or false/],
-  [{ a: { $gt: null } }, /filters\.a\.\$gt must be a finite number or a string/],
+  [{ a: { $gt: null } }, /filters\.a\.\$gt must be a finite number, a string or/],
   [{ a: { $lt: [1] } }, /filters\.a\.\$lt must be/],
   [{ a: { $lte: Infinity } }, /filters\.a\.\$lte must be/],
   [{ a: JSON.parse('1e400') }, /filters\.a must be a JSON value with finite numbers/],
@@ -104,6 +126,21 @@ test.each<[unknown, RegExp]>([
   [{ a: { $gt: 'x'.repeat(129) } }, /filters\.a\.\$gt must have at most 128 characters/],
 ])('%j is refused', (json, message) => {
   expect(refusalOf(json)).toEqual(refused(message));
+});
+
+test('now is asked once for a filter, and only where it is used', () => {
+  let asked = 0;
+  const now = (): number => (asked += 1) * 1_000_000;
+  parseFilter({ a: 1, b: { $gt: { $date: '2024-01-01' } } }, DEFAULT_FILTER_BOUNDS, now);
+  expect(asked).toBe(0);
+  const filter = parseFilter(
+    { a: { $between: [{ $date: 'now-1m' }, { $date: 'now' }] }, b: { $lt: { $date: 'now' } } },
+    DEFAULT_FILTER_BOUNDS,
+    now,
+  );
+  expect(filter).toMatchObject({
+    filters: [{ low: { time: 940_000 }, high: { time: 1_000_000 } }, { bound: { time: 1_000_000 } }],
+  });
 });
 
 test('the limits are as stated: each is allowed, one more is refused', () => {
