@@ -52,7 +52,7 @@ function write(filter: Filter, words: FilterWords): void {
       words.wideText(filter.path);
       return;
     case 'text': {
-      installCases();
+      if (filter.fold || filter.test !== 'prefix') installCases();
       words.wideText(filter.path);
       words.word(TEXT_TEST[filter.test]);
       words.word(filter.fold ? 1 : 0);

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "filter/case_fold.h"
 #include "filter/filter_evaluation.h"
 #include "filter/filter_index.h"
 #include "filter/remembered_filters.h"
@@ -65,6 +66,10 @@ std::string own_of(uint32_t item, uint32_t version) {
   return "own-" + std::to_string(item) + "-" + std::to_string(version);
 }
 bool is_sold(uint32_t version) { return version % 5 < 2; }
+std::string day_of(uint32_t version) {
+  const uint32_t day = version % 28 + 1;
+  return "2024-01-" + std::string(day < 10 ? "0" : "") + std::to_string(day);
+}
 
 struct Story {
   FilterIndex index;
@@ -86,6 +91,8 @@ struct Story {
     // A value of its own, so that values come and go.
     words.push_back(sold * 16 + 8 + 5);
     add_text(words, own_of(item, version));
+    words.push_back(sold * 16 + 8 + 5);
+    add_text(words, day_of(version));
     return words;
   }
 
@@ -114,8 +121,22 @@ struct Asked {
   bool (*passes)(uint32_t item, uint32_t version);
 };
 
+// A test of texts: contains, with cases folded.
+Words within(const std::string& path, const std::string& text) {
+  Words words{7};
+  add_wide(words, path);
+  words.insert(words.end(), {1, 1, uint32_t(text.size())});
+  for (const char c : text) words.push_back(uint8_t(c));
+  return words;
+}
+
+constexpr double kFirstDay = 1'704'067'200'000, kDay = 86'400'000;
+
 std::vector<Asked> filters() {
-  Words equal{3}, range{5}, own{5}, both{0, 2}, not_equal{2, 3}, few{4};
+  Words equal{3}, range{5}, own{5}, both{0, 2}, not_equal{2, 3}, few{4}, days{9};
+  add_wide(days, "sold");
+  add_number(days, kFirstDay + 3 * kDay);
+  add_number(days, kFirstDay + 9 * kDay);
   add_wide(equal, "kind");
   equal.push_back(5);
   add_text(equal, "kind-1");
@@ -143,7 +164,10 @@ std::vector<Asked> filters() {
           {own, [](uint32_t item, uint32_t version) { return own_of(item, version) >= "own-7"; }},
           {both, [](uint32_t item, uint32_t version) { return is_sold(version) && price_of(item, version) < 400'000; }},
           {not_equal, [](uint32_t, uint32_t version) { return version % 3 != 2; }},
-          {few, [](uint32_t item, uint32_t version) { return price_of(item, version) < 40; }}};
+          {few, [](uint32_t item, uint32_t version) { return price_of(item, version) < 40; }},
+          {within("sold", "wn-12"),
+           [](uint32_t item, uint32_t version) { return own_of(item, version).find("wn-12") != std::string::npos; }},
+          {days, [](uint32_t, uint32_t version) { return version % 28 >= 3 && version % 28 <= 9; }}};
 }
 
 // What passes, asked slot by slot.
@@ -253,6 +277,10 @@ void check_memory() {
 
 int main() {
   check_memory();
+  std::vector<uint16_t> cases(65'536);
+  for (size_t unit = 0; unit < cases.size(); unit++) cases[unit] = uint16_t(unit);
+  for (char c = 'A'; c <= 'Z'; c++) cases[uint8_t(c)] = uint16_t(c - 'A' + 'a');
+  CaseFold::install(cases.data(), nullptr, 0);
   auto story = std::make_unique<Story>();
   const auto field = [&](const char* name) {
     Words words;
@@ -280,10 +308,11 @@ int main() {
       if (i % 256 == 0) std::this_thread::yield();
     }
     await_more();
-    for (size_t i = 1; i <= 2 && round % 2 == 1; i++) {
-      // As the owner does before it evaluates a range: a column comes, or keys are sorted.
-      const Words range = filters()[i].words;
-      prepare_filter(story->index, read_filter(range.data(), range.size()));
+    for (const size_t i : {1, 2, 6, 7}) {
+      // As the owner does before it evaluates them: a column comes, keys are sorted, signatures or times are made.
+      if (round % 2 == 0) continue;
+      const Words searched = filters()[i].words;
+      prepare_filter(story->index, read_filter(searched.data(), searched.size()));
     }
     // In slices, with writes between them.
     for (uint32_t i = 0; i < kItems / 6; i++) {
@@ -296,6 +325,9 @@ int main() {
   }
   if (story->index.field(story->price).column.load() == nullptr) fail("no column was made");
   if (story->index.field(story->price).order.load() == nullptr) fail("its numbers were not put in order");
+  const auto* facts = story->index.field(story->sold).strings.load()->facts();
+  if (facts == nullptr || facts->signatures.facts() == nullptr || facts->times.facts() == nullptr)
+    fail("no signatures or times were made");
   if (story->remembered == 0) fail("nothing was remembered");
   if (story->tests == 0) fail("no filter was asked slot by slot");
   story->ended = true;

@@ -7,13 +7,13 @@ namespace quiver {
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 constexpr uint32_t kCharactersMax = 48, kFractionDigits = 6;
 
 // Reads a text from its beginning.
-class Reader {
+class DateReader {
  public:
-  explicit Reader(const Characters& text) : text_(text) {}
+  explicit DateReader(const Characters& text) : text_(text) {}
 
   bool at_end() const { return at_ == text_.count; }
   bool takes(uint16_t character) {
@@ -69,36 +69,36 @@ int64_t days_since_1970(int64_t year, int64_t month, int64_t day) {
 }  // namespace
 
 double time_of_text(const Characters& text) {
-  if (text.count < 10 || text.count > kCharactersMax) return kNone;
-  Reader reader(text);
+  if (text.count < 10 || text.count > kCharactersMax) return kNoTime;
+  DateReader reader(text);
   int64_t year, month, day, hour = 0, minute = 0, second = 0, micros = 0, offset = 0;
   if (!reader.number(4, year) || !reader.takes('-') || !reader.number(2, month) || !reader.takes('-') ||
       !reader.number(2, day))
-    return kNone;
-  if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) return kNone;
+    return kNoTime;
+  if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) return kNoTime;
   if (reader.takes('T') || reader.takes('t') || reader.takes(' ')) {
-    if (!reader.number(2, hour) || !reader.takes(':') || !reader.number(2, minute)) return kNone;
+    if (!reader.number(2, hour) || !reader.takes(':') || !reader.number(2, minute)) return kNoTime;
     if (reader.takes(':')) {
-      if (!reader.number(2, second)) return kNone;
-      if ((reader.takes('.') || reader.takes(',')) && !reader.fraction(micros)) return kNone;
+      if (!reader.number(2, second)) return kNoTime;
+      if ((reader.takes('.') || reader.takes(',')) && !reader.fraction(micros)) return kNoTime;
     }
-    if (hour > 23 || minute > 59 || second > 60) return kNone;
+    if (hour > 23 || minute > 59 || second > 60) return kNoTime;
     const bool spaced = reader.takes(' ');
     const bool after = reader.takes('+');
     if (after || reader.takes('-')) {
       int64_t hours, minutes = 0;
-      if (!reader.number(2, hours)) return kNone;
+      if (!reader.number(2, hours)) return kNoTime;
       if (!reader.at_end()) {
         reader.takes(':');
-        if (!reader.number(2, minutes)) return kNone;
+        if (!reader.number(2, minutes)) return kNoTime;
       }
-      if (hours > 23 || minutes > 59) return kNone;
+      if (hours > 23 || minutes > 59) return kNoTime;
       offset = (hours * 60 + minutes) * (after ? 1 : -1);
     } else if (!reader.takes('Z') && !reader.takes('z') && spaced) {
-      return kNone;
+      return kNoTime;
     }
   }
-  if (!reader.at_end()) return kNone;
+  if (!reader.at_end()) return kNoTime;
   const int64_t seconds = ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute - offset) * 60 + second;
   return double(seconds * 1000) + double(micros) / 1000.0;
 }
