@@ -22,7 +22,7 @@ describe('files that name', () => {
       { service: 7, users: 2, tests: 8 },
     ],
     ['an option that reaches the shard: ef', /\bef\b/, { service: 20, users: 2, tests: 20 }],
-    ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 36 }],
+    ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 38 }],
     [
       'an endpoint: hybrid_search',
       /\b(?:hybrid_search|hybridSearch|hybrid-search|HybridSearch)\b/,
