@@ -245,21 +245,36 @@ export interface EncodedItems {
   count: number;
   /** Numbers in each vector. */
   dim: number;
-  /**
-   * The operations of the whole write; their stamps are 0 until `stamp`. They may be lent to another thread, and
-   * replaced by what comes back.
-   */
-  bytes: Buffer;
-  /** Gives the operations consecutive stamps. Answers their ids. */
+  /** Gives the operations consecutive stamps, which are 0 before. Answers their ids. */
   stamp(first: number): string[];
+  /**
+   * What goes to each of so many shards, those left out that get nothing, ascending. `ttlMs`: after how long the
+   * items expire; undefined: at no time. Called once, after `stamp`.
+   */
+  parts(shards: number, ttlMs: number | undefined): EncodedPart[];
+  /** As `storedBytesOf` counts them, all together. */
+  storedBytes(): number;
   /** The indexes of zero vectors; undefined: there are none. */
   zeros(): number[] | undefined;
-  /** What the bytes say. Vectors are views of them. */
+  /** The whole write, with what `stamp` and `parts` have set. Vectors are views of its bytes. */
   operations(): UpsertOperation[];
   /** The items, as the body's schema answers them. Vectors are views of the bytes. */
   items(): VectorInput[];
   /** Nobody reads the memory any more. Who does not know that leaves it to garbage collection. */
   done(): void;
+}
+
+/** The encoded operations of one shard. */
+export interface EncodedPart {
+  shard: number;
+  /**
+   * A write, as in operation-format.ts. It may be lent, and replaced by what comes back (routing/encoded-writes.ts).
+   */
+  bytes: Buffer;
+  /** Whether somebody may go on reading the memory of the bytes when the write is done. */
+  isShared: boolean;
+  /** By the place in the part: that among all items; null: all items are in it. */
+  places: Uint32Array | null;
 }
 
 /** What of a vector is to be changed; what is undefined stays. */

@@ -12,7 +12,9 @@ import type { Filter } from '../../shared/contract/filter/filter';
 import type { VectorSearch } from '../../shared/contract/shard/shard-read';
 import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
+import { operationsToBytes } from '../../shared/contract/writes/operation-codec';
 import { LocalNodeShards } from '../support/cluster/local-node-shards';
+import { clientTo, RpcNode, within } from '../support/cluster/rpc-node';
 import { SettableRoutes } from '../support/cluster/settable-routes';
 import { ShardNode, openMemoryStore, plainFactories } from '../support/shards/shard-node';
 import { type ClientUnderTest, describeShardClient } from './shard-client.contract';
@@ -145,4 +147,40 @@ test('a filter that a node would not understand is not sent: not to read, and no
   await expect(client.read(shard, 'matches', { filter }, call)).rejects.toMatchObject(refused);
   await expect(client.write(shard, [{ type: 'delete', externalId: 'a', filter }], call)).rejects.toMatchObject(refused);
   client.close();
+});
+
+test('an encoded write is sent as it is; its memory is free unless it was sent again', async () => {
+  const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
+  const shards = new LocalNodeShards(node.client);
+  const server = await RpcNode.start(shards);
+  const { client, routes } = clientTo(server.address);
+  const id = { collectionUid: 'encoded', shard: 0 };
+  await node.client.make({ ...id, dim: 2, metric: 'l2' });
+  const bytes = operationsToBytes(
+    ['a', 'b'].map((externalId, i) => ({
+      type: 'upsert',
+      externalId,
+      vector: Float32Array.of(i, 2),
+      stamp: 1 + i,
+      metadata: undefined,
+      text: undefined,
+    })),
+  );
+  const first = await client.writeEncoded(id, bytes, within(30_000));
+  expect(first).toMatchObject({ result: { outcomes: ['inserted', 'inserted'] }, isShared: false });
+  expect(first.bytes).toBe(bytes);
+  // The node has another epoch by now, of which the client hears when it is refused.
+  shards.epoch = 2;
+  const again = client.writeEncoded(id, bytes, within(30_000));
+  await eventually('the write came', async () => server.frames.received >= 2);
+  routes.set({ node: 'node', address: server.address, epoch: 2 });
+  expect(await again).toMatchObject({ result: { outcomes: ['updated', 'updated'] }, isShared: true });
+  const fetched = await client.read(id, 'fetch', { externalIds: ['a', 'b'], vectors: true }, within(30_000));
+  expect(fetched.map((item) => [...item!.vector!])).toEqual([
+    [0, 2],
+    [1, 2],
+  ]);
+  client.close();
+  await server.close(1_000);
+  await node.destroy();
 });

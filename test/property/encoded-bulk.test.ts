@@ -7,7 +7,9 @@ import { RequestWarnings } from '../../coordinator/api/requests/request-warnings
 import { bulkUpsertBody } from '../../coordinator/api/schema/vector-schemas';
 import { Turns } from '../../coordinator/api/load/turns';
 import type { VectorInput } from '../../coordinator/service/service';
+import { groupByShard } from '../../coordinator/service/routing/shard-router';
 import { EncodedUpserts } from '../../coordinator/service/vectors/encoded-upserts';
+import { storedBytesOf } from '../../coordinator/service/vectors/stored-bytes';
 import { isQuiverError } from '../../shared/base/errors/quiver-error';
 import { operationsToBytes } from '../../shared/contract/writes/operation-codec';
 import type { UpsertOperation } from '../../shared/contract/shard/shard-client';
@@ -262,7 +264,25 @@ test('what is encoded is what the long way makes of the same body', async () => 
       counts.encoded += 1;
       const items = expected.output!.items as VectorInput[];
       expect(encoded.stamp(7_000_000)).toEqual(items.map(({ externalId }) => externalId));
-      expect(encoded.bytes.equals(operationsToBytes(operationsOf(items, 7_000_000)))).toBe(true);
+      const wanted = operationsOf(items, 7_000_000);
+      const shards = 1 + (wanted.length % 3);
+      const ttlMs = text.length % 2 === 0 ? 86_400_000 : undefined;
+      expect(encoded.storedBytes()).toBe(
+        wanted.reduce((sum, operation) => sum + storedBytesOf(operation, encoded.dim), 0),
+      );
+      const groups = groupByShard(
+        wanted.map((operation) => (ttlMs === undefined ? operation : { ...operation, ttlMs })),
+        shards,
+        ({ externalId }) => externalId,
+      );
+      const parts = encoded.parts(shards, ttlMs);
+      expect(parts.map(({ shard, places }) => [shard, places === null ? null : [...places]])).toEqual(
+        groups.map(({ shard, positions }) => [shard, shards === 1 ? null : positions]),
+      );
+      parts.forEach(({ bytes }, i) => expect(bytes.equals(operationsToBytes(groups[i].items))).toBe(true));
+      expect(encoded.operations()).toEqual(
+        wanted.map((operation) => (ttlMs === undefined ? operation : { ...operation, ttlMs })),
+      );
       encoded.done();
     }),
     { seed: runSeed('encoded-bulk'), numRuns: 1_500 },

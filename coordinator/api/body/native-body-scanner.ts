@@ -130,9 +130,18 @@ export class NativeBodyScanner implements BodyScanner {
         return null;
       }
       const lent = memory;
-      const release = (last: ArrayBuffer): void => (last === lent ? this.memory.give(last) : this.memory.back(last));
       const { root, count, dim, size } = encoded;
-      return { root, upserts: new EncodedUpserts({ count, dim, bytes: Buffer.from(memory, 0, size), release }) };
+      const upserts = new EncodedUpserts({
+        count,
+        dim,
+        bytes: Buffer.from(memory, 0, size),
+        memory: {
+          divide: (write, shards, ttlMs) => this.addon.divideWrite(write, shards, ttlMs),
+          release: (last) => (last === lent ? this.memory.give(last) : this.memory.back(last)),
+          discard: (part) => this.memory.discard(part),
+        },
+      });
+      return { root, upserts };
     });
   }
 

@@ -13,6 +13,7 @@
 
 #include "answer_text.h"
 #include "body_scanner.h"
+#include "bulk_division.h"
 #include "bulk_encoder.h"
 
 namespace {
@@ -406,6 +407,57 @@ napi_value encode_aside(napi_env env, napi_callback_info info) {
   });
 }
 
+// Shards of a collection are far fewer.
+constexpr uint32_t kShardsMax = 1 << 20;
+
+// One part of divideWrite's answer; null with a pending exception.
+napi_value divided_part(napi_env env, const quiver::BulkDivision& division, const quiver::BulkPart& part) {
+  void* memory = nullptr;
+  napi_value bytes = nullptr;
+  napi_value answer = nullptr;
+  napi_value places = copied_buffer(env, part.places.data(), part.places.size() * sizeof(uint32_t));
+  if (places == nullptr || napi_create_arraybuffer(env, part.size, &memory, &bytes) != napi_ok ||
+      napi_create_object(env, &answer) != napi_ok) {
+    bool is_pending = false;
+    napi_is_exception_pending(env, &is_pending);
+    if (!is_pending) napi_throw_error(env, "QUIVER_NATIVE", "divide: out of memory");
+    return nullptr;
+  }
+  division.write_part(part, static_cast<char*>(memory));
+  set_number(env, answer, "shard", part.shard);
+  napi_set_named_property(env, answer, "bytes", bytes);
+  napi_set_named_property(env, answer, "places", places);
+  return answer;
+}
+
+// divideWrite(write: Uint8Array, shards: number, ttlMs: number): DividedPart[]
+napi_value divide_write(napi_env env, napi_callback_info info) {
+  size_t argument_count = 3;
+  napi_value arguments[3];
+  void* write = nullptr;
+  size_t size = 0;
+  uint32_t shards = 0;
+  double ttl_ms = 0;
+  if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 3 ||
+      !typed_array(env, arguments[0], napi_uint8_array, &write, &size) ||
+      napi_get_value_uint32(env, arguments[1], &shards) != napi_ok || shards < 1 || shards > kShardsMax ||
+      napi_get_value_double(env, arguments[2], &ttl_ms) != napi_ok || !(ttl_ms >= 0)) {
+    return refuse(env, "divide: a Uint8Array, a number of shards and milliseconds from 0 on are needed");
+  }
+  return guarded(env, [&]() -> napi_value {
+    quiver::BulkDivision division(static_cast<const char*>(write), size, shards, ttl_ms);
+    if (!division.divide()) return refuse(env, "divide: not a write of upserts as encodeAside makes it");
+    napi_value answer = nullptr;
+    if (napi_create_array_with_length(env, division.parts().size(), &answer) != napi_ok) return nullptr;
+    for (size_t i = 0; i < division.parts().size(); ++i) {
+      napi_value part = divided_part(env, division, division.parts()[i]);
+      if (part == nullptr) return nullptr;
+      napi_set_element(env, answer, static_cast<uint32_t>(i), part);
+    }
+    return answer;
+  });
+}
+
 // formatVector(vector: Float32Array): string
 napi_value format_vector(napi_env env, napi_callback_info info) {
   size_t argument_count = 1;
@@ -543,6 +595,7 @@ NAPI_MODULE_INIT() {
       {"scan", nullptr, scan, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"scanAside", nullptr, scan_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"encodeAside", nullptr, encode_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"divideWrite", nullptr, divide_write, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"detach", nullptr, detach, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"duplicateHandle", nullptr, duplicate_handle, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},

@@ -33,6 +33,11 @@ export interface BodyScannerAddon {
     bounds: Float64Array,
     target: Uint8Array,
   ): Promise<EncodeAnswer | null | false>;
+  /**
+   * What of a write that encodeAside has made goes to each of so many shards; see bulk_division.h. Parts without
+   * operations are left out. `ttlMs`: 0: items expire at no time. Throws a TypeError of anything but such a write.
+   */
+  divideWrite(write: Uint8Array, shards: number, ttlMs: number): DividedPart[];
   /** Frees the memory of a buffer, whose length is 0 from then on, as that of all views of it. */
   detach(buffer: ArrayBuffer): void;
   /** Another handle (file descriptor) for the same open file, to be closed by itself. */
@@ -103,6 +108,15 @@ export interface EncodeAnswer {
   dim: number;
   /** Bytes of the operations at the start of the target. */
   size: number;
+}
+
+/** What goes to one shard. */
+export interface DividedPart {
+  shard: number;
+  /** A write of its own, in the form of shared/contract/writes/operation-format.ts. */
+  bytes: ArrayBuffer;
+  /** uint32: which operations of the whole write it has, ascending. */
+  places: ArrayBuffer;
 }
 
 let addon: BodyScannerAddon | undefined;

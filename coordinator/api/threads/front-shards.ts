@@ -1,5 +1,5 @@
 import { resultFromBytes } from '../../../shared/wire/codecs/outcome-codec';
-import type { WritesEncoded } from '../../service/routing/encoded-writes';
+import type { EncodedWrite, WritesEncoded } from '../../service/routing/encoded-writes';
 import type { InlineSearches, SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import { operationsToBytesInSteps } from '../../../shared/contract/writes/operation-codec';
 import type {
@@ -69,7 +69,7 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     return resultFromBytes(outcomes, versions);
   }
 
-  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<{ result: WriteResult; bytes: Buffer }> {
+  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<EncodedWrite> {
     const asked = this.main.hand<[Uint8Array, Uint8Array, Uint8Array]>(
       'shards.writeLent',
       bytes,
@@ -77,10 +77,8 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
       sharedDeadline(call.deadlineMs, this.clock),
     );
     const [outcomes, versions, back] = await asked;
-    return {
-      result: resultFromBytes(outcomes, versions),
-      bytes: Buffer.from(back.buffer, back.byteOffset, back.byteLength),
-    };
+    const returned = Buffer.from(back.buffer, back.byteOffset, back.byteLength);
+    return { result: resultFromBytes(outcomes, versions), bytes: returned, isShared: false };
   }
 
   private async search<Kind extends ReadKind>(

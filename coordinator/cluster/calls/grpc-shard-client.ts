@@ -3,7 +3,7 @@ import { needsAny } from './filter-features';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
 import { notInTime } from '../../../shared/contract/shard/not-in-time';
-import { operationsToBytes } from '../../../shared/contract/writes/operation-codec';
+import { operationCountOf, operationsToBytes } from '../../../shared/contract/writes/operation-codec';
 import type {
   CallOptions,
   ShardClient,
@@ -14,6 +14,7 @@ import type {
 } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
+import type { EncodedWrite, WritesEncoded } from '../../service/routing/encoded-writes';
 import { FollowerReads } from './follower-reads';
 import type { NamedWrite } from './node-link';
 import { NodeLinks } from './node-links';
@@ -31,6 +32,21 @@ export interface ShardPlacement {
 /** How long a read is sent again while its node can't be reached: enough for a change of primaries. */
 const READ_RETRY_MS = 7_000;
 
+/** A write as it is sent. */
+interface WritePayload {
+  /** Of operations. */
+  count: number;
+  /** The bytes, the same for each attempt. */
+  forAttempt(): Buffer;
+  /** Those by which an operation is decided. */
+  filters(): Filter[];
+}
+
+/** The same with its name. */
+interface RepeatedWrite extends Omit<WritePayload, 'count'> {
+  name: Omit<NamedWrite, 'payload'>;
+}
+
 /** Most operations of a write, so that its outcomes fit into one message. */
 const WRITE_OPERATIONS_MAX = 3_000_000;
 
@@ -39,7 +55,7 @@ const WRITE_OPERATIONS_MAX = 3_000_000;
  * that is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one
  * name, so that it is applied once.
  */
-export class GrpcShardClient implements ShardClient {
+export class GrpcShardClient implements ShardClient, WritesEncoded {
   private readonly placement: ShardPlacement;
   private readonly session: string;
   private readonly clock: Clock;
@@ -88,8 +104,31 @@ export class GrpcShardClient implements ShardClient {
     return this.placement.drop(id);
   }
 
-  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
-    if (operations.length > WRITE_OPERATIONS_MAX)
+  write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
+    // Once it can be sent: every copy of a write is the same.
+    let bytes: Buffer | null = null;
+    const forAttempt = (): Buffer => (bytes ??= operationsToBytes(operations));
+    const filters = (): Filter[] => operations.flatMap(filtersOf);
+    return this.writeNamed(id, { count: operations.length, forAttempt, filters }, call);
+  }
+
+  /** They are sent as they are. Of a write that was sent several times, a connection may keep a copy. */
+  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<EncodedWrite> {
+    let attempts = 0;
+    const forAttempt = (): Buffer => {
+      attempts += 1;
+      return bytes;
+    };
+    const result = await this.writeNamed(id, { count: operationCountOf(bytes), forAttempt, filters: () => [] }, call);
+    return { result, bytes, isShared: attempts > 1 };
+  }
+
+  private async writeNamed(
+    id: ShardId,
+    { count, forAttempt, filters }: WritePayload,
+    call: CallOptions,
+  ): Promise<WriteResult> {
+    if (count > WRITE_OPERATIONS_MAX)
       throw new QuiverError('limit_exceeded', `a write takes at most ${WRITE_OPERATIONS_MAX} operations`);
     const named = this.ledger.begin(id);
     let wasSent = false;
@@ -104,7 +143,7 @@ export class GrpcShardClient implements ShardClient {
         call.deadlineMs,
         (open) => {
           open.note = call.note;
-          return this.writeUntilDone(id, { operations, name }, open);
+          return this.writeUntilDone(id, { forAttempt, filters, name }, open);
         },
         () => (wasSent ? unconfirmed(id) : notInTime(id)),
       );
@@ -184,14 +223,9 @@ export class GrpcShardClient implements ShardClient {
     );
   }
 
-  private writeUntilDone(
-    id: ShardId,
-    { operations, name }: { operations: WriteOperation[]; name: Omit<NamedWrite, 'payload'> },
-    open: OpenCall,
-  ): Promise<WriteResult> {
+  private writeUntilDone(id: ShardId, write: RepeatedWrite, open: OpenCall): Promise<WriteResult> {
+    const { forAttempt, filters, name } = write;
     let isInDoubt = false;
-    // Once it can be sent: every copy of a write is the same.
-    let write: NamedWrite | null = null;
     const judge = (error: unknown): Verdict => {
       const kind = kindOf(error);
       if (kind === 'misrouted') return 'rerouted';
@@ -207,8 +241,8 @@ export class GrpcShardClient implements ShardClient {
       id,
       open,
       (link, to, route) => {
-        if (route.lacking !== undefined) mustBeKnown(id, operations.flatMap(filtersOf), route.lacking);
-        return link.write(to, (write ??= { ...name, payload: operationsToBytes(operations) }));
+        if (route.lacking !== undefined) mustBeKnown(id, filters(), route.lacking);
+        return link.write(to, { ...name, payload: forAttempt() });
       },
       judge,
     );

@@ -1,5 +1,6 @@
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardNote } from '../../../shared/contract/shard/call-notes';
+import { operationCountOf } from '../../../shared/contract/writes/operation-codec';
 import type { WritesEncoded } from './encoded-writes';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type {
@@ -23,7 +24,15 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
   readonly writeEncoded: WritesEncoded['writeEncoded'];
 
   constructor(private readonly shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded) {
-    this.writeEncoded = shards.writeEncoded?.bind(shards);
+    const write = shards.writeEncoded?.bind(shards);
+    if (write === undefined) return;
+    this.writeEncoded = (id, bytes, call) => {
+      if (call.notes === undefined) return write(id, bytes, call);
+      return this.noted(id, 'write', call, (noted, note) => {
+        note.operations = operationCountOf(bytes);
+        return write(id, bytes, noted);
+      });
+    };
   }
 
   searchNow(id: ShardId, request: VectorSearch, call: CallOptions): VectorSearchResult | null {
@@ -91,8 +100,10 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
   }
 }
 
+type AllShards = ShardClient & SearchesAtOnce & WritesEncoded;
+
 /** The shards of a whole service, with notes. */
-export function withNotes(shards: ShardClient & SearchesAtOnce): ShardClient & SearchesAtOnce {
+export function withNotes(shards: AllShards): AllShards {
   const noted = new NotedShards(shards);
   return {
     make: (spec: ShardSpec) => shards.make(spec),
@@ -100,6 +111,7 @@ export function withNotes(shards: ShardClient & SearchesAtOnce): ShardClient & S
     drop: (id: ShardId) => shards.drop(id),
     read: (id, kind, request, call) => noted.read(id, kind, request, call),
     write: (id, operations, call) => noted.write(id, operations, call),
+    ...(noted.writeEncoded !== undefined && { writeEncoded: noted.writeEncoded }),
     ...(shards.searchNow !== undefined && {
       searchNow: (id: ShardId, request: VectorSearch, call: CallOptions) => noted.searchNow(id, request, call),
     }),

@@ -14,6 +14,8 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
 import { marksOf } from './begun-write';
 import { storedBytesOf } from './stored-bytes';
+import type { EncodedManner } from '../routing/encoded-writes';
+import type { EncodedItems, UpsertStatus } from '../service';
 import type { ItemResult, ItemWrites } from './item-writes';
 
 /** What is about to be written. */
@@ -113,6 +115,29 @@ export class BoundedWrites {
       return results;
     } catch (error) {
       admission?.settle(null, isUnsettled || wroteNothing(error) ? NOTHING_WRITTEN : null);
+      throw error;
+    }
+  }
+
+  /** As ItemWrites.writeEncoded, within the quotas. `ids`: those of the items. Errors also: limit_exceeded. */
+  async writeEncoded(
+    collection: CollectionRecord,
+    items: EncodedItems,
+    call: CallOptions,
+    { writer, ids, ...manner }: EncodedManner & { writer: KeyWriter | undefined; ids: string[] },
+  ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
+    const { writes } = this.parts;
+    if (!BoundedWrites.areBounded(collection, writer)) return writes.writeEncoded(collection, items, call, manner);
+    const whole: Written = { items: items.count, bytes: items.storedBytes() };
+    const intended: Intended = { ids: [...new Set(ids)], written: whole };
+    const admission = await this.admit(collection, writer, intended, async () => false);
+    try {
+      const written = await writes.writeEncoded(collection, items, call, manner);
+      // Without conditions, all of it is stored.
+      admission?.settle(written.statuses.filter((status) => status === 'inserted').length, whole);
+      return written;
+    } catch (error) {
+      admission?.settle(null, wroteNothing(error) ? NOTHING_WRITTEN : null);
       throw error;
     }
   }

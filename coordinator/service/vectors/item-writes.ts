@@ -15,7 +15,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import type { WritesEncoded } from '../routing/encoded-writes';
+import type { EncodedManner } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
 import { type Once, keyReused, markOf } from '../idempotency/write-mark';
 import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
@@ -76,31 +76,35 @@ export class ItemWrites {
   }
 
   /**
-   * As `write`, of items of a collection of one shard, none of which has a condition. Errors: those of the shards. When
-   * it has succeeded, nobody reads the memory of the items any more.
+   * As `write`, of items none of which has a condition. Errors: those of the shards. When it has succeeded, nobody
+   * reads the memory of the items any more, but for the parts that say so.
    */
   async writeEncoded(
     collection: CollectionRecord,
     items: EncodedItems,
     call: CallOptions,
-    write: NonNullable<WritesEncoded['writeEncoded']>,
+    { write, ttlMs }: EncodedManner,
   ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
-    const [{ result: answer, bytes }] = await this.parts.scatter.write(collection, [0], call, (id) =>
-      write(id, items.bytes, call),
-    );
-    items.bytes = bytes;
-    const { outcomes, firstVersion } = answer;
-    const isCounted = firstVersion > 0;
-    if (firstVersion !== EACH_VERSION && outcomes.every((outcome) => outcome === 'inserted' || outcome === 'updated')) {
-      return {
-        statuses: outcomes as UpsertStatus[],
-        versions: outcomes.map((_, i) => (isCounted ? firstVersion + i : null)),
-      };
+    const parts = items.parts(collection.shards, ttlMs);
+    const { scatter } = this.parts;
+    const shards = parts.map(({ shard }) => shard);
+    const answers = await scatter.write(collection, shards, call, (id, i) => write(id, parts[i].bytes, call));
+    let isRefused = false;
+    const outcomes: WriteOutcome[] = new Array(items.count);
+    const versions: (number | null)[] = new Array(items.count);
+    for (const [i, { result, bytes, isShared }] of answers.entries()) {
+      Object.assign(parts[i], { bytes, isShared });
+      const { places } = parts[i];
+      for (let n = 0; n < result.outcomes.length; n += 1) {
+        const place = places === null ? n : places[n];
+        outcomes[place] = result.outcomes[n];
+        if (result.outcomes[n] === 'refused') isRefused = true;
+      }
+      versionsOf(result).forEach((version, n) => (versions[places === null ? n : places[n]] = version));
     }
-    const first = itemResults(answer);
-    const results = first.some(({ outcome }) => outcome === 'refused')
-      ? await this.writeRefused(collection, items.operations(), first, call)
-      : first;
+    if (!isRefused) return { statuses: outcomes as UpsertStatus[], versions };
+    const first = outcomes.map((outcome, i): ItemResult => ({ outcome, version: versions[i] }));
+    const results = await this.writeRefused(collection, items.operations(), first, call);
     return {
       statuses: results.map(({ outcome }) => outcome as UpsertStatus),
       versions: results.map(({ version }) => version),
@@ -359,16 +363,19 @@ function conflictIn(error: unknown): QuiverError {
   throw error;
 }
 
-function itemResults({ outcomes, firstVersion, present }: WriteResult): ItemResult[] {
-  if (firstVersion === EACH_VERSION) return outcomes.map((outcome, i) => ({ outcome, version: present[i] || null }));
-  const results: ItemResult[] = [];
+function itemResults(result: WriteResult): ItemResult[] {
+  const versions = versionsOf(result);
+  return result.outcomes.map((outcome, i) => ({ outcome, version: versions[i] }));
+}
+
+/** As ItemResult has them, by operation. */
+function versionsOf({ outcomes, firstVersion, present }: WriteResult): (number | null)[] {
+  if (firstVersion === EACH_VERSION) return outcomes.map((_, i) => present[i] || null);
   let conflicts = 0;
-  for (const [i, outcome] of outcomes.entries()) {
-    const isPut = firstVersion > 0 && (outcome === 'inserted' || outcome === 'updated');
-    const version = outcome === 'conflict' ? present[conflicts++] || null : isPut ? firstVersion + i : null;
-    results.push({ outcome, version });
-  }
-  return results;
+  return outcomes.map((outcome, i) => {
+    if (outcome === 'conflict') return present[conflicts++] || null;
+    return firstVersion > 0 && (outcome === 'inserted' || outcome === 'updated') ? firstVersion + i : null;
+  });
 }
 
 function isExpected({ expected }: ItemOperation, version: number): boolean {

@@ -180,9 +180,8 @@ export class ShardedVectorsService implements VectorsService {
   }
 
   /**
-   * Where nothing is to be known of the items but what stands in them, they go to their shard as they are. Whatever
-   * asks for more (several shards, quotas, a time to live, a key by which it is done once, a request that is traced)
-   * goes the way of all items.
+   * The items go to their shards as they are encoded. What is done once by a key, and an error of a dimension, go the
+   * way of all items.
    */
   async upsertEncoded(
     name: string,
@@ -193,12 +192,7 @@ export class ShardedVectorsService implements VectorsService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { writeEncoded } = this.shards;
-    const asks =
-      collection.shards > 1 ||
-      typeof collection.ttlSeconds === 'number' ||
-      BoundedWrites.areBounded(collection, manner.writer) ||
-      manner.once !== undefined;
-    if (asks || writeEncoded === undefined || items.dim !== collection.dim || call.notes !== undefined) {
+    if (writeEncoded === undefined || items.dim !== collection.dim || manner.once !== undefined) {
       const decoded = items.items();
       const ids = decoded.map(({ externalId }) => externalId);
       const result = await this.upsert(name, decoded, manner);
@@ -207,7 +201,9 @@ export class ShardedVectorsService implements VectorsService {
     }
     const zeros = collection.metric === 'cosine' ? items.zeros() : undefined;
     const ids = items.stamp(this.stamps.reserve(items.count));
-    const { statuses, versions } = await this.writes.writeEncoded(collection, items, call, writeEncoded);
+    const { ttlMs } = expiryOf(collection, undefined);
+    const encoded = { writer: manner.writer, ids, write: writeEncoded, ttlMs };
+    const { statuses, versions } = await this.bounded.writeEncoded(collection, items, call, encoded);
     items.done();
     const endMs = this.clock.monotonicMs();
     return {

@@ -95,6 +95,11 @@ export function operationsVersionOf(bytes: Buffer): number {
   return bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32LE(0);
 }
 
+/** How many operations a write has, by its header. */
+export function operationCountOf(bytes: Buffer): number {
+  return bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32LE(4);
+}
+
 /**
  * The operations that `bytes` hold. Vectors are views of `bytes` where these are aligned in memory, otherwise copies.
  * So the bytes must not change as long as an operation is in use. Errors: internal when the bytes are malformed.

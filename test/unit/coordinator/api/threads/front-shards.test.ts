@@ -56,12 +56,14 @@ test('an encoded write goes over with its memory, and gets it back with the outc
   const client = new FrontShards({ main, inline: null, clock: systemClock });
   const bytes = Buffer.from(new ArrayBuffer(16), 0, 3);
   bytes.set([4, 5, 6]);
-  const { result, bytes: back } = await client.writeEncoded(ID, bytes, {
-    deadlineMs: systemClock.monotonicMs() + 60_000,
-  });
+  const {
+    result,
+    bytes: back,
+    isShared,
+  } = await client.writeEncoded(ID, bytes, { deadlineMs: systemClock.monotonicMs() + 60_000 });
   expect(written).toEqual([ID, [4, 5, 6]]);
   expect(result).toEqual({ outcomes: ['inserted', 'updated'], firstVersion: 7, present: [] });
-  expect([bytes.length, [...back], back.buffer.byteLength]).toEqual([0, [4, 5, 6], 16]);
+  expect([bytes.length, [...back], back.buffer.byteLength, isShared]).toEqual([0, [4, 5, 6], 16, false]);
   main.close('over');
   there.close('over');
   port1.close();
