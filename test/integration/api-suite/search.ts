@@ -183,7 +183,7 @@ export function searchSuite(context: SuiteContext): void {
       ['ef 0', { vector: [1, 2, 3], ef: 0 }, 422],
       ['ef beyond 10000', { vector: [1, 2, 3], ef: 10001 }, 422],
       ['exact as a number', { vector: [1, 2, 3], exact: 1 }, 422],
-      ['an unknown operator', { vector: [1, 2, 3], filters: { a: { $like: 'x' } } }, 422],
+      ['an unknown operator', { vector: [1, 2, 3], filters: { a: { $regex: 'x' } } }, 422],
       ['an unknown operator at the top', { vector: [1, 2, 3], filters: { $nor: [] } }, 422],
       ['filters that are a list', { vector: [1, 2, 3], filters: [] }, 422],
     ])('search refuses %s', async (_title, body, code) => {

@@ -6,6 +6,7 @@ import { FrontRoutes, ToldRoutes } from '../../../../../coordinator/api/threads/
 import { ThreadPeer } from '../../../../../shared/base/threads/thread-peer';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { FEATURES } from '../../../../../shared/base/process/member-version';
 import { LATER_ASSIGNMENTS_PREFIX, NODES_PREFIX, shardKey } from '../../../../../shared/cluster-store/entries/members';
 import { assignmentPath, assignmentToValue } from '../../../../../shared/cluster-store/entries/shard-assignment';
 import { tombstonePath } from '../../../../../shared/cluster-store/entries/tombstones';
@@ -41,7 +42,10 @@ beforeEach(async () => {
   for (const node of ['a', 'b'])
     await put(
       NODES_PREFIX + node,
-      JSON.stringify({ id: node, address: `${node}:1`, store: `${node}.0`, zone: '', diskBytes: 0, freeBytes: 0 }),
+      JSON.stringify({
+        ...{ id: node, address: `${node}:1`, store: `${node}.0`, zone: '', diskBytes: 0, freeBytes: 0 },
+        ...{ protocol: 3, oldestProtocol: 3, features: FEATURES },
+      }),
     );
 });
 afterEach(async () => {

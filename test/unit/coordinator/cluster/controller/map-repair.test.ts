@@ -1,3 +1,4 @@
+import { FEATURES } from '../../../../../shared/base/process/member-version';
 import { Adoption } from '../../../../../coordinator/cluster/controller/adoption';
 import { ClusterMap } from '../../../../../coordinator/cluster/cluster-map';
 import { Controller } from '../../../../../coordinator/cluster/controller/controller';
@@ -160,7 +161,8 @@ test('what a coordinator has seen itself counts, although no node tells of it', 
 test('calls go to the node that leads by what is known', () => {
   const routes = new MapShardRoutes({ map, clock: new ManualClock(), readReplicas: 'primary' });
   ends.push(() => routes.close());
-  expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a', epoch: 7 });
+  // Nothing is known of the versions of the nodes.
+  expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a', epoch: 7, lacking: FEATURES });
 });
 
 describe('an operator', () => {
