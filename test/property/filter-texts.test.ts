@@ -181,3 +181,20 @@ test('like is what a regular expression finds, with characters of two code units
   }
   expect(found).toBeGreaterThan(2_000);
 });
+
+test('half of a character finds what has the whole one', async () => {
+  const model = new Map<number, JsonObject>();
+  for (let slot = 0; slot < ITEMS; slot++)
+    model.set(slot, { title: slot % 5 === 0 ? `${slot}\u{10400}ab` : `${slot}` });
+  const index = new MemoryFilterIndex({ metadataOf: (slot) => model.get(slot) as JsonObject });
+  for (const [slot, item] of model) index.put(slot, item);
+  for (const condition of [
+    { $contains: '\udc00ab' },
+    { $contains: '\udc00ab', case: 'fold' },
+    { $contains: '\ud801' },
+  ]) {
+    const filter = parseFilter({ title: condition }) as Filter;
+    await index.prepare(filter);
+    expectSame(index, model, filter);
+  }
+});
