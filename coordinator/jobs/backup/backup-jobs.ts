@@ -2,7 +2,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { JobState, JobView } from '../../service/jobs-service';
-import { paceOf, shareOf } from '../record/job-record';
+import { paceOf, readableJobs, shareOf } from '../record/job-record';
 import type { JobSource } from '../record/job-source';
 import {
   BACKUP_RIGHTS,
@@ -34,12 +34,15 @@ export class BackupJobs implements JobSource {
 
   async list(): Promise<JobView[]> {
     const { store, clock } = this.parts;
-    const backups = (await store.list(BACKUPS_PATH)).entries.map(backupFromEntry);
-    const restores = (await store.list(RESTORES_PATH)).entries.map(restoreFromEntry);
+    const backups = (await store.list(BACKUPS_PATH)).entries;
+    const restores = (await store.list(RESTORES_PATH)).entries;
     const wallMs = clock.wallMs();
     return [
-      ...backups.filter(isMade).map((record) => backupJob(record, wallMs)),
-      ...restores.map((record) => restoreJob(record, wallMs)),
+      ...readableJobs(backups, (entry) => {
+        const record = backupFromEntry(entry);
+        return isMade(record) ? backupJob(record, wallMs) : null;
+      }),
+      ...readableJobs(restores, (entry) => restoreJob(restoreFromEntry(entry), wallMs)),
     ];
   }
 

@@ -85,6 +85,17 @@ export function jobFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): JobRecor
   return record!;
 }
 
+/** Jobs made of the records of a kind that has its own. What is unreadable is left out: its driver tells of it. */
+export function readableJobs(entries: readonly StoreEntry[], jobOf: (entry: StoreEntry) => JobView | null): JobView[] {
+  return entries.flatMap((entry) => {
+    try {
+      return jobOf(entry) ?? [];
+    } catch {
+      return [];
+    }
+  });
+}
+
 /**
  * Keeps a job whose kind has a record of its own, which goes with its end. Stored with that, in one transaction:
  * whoever waits for it learns what became of it.

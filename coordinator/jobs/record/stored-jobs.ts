@@ -31,6 +31,7 @@ const FORGOTTEN_AT_ONCE = 100;
 const UNEXPECTED_MAX = 5;
 /** Between two reports that are stored. */
 const REPORT_EVERY_MS = 2_000;
+const UNREADABLE = 'a job is unreadable and left alone';
 /** Every failed attempt means that another change was made. */
 const ATTEMPTS_MAX = 16;
 
@@ -55,7 +56,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   ) {
     const { store, log, kinds } = parts;
     this.byKind = new Map(kinds.map((kind) => [kind.kind, kind]));
-    const onUnreadable = (error: unknown): void => log.error({ error }, 'a job is unreadable and left alone');
+    const onUnreadable = (error: unknown): void => log.error({ error }, UNREADABLE);
     this.entries = new WatchedEntries({ store, prefix: JOBS_PREFIX, decode: jobFromEntry, onUnreadable });
   }
 
@@ -84,10 +85,13 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     return this.view(record);
   }
 
-  /** Those of a kind that are not over, as they are stored. Errors: unavailable. */
+  /** Those of a kind that are not over, as they are stored; without what is unreadable. Errors: unavailable. */
   async underWay(kind: string): Promise<JobRecord[]> {
     const { entries } = await this.parts.store.list(`${JOBS_PREFIX}${kind}-`);
-    return entries.map(jobFromEntry).filter((record) => record.kind === kind && !isEnded(record));
+    return entries.flatMap((entry) => {
+      const record = this.readable(entry);
+      return record?.kind === kind && !isEnded(record) ? [record] : [];
+    });
   }
 
   async list(): Promise<JobView[]> {
@@ -105,7 +109,9 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       if (record.isGivenUp === true) return record;
       if (kind.uncancellable !== undefined)
         throw new QuiverError('conflict', `job ${id} can’t be cancelled: ${kind.uncancellable}`);
-      if (kind.undo !== undefined) return { ...record, isGivenUp: true };
+      // One that rests is driven again, to take back what it made.
+      if (kind.undo !== undefined)
+        return { ...record, isGivenUp: true, state: record.state === 'paused' ? 'queued' : record.state };
       return { ...record, state: 'cancelled', since: null, waitsFor: null, endedAt: this.now() };
     });
   }
@@ -280,6 +286,15 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const rights = this.byKind.get(record.kind)?.rights ??
       this.parts.rightsOf[record.kind] ?? { see: 'admin', change: 'admin' };
     return jobView(record, rights, this.parts.clock.wallMs());
+  }
+
+  private readable(entry: StoreEntry): JobRecord | null {
+    try {
+      return jobFromEntry(entry);
+    } catch (error) {
+      this.parts.log.error({ error }, UNREADABLE);
+      return null;
+    }
   }
 
   private now(): string {

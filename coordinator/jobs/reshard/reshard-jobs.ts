@@ -9,7 +9,7 @@ import {
   RESHARDS_PREFIX,
 } from '../../service/collections/reshard-record';
 import { reshardView, shownReshards } from '../../service/collections/reshard-view';
-import { paceOf } from '../record/job-record';
+import { paceOf, readableJobs } from '../record/job-record';
 import type { JobSource } from '../record/job-source';
 import type { ReshardRequests } from './reshard-requests';
 
@@ -37,12 +37,19 @@ export class ReshardJobs implements JobSource {
   ) {}
 
   async list(): Promise<JobView[]> {
-    const records = (await this.parts.store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry);
-    const shown = new Map(shownReshards(records).map((view) => [view.collection, view.waitsFor]));
+    const { entries } = await this.parts.store.list(RESHARDS_PREFIX);
+    const records: ReshardRecord[] = [];
     const wallMs = this.parts.clock.wallMs();
-    return records
-      .filter(({ name }) => shown.has(name))
-      .map((record) => ({ ...reshardJob(record, wallMs), waitsFor: shown.get(record.name) ?? null }));
+    const jobs = readableJobs(entries, (entry) => {
+      const record = reshardFromEntry(entry);
+      const job = reshardJob(record, wallMs);
+      records.push(record);
+      return job;
+    });
+    const shown = new Map(shownReshards(records).map((view) => [view.collection, view.waitsFor]));
+    return jobs.flatMap((job) =>
+      shown.has(job.collection!) ? [{ ...job, waitsFor: shown.get(job.collection!) ?? null }] : [],
+    );
   }
 
   async get(id: string): Promise<JobView | null> {

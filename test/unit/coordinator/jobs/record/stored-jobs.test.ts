@@ -306,3 +306,14 @@ test('a driver that is no longer the controller begins nothing', async () => {
   await reaches('count-1', 'done');
   expect(runs).toBe(1);
 });
+
+test('one that is given up while it rests takes back what it made', async () => {
+  let undone = 0;
+  const jobs = jobsOf({ run: (_, stop) => untilStopped(stop), undo: async () => void (undone += 1) });
+  await jobs.begin(job('count-1'));
+  await jobs.pause('count-1');
+  await driven(jobs);
+  await jobs.cancel('count-1');
+  await reaches('count-1', 'cancelled');
+  expect(undone).toBe(1);
+});
