@@ -36,13 +36,13 @@ export class OwnedReshard {
     return this.entry.change(...change);
   }
 
-  /** Removes the record, with other changes; the job says how it ended. Errors: as `change`. */
-  async end(changes: StoreChange[], outcome: Parameters<typeof endedJob>[1], wallMs: number): Promise<void> {
-    await this.entry.end([...changes, ...this.endedJob(outcome, wallMs)]);
+  /** Removes the record, with other changes. Errors: as `change`. */
+  async end(changes: StoreChange[]): Promise<void> {
+    await this.entry.end(changes);
     this.isEnded = true;
   }
 
-  /** What is kept of the job, which nobody drives any more. That of a restore is not shown: the restore is. */
+  /** What is kept of the job, to be stored with what ends it. That of a restore is not shown: the restore is. */
   endedJob(outcome: Parameters<typeof endedJob>[1], wallMs: number): StoreChange[] {
     const { record } = this;
     return record.restored === undefined ? [endedJob(reshardJob(record, wallMs), outcome, wallMs)] : [];

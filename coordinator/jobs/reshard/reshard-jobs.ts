@@ -20,7 +20,7 @@ const STATES: Record<ReshardState, JobState> = {
   filling: 'running',
   sealing: 'running',
   opening: 'running',
-  retiring: 'running',
+  retiring: 'done',
   cancelling: 'running',
   failed: 'failed',
   stuck: 'running',
@@ -42,9 +42,9 @@ export class ReshardJobs implements JobSource {
     const wallMs = this.parts.clock.wallMs();
     const jobs = readableJobs(entries, (entry) => {
       const record = reshardFromEntry(entry);
-      const job = reshardJob(record, wallMs);
       records.push(record);
-      return job;
+      // One whose new shards have taken over is kept as what is over.
+      return record.state === 'retiring' ? null : reshardJob(record, wallMs);
     });
     const shown = new Map(shownReshards(records).map((view) => [view.collection, view.waitsFor]));
     return jobs.flatMap((job) =>

@@ -410,9 +410,11 @@ export class ReshardPass {
     const counted: StoreChange = { type: 'put', key: CREATIONS_PATH, value: to.uid };
     await this.changeWithCollection(async ({ record, revision }) => {
       const value = collectionToValue(resharded(record, this.owned.record));
+      // The collection has its new shards then; that the old ones stay for a while is nothing to wait for.
+      const job = this.owned.endedJob({ state: 'done' }, this.parts.clock.wallMs());
       return {
         change: { state: 'retiring', behind: 0 },
-        beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted] },
+        beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted, ...job] },
       };
     });
     if (this.owned.isEnded) return;
@@ -428,7 +430,7 @@ export class ReshardPass {
     await this.sealedTransfers.stageEach(from, 'open');
     const changes = dropChanges(this.owned.record);
     const wallMs = this.parts.clock.wallMs();
-    if (error === null) await this.owned.end(changes, { state: 'cancelled' }, wallMs);
+    if (error === null) await this.owned.end([...changes, ...this.owned.endedJob({ state: 'cancelled' }, wallMs)]);
     else {
       const job = this.owned.endedJob({ state: 'failed', error }, wallMs);
       await this.owned.change(
@@ -442,7 +444,8 @@ export class ReshardPass {
   /** The collection was deleted, and its shards with it. */
   private async abandon(): Promise<void> {
     const gone = { state: 'cancelled' as const, error: 'the collection was deleted' };
-    await this.owned.end(dropChanges(this.owned.record), gone, this.parts.clock.wallMs());
+    const job = this.owned.endedJob(gone, this.parts.clock.wallMs());
+    await this.owned.end([...dropChanges(this.owned.record), ...job]);
   }
 
   /**

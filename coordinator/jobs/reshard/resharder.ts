@@ -171,8 +171,7 @@ export class Resharder {
     const owned = await OwnedReshard.take({ store, office }, found, this.obstacles.get(value.id));
     // As it is now: what follows may leave other sets.
     const before = owned.record;
-    if (before.state === 'retiring')
-      await owned.end(dropChanges(before), { state: 'done' }, this.options.clock.wallMs());
+    if (before.state === 'retiring') await owned.end(dropChanges(before));
     else await new ReshardPass(owned, { ...this.options, stop: this.stopping.signal }).run();
     await this.entries.refresh();
     if (owned.isEnded || owned.record.state === 'failed')
