@@ -76,6 +76,7 @@ const FLOORS: Record<string, string[][]> = {
       'service/keys/collection-scope.ts',
       'service/keys/quota/key-quota.ts',
       'service/chosen-metadata.ts',
+      'service/opaque-cursor.ts',
       'service/pages.ts',
       'service/search-request.ts',
     ],

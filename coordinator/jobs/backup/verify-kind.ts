@@ -10,6 +10,7 @@ import { BACKUP_RIGHTS } from './backup-record';
 import { BackupRepository } from './backup-repository';
 
 export const VERIFY = 'verify';
+const NAMED_IN_LOG = 20;
 
 /** Which backup is verified, and where it is. */
 export interface VerifyInput {
@@ -55,5 +56,3 @@ export class VerifyKind implements JobKind {
     return { backup, objects, bytes, damaged };
   }
 }
-
-const NAMED_IN_LOG = 20;

@@ -17,7 +17,7 @@ export interface RunningJob {
   note(progress: JobProgress): Promise<void>;
 }
 
-/** One kind of job: a file that says this, and a row in job-kinds.ts. */
+/** One kind of job: a file that says this, and a row among the kinds of service-factory.ts. */
 export interface JobKind {
   readonly kind: string;
   readonly rights: JobRights;

@@ -1,9 +1,9 @@
 import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { isEnded, JOB_STATES, type JobRights, type JobState, type JobView } from '../../service/jobs-service';
+import { isEnded, JOB_STATES, type JobRights, type JobView } from '../../service/jobs-service';
 
 /**
- * Every job of the kinds in job-kinds.ts is one entry under this prefix, and so is every job of another kind that is
+ * Every job of a JobKind (job-kind.ts) is one entry under this prefix, and so is every job of another kind that is
  * over.
  */
 export const JOBS_PREFIX = '/q/jobs/';
@@ -17,30 +17,15 @@ export const JOBS_PREFIX = '/q/jobs/';
  *
  * Whoever changes it names the revision that it read. The driver (driving/job-driver.ts) is one process at a time.
  */
-export interface JobRecord {
-  id: string;
-  kind: string;
-  collection: string | null;
-  subject: string;
+export interface JobRecord extends Omit<JobView, 'progress' | 'perSecond' | 'secondsLeft' | 'rights'> {
   /** What was asked for, as its kind understands it. */
   input: unknown;
-  state: JobState;
   /** Somebody gave it up, and what it made is to be taken back. */
   isGivenUp?: boolean | undefined;
-  step: string | null;
-  done: number;
-  total: number;
-  unit: string;
   /** When the present run began, by wall time, and what was done by then; null: it does not run. */
   since: { ms: number; done: number } | null;
   /** What one run leaves to the next, as its kind understands it; null: nothing. */
   notes: unknown;
-  createdAt: string;
-  startedAt: string | null;
-  endedAt: string | null;
-  error: string | null;
-  waitsFor: string | null;
-  result: object | null;
 }
 
 /** What is told of a job that begins now. */
@@ -85,8 +70,8 @@ export function jobFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): JobRecor
   return record!;
 }
 
-/** Jobs made of the records of a kind that has its own. What is unreadable is left out: its driver tells of it. */
-export function readableJobs(entries: readonly StoreEntry[], jobOf: (entry: StoreEntry) => JobView | null): JobView[] {
+/** What entries say of jobs, without those that are null. What is unreadable is left out: its driver tells of it. */
+export function readableJobs<Job>(entries: readonly StoreEntry[], jobOf: (entry: StoreEntry) => Job | null): Job[] {
   return entries.flatMap((entry) => {
     try {
       return jobOf(entry) ?? [];

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { isEnded, type JobsPage, type JobsService, type JobView, mayTouch } from '../../service/jobs-service';
+import { cursorOf, elementsOf } from '../../service/opaque-cursor';
 import type { Scoped } from '../../service/keys/collection-scope';
 import type { JobSource } from './job-source';
 
@@ -36,7 +37,7 @@ export class JobRequests implements JobsService {
     );
     chosen.sort((a, b) => (isAfter(b, a) ? -1 : 1));
     const jobs = chosen.slice(0, limit);
-    return { jobs, nextCursor: chosen.length > limit ? cursorOf(jobs[limit - 1]) : null };
+    return { jobs, nextCursor: chosen.length > limit ? cursorAfter(jobs[limit - 1]) : null };
   }
 
   async get(id: string, caller?: Scoped): Promise<JobView> {
@@ -107,18 +108,13 @@ function isAfter(job: Place, place: Place): boolean {
   return job.id < place.id;
 }
 
-function cursorOf({ createdAt, id }: Place): string {
-  return Buffer.from(JSON.stringify([createdAt, id])).toString('base64url');
+function cursorAfter({ createdAt, id }: Place): string {
+  return cursorOf([createdAt, id]);
 }
 
 function placeOf(cursor: string): Place {
-  try {
-    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
-    if (Array.isArray(place) && place.length === 2 && place.every((part) => typeof part === 'string')) {
-      return { createdAt: place[0] as string, id: place[1] as string };
-    }
-  } catch {
-    // Said below.
-  }
-  throw new QuiverError('invalid_parameter', 'cursor is none that GET /v1/jobs has answered');
+  const [createdAt, id, ...rest] = elementsOf(cursor);
+  if (typeof createdAt !== 'string' || typeof id !== 'string' || rest.length > 0)
+    throw new QuiverError('invalid_parameter', 'cursor is none that GET /v1/jobs has answered');
+  return { createdAt, id };
 }

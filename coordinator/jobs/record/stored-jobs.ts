@@ -18,6 +18,7 @@ import {
   jobView,
   type NewJob,
   newJobRecord,
+  readableJobs,
 } from './job-record';
 import type { JobSource } from './job-source';
 
@@ -31,7 +32,6 @@ const FORGOTTEN_AT_ONCE = 100;
 const UNEXPECTED_MAX = 5;
 /** Between two reports that are stored. */
 const REPORT_EVERY_MS = 2_000;
-const UNREADABLE = 'a job is unreadable and left alone';
 /** Every failed attempt means that another change was made. */
 const ATTEMPTS_MAX = 16;
 
@@ -56,7 +56,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   ) {
     const { store, log, kinds } = parts;
     this.byKind = new Map(kinds.map((kind) => [kind.kind, kind]));
-    const onUnreadable = (error: unknown): void => log.error({ error }, UNREADABLE);
+    const onUnreadable = (error: unknown): void => log.error({ error }, 'a job is unreadable and left alone');
     this.entries = new WatchedEntries({ store, prefix: JOBS_PREFIX, decode: jobFromEntry, onUnreadable });
   }
 
@@ -88,9 +88,9 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   /** Those of a kind that are not over, as they are stored; without what is unreadable. Errors: unavailable. */
   async underWay(kind: string): Promise<JobRecord[]> {
     const { entries } = await this.parts.store.list(`${JOBS_PREFIX}${kind}-`);
-    return entries.flatMap((entry) => {
-      const record = this.readable(entry);
-      return record?.kind === kind && !isEnded(record) ? [record] : [];
+    return readableJobs(entries, (entry) => {
+      const record = jobFromEntry(entry);
+      return record.kind === kind && !isEnded(record) ? record : null;
     });
   }
 
@@ -286,15 +286,6 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const rights = this.byKind.get(record.kind)?.rights ??
       this.parts.rightsOf[record.kind] ?? { see: 'admin', change: 'admin' };
     return jobView(record, rights, this.parts.clock.wallMs());
-  }
-
-  private readable(entry: StoreEntry): JobRecord | null {
-    try {
-      return jobFromEntry(entry);
-    } catch (error) {
-      this.parts.log.error({ error }, UNREADABLE);
-      return null;
-    }
   }
 
   private now(): string {

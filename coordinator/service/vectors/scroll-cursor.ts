@@ -1,4 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { cursorOf, elementsOf } from '../opaque-cursor';
 
 /**
  * Where a scroll continues: after this item in insertion order. The item itself need not exist, so the position
@@ -11,17 +12,9 @@ export interface ScrollPosition {
 
 /** Increased when the fields change their meaning; cursors of another version are refused. */
 const VERSION = 1;
-/**
- * Longer than any cursor made here: an external_id has at most 512 characters, each up to 6 in JSON and 8 in base64.
- */
-const CURSOR_LENGTH_MAX = 8192;
-const BASE64URL = /^[A-Za-z0-9_-]+$/;
-
 /** The position as an opaque text that only this collection accepts (not one made again under its name). */
 export function cursorFromPosition(collectionUid: string, position: ScrollPosition): string {
-  return Buffer.from(JSON.stringify([VERSION, collectionUid, position.stamp, position.externalId])).toString(
-    'base64url',
-  );
+  return cursorOf([VERSION, collectionUid, position.stamp, position.externalId]);
 }
 
 /** Errors: invalid_parameter when the text is not a cursor, or that of another collection. */
@@ -37,14 +30,4 @@ export function positionFromCursor(collectionUid: string, cursor: string): Scrol
   if (uid !== collectionUid)
     throw new QuiverError('invalid_parameter', 'Invalid cursor: it belongs to another collection');
   return { stamp: stamp as number, externalId: externalId as string };
-}
-
-function elementsOf(cursor: string): unknown[] {
-  if (cursor.length > CURSOR_LENGTH_MAX || !BASE64URL.test(cursor)) return [];
-  try {
-    const json: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    return Array.isArray(json) ? json : [];
-  } catch {
-    return [];
-  }
 }
