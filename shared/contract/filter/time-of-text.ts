@@ -18,12 +18,13 @@ export function timeOfText(text: string): number | null {
   if (found === null) return null;
   const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map((i) => Number(found[i] ?? 0));
   const [offsetHours, offsetMinutes] = [9, 10].map((i) => Number(found[i] ?? 0));
-  if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month)) return null;
+  const date = new Date(0);
+  const midnight = date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
   const offset = (offsetHours * 60 + offsetMinutes) * (found[8] === '-' ? -1 : 1);
   const micros = Number((found[7] ?? '').slice(0, FRACTION_DIGITS).padEnd(FRACTION_DIGITS, '0'));
-  const seconds = ((daysSince1970(year, month, day) * 24 + hour) * 60 + minute - offset) * 60 + second;
-  return seconds * 1_000 + micros / 1_000;
+  return midnight + ((hour * 60 + minute - offset) * 60 + second) * 1_000 + micros / 1_000;
 }
 
 /** The time that `now`, `now-7d` or `now+1h-30m` says (s, m, h, d, w); null: the text is none of these. */
@@ -33,17 +34,4 @@ export function timeFromNow(text: string, nowMs: number): number | null {
   let ms = nowMs;
   for (const [, count, unit] of found[1].matchAll(/([+-]\d+)([smhdw])/g)) ms += Number(count) * STEPS[unit];
   return ms;
-}
-
-function daysOfMonth(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return [4, 6, 9, 11].includes(month) ? 30 : 31;
-}
-
-/** In the Gregorian calendar. Years begin with March here, so that a leap day ends one. */
-function daysSince1970(year: number, month: number, day: number): number {
-  const y = month > 2 ? year : year - 1;
-  const m = month > 2 ? month - 3 : month + 9;
-  const leaps = y >= 0 ? Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400) : -1;
-  return y * 365 + leaps + Math.floor((m * 153 + 2) / 5) + day - 1 - 719_468;
 }
