@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { BULK_ITEMS } from './bulk-bodies.mjs';
 import { loadDataset } from './datasets.mjs';
 import { dot, squaredDistance } from './exact-neighbours.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
 import { generateLoad } from './load-generator.mjs';
+import { loadRows } from './load-rows.mjs';
 import { measureSettling } from './measure.mjs';
 import { ProgressBar } from './progress-bar.mjs';
 import { openQuiver } from './quiver-target.mjs';
@@ -29,7 +29,6 @@ it, and of conjunctions. Every item has a number at random ("lot", 0 to 1) and i
 `;
 
 const K = 10;
-const LOAD_CONNECTIONS = 4;
 const SEED = 11;
 export const FILTER_KINDS = ['random', 'agree', 'against', 'conjunction'];
 
@@ -68,7 +67,7 @@ export async function filtersBench(words) {
     await target.server.start();
     await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
     const startedAt = performance.now();
-    await load(target, dataset, fields);
+    await loadRows(target, dataset, (row) => ({ lot: fields.lots[row], place: fields.places[row] }));
     await measureSettling({ target, dataset, startedAt });
     const searches = (ranges) =>
       Array.from({ length: dataset.queryCount }, (_, query) => {
@@ -180,40 +179,6 @@ function exactAnswers({ rows, queries, dim, count, queryCount, metric }, { lots,
   }
   bar.finish();
   return answers;
-}
-
-async function load(target, { rows, dim, count }, { lots, places }) {
-  const bar = new ProgressBar({ label: 'loading', total: count, unit: 'rows' });
-  let next = 0;
-  const bodyFrom = (from) => {
-    const items = Array.from({ length: Math.min(BULK_ITEMS, count - from) }, (_, i) => ({
-      external_id: String(from + i),
-      vector: Buffer.from(rows.slice((from + i) * dim, (from + i + 1) * dim).buffer).toString('base64'),
-      metadata: { lot: lots[from + i], place: places[from + i] },
-    }));
-    return JSON.stringify({ items });
-  };
-  await Promise.all(
-    Array.from({ length: LOAD_CONNECTIONS }, async () => {
-      const connection = await HttpConnection.open(target.address);
-      while (next < count) {
-        const from = next;
-        next += BULK_ITEMS;
-        const body = bodyFrom(from);
-        const head = requestHead({
-          method: 'POST',
-          path: target.bulkPath,
-          headers: target.headers,
-          ...target.address,
-          bodyBytes: Buffer.byteLength(body),
-        });
-        target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), Math.min(BULK_ITEMS, count - from));
-        bar.report(Math.min(count, next));
-      }
-      connection.close();
-    }),
-  );
-  bar.finish();
 }
 
 /** The share of the rows that belong in the answers which is there; of answers that have any. */

@@ -1,12 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { BULK_ITEMS } from './bulk-bodies.mjs';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
 import { generateLoad } from './load-generator.mjs';
-import { measureSettling } from './measure.mjs';
-import { ProgressBar } from './progress-bar.mjs';
+import { loadRows } from './load-rows.mjs';
+import { measureSettling, median } from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { seededRandom } from './seeded-random.mjs';
 
@@ -25,7 +24,6 @@ one before, and one again and again.
 `;
 
 const K = 10;
-const LOAD_CONNECTIONS = 4;
 const SEED = 23;
 const SYLLABLES = [
   'ka',
@@ -116,7 +114,7 @@ export async function queryFeaturesBench(words) {
     await target.server.start();
     await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
     const startedAt = performance.now();
-    await load(target, dataset, made);
+    await loadRows(target, dataset, (row) => ({ title: made.title(row), at: timeAt(row) }));
     await measureSettling({ target, dataset, startedAt });
     const figures = [];
     for (const name of names)
@@ -166,7 +164,7 @@ async function measured(target, dataset, made, feature, { seconds, rounds }) {
     ...Object.fromEntries(
       Object.entries(found).map(([kind, all]) => [
         kind,
-        { p50Ms: medianOf(all, 'p50Ms'), p99Ms: medianOf(all, 'p99Ms') },
+        { p50Ms: median(all.map((one) => one.p50Ms)), p99Ms: median(all.map((one) => one.p99Ms)) },
       ]),
     ),
   };
@@ -183,11 +181,6 @@ async function timed(target, { method, path, headers, body }) {
   return ms;
 }
 
-function medianOf(all, name) {
-  const sorted = all.map((one) => one[name]).sort((a, b) => a - b);
-  return sorted[sorted.length >> 1];
-}
-
 function madeTitles(count) {
   const random = seededRandom(SEED);
   const word = () =>
@@ -200,40 +193,6 @@ function madeTitles(count) {
 
 function timeAt(minute) {
   return new Date(FIRST_TIME + minute * MINUTE).toISOString();
-}
-
-async function load(target, { rows, dim, count }, { title }) {
-  const bar = new ProgressBar({ label: 'loading', total: count, unit: 'rows' });
-  let next = 0;
-  const bodyFrom = (from) => {
-    const items = Array.from({ length: Math.min(BULK_ITEMS, count - from) }, (_, i) => ({
-      external_id: String(from + i),
-      vector: Buffer.from(rows.slice((from + i) * dim, (from + i + 1) * dim).buffer).toString('base64'),
-      metadata: { title: title(from + i), at: timeAt(from + i) },
-    }));
-    return JSON.stringify({ items });
-  };
-  await Promise.all(
-    Array.from({ length: LOAD_CONNECTIONS }, async () => {
-      const connection = await HttpConnection.open(target.address);
-      while (next < count) {
-        const from = next;
-        next += BULK_ITEMS;
-        const body = bodyFrom(from);
-        const head = requestHead({
-          method: 'POST',
-          path: target.bulkPath,
-          headers: target.headers,
-          ...target.address,
-          bodyBytes: Buffer.byteLength(body),
-        });
-        target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), Math.min(BULK_ITEMS, count - from));
-        bar.report(Math.min(count, next));
-      }
-      connection.close();
-    }),
-  );
-  bar.finish();
 }
 
 export function formatQueryFeaturesReport({ dataset, figures }) {
