@@ -67,13 +67,16 @@ test('one that this user may not write to is refused with that reason, and left 
   const path = join(folder, 'data');
   mkdirSync(path, { mode: 0o500 });
   const isRoot = process.getuid?.() === 0;
+  const before = process.cwd();
   if (isRoot) {
     chmodSync(folder, 0o755);
     chmodSync(path, 0o755);
+    // From here, so that folders above it need not be open to that user.
+    process.chdir(folder);
     process.seteuid?.(65_534);
   }
   try {
-    expect(() => prepareDataFolder(path, log)).toThrow(
+    expect(() => prepareDataFolder(isRoot ? 'data' : path, log)).toThrow(
       expect.objectContaining({
         kind: 'storage_failed',
         message: expect.stringMatching(
@@ -82,7 +85,10 @@ test('one that this user may not write to is refused with that reason, and left 
       }),
     );
   } finally {
-    if (isRoot) process.seteuid?.(0);
+    if (isRoot) {
+      process.seteuid?.(0);
+      process.chdir(before);
+    }
   }
   expect(readdirSync(path)).toEqual([]);
 });
