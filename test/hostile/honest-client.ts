@@ -34,7 +34,7 @@ const DUE_CHECK_MS = 5;
  */
 export class HonestClient {
   private readonly agent: Agent;
-  private readonly waits: Waits = { waitsMs: [], refused: 0, wrong: [] };
+  private waits: Waits = { waitsMs: [], refused: 0, wrong: [] };
   private timer: NodeJS.Timeout | null = null;
   private open = new Set<Promise<void>>();
   private isOver = false;
@@ -58,6 +58,13 @@ export class HonestClient {
       },
       Math.min(this.everyMs, DUE_CHECK_MS),
     );
+  }
+
+  /** What has been seen since `begin` or the last `restart`; from now on only what comes is counted. */
+  restart(): Waits {
+    const { waits } = this;
+    this.waits = { waitsMs: [], refused: 0, wrong: [] };
+    return waits;
   }
 
   /**

@@ -13,8 +13,13 @@ import { ANSWER_BYTES_MAX, type Stage } from './stage';
 export const HOSTILE = { readonly: 8, readwrite: 2 } as const;
 const SEARCH_EVERY_MS = 25;
 const LIVEZ_EVERY_MS = 50;
-/** Of honest clients alone, before the attack: connections are made, code is warm. */
-const CALM_MS = 500;
+/**
+ * Before an attack honest clients ask alone until the service is at rest: connections are made, code is warm, indexes of
+ * what was just loaded are built. At rest is when a second of searches waited less than this, in milliseconds.
+ */
+const CALM_WAIT_MS = 50;
+const CALM_MS = 1_000;
+const CALM_WITHIN_MS = 60_000;
 
 export interface RoundReport {
   name: string;
@@ -83,7 +88,7 @@ export async function runRound(
   }));
   const epochs = await stage.epochs();
   for (const client of [search, ...probes.map(({ client }) => client)]) client.begin();
-  await pause(CALM_MS);
+  const isCalm = await calm(search);
   lateness.enable();
   const sinceMs = Date.now();
   party?.attack();
@@ -100,6 +105,7 @@ export async function runRound(
   );
   const { peakMiB, grownMiB, gone } = watch.end();
   const failures = [
+    ...(isCalm ? [] : [`no second of searches under ${CALM_WAIT_MS} ms within ${CALM_WITHIN_MS} ms before the attack`]),
     ...gone.map((name) => `${name} is gone`),
     ...searchWaits.wrong.map((what) => `search: ${what}`),
     ...livezWaits.flatMap(({ wrong }, i) => wrong.map((what) => `livez of ${probes[i].name}: ${what}`)),
@@ -132,6 +138,16 @@ export async function runRound(
     leadChanges,
     failures,
   };
+}
+
+/** Waits until a service that nobody attacks is at rest, and forgets what its searches waited until then. */
+async function calm(search: HonestClient): Promise<boolean> {
+  for (const until = performance.now() + CALM_WITHIN_MS; performance.now() < until; ) {
+    await pause(CALM_MS);
+    const { waitsMs, wrong } = search.restart();
+    if (wrong.length === 0 && waitsMs.length > 0 && Math.max(...waitsMs) < CALM_WAIT_MS) return true;
+  }
+  return false;
 }
 
 /**
