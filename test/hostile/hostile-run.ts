@@ -142,7 +142,7 @@ export async function runRound(
 
 /** Waits until a service that nobody attacks is at rest, and forgets what its searches waited until then. */
 async function calm(search: HonestClient): Promise<boolean> {
-  for (const until = performance.now() + CALM_WITHIN_MS; performance.now() < until; ) {
+  for (const until = performance.now() + CALM_WITHIN_MS; performance.now() < until;) {
     await pause(CALM_MS);
     const { waitsMs, wrong } = search.restart();
     if (wrong.length === 0 && waitsMs.length > 0 && Math.max(...waitsMs) < CALM_WAIT_MS) return true;

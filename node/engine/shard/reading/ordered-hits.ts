@@ -2,6 +2,10 @@ import { compareHits, type Hit, LEFT_OUT } from '../../../../shared/contract/sha
 import type { FoundSlots } from '../../vector/shared-vectors';
 
 const HITS_PER_STEP = 256;
+/** Reading so much metadata takes the thread about a millisecond. */
+const STEP_BYTES = 1024 * 1024;
+/** From this many hits on, steps end at hits, too: ten thousand take the thread about 20 ms. */
+const MANY_HITS = 1_000;
 
 export interface ScoredSlot {
   slot: number;
@@ -28,7 +32,8 @@ export interface ItemsBySlot {
 
 /**
  * The best `k` of live slots, given by descending score, in the order of answers: ties by external id. Null if one of
- * them is not live, or was removed between two steps. Metadata are left out behind `bytesMax`.
+ * them is not live, or was removed between two steps. Metadata are left out behind `bytesMax`. One step if they are few
+ * and small.
  */
 export function* orderedHits(
   items: ItemsBySlot,
@@ -37,6 +42,7 @@ export function* orderedHits(
   bytesMax = Infinity,
 ): Generator<undefined, FoundHit[] | null> {
   const hits: FoundHit[] = [];
+  const hitsPerStep = scored.length < MANY_HITS ? Infinity : HITS_PER_STEP;
   let isTied = false;
   for (const { slot, score } of scored) {
     const last = hits[hits.length - 1]?.hit.score;
@@ -44,16 +50,19 @@ export function* orderedHits(
     if (!items.isLive(slot)) return null;
     isTied ||= score === last;
     hits.push({ slot, hit: { externalId: items.externalIdOf(slot), score, metadata: LEFT_OUT } });
-    if (hits.length % HITS_PER_STEP === 0) yield;
+    if (hits.length % hitsPerStep === 0) yield;
   }
   if (isTied) hits.sort((a, b) => compareHits(a.hit, b.hit));
   if (hits.length > k) hits.length = k;
+  let stepEnd = STEP_BYTES;
   for (let i = 0, bytes = 0; i < hits.length && bytes < bytesMax; i++) {
     const { slot, hit } = hits[i];
     if (!items.isLive(slot)) return null;
     hit.metadata = items.metadataOf(slot);
     bytes += hit.externalId.length + hit.metadata.length;
-    if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
+    if (bytes < stepEnd && (i + 1) % hitsPerStep !== 0) continue;
+    stepEnd = bytes + STEP_BYTES;
+    yield;
   }
   return hits.every(({ slot }) => items.isLive(slot)) ? hits : null;
 }

@@ -27,8 +27,8 @@ const LAST_ROUND = 4;
 /** Candidates scored before others are served: their metadata and scores take the thread a few milliseconds. */
 const SCORED_AT_ONCE = 1_000;
 
-/** From this many hits on, they are built in slices: ten thousand take the thread about 20 ms. */
-const SLICED_HITS = 1_000;
+/** From this many ties on, they are cut in slices. */
+const SLICED_TIES = 1_000;
 
 /**
  * Searches one shard. A search sees every write that was answered before it began. An item deleted while it runs is
@@ -167,6 +167,9 @@ export class ShardSearch {
     const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
     let scored = found;
     let goneCount = 0;
+    // Many searches may be found in one round of the event loop, and hits may be large.
+    const turn = ownTurn();
+    if (turn !== undefined) await turn;
     // The index misses an item if its old version was removed before its row was reached and its new one was not there
     // yet.
     let moved = slots.movedSince(epoch);
@@ -205,17 +208,19 @@ export class ShardSearch {
   /** See cutTies: in slices if there are many. */
   private cut(found: SlotScores, k: number): CutHits | Promise<CutHits> {
     const steps = cutTies(this.parts.indexes.directory, found, k);
-    return found.slots.length < k + SLICED_HITS ? resultOf(steps) : inLaterSlices(steps);
+    return found.slots.length < k + SLICED_TIES ? resultOf(steps) : inLaterSlices(steps);
   }
 
-  /** See orderedHits: in slices if there are many, until the last round. */
+  /** See orderedHits: in slices if there are many or large ones, until the last round. */
   private made(
     scored: ScoredSlot[],
     { k, bytesMax }: { k: number; bytesMax?: number | undefined },
     round: number,
   ): FoundHit[] | null | Promise<FoundHit[] | null> {
     const steps = orderedHits(this.parts.indexes.directory, scored, k, bytesMax);
-    return scored.length < SLICED_HITS || round >= LAST_ROUND ? resultOf(steps) : inLaterSlices(steps);
+    if (round >= LAST_ROUND) return resultOf(steps);
+    const first = steps.next();
+    return first.done === true ? first.value : inLaterSlices(steps);
   }
 
   /**
