@@ -14,8 +14,8 @@ export const HOSTILE = { readonly: 8, readwrite: 2 } as const;
 const SEARCH_EVERY_MS = 25;
 const LIVEZ_EVERY_MS = 50;
 /**
- * Before an attack honest clients ask alone until the service is at rest: connections are made, code is warm, indexes of
- * what was just loaded are built. At rest is when a second of searches waited less than this, in milliseconds.
+ * Before an attack honest clients ask alone until the service is at rest: connections are made, code is warm, indexes
+ * of what was just loaded are built. At rest is when a second of searches waited less than this, in milliseconds.
  */
 const CALM_WAIT_MS = 50;
 const CALM_MS = 1_000;
