@@ -29,10 +29,14 @@ import type { JobSource } from './jobs/record/job-source';
 import { StoredJobs } from './jobs/record/stored-jobs';
 import { RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
 import type { DriverOffice } from './jobs/driving/owned-entry';
+import { OptimizeKind } from './jobs/upkeep/optimize-kind';
+import { PurgeKind } from './jobs/upkeep/purge-kind';
+import { UpkeepRequests } from './jobs/upkeep/upkeep-requests';
 import type { OtherProcesses } from './service/collections/other-processes';
 import { type NewShardReading, ReshardRequests } from './jobs/reshard/reshard-requests';
 import { Resharder } from './jobs/reshard/resharder';
 import type { ShardReading } from './service/collections/shard-reading';
+import { ShardUpkeep } from './service/collections/shard-upkeep';
 import { CollectionDemoService } from './service/demo/collection-demo-service';
 import { DocumentService } from './service/documents/document-service';
 import type { EmbeddingProvider } from './models/embedding-provider';
@@ -147,8 +151,23 @@ export function createService(options: {
   const quotas = new QuotaLedger({ catalog, shards, scatter, clock, requestTimeoutMs: config.requestTimeoutMs });
   const keyQuotas = new KeyQuotaLedger({ store, clock });
   const reshards = new ReshardRequests({ store, shards, clock, quota: options.quota });
+  const { openTarget } = options;
+  const schedule = scheduleOf(config);
+  const pace = new Pace(config.backupBytesPerSecond);
+  let office: DriverOffice = { guard: null };
+  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
+  const upkeep = new ShardUpkeep({ catalog, shards, scatter, clock });
+  const stored = new StoredJobs({
+    store,
+    clock,
+    log,
+    office: () => office,
+    kinds: [new VerifyKind({ openTarget, pace, clock, log }), new PurgeKind({ upkeep }), new OptimizeKind({ upkeep })],
+    rightsOf,
+  });
   const collections = new CatalogCollectionsService({
     reshards,
+    upkeep: new UpkeepRequests({ upkeep, jobs: stored }),
     catalog,
     shards,
     scatter,
@@ -157,19 +176,6 @@ export function createService(options: {
     log,
     defaults,
     quota: options.quota,
-  });
-  const { openTarget } = options;
-  const schedule = scheduleOf(config);
-  const pace = new Pace(config.backupBytesPerSecond);
-  let office: DriverOffice = { guard: null };
-  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
-  const stored = new StoredJobs({
-    store,
-    clock,
-    log,
-    office: () => office,
-    kinds: [new VerifyKind({ openTarget, pace, clock, log })],
-    rightsOf,
   });
   const backups = new BackupRequests({
     store,

@@ -50,9 +50,11 @@ export interface WriteManner {
   writer?: KeyWriter | undefined;
 }
 
-/** By shard. */
 export interface CollectionPurge {
   collection: string;
+  /** `none`: none was begun that is remembered. */
+  state: 'none' | 'running' | 'done' | 'failed';
+  /** By shard. */
   shards: ReplicaPurge[][];
 }
 
@@ -84,12 +86,12 @@ export interface CollectionsService {
   stats(name: string): Promise<CollectionStats>;
   /**
    * Begins to make the best index of the vectors that are there, on the replicas that answer searches, unless that is
-   * under way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
+   * under way; goes on as a job. Errors: as `stats`; internal when a node of an earlier version holds a shard.
    */
   optimize(name: string): Promise<CollectionStats>;
   /**
-   * How far the purge of each replica is; with `start`, one begins where none is under way, and goes on in the
-   * background. Errors: as `optimize`.
+   * How far the purge of each replica is; with `start`, one begins, or follows what is under way, and goes on as a job.
+   * Errors: as `optimize`.
    */
   purge(name: string, start: boolean): Promise<CollectionPurge>;
   /**

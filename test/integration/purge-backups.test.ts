@@ -2,6 +2,7 @@ import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup-store/conte
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupManifest, contentOf, objectsOf } from '../../shared/backup-store/backup-format';
+import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import type { RunningService } from '../../coordinator/service-factory';
 import { eventually } from '../support/eventually';
 import { item, newCollection } from '../support/shards/plain-service';
@@ -23,12 +24,15 @@ const ITEMS = 2_600;
 let held: RestoringNode;
 let service: RunningService;
 let drivers: Drivers;
+let jobs: { close(): Promise<void> };
 beforeEach(async () => {
   held = await RestoringNode.start();
   service = await held.service();
   drivers = await Drivers.start(service);
+  jobs = await service.driveJobs(ONLY_DRIVER);
 });
 afterEach(async () => {
+  await jobs.close();
   await drivers.close();
   await held.end();
 });

@@ -68,22 +68,17 @@ function statsData({ name, quantization, vectorCount, diskBytes, memoryBytes, qu
   };
 }
 
-function purgeData({ collection, shards }: CollectionPurge) {
-  const all = shards.flat();
-  const is = (...states: string[]): boolean => all.some(({ state }) => states.includes(state));
+function purgeData({ collection, state: overall, shards }: CollectionPurge) {
   return {
     collection,
-    state: is('running')
-      ? ('running' as const)
-      : is('failed', 'unknown')
-        ? ('failed' as const)
-        : is('none')
-          ? ('none' as const)
-          : ('done' as const),
-    bytes_reclaimed: all.reduce(
-      (sum, { state, bytesBefore, bytesAfter }) => sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0),
-      0,
-    ),
+    state: overall,
+    bytes_reclaimed: shards
+      .flat()
+      .reduce(
+        (sum, { state, bytesBefore, bytesAfter }) =>
+          sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0),
+        0,
+      ),
     shards: shards.map((replicas, shard) => ({
       shard,
       replicas: replicas.map(({ node, state, step, bytesBefore, bytesAfter, unshipped = 0, error }) => ({
@@ -219,7 +214,7 @@ export function collectionEndpoints(parts: {
       tag,
       summary: 'Make the best index of the vectors that are there',
       description:
-        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer; the stats show how far it is. Does nothing while one is under way.',
+        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.',
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.collectionStats },
       errors: [404],
@@ -232,8 +227,8 @@ export function collectionEndpoints(parts: {
       tag,
       summary: 'Rewrite the files, so that nothing of deleted and expired vectors is in them',
       description:
-        'Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. ' +
-        'Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under way, another follows it. It is forgotten when a node starts anew: begin it again then.',
+        'Goes on after the answer as a job (`GET /v1/jobs?kind=purge`), while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. ' +
+        'Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under way, another follows it. A node that is away or starts anew is waited for.',
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.purgeAnswer },
       errors: [404],

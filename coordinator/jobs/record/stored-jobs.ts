@@ -30,7 +30,7 @@ const FORGET_EVERY_MS = 60_000;
 const FORGOTTEN_AT_ONCE = 100;
 /** A job that fails so often in a way that nobody expects has something that no other attempt will mend. */
 const UNEXPECTED_MAX = 5;
-/** Between two reports that are stored. */
+/** Between two reports that are stored: the store is shared by all. */
 const REPORT_EVERY_MS = 2_000;
 /** Every failed attempt means that another change was made. */
 const ATTEMPTS_MAX = 16;
@@ -52,6 +52,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       kinds: readonly JobKind[];
       rightsOf: Readonly<Record<string, JobRights>>;
       keptMax?: number;
+      /** Between two reports that are stored; default: two seconds. */
+      reportEveryMs?: number;
     },
   ) {
     const { store, log, kinds } = parts;
@@ -92,6 +94,24 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       const record = jobFromEntry(entry);
       return record.kind === kind && !isEnded(record) ? record : null;
     });
+  }
+
+  /** The last one of a kind that `is` says; null: none that is known here. */
+  async latest(kind: string, is: (record: JobRecord) => boolean): Promise<JobRecord | null> {
+    // While the store is away: as far as this process knows.
+    await this.entries.follow().catch(() => undefined);
+    let found: Watched<JobRecord> | null = null;
+    for (const one of this.entries.all())
+      if (one.value.kind === kind && (found === null || isOlder(found, one)) && is(one.value)) found = one;
+    return found?.value ?? null;
+  }
+
+  /**
+   * Changes what a job that is under way is asked for; it begins again with that, from its notes. null: it is over.
+   * Errors: unavailable.
+   */
+  askAgain(id: string, inputOf: (input: unknown) => unknown): Promise<JobView | null> {
+    return this.change(id, (record) => ({ ...record, input: inputOf(record.input) }));
   }
 
   async list(): Promise<JobView[]> {
@@ -156,7 +176,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   }
 
   isOvertaken(begun: JobRecord, now: JobRecord | null): boolean {
-    return now === null || now.state === 'paused' || isEnded(now) || now.isGivenUp !== begun.isGivenUp;
+    if (now === null || now.state === 'paused' || isEnded(now) || now.isGivenUp !== begun.isGivenUp) return true;
+    return JSON.stringify(now.input) !== JSON.stringify(begun.input);
   }
 
   async run({ key }: Watched<JobRecord>, stop: AbortSignal, failures: Failures): Promise<number> {
@@ -172,7 +193,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     if (kind === undefined || record.state === 'paused' || isEnded(record)) return 0;
     const office = this.parts.office();
     const owned = new OwnedEntry({ store, office }, key, record, entry.revision);
-    const job = new DrivenJob(owned, this.parts.clock);
+    const job = new DrivenJob(owned, this.parts.clock, this.parts.reportEveryMs ?? REPORT_EVERY_MS);
     try {
       if (record.isGivenUp === true) await this.end(job, kind, { state: 'cancelled' });
       else await this.work(job, kind, stop, failures);
@@ -208,7 +229,9 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       const isLasting = isQuiverError(error) ? !error.retryable : failures.unexpected >= UNEXPECTED_MAX;
       if (!isLasting) throw error;
       await job.settled();
-      log.error({ error, job: record.id }, 'a job failed');
+      // What it works on may go at any time.
+      const isGone = isQuiverError(error) && error.kind === 'not_found';
+      log[isGone ? 'warn' : 'error']({ error, job: record.id }, 'a job failed');
       await this.end(job, kind, {
         state: 'failed',
         error: isQuiverError(error) ? error.message : 'it failed; the log says why',
@@ -302,6 +325,7 @@ class DrivenJob implements RunningJob {
   constructor(
     private readonly owned: OwnedEntry<JobRecord>,
     private readonly clock: Clock,
+    private readonly reportEveryMs: number,
   ) {
     this.storedMs = clock.monotonicMs();
   }
@@ -316,7 +340,7 @@ class DrivenJob implements RunningJob {
 
   report(progress: JobProgress): void {
     this.next = { ...this.next, ...progress };
-    if (this.storing !== null || this.clock.monotonicMs() - this.storedMs < REPORT_EVERY_MS) return;
+    if (this.storing !== null || this.clock.monotonicMs() - this.storedMs < this.reportEveryMs) return;
     this.storing = this.note({}).then(
       () => void (this.storing = null),
       // Whoever has it now says what it is at; the next change of this run finds that out.

@@ -67,6 +67,12 @@ interface Reshards {
   cancel(name: string, mark?: StoreMark): Promise<ReshardView>;
 }
 
+/** Who has files and indexes put in order, as CollectionsService says. */
+interface Upkeep {
+  purge(name: string, start: boolean): Promise<CollectionPurge>;
+  optimize(name: string): Promise<void>;
+}
+
 /**
  * Creates, shows and deletes collections: first the catalog changes, then the shards. A collection becomes visible once
  * its shards serve, and invisible before the first of them is dropped. {@link recover} finishes what a crash leaves
@@ -84,6 +90,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
   private readonly reshards: Reshards;
+  private readonly upkeep: Upkeep;
   private readonly sets: ShardSets<CollectionRecord>;
 
   constructor(options: {
@@ -96,6 +103,7 @@ export class CatalogCollectionsService implements CollectionsService {
     defaults: CollectionDefaults;
     quota: CollectionQuota;
     reshards: Reshards;
+    upkeep: Upkeep;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -106,6 +114,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.defaults = options.defaults;
     this.quota = options.quota;
     this.reshards = options.reshards;
+    this.upkeep = options.upkeep;
     this.sets = new ShardSets(options);
   }
 
@@ -218,22 +227,13 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.statsOf(await this.catalog.shown(name));
   }
 
-  async purge(name: string, start: boolean): Promise<CollectionPurge> {
-    const record = await this.catalog.shown(name);
-    const call = this.scatter.begin();
-    const shards = await this.sets.inOne(record, call, (current) =>
-      this.scatter.readAll(current, call, (id) => this.shards.read(id, 'purge', { start }, call)),
-    );
-    return { collection: name, shards };
+  purge(name: string, start: boolean): Promise<CollectionPurge> {
+    return this.upkeep.purge(name, start);
   }
 
   async optimize(name: string): Promise<CollectionStats> {
-    const record = await this.catalog.shown(name);
-    const call = this.scatter.begin();
-    await this.sets.inOne(record, call, (current) =>
-      this.scatter.readAll(current, call, (id) => this.shards.read(id, 'optimize', null, call)),
-    );
-    return this.statsOf(record);
+    await this.upkeep.optimize(name);
+    return this.stats(name);
   }
 
   reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {

@@ -72,6 +72,30 @@ export function jobsSuite(context: SuiteContext): void {
       }
     });
 
+    test('a purge and an optimization are jobs of their collection, which their own answers show', async () => {
+      const { api } = context;
+      const name = await context.collection({ shards: 2 });
+      for (const external_id of ['a', 'b', 'c'])
+        dataOf(await api.post(`/v1/collections/${name}/upsert`, { external_id, vector: [1, 2, 3] }));
+      dataOf(await api.delete(`/v1/collections/${name}/delete/a`));
+      const path = `/v1/collections/${name}/purge`;
+      expect(dataOf(await api.get(path))).toMatchObject({ collection: name, state: 'none', bytes_reclaimed: 0 });
+      expect(await jobOf('purge', name)).toBeUndefined();
+      expect(dataOf(await api.post(path))).toMatchObject({ collection: name, state: 'running' });
+      const purge = await ended((await jobOf('purge', name)).id);
+      expect(purge).toMatchObject({ state: 'done', progress: 1, unit: 'replicas', total: purge.done });
+      const shown = dataOf(await api.get(path));
+      expect(shown).toMatchObject({ state: 'done', bytes_reclaimed: purge.result.bytes_reclaimed });
+      const replicas = shown.shards.flatMap((shard: any) => shard.replicas);
+      expect(replicas).toHaveLength(purge.result.replicas);
+      expect(new Set(replicas.map(({ state }: any) => state))).toEqual(new Set(['done']));
+      expect((await api.post(`/v1/jobs/${purge.id}/pause`)).json?.error?.code).toBe(409);
+
+      expect(dataOf(await api.post(`/v1/collections/${name}/optimize`))).toMatchObject({ name, vector_count: 2 });
+      const optimization = await ended((await jobOf('optimize', name)).id);
+      expect(optimization).toMatchObject({ state: 'done', collection: name, unit: 'rows', result: { rows: 2 } });
+    });
+
     test('one that is given up is cancelled', async () => {
       const { api } = context;
       const name = await context.collection({ shards: 1 });
