@@ -28,7 +28,8 @@ describe('files that name', () => {
       /\b(?:hybrid_search|hybridSearch|hybrid-search|HybridSearch)\b/,
       { service: 5, users: 12, tests: 35 },
     ],
-    ['a kind of job: purge', /purge/i, { service: 26, users: 5, tests: 13 }],
+    // Of these, four and two are what makes it durable.
+    ['a kind of job: purge', /purge/i, { service: 30, users: 5, tests: 15 }],
     ['a kind of job: verify', /\b(?:VERIFY|VerifyKind|verifyJob)\b/, { service: 4, users: 0, tests: 2 }],
   ])('%s', (_thing, words, ceilings) => {
     const naming = code

@@ -15,7 +15,7 @@ export interface OptimizeInput {
   identity: string;
 }
 
-/** Has every shard make the best index of its vectors. A shard that forgets it, because its node stops, begins again. */
+/** Has each shard make the best index of its vectors. One that forgets it, because its node stops, begins again. */
 export class OptimizeKind implements JobKind {
   readonly kind = OPTIMIZE;
   readonly rights: JobRights = { see: 'readonly', change: 'readwrite' };

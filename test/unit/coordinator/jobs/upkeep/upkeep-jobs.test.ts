@@ -70,8 +70,7 @@ class Replicas implements Pick<ShardUpkeep, 'find' | 'purge' | 'optimize' | 'sta
   async statuses(): Promise<ShardStatus[]> {
     const index = { state: 'ready', rows: 10, indexedRows: 10, refinedRows: 10, secondsLeft: 0 } as const;
     const { isOptimizing: optimizing, deletedRows } = this;
-    const segments = [{ kind: 'sealed', rows: 10, deletedRows, ef: 0 } as const];
-    return [{ index: { ...index, optimizing }, segments } as unknown as ShardStatus];
+    return [{ index: { ...index, optimizing }, segments: [{ deletedRows }] } as ShardStatus];
   }
 
   private answerOf(shard: number, node: string, isStart: boolean): ReplicaPurge {
