@@ -102,7 +102,6 @@ import type { ShardOptions } from './engine/shard/shard-options';
 import { WriteBudget } from './engine/shard/writing/write-queue';
 import { permitClocks } from './hosting/threads/permit-clocks';
 import { ReplicaPublisher } from './hosting/threads/replica-publisher';
-import { newSocketName, removeStaleSockets, socketFeature, socketPath } from '../shared/wire/frames/reads-socket';
 import { dealerTo, type ReadThreads, startReadThreads } from './hosting/threads/read-threads';
 
 /**
@@ -385,8 +384,6 @@ async function build(
   const answerBytesMax = answerBytesOf(config.answerBytesMax, machine);
   const limits = nodeLimits({ answers: new AnswerBytes({ bytesMax: answerBytesMax, shared: answerBytes }) });
   const observer = new NodeMetrics(metrics, limits);
-  /** TLS is for connections between machines as for those of this one: with it, all go over the port. */
-  const socketName = published !== null && credentials.tls === null ? newSocketName() : null;
   const replication = new ReplicationService({ links, snapshots });
   const server = new RpcServer({
     services: [
@@ -407,10 +404,7 @@ async function build(
     ],
     ...credentials,
     ...(published !== null && {
-      version: {
-        ...OWN_VERSION,
-        features: [...OWN_VERSION.features, READ_THREADS, ...(socketName === null ? [] : [socketFeature(socketName)])],
-      },
+      version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] },
     }),
     addressOf: (port) => memberAddress(config, port),
   });
@@ -419,18 +413,6 @@ async function build(
   const deal = dealerTo(() => readThreads);
   const rpcPort = await server.listenBeside(listenAt, published === null ? null : deal, replication.frames);
   endings.defer(() => server.close(DRAIN_MS));
-  if (socketName !== null) {
-    removeStaleSockets();
-    const path = socketPath(socketName);
-    await server
-      .greetLocally(path, deal)
-      .catch((error: unknown) =>
-        log.warn(
-          { error, path },
-          "members on this machine reach this node over TCP, because the path for their reads can't be made",
-        ),
-      );
-  }
   if (published !== null) {
     const onThreadSearches = threadSearchCounter(metrics);
     readThreads = await startReadThreads({

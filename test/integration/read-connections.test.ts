@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, statSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -16,7 +14,6 @@ import { metadataOf, metadataToBytes } from '../../shared/wire/handshake/handsha
 import { READS_GREETING } from '../../shared/wire/frames/reads-greeting';
 import { FramesChannel } from '../../shared/wire/frames/frames-channel';
 import { readFramesMethod } from '../../shared/wire/frames/read-frames';
-import { newSocketName, socketFeature, socketPath } from '../../shared/wire/frames/reads-socket';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import type { ReadThreads } from '../../node/hosting/threads/read-threads';
 import { systemClock } from '../../shared/base/time/clock';
@@ -58,25 +55,14 @@ interface Node {
 let node: Node;
 const opened: { close(): void }[] = [];
 
-/** Of the connections to its port, how many were dealt. */
-let dealt = 0;
-/** Of those over a path of this machine. */
-let dealtLocally = 0;
-
 /**
- * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what
- * it says in the handshake. `socket`: the name of a path of this machine at which it listens, too; whether it says so
- * is a matter of `features`.
+ * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread.
  */
 async function start(
   credentials: ClusterCredentials = PLAIN,
   knownAs: string | null = null,
   provenWithinMs?: number,
-  features = [READ_THREADS],
-  socket: string | null = null,
 ): Promise<Node> {
-  dealt = 0;
-  dealtLocally = 0;
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
   const limits = nodeLimits();
@@ -92,21 +78,12 @@ async function start(
     services,
     ...credentials,
     unproven,
-    version: { ...OWN_VERSION, features: [...OWN_VERSION.features, ...features] },
+    version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] },
     addressOf: (own) => knownAs ?? `127.0.0.1:${own}`,
   });
   let threads: ReadThreads | null = null;
   const deal = dealerTo(() => threads);
-  const port = await server.listenBeside('127.0.0.1:0', (socket) => {
-    dealt += 1;
-    deal(socket);
-  });
-  if (socket !== null) {
-    await server.greetLocally(socketPath(socket), (taken) => {
-      dealtLocally += 1;
-      deal(taken);
-    });
-  }
+  const port = await server.listenBeside('127.0.0.1:0', deal);
   threads = await startReadThreads({
     entry: join(packageRoot(__dirname), 'dist/node/read-thread.js'),
     threads: 2,
@@ -198,129 +175,6 @@ test('long answers and errors come over frames as they are', async () => {
     message: 'the disk is full',
   });
   expect(one.ended).toEqual([]);
-});
-
-describe('of a node that says a path of this machine', () => {
-  let name: string;
-  const startAt = (listens = true): Promise<Node> =>
-    start(PLAIN, null, undefined, [READ_THREADS, socketFeature(name)], listens ? name : null);
-  beforeEach(() => (name = newSocketName()));
-  afterEach(() => rmSync(socketPath(name), { force: true }));
-
-  test('searches come over that path, which only its user may open and which is gone with the node', async () => {
-    node = await startAt();
-    node.shards.hits = () => [{ externalId: 'a', score: 1, metadata: '{}' }];
-    const coordinators = [client(), client(), client(), client()];
-    for (const coordinator of coordinators) await reachThread(coordinator);
-    expect(dealtLocally).toBe(4);
-    expect(dealt).toBe(0);
-    // They stay, after the time in which each has to prove itself.
-    expect(node.threads.connections).toEqual([2, 2]);
-    expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([
-      { externalId: 'a', score: 1, metadata: '{}' },
-    ]);
-    expect(statSync(socketPath(name)).mode & 0o777).toBe(0o600);
-    coordinators[0].client.close();
-    await eventually(
-      'its connection is gone',
-      () => node.threads.connections.reduce((sum, count) => sum + count) === 3,
-    );
-    await node.server.close(0);
-    expect(existsSync(socketPath(name))).toBe(false);
-  });
-
-  test('a long answer comes whole', async () => {
-    node = await startAt();
-    const one = client();
-    await reachThread(one);
-    const hits = Array.from({ length: 30_001 }, (_, i) => ({
-      externalId: `item ${i}`,
-      score: -i,
-      metadata: `{"text":"${'é'.repeat(20)}"}`,
-    }));
-    node.shards.hits = () => hits;
-    expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, within(60_000))).hits).toEqual(hits);
-    expect(dealtLocally).toBe(1);
-  });
-
-  test('searches come over TCP where the path is not there', async () => {
-    node = await startAt(false);
-    await reachThread(client());
-    expect(dealt).toBe(1);
-  });
-
-  test('searches come over TCP where nobody listens at the path any more', async () => {
-    const path = socketPath(name);
-    // A process that is killed leaves the path.
-    spawnSync(process.execPath, [
-      '-e',
-      `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
-    ]);
-    expect(existsSync(path)).toBe(true);
-    node = await startAt(false);
-    await reachThread(client());
-    expect(dealt).toBe(1);
-  });
-
-  test('searches come over TCP where something else answers at the path', async () => {
-    const other = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request'));
-    await new Promise<void>((done) => other.listen(socketPath(name), done));
-    opened.push(other);
-    node = await startAt(false);
-    await reachThread(client());
-    expect(dealt).toBe(1);
-  });
-
-  test('a caller that does not prove the secret is refused there, too, and so is who does not greet', async () => {
-    node = await startAt();
-    const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
-    await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
-    const stopped = new FramesChannel({
-      address: `127.0.0.1:${node.port}`,
-      path: socketPath(name),
-      credentials: { ...PLAIN, secret: 'another secret' },
-    });
-    opened.push(stopped);
-    const isRefused = await new Promise((done) =>
-      stopped.open(readFramesMethod, {
-        ready: () => done('ready'),
-        frame: () => undefined,
-        ended: (end) => done(end.isRefused),
-      }),
-    );
-    expect(isRefused).toBe(true);
-    const odd = connect({ path: socketPath(name) });
-    odd.on('error', () => undefined).resume();
-    odd.write('PRI * HTTP/2.0\r\n\r\n');
-    await new Promise((done) => odd.once('close', done));
-    expect(node.shards.reads).toBe(0);
-  });
-
-  test('strangers at the path are cut in time, each for itself', async () => {
-    node = await start(PLAIN, null, 500, [READ_THREADS, socketFeature(name)], name);
-    const silent = Array.from({ length: 3 }, () => connect({ path: socketPath(name) }).on('error', () => undefined));
-    await Promise.all(silent.map((socket) => new Promise((done) => socket.resume().once('close', done))));
-    expect(dealtLocally).toBe(0);
-  });
-
-  test('what was under way when a thread ended is answered over others', async () => {
-    node = await startAt();
-    const one = client();
-    await reachThread(one);
-    let release = (): void => undefined;
-    const held = new Promise<void>((done) => (release = done));
-    node.shards.before = () => held;
-    const before = node.shards.reads;
-    const reads = Array.from({ length: 3 }, () => one.client.read(SHARD, 'search', SEARCH, within(60_000)));
-    await eventually('all have begun', () => node.shards.reads === before + 3);
-    const { threads } = node.threads as unknown as { threads: { worker: { terminate(): Promise<number> } }[] };
-    await Promise.all(threads.map(({ worker }) => worker.terminate()));
-    await eventually('they come another way', () => node.shards.reads === before + 6);
-    node.shards.before = async () => undefined;
-    release();
-    await Promise.all(reads);
-    expect(one.ended).toEqual([]);
-  });
 });
 
 describe('of connections that carry frames', () => {

@@ -27,7 +27,6 @@ import type { WriteSource } from '../../../shared/contract/writes/write-source';
 import type { Clock } from '../../../shared/base/time/clock';
 import { TIMER_MAX_MS } from '../../../shared/base/time/deadline';
 import type { TraceContext } from '../../../shared/base/trace/trace-context';
-import { socketPathOf } from '../../../shared/wire/frames/reads-socket';
 import { RequestStream } from './request-stream';
 import { ThreadReads } from './thread-reads';
 
@@ -97,7 +96,7 @@ export class NodeLink {
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private longChannel: RpcChannel | null = null;
   private readonly newChannel: () => RpcChannel;
-  private readonly newReadsChannel: (path: string | null) => StreamChannel;
+  private readonly newReadsChannel: () => StreamChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
@@ -105,13 +104,13 @@ export class NodeLink {
   private isOver = false;
 
   /**
-   * `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads, with the
-   * path by which it may be reached on this machine. This link then owns it.
+   * `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads. This link
+   * then owns it.
    */
   constructor(parts: {
     channel: RpcChannel;
     newChannel: () => RpcChannel;
-    newReadsChannel: (path: string | null) => StreamChannel;
+    newReadsChannel: () => StreamChannel;
     clock: Clock;
     ready: () => void;
     ended: (end: StreamEnd, isSilent: boolean) => void;
@@ -126,7 +125,7 @@ export class NodeLink {
     this.newReadsChannel = parts.newReadsChannel;
     this.reads = this.openReads(parts.channel, {
       ready: (version) => {
-        if (everyoneKnows(READ_THREADS, [version])) this.threadReads = this.newThreadReads(socketPathOf(version));
+        if (everyoneKnows(READ_THREADS, [version])) this.threadReads = this.newThreadReads();
         this.noteReady();
       },
       ended: (end) => this.close(end),
@@ -214,9 +213,9 @@ export class NodeLink {
     return (kind === 'search' ? this.threadReads?.ready : null) ?? this.reads;
   }
 
-  private newThreadReads(path: string | null): ThreadReads<ReadStream> {
+  private newThreadReads(): ThreadReads<ReadStream> {
     return new ThreadReads<ReadStream>({
-      newChannel: () => this.newReadsChannel(path),
+      newChannel: this.newReadsChannel,
       openStream: (channel, listener) => this.openReads(channel, listener, readFramesMethod),
       clock: this.clock,
     });

@@ -102,7 +102,7 @@ export class NodeLinks {
     const link = new NodeLink({
       channel: destination.channel,
       newChannel: () => this.newChannel(address),
-      newReadsChannel: (path) => new FramesChannel({ address, path, credentials: this.parts.credentials }),
+      newReadsChannel: () => new FramesChannel({ address, credentials: this.parts.credentials }),
       clock,
       ready: () => {
         wasReady = true;

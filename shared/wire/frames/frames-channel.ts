@@ -22,28 +22,23 @@ const CONNECTED_WITHIN_MS = 5_000;
  */
 export class FramesChannel {
   private readonly address: string;
-  private readonly path: string | null;
   private readonly greeting: Buffer;
   private readonly tls: ClusterTls | null;
   private readonly handshake: MemberHandshake;
   private readonly closings = new Set<() => void>();
 
-  /** `path`: of this machine, where the member may be reached too; only without TLS. */
   constructor({
     address,
-    path,
     credentials,
     greeting = READS_GREETING,
   }: {
     address: string;
-    path?: string | null;
     credentials: ClusterCredentials;
     greeting?: Buffer;
   }) {
     this.address = address;
     this.greeting = greeting;
     this.tls = credentials.tls;
-    this.path = credentials.tls === null ? (path ?? null) : null;
     this.handshake = new MemberHandshake({
       address,
       name: credentials.name ?? '',
@@ -59,8 +54,7 @@ export class FramesChannel {
     const close = (): void => stream.end(false, 'the channel is closed');
     this.closings.add(close);
     stream.onEnd = () => void this.closings.delete(close);
-    if (this.path === null) this.connect(stream);
-    else this.connectLocally(stream, this.path);
+    this.connect(stream);
     return stream;
   }
 
@@ -68,23 +62,7 @@ export class FramesChannel {
     for (const close of [...this.closings]) close();
   }
 
-  /** The path may be there and be somebody else's, or nobody listen any more: then the address counts. */
-  private connectLocally(stream: Connecting, path: string): void {
-    const socket = connectSocket({ path });
-    stream.cutFirst = () => socket.destroy();
-    // What is lost later, the stream hears of.
-    socket.on('error', () => undefined);
-    inTime(greet(socket, this.greeting), CONNECTED_WITHIN_MS, late).then(
-      () => stream.begin(socket),
-      () => {
-        socket.destroy();
-        this.connect(stream);
-      },
-    );
-  }
-
   private connect(stream: Connecting): void {
-    if (stream.isEnded) return;
     const { host, port } = partsOf(this.address);
     let socket: Socket;
     try {
@@ -138,7 +116,6 @@ function late(): Error {
 
 /** What a connection is made for. */
 interface Connecting {
-  readonly isEnded: boolean;
   cutFirst: () => void;
   begin(socket: Socket): void;
   end(isRefused: boolean, reason: string): void;
@@ -158,10 +135,6 @@ class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
     private readonly listener: StreamListener<In>,
     private readonly handshake: MemberHandshake,
   ) {}
-
-  get isEnded(): boolean {
-    return this.isOver;
-  }
 
   /** The connection is there: the handshake follows. */
   begin(socket: Socket): void {

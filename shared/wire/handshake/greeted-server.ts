@@ -1,4 +1,3 @@
-import { chmodSync, existsSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../frames/reads-greeting';
 
@@ -52,24 +51,7 @@ export class GreetedServer {
     });
   }
 
-  /**
-   * Listens at a path of this machine, in the place of host:port. Only who runs as this user may connect. Errors: those
-   * of listening; the path is taken, or longer than the system allows.
-   */
-  listenLocal(path: string): Promise<void> {
-    return new Promise((done, fail) => {
-      this.server.once('error', fail);
-      this.server.listen({ path }, () => {
-        this.server.off('error', fail);
-        this.server.on('error', () => undefined);
-        done();
-      });
-      // The path is there since the call; before this, nobody knew its name.
-      if (existsSync(path)) chmodSync(path, 0o600);
-    });
-  }
-
-  /** Takes no further connections. A path of this machine is removed. */
+  /** Takes no further connections. */
   close(): void {
     if (this.server.listening) this.server.close();
   }

@@ -7,17 +7,9 @@ const UNPROVEN_MAX = 4_096;
 /** Far more than the members behind one address connect at the same time. */
 const UNPROVEN_OF_ADDRESS_MAX = 512;
 
-/** Connections over a path of this machine have no address and no port, and get a number. */
-const numbers = new WeakMap<Socket, number>();
-let lastNumber = 0;
-
 /** The other end of a connection, by which it is known as long as it is there: address:port, as gRPC says it. */
-export function peerOf(socket: Socket): string {
-  const { remoteAddress, remotePort } = socket;
-  if (remoteAddress !== undefined) return `${remoteAddress}:${remotePort}`;
-  let number = numbers.get(socket);
-  if (number === undefined) numbers.set(socket, (number = lastNumber += 1));
-  return `local:${number}`;
+export function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
 }
 
 /** `withinMs`: for each; `most`: of them in all, `mostOfAddress`: from one address. */
@@ -48,7 +40,7 @@ export class UnprovenConnections {
   }
 
   add(socket: Socket): void {
-    const address = socket.remoteAddress ?? 'local';
+    const address = `${socket.remoteAddress}`;
     const peer = peerOf(socket);
     // One of the same peer is gone already, and its end was not heard of yet.
     this.cut(peer);

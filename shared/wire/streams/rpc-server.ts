@@ -42,7 +42,6 @@ export class RpcServer {
   private listensAt = '';
   private port = 0;
   private greeted: GreetedServer | null = null;
-  private local: GreetedServer | null = null;
   /** Of connections that this process accepts. */
   private readonly unproven: UnprovenConnections;
   private closing: Promise<void> | null = null;
@@ -111,21 +110,6 @@ export class RpcServer {
     return port;
   }
 
-  /**
-   * Connections to a path of this machine that begin with a greeting for threads are given to `take`, others are cut.
-   * Resolves when it listens. Errors: those of listening.
-   */
-  async greetLocally(path: string, take: (socket: Socket) => void): Promise<void> {
-    const cut = (socket: Socket): void => void socket.destroy();
-    const local = new GreetedServer({
-      arrived: (socket) => this.unproven.add(socket),
-      greeted: { reads: take },
-      plain: cut,
-    });
-    await local.listenLocal(path);
-    this.local = local;
-  }
-
   /** Serves one method on connections that were accepted elsewhere, and carry frames. */
   framesAcceptor<In, Out>(method: FramesMethod<In, Out>): (socket: Socket) => void {
     const acceptor = this.acceptorOf(method);
@@ -185,7 +169,6 @@ export class RpcServer {
 
   private async shutDown(graceMs: number): Promise<void> {
     this.greeted?.close();
-    this.local?.close();
     this.unproven.close();
     if (graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;

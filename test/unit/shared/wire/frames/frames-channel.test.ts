@@ -1,14 +1,13 @@
 import { FramesChannel } from '../../../../../shared/wire/frames/frames-channel';
 import { readFramesMethod } from '../../../../../shared/wire/frames/read-frames';
 import type { StreamEnd } from '../../../../../shared/wire/streams/rpc-stream';
-import { newSocketName, socketPath } from '../../../../../shared/wire/frames/reads-socket';
 
 /** A member says its address itself, and what it says may be wrong. */
 const NO_ADDRESS = 'localhost:70000';
 
 /** How a stream to the address ends; fails if it is told before there is one. */
-async function endOf(address: string, path: string | null): Promise<StreamEnd> {
-  const channel = new FramesChannel({ address, path, credentials: { secret: 'sixteen letters!', tls: null } });
+async function endOf(address: string): Promise<StreamEnd> {
+  const channel = new FramesChannel({ address, credentials: { secret: 'sixteen letters!', tls: null } });
   let isOpened = false;
   const ended = new Promise<StreamEnd>((resolve, reject) => {
     channel.open(readFramesMethod, {
@@ -22,14 +21,7 @@ async function endOf(address: string, path: string | null): Promise<StreamEnd> {
 }
 
 test('a stream to an address with a port that there can not be ends as one that can not be connected', async () => {
-  expect(await endOf(NO_ADDRESS, null)).toEqual({ isRefused: false, reason: expect.stringContaining('70000') });
-});
-
-test('so does one that was tried over a path of the machine first', async () => {
-  expect(await endOf(NO_ADDRESS, socketPath(newSocketName()))).toMatchObject({
-    isRefused: false,
-    reason: expect.stringContaining('70000'),
-  });
+  expect(await endOf(NO_ADDRESS)).toEqual({ isRefused: false, reason: expect.stringContaining('70000') });
 });
 
 test('a stream to such an address can be given up before it has ended, and ends once', async () => {

@@ -1,10 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import {
-  peerOf,
-  type UnprovenBounds,
-  UnprovenConnections,
-} from '../../../../../shared/wire/handshake/unproven-connections';
+import { type UnprovenBounds, UnprovenConnections } from '../../../../../shared/wire/handshake/unproven-connections';
 
 class FakeSocket extends EventEmitter {
   isCut = false;
@@ -77,19 +73,6 @@ test('one that is gone is forgotten, and another of the same address and port is
   expect(jest.getTimerCount()).toBe(1);
   jest.advanceTimersByTime(1_000);
   expect(again.isCut).toBe(true);
-});
-
-test('those over a path of this machine have no address, and each is another', () => {
-  const connections = new UnprovenConnections({ withinMs: 1_000, mostOfAddress: 3 });
-  const sockets = Array.from({ length: 4 }, () =>
-    Object.assign(new FakeSocket(0), { remoteAddress: undefined, remotePort: undefined }),
-  );
-  for (const socket of sockets) connections.add(socket as unknown as Socket);
-  const cut = (): number[] => sockets.flatMap(({ isCut }, i) => (isCut ? [i] : []));
-  expect(cut()).toEqual([0]);
-  connections.proven(peerOf(sockets[2] as unknown as Socket));
-  jest.advanceTimersByTime(1_000);
-  expect(cut()).toEqual([0, 1, 3]);
 });
 
 test('the closing cuts them all', () => {
