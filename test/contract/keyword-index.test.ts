@@ -182,4 +182,9 @@ describe.each([
     for (let slot = 0; slot < 2000; slot++) index.put(slot, `some words of text ${slot}`);
     expect(index.memoryBytes).toBeGreaterThan(before + 2000 * 4);
   });
+
+  test('few texts take little memory: a process has thousands of such indexes', () => {
+    const index = filled({ 1: 'a text', 2: 'another text' });
+    expect(index.memoryBytes).toBeLessThan(64 * 1024);
+  });
 });

@@ -399,6 +399,24 @@ test('one of few changes is closed without a checkpoint and has all of them, unt
   expect(node.log.messages('error')).toEqual([]);
 });
 
+test('to open one of few changes again syncs nothing: on a busy disk, a sync takes longer than all else', async () => {
+  const node = await started();
+  await node.client.make(specOf(0));
+  await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+  await node.host.restUnused(0);
+  await node.host.restUnused(0);
+  expect(node.host.restingShards).toBe(1);
+  const handle = await promises.open(pathOf(0), 'r');
+  const sync = jest.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'sync');
+  await handle.close();
+  try {
+    expect(await countIn(node, 0)).toBe(1);
+    expect(sync).not.toHaveBeenCalled();
+  } finally {
+    sync.mockRestore();
+  }
+});
+
 test('a backup of one makes no records, and is restored, also into another number of shards', async () => {
   const target = new MemoryTarget();
   const backups = { open: () => target, pace: new Pace(Infinity) };

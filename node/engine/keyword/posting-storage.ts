@@ -1,7 +1,9 @@
 /** Entries of a shared slab, 320 KiB: small regions of many terms share one. */
 const SLAB_SIZE = 1 << 16;
+/** Of the first one, 20 KiB: most shards have few texts. */
+const FIRST_SLAB_SIZE = 1 << 12;
 /** Larger regions are slabs of their own, so that growing one copies only itself. */
-const SHARED_REGION_MAX = 1 << 12;
+const SHARED_REGION_MAX = FIRST_SLAB_SIZE;
 
 /** A part of a slab. */
 export interface Region {
@@ -20,7 +22,7 @@ export class PostingStorage {
   private readonly freeSlabs: number[] = [];
   private readonly freeRegions: number[][] = [];
   private current = -1;
-  private used = SLAB_SIZE;
+  private used = 0;
   private entries = 0;
 
   /** A region with room for at least `capacity` postings. */
@@ -31,8 +33,8 @@ export class PostingStorage {
     if (address !== undefined)
       return { slab: Math.floor(address / SLAB_SIZE), offset: address % SLAB_SIZE, capacity: 1 << sizeClass };
     const size = 1 << sizeClass;
-    if (this.used + size > SLAB_SIZE) {
-      this.current = this.addSlab(SLAB_SIZE);
+    if (this.current < 0 || this.used + size > this.documents[this.current].length) {
+      this.current = this.addSlab(this.current < 0 ? FIRST_SLAB_SIZE : SLAB_SIZE);
       this.used = 0;
     }
     const offset = this.used;

@@ -2,6 +2,8 @@
 const BLOCK_BITS = 18;
 const BLOCK_SIZE = 1 << BLOCK_BITS;
 const BLOCK_MASK = BLOCK_SIZE - 1;
+/** Entries of the first block, 4 KiB, which doubles until it is as large as the others: most shards have few texts. */
+const FIRST_SIZE = 1 << 10;
 
 /**
  * The distinct terms of each document, one list after the other in the order of the documents. With them, removing a
@@ -56,13 +58,25 @@ export class TermLists {
   }
 
   get memoryBytes(): number {
-    return this.blocks.length * BLOCK_SIZE * 4;
+    return this.blocks.length === 0 ? 0 : ((this.blocks.length - 1) * BLOCK_SIZE + this.blocks[0].length) * 4;
   }
 
   private reserve(count: number): void {
     this.end += count;
     if (this.end > 0xffffffff) throw new Error('keyword index: more than 2^32 postings in one shard');
+    this.growFirst();
     while (this.blocks.length * BLOCK_SIZE < this.end) this.blocks.push(new Uint32Array(BLOCK_SIZE));
+  }
+
+  private growFirst(): void {
+    const first = this.blocks[0];
+    const needed = Math.min(this.end, BLOCK_SIZE);
+    if ((first?.length ?? 0) >= needed) return;
+    let size = FIRST_SIZE;
+    while (size < needed) size *= 2;
+    const grown = new Uint32Array(size);
+    if (first !== undefined) grown.set(first);
+    this.blocks[0] = grown;
   }
 
   private read(position: number): number {

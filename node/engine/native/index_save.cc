@@ -202,7 +202,7 @@ std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& heade
 void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, size_t from, size_t end, unsigned threads,
                     const StopFlag& stop) {
   std::atomic<size_t> next{from};
-  run_in_threads(threads, [&](unsigned) {
+  const auto load = [&](unsigned) {
     for (size_t i = next++; i < end; i = next++) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       const size_t first = i * OriginalsFile::kChecksumRows;
@@ -211,7 +211,10 @@ void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, siz
         throw StorageError(store.path + " does not match its checksums");
       }
     }
-  });
+  };
+  // A thread takes longer to start than few rows to read.
+  if (end - from <= 1) return load(0);
+  run_in_threads(threads, load);
 }
 
 void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, unsigned threads, const StopFlag& stop) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -9,6 +9,12 @@ import { GRAPH_ROWS_MIN } from './maintenance';
 import { type AddonVectorIndex, CARE, EFFORT, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+
+/**
+ * A new index empties its file of originals. Those of a save stay untouched until the save has proved valid: the one
+ * that loads it begins without a file.
+ */
+const NOWHERE = '/dev/null';
 
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
 
@@ -59,28 +65,23 @@ export class NativeVectorIndex implements VectorIndex {
   ): Promise<NativeVectorIndex> {
     const { folder, dim, metric, quantization, buildThreads } = options;
     mkdirSync(folder, { recursive: true });
-    const present = await readdir(folder);
+    const present = readdirSync(folder);
     const numbers = save === null ? { number: 0, originals: 1 } : parseSaveName(save);
     if (numbers === null) throw new QuiverError('storage_failed', 'no such saved vector index', { details: { save } });
     const originals = join(folder, originalsName(numbers.originals));
-    // A new index always creates an originals file. It gets a scratch file here, so that a save's originals stay
-    // untouched until the save has proved valid.
-    const scratch = join(folder, 'originals.scratch');
     let addon: AddonVectorIndex | undefined;
     try {
       addon = new (nativeBinding().VectorIndex)({
         metric,
         dim,
         quantization,
-        originals: save === null ? originals : scratch,
+        originals: save === null ? originals : NOWHERE,
         kernels,
       });
       if (save !== null) await addon.load(join(folder, save), originals, buildThreads);
     } catch (error) {
       await addon?.close();
       throw nativeError(error);
-    } finally {
-      await rm(scratch, { force: true });
     }
     for (const name of present) {
       if (name === save || name === originalsName(numbers.originals)) continue;

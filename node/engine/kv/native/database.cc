@@ -194,8 +194,13 @@ std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options opti
   // All tables are opened then, and an open one stays readable when it is removed once the database takes changes.
   if (stays) options.max_open_files = -1;
   rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, folder_, &opened);
+  // With its only column family named, RocksDB does not first read all of it as one without logs.
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, options}};
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, folder_, families, &handles, &opened);
   std::unique_ptr<rocksdb::DB> found(opened);
+  // The database keeps a handle of its own to it.
+  for (rocksdb::ColumnFamilyHandle* handle : handles) require(found->DestroyColumnFamilyHandle(handle));
   const std::string losses = log_->losses();
   if (!status.ok()) {
     if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));

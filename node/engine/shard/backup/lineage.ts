@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile, syncFolder } from '../../../../shared/base/files/stable-folder';
@@ -43,6 +44,9 @@ export function addToLineage(folder: string, before: string): Promise<string> {
  */
 export function forgetLineage(folder: string): Promise<void> {
   return inTurn(folder, async () => {
+    // One that was removed before comes back with a loss of power at most, and is forgotten by the next opening again:
+    // only a checkpoint keeps it from that, and syncs the folder.
+    if (!existsSync(join(folder, LINEAGE_FILE))) return;
     await rm(join(folder, LINEAGE_FILE), { force: true });
     await syncFolder(folder);
   });

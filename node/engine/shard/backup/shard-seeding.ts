@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -38,7 +39,7 @@ const INDEX_FILE =
 
 /** Removes what is left of a seeding that a crash interrupted. */
 export async function removeUnfinished(folder: string): Promise<void> {
-  if (await isThere(join(folder, UNFINISHED_FILE))) await rm(folder, { recursive: true, force: true });
+  if (existsSync(join(folder, UNFINISHED_FILE))) await rm(folder, { recursive: true, force: true });
 }
 
 /**

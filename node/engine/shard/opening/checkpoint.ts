@@ -1,4 +1,5 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { readSmallFiles, SMALL_FILE_BYTES } from '../../kv/small-files';
@@ -61,11 +62,30 @@ export async function removeManifest(folder: string): Promise<void> {
   await rm(join(folder, MANIFEST_NAME), { force: true });
 }
 
+/** Contents of the small files of a checkpoint, as they are; null for one that is not there. */
+export type SmallCheckpointFiles = ReadonlyMap<CheckpointFile, Buffer | null>;
+
+/**
+ * Those of its files that are small, read in one turn. Empty where one of them can't be read so: each is then met by
+ * itself. Never rejects.
+ */
+export async function readSmallCheckpointFiles(folder: string, manifest: Manifest): Promise<SmallCheckpointFiles> {
+  const names = CHECKPOINT_FILES.filter((name) => manifest.files[name].bytes <= SMALL_FILE_BYTES);
+  const paths = names.map((name) => join(folder, checkpointFolder(manifest.number), name));
+  const contents = names.length === 0 ? [] : await readSmallFiles(paths).catch(() => []);
+  return new Map(contents.map((content, i) => [names[i], content]));
+}
+
 /** The checked bytes of one file of a checkpoint. Rejects if it is missing, torn or altered. */
-export async function readCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
+export async function readCheckpointFile(
+  folder: string,
+  manifest: Manifest,
+  name: CheckpointFile,
+  small: SmallCheckpointFiles,
+): Promise<Buffer> {
   const { bytes, crc } = manifest.files[name];
   if (bytes <= SMALL_FILE_BYTES) {
-    const content = await readSmallCheckpointFile(folder, manifest, name);
+    const content = await smallCheckpointFile(folder, manifest, name, small);
     if (crc32(content) !== crc) throw new Error(`${name}: wrong checksum`);
     return content;
   }
@@ -89,11 +109,22 @@ export async function readCheckpointFile(folder: string, manifest: Manifest, nam
 }
 
 /** Its bytes, which are as many as were written; not compared with their checksum. */
-async function readSmallCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
+async function smallCheckpointFile(
+  folder: string,
+  manifest: Manifest,
+  name: CheckpointFile,
+  small: SmallCheckpointFiles,
+): Promise<Buffer> {
   const { bytes } = manifest.files[name];
-  const [content] = await readSmallFiles([join(folder, checkpointFolder(manifest.number), name)]);
+  const content = small.has(name)
+    ? small.get(name)
+    : (await readSmallFiles([join(folder, checkpointFolder(manifest.number), name)]))[0];
   if (content?.length === bytes) return content;
-  throw new Error(content === null ? `${name} is missing` : `${name}: ${content.length} bytes instead of ${bytes}`);
+  throw new Error(
+    content === null || content === undefined
+      ? `${name} is missing`
+      : `${name}: ${content.length} bytes instead of ${bytes}`,
+  );
 }
 
 /**
@@ -112,11 +143,16 @@ export class CheckpointReader {
   ) {}
 
   /** Rejects if the file is missing, or of another size. */
-  static async open(folder: string, manifest: Manifest, name: CheckpointFile): Promise<CheckpointReader> {
+  static async open(
+    folder: string,
+    manifest: Manifest,
+    name: CheckpointFile,
+    small: SmallCheckpointFiles,
+  ): Promise<CheckpointReader> {
     const written = manifest.files[name];
     if (written.bytes <= SMALL_FILE_BYTES) {
       const reader = new CheckpointReader(null, name, written);
-      reader.pending = await readSmallCheckpointFile(folder, manifest, name);
+      reader.pending = await smallCheckpointFile(folder, manifest, name, small);
       reader.found = crc32(reader.pending);
       reader.at = written.bytes;
       return reader;
@@ -240,7 +276,7 @@ export async function removeCheckpoint(folder: string, number: number): Promise<
 
 /** Removes the folders of every checkpoint except `number` (null: all): older ones and torn attempts. */
 export async function removeOtherCheckpoints(folder: string, number: number | null): Promise<void> {
-  for (const name of await readdir(folder)) {
+  for (const name of readdirSync(folder)) {
     if (/^checkpoint-\d+$/.test(name) && (number === null || name !== checkpointFolder(number))) {
       await rm(join(folder, name), { recursive: true, force: true });
     }

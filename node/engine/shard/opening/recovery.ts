@@ -20,6 +20,8 @@ import {
   type Manifest,
   readCheckpointFile,
   readManifest,
+  readSmallCheckpointFiles,
+  type SmallCheckpointFiles,
 } from './checkpoint';
 import type { ShardLogger } from '../shard-options';
 import { type IndexFactories, type ShardIndexes, addVectors, parsedMetadata } from '../shard-indexes';
@@ -68,7 +70,12 @@ export interface RecoveredShard {
  */
 export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard> {
   const { folder, records, factories, vectorOptions, analyser, logger } = parts;
+  // Each of these waits for a turn on the pool: what depends on none of the others begins at once.
+  const lastStored = records.lastRecno();
+  lastStored.catch(() => undefined);
   const { manifest, journal } = await usableManifest(parts);
+  const loading = manifest === null ? null : openSavedVectors(parts, manifest);
+  const small: SmallCheckpointFiles = manifest === null ? new Map() : await readSmallCheckpointFiles(folder, manifest);
 
   /** The content of a file; null (with a log line) if the index has to be rebuilt. */
   const load = async <Index>(name: CheckpointFile, read: (from: Manifest) => Promise<Index>): Promise<Index | null> => {
@@ -83,12 +90,12 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const decoded = async <Index>(
     name: CheckpointFile,
     decode: (bytes: Buffer) => Promise<Index>,
-  ): Promise<Index | null> => load(name, async (from) => decode(await readCheckpointFile(folder, from, name)));
-  const directory = await load('directory', (from) => savedDirectory(parts, from, journal));
+  ): Promise<Index | null> => load(name, async (from) => decode(await readCheckpointFile(folder, from, name, small)));
+  const directory = await load('directory', (from) => savedDirectory(parts, from, journal, small));
   const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
   const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
-  let vectors = manifest === null ? null : await openSavedVectors(parts, manifest);
+  let vectors = await loading;
   let indexes: ShardIndexes;
   try {
     indexes = {
@@ -132,7 +139,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     }
     const counters = {
       lastOperation: Math.max(manifest?.operation ?? 0, journal.lastOperation),
-      lastRecno: Math.max(manifest?.lastRecno ?? 0, journal.lastRecno, await records.lastRecno()),
+      lastRecno: Math.max(manifest?.lastRecno ?? 0, journal.lastRecno, await lastStored),
       expiries: parts.expiries,
       versions: countAfter(await records.versions(), () => indexes.directory.highestVersion()),
     };
@@ -160,8 +167,13 @@ async function chunkStore({ folder, metadata, vectorOptions }: RecoveryParts): P
 }
 
 /** The directory of a checkpoint. Rejects if it can't be used. */
-async function savedDirectory(parts: RecoveryParts, manifest: Manifest, journal: Journal): Promise<Directory> {
-  const reader = await CheckpointReader.open(parts.folder, manifest, 'directory');
+async function savedDirectory(
+  parts: RecoveryParts,
+  manifest: Manifest,
+  journal: Journal,
+  small: SmallCheckpointFiles,
+): Promise<Directory> {
+  const reader = await CheckpointReader.open(parts.folder, manifest, 'directory', small);
   try {
     const store = await chunkStore(parts);
     try {
@@ -247,6 +259,7 @@ async function readJournal(records: RecordStore, operation: number): Promise<Jou
   return isFirst && operation > 0 ? null : journal;
 }
 
+/** null, with a log line, where they have to be rebuilt. Never rejects. */
 async function openSavedVectors(
   { factories, vectorOptions, logger }: RecoveryParts,
   manifest: Manifest,
