@@ -74,6 +74,11 @@ export interface CollectionsService {
    * the cluster store is away: those that this process knows.
    */
   list(caller?: Scoped): Promise<CollectionView[]>;
+  /**
+   * Names of those that `list` leaves out because their stored record is damaged, as far as this process knows; costs
+   * no call.
+   */
+  unreadable(caller?: Scoped): Promise<string[]>;
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;

@@ -80,6 +80,7 @@ const FLOORS: Record<string, string[][]> = {
       'service/pages.ts',
       'service/search-request.ts',
     ],
+    ['service/readable-entries.ts'],
     ['service/keys/role.ts'],
   ],
   node: [

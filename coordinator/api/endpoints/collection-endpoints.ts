@@ -179,8 +179,12 @@ export function collectionEndpoints(parts: {
       tag,
       summary: 'List all collections that the key may use',
       answer: { type: 'data', schema: schemas.collectionsAnswer },
-      handle: async ({ key }) =>
-        dataAnswer({ collections: seenBy(key, await collections.list(scopedOf(key))).map(collectionData) }),
+      handle: async ({ key, warnings }) => {
+        const listed = seenBy(key, await collections.list(scopedOf(key)));
+        for (const name of await collections.unreadable(scopedOf(key)))
+          warnings.tell(`collection "${name}" is left out: its stored record is damaged`);
+        return dataAnswer({ collections: listed.map(collectionData) });
+      },
     }),
     defineEndpoint({
       method: 'GET',

@@ -83,7 +83,11 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       tag,
       summary: 'List API keys',
       answer: { type: 'data', schema: schemas.keysAnswer },
-      handle: async () => dataAnswer({ keys: (await keys.list()).map(keyData) }),
+      handle: async ({ warnings }) => {
+        const listed = await keys.list();
+        for (const id of await keys.unreadable()) warnings.tell(`key ${id} is left out: its stored record is damaged`);
+        return dataAnswer({ keys: listed.map(keyData) });
+      },
     }),
     defineEndpoint({
       method: 'GET',

@@ -57,7 +57,7 @@ type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
 export function frontHandlers(main: MainServices, threads: FrontThreads, peer: () => ThreadPeer): ThreadHandlers {
   const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
   const counts = {
-    ...handlersOf('keys', keys, ['list', 'get']),
+    ...handlersOf('keys', keys, ['list', 'unreadable', 'get']),
     ...handlersOf('usage', usage, ['ofKey', 'summary']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['usedOf']),
   };
@@ -103,6 +103,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
     ...handlersOf('collections', service.collections, [
       'list',
+      'unreadable',
       'names',
       'get',
       'stats',

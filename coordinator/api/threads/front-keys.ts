@@ -6,13 +6,14 @@ import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-pee
 
 /** The keys on a front thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
 export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {
-  const { list, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
+  const { list, unreadable, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
   return {
     authenticate: (secret): KeyInUse | null => {
       const record = parts.directory.authenticate(secret, parts.clock.wallMs());
       return record === null ? null : keyInUse(record);
     },
     list,
+    unreadable,
     get,
     create,
     update,

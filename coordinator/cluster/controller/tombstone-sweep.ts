@@ -3,7 +3,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
-import { DROPS_PREFIX, dropFromEntry } from '../../service/collections/collection-record';
+import { DROPS_PREFIX } from '../../service/collections/collection-record';
 import type { ClusterMap } from '../cluster-map';
 import type { ControllerOffice } from './controller';
 
@@ -47,7 +47,7 @@ export class TombstoneSweep {
     if (office.guard === null || old.length === 0) return 0;
     // Whose shards are still being dropped: for those, the time of the tombstone says nothing yet.
     const dropping = new Set(
-      (await store.list(DROPS_PREFIX)).entries.map((entry) => tombstonePath(dropFromEntry(entry).uid)),
+      (await store.list(DROPS_PREFIX)).entries.map(({ key }) => tombstonePath(key.slice(DROPS_PREFIX.length))),
     );
     const assigned = new Set(map.assignments.all().map(({ value }) => tombstonePath(value.spec.collectionUid)));
     const due = old.filter(({ key }) => !dropping.has(key) && !assigned.has(key));

@@ -1,4 +1,5 @@
 import type { StoreChange } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { WatchedEntries } from '../../../shared/cluster-store/entries/watched-entries';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -380,9 +381,20 @@ export class BackupDriver {
 
   private async deleteOld(repository: BackupRepository, keep: KeepRule): Promise<void> {
     const { store, log } = this.options;
-    const present = new Set(
-      (await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).identity),
+    const damaged: string[] = [];
+    const identities = readableEntries(
+      (await store.list(COLLECTIONS_PREFIX)).entries,
+      (entry) => collectionFromEntry(entry).identity,
+      ({ key }) => damaged.push(key),
     );
+    if (damaged.length > 0) {
+      log.warn(
+        { entries: damaged.slice(0, SHOWN_MAX) },
+        'no old backup is deleted while records of collections are damaged',
+      );
+      return;
+    }
+    const present = new Set(identities);
     await deleteOldBackups(repository, keep, { log, present });
   }
 

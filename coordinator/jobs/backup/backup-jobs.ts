@@ -1,8 +1,9 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { JobState, JobView } from '../../service/jobs-service';
-import { paceOf, readableJobs, shareOf } from '../record/job-record';
+import { paceOf, shareOf } from '../record/job-record';
 import type { JobSource } from '../record/job-source';
 import {
   BACKUP_RIGHTS,
@@ -38,11 +39,11 @@ export class BackupJobs implements JobSource {
     const restores = (await store.list(RESTORES_PATH)).entries;
     const wallMs = clock.wallMs();
     return [
-      ...readableJobs(backups, (entry) => {
+      ...readableEntries(backups, (entry) => {
         const record = backupFromEntry(entry);
         return isMade(record) ? backupJob(record, wallMs) : null;
       }),
-      ...readableJobs(restores, (entry) => restoreJob(restoreFromEntry(entry), wallMs)),
+      ...readableEntries(restores, (entry) => restoreJob(restoreFromEntry(entry), wallMs)),
     ];
   }
 

@@ -6,6 +6,7 @@ import type {
   LeftOutCollection,
 } from '../../../shared/backup-store/backup-format';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardBackupState } from '../../../shared/contract/shard/shard-backup';
 import type { ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
@@ -31,6 +32,8 @@ const LOOK_EVERY_MS = 100;
 const SHARDS_AT_ONCE = 4;
 /** Of what is said about a collection that is left out. */
 const REASON_LENGTH_MAX = 1_000;
+/** Of a collection whose record can't be read. */
+const NO_UID = 'unknown';
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
 
@@ -90,7 +93,7 @@ export class BackupPass {
     const finished = await this.repository.load(id);
     if (finished !== null && finished.seal !== 'sealed') throw notOurs(id);
     if (finished !== null) return this.repository.publish(finished.manifest);
-    const chosen = await this.chosen();
+    const { chosen, damaged } = await this.chosen();
     const bases = await this.repository.claim(id, startedAt, chosen);
     const progress = chosen.map(({ name, shards }): BackedUpProgress => ({
       name,
@@ -102,8 +105,11 @@ export class BackupPass {
         totalBytes: 0,
       })),
     }));
+    progress.push(...damaged.map(({ name, reason }) => ({ name, shards: [], leftOut: reason })));
     await ofStore(this.owned.change({ progress }));
-    const { collections, leftOut } = await this.all(chosen, progress, bases);
+    const { collections, leftOut: failed } = await this.all(chosen, progress, bases);
+    const leftOut = [...failed, ...damaged];
+    if (collections.length === 0 && damaged.length > 0) throw new QuiverError('storage_failed', damaged[0].reason);
     const { entries: keys } = await ofStore(this.parts.store.list(KEYS_PREFIX));
     await this.storing;
     // From here on it is this driver's alone: an entry that was taken over can't be changed any more.
@@ -125,17 +131,24 @@ export class BackupPass {
     return this.repository.publish(manifest);
   }
 
-  private async chosen(): Promise<CollectionRecord[]> {
+  /** The collections that are wanted; `damaged`: those of them whose record can't be read. */
+  private async chosen(): Promise<{ chosen: CollectionRecord[]; damaged: LeftOutCollection[] }> {
     const { collections } = this.owned.content;
-    const found = (await ofStore(this.parts.store.list(COLLECTIONS_PREFIX))).entries
-      .map(collectionFromEntry)
-      .filter(({ state }) => state === 'ready');
-    if (collections === null) return found.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return collections.map((name) => {
+    const damaged: LeftOutCollection[] = [];
+    const found = readableEntries(
+      (await ofStore(this.parts.store.list(COLLECTIONS_PREFIX))).entries,
+      collectionFromEntry,
+      ({ key, reason }) => damaged.push({ name: key.slice(COLLECTIONS_PREFIX.length), uid: NO_UID, reason }),
+    ).filter(({ state }) => state === 'ready');
+    if (collections === null) return { chosen: found.sort((a, b) => (a.name < b.name ? -1 : 1)), damaged };
+    const isDamaged = new Map(damaged.map((one) => [one.name, one]));
+    const chosen = collections.flatMap((name) => {
       const record = found.find((one) => one.name === name);
-      if (record === undefined) throw new QuiverError('not_found', `collection "${name}" does not exist`);
-      return record;
+      if (record === undefined && !isDamaged.has(name))
+        throw new QuiverError('not_found', `collection "${name}" does not exist`);
+      return record ?? [];
     });
+    return { chosen, damaged: collections.flatMap((name) => isDamaged.get(name) ?? []) };
   }
 
   /**

@@ -150,6 +150,7 @@ export function restoreFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): Rest
   const record = parsed<RestoreRecord>(entry);
   if (typeof record.id !== 'string' || typeof record.backup !== 'string' || !Array.isArray(record.collections))
     throw unreadable(entry);
+  if (!record.collections.every((one) => typeof one?.record === 'string')) throw unreadable(entry);
   return record;
 }
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { backupId, isBackupId, isUnreadable } from '../../../shared/backup-store/backup-format';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { readableEntries } from '../../service/readable-entries';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-mark';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
@@ -81,12 +82,20 @@ export class BackupRequests implements BackupsService {
 
   async list(target?: string): Promise<BackupView[]> {
     const name = this.checked(target);
-    const entries = (await this.options.store.list(BACKUPS_PATH)).entries
-      .map(backupFromEntry)
-      .filter((one) => one.target === name && isShown(one));
+    const { entries } = await this.options.store.list(BACKUPS_PATH);
+    const damaged: BackupView[] = [];
+    const views = readableEntries(
+      entries,
+      (entry) => {
+        const record = backupFromEntry(entry);
+        return record.target === name && isShown(record) ? backupView(record) : null;
+      },
+      // Of which target it is, it does not say.
+      ({ key, reason }) => damaged.push(unreadableView(key.slice(BACKUPS_PATH.length), name, reason)),
+    );
+    views.push(...damaged);
     const verified = await this.options.jobs.underWay(VERIFY);
     const repository = this.repository(name);
-    const views = entries.map(backupView);
     const shown = new Set(views.map(({ id }) => id));
     let strange = 0;
     for await (const { id, stored, error } of repository.looks(LISTED_MAX, (one) => !shown.has(one))) {
@@ -127,7 +136,8 @@ export class BackupRequests implements BackupsService {
   async get(id: string, target?: string): Promise<BackupView> {
     const name = this.checked(target);
     const entry = await this.options.store.get(backupPath(id));
-    const record = entry === null ? null : backupFromEntry(entry);
+    const record = entry === null ? null : readOrReason(() => backupFromEntry(entry));
+    if (typeof record === 'string') return unreadableView(id, name, record);
     if (record !== null && isShown(record)) return backupView(record);
     const repository = this.repository(record?.target ?? name);
     const view = isBackupId(id) ? await this.viewOf(id, record?.target ?? name, repository) : null;
@@ -139,8 +149,8 @@ export class BackupRequests implements BackupsService {
     const name = this.checked(target);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(backupPath(id));
-      const found = entry === null ? null : backupFromEntry(entry);
-      const present = found !== null && isShown(found) ? found : null;
+      const found = entry === null ? null : readOrReason(() => backupFromEntry(entry));
+      const present = found !== null && typeof found !== 'string' && isShown(found) ? found : null;
       if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
       const view = present === null ? await this.get(id, name) : null;
       await this.mustNotBeRestored(id, present?.target ?? name);
@@ -187,7 +197,8 @@ export class BackupRequests implements BackupsService {
    * A restore that has not begun yet, or another service's, is held by what is in the target (BackupRepository.hold).
    */
   private async mustNotBeRestored(backup: string, target: string): Promise<void> {
-    const restores = (await this.options.store.list(RESTORES_PATH)).entries.map(restoreFromEntry);
+    // One that can't be read is not driven any more.
+    const restores = readableEntries((await this.options.store.list(RESTORES_PATH)).entries, restoreFromEntry);
     const reader = restores.find(
       (one) => one.state === 'running' && one.target === target && basesOf(one).includes(backup),
     );
@@ -226,7 +237,10 @@ export class BackupRequests implements BackupsService {
       if (names.indexOf(name) !== i)
         throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
     const present = new Map(
-      (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).map((one) => [one.name, one]),
+      (await store.list(COLLECTIONS_PREFIX)).entries
+        .filter(({ key }) => names.includes(key.slice(COLLECTIONS_PREFIX.length)))
+        .map(collectionFromEntry)
+        .map((one) => [one.name, one]),
     );
     const parts = { store, reshards: this.options.reshards };
     const collections: RestoredCollection[] = [];
@@ -256,13 +270,20 @@ export class BackupRequests implements BackupsService {
 
   async restores(): Promise<RestoreView[]> {
     const { entries } = await this.options.store.list(RESTORES_PATH);
-    return entries.map((entry) => restoreView(restoreFromEntry(entry))).sort((a, b) => (a.id < b.id ? 1 : -1));
+    const damaged: RestoreView[] = [];
+    const views = readableEntries(
+      entries,
+      (entry) => restoreView(restoreFromEntry(entry)),
+      ({ key, reason }) => damaged.push(unreadableRestore(key.slice(RESTORES_PATH.length), reason)),
+    );
+    return [...views, ...damaged].sort((a, b) => (a.id < b.id ? 1 : -1));
   }
 
   async restoreState(id: string): Promise<RestoreView> {
     const entry = await this.options.store.get(restorePath(id));
     if (entry === null) throw noRestore(id);
-    return restoreView(restoreFromEntry(entry));
+    const view = readOrReason(() => restoreView(restoreFromEntry(entry)));
+    return typeof view === 'string' ? unreadableRestore(id, view) : view;
   }
 
   /** `isToEnd`: only one that is under way, so that one that is over by now is not forgotten. */
@@ -270,9 +291,12 @@ export class BackupRequests implements BackupsService {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(restorePath(id));
       if (entry === null) throw noRestore(id);
-      const record = restoreFromEntry(entry);
-      if (record.state === 'cancelling') return restoreView(record);
-      if (record.state === 'running') {
+      const found = readOrReason(() => restoreView(restoreFromEntry(entry)));
+      // One that can't be read is forgotten: nothing else can be done with it.
+      const record = typeof found === 'string' ? null : restoreFromEntry(entry);
+      const view = typeof found === 'string' ? unreadableRestore(id, found) : found;
+      if (record?.state === 'cancelling') return view;
+      if (record?.state === 'running') {
         if (isPastReturn(record))
           throw new QuiverError(
             'conflict',
@@ -282,14 +306,14 @@ export class BackupRequests implements BackupsService {
         if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) }))
           return restoreView(changed);
       } else {
-        if (isToEnd) return restoreView(record);
-        const { guards, changes } = besides(mark, restoreView(record));
+        if (isToEnd) return view;
+        const { guards, changes } = besides(mark, view);
         const result = await this.options.store.transact(
           [{ key: entry.key, revision: entry.revision }, ...guards],
           [{ type: 'delete', key: entry.key }, ...changes],
         );
         mustBeFirst(mark, result);
-        if (result.applied) return restoreView(record);
+        if (result.applied) return view;
       }
     }
     throw tooBusy();
@@ -401,6 +425,16 @@ export class BackupRequests implements BackupsService {
   }
 }
 
+/** What `read` answers, or why the entry of the cluster store can't be read. Other errors are thrown. */
+function readOrReason<Content>(read: () => Content): Content | string {
+  try {
+    return read();
+  } catch (error) {
+    if (isQuiverError(error) && error.kind === 'storage_failed') return error.message;
+    throw error;
+  }
+}
+
 /** Whether a job verifies this backup. */
 function isOf({ input }: JobRecord, backup: string, target: string): boolean {
   const of = input as VerifyInput;
@@ -484,6 +518,31 @@ function unreadableView(id: string, target: string, error: string): BackupView {
     items: 0,
     collections: [],
     verification: null,
+  };
+}
+
+/** When a restore began, by its id. */
+function begunAt(id: string): string {
+  const [, date, time] = /(\d{8})T(\d{6})Z/.exec(id) ?? ['', '19700101', '000000'];
+  const [year, month, day] = [date.slice(0, 4), date.slice(4, 6), date.slice(6)];
+  return `${year}-${month}-${day}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}.000Z`;
+}
+
+/** One whose entry is damaged: nobody drives it any more. */
+function unreadableRestore(id: string, error: string): RestoreView {
+  return {
+    id,
+    backup: '',
+    until: null,
+    target: '',
+    state: 'failed',
+    keys: false,
+    warnings: [],
+    startedAt: begunAt(id),
+    endedAt: null,
+    error,
+    progress: 0,
+    collections: [],
   };
 }
 

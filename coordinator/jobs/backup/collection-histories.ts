@@ -1,7 +1,7 @@
 import type { CollectionHistory, LogHead } from '../../../shared/backup-store/log-format';
 import { shardName } from '../../../shared/backup-store/log-format';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
-import { isQuiverError } from '../../../shared/base/errors/quiver-error';
+import { readableEntries } from '../../service/readable-entries';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import {
@@ -58,12 +58,14 @@ export class CollectionHistories {
     const nowMs = clock.wallMs();
     const known = (this.known ??= new Map((await logs.histories()).map((history) => [history.uid, history])));
     // First the reshards: what they left is there no more once they are over.
-    const left = (await store.list(RESHARDS_PREFIX)).entries
-      .flatMap(reshardOrNone)
-      .filter(({ state }) => state === 'retiring');
-    const records = (await store.list(COLLECTIONS_PREFIX)).entries
-      .map(collectionFromEntry)
-      .filter(({ state }) => state === 'ready');
+    const left = readableEntries((await store.list(RESHARDS_PREFIX)).entries, reshardFromEntry).filter(
+      ({ state }) => state === 'retiring',
+    );
+    // What is damaged says nothing: neither that the collection is there, nor that it was deleted.
+    const damaged = new Set<string>();
+    const records = readableEntries((await store.list(COLLECTIONS_PREFIX)).entries, collectionFromEntry, ({ key }) =>
+      damaged.add(key.slice(COLLECTIONS_PREFIX.length)),
+    ).filter(({ state }) => state === 'ready');
     for (const record of records) {
       const before = known.get(record.uid);
       const value = collectionToValue(record);
@@ -90,6 +92,7 @@ export class CollectionHistories {
       if (
         history.toMs === null &&
         !present.has(history.uid) &&
+        !damaged.has(history.name) &&
         bySuccession(latest.get(history.identity)!, history) <= 0
       )
         await this.put({ ...history, toMs: deletedMs(history, { records, nowMs, told }) }, history.isSealed);
@@ -234,14 +237,4 @@ function deletedMs(
     Math.min(seen.nowMs, next === undefined ? Infinity : Date.parse(next.createdAt)),
     Math.min(...untils) + 1,
   );
-}
-
-/** An entry that can't be read is told of by who drives it. */
-function reshardOrNone(entry: Parameters<typeof reshardFromEntry>[0]): ReshardRecord[] {
-  try {
-    return [reshardFromEntry(entry)];
-  } catch (error) {
-    if (isQuiverError(error)) return [];
-    throw error;
-  }
 }

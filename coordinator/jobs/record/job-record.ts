@@ -70,17 +70,6 @@ export function jobFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): JobRecor
   return record!;
 }
 
-/** What entries say of jobs, without those that are null. What is unreadable is left out: its driver tells of it. */
-export function readableJobs<Job>(entries: readonly StoreEntry[], jobOf: (entry: StoreEntry) => Job | null): Job[] {
-  return entries.flatMap((entry) => {
-    try {
-      return jobOf(entry) ?? [];
-    } catch {
-      return [];
-    }
-  });
-}
-
 /**
  * Keeps a job whose kind has a record of its own, which goes with its end. Stored with that, in one transaction:
  * whoever waits for it learns what became of it.

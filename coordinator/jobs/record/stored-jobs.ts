@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { WatchedEntries, type Watched } from '../../../shared/cluster-store/entries/watched-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
@@ -18,7 +19,6 @@ import {
   jobView,
   type NewJob,
   newJobRecord,
-  readableJobs,
 } from './job-record';
 import type { JobSource } from './job-source';
 
@@ -90,7 +90,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   /** Those of a kind that are not over, as they are stored; without what is unreadable. Errors: unavailable. */
   async underWay(kind: string): Promise<JobRecord[]> {
     const { entries } = await this.parts.store.list(`${JOBS_PREFIX}${kind}-`);
-    return readableJobs(entries, (entry) => {
+    return readableEntries(entries, (entry) => {
       const record = jobFromEntry(entry);
       return record.kind === kind && !isEnded(record) ? record : null;
     });

@@ -1,4 +1,5 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { JobRights, JobState, JobView } from '../../service/jobs-service';
@@ -9,7 +10,7 @@ import {
   RESHARDS_PREFIX,
 } from '../../service/collections/reshard-record';
 import { reshardView, shownReshards } from '../../service/collections/reshard-view';
-import { paceOf, readableJobs } from '../record/job-record';
+import { paceOf } from '../record/job-record';
 import type { JobSource } from '../record/job-source';
 import type { ReshardRequests } from './reshard-requests';
 
@@ -40,7 +41,7 @@ export class ReshardJobs implements JobSource {
     const { entries } = await this.parts.store.list(RESHARDS_PREFIX);
     const records: ReshardRecord[] = [];
     const wallMs = this.parts.clock.wallMs();
-    const jobs = readableJobs(entries, (entry) => {
+    const jobs = readableEntries(entries, (entry) => {
       const record = reshardFromEntry(entry);
       records.push(record);
       // One whose new shards have taken over is kept as what is over.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -214,7 +215,7 @@ export class ReshardRequests {
 
   async list(): Promise<ReshardView[]> {
     const { entries } = await this.options.store.list(RESHARDS_PREFIX);
-    return shownReshards(entries.map(reshardFromEntry));
+    return shownReshards(readableEntries(entries, reshardFromEntry));
   }
 
   /**
@@ -223,9 +224,9 @@ export class ReshardRequests {
    */
   async newShards(): Promise<NewShardReading[]> {
     const { store, shards, clock } = this.options;
-    const coming = (await store.list(RESHARDS_PREFIX)).entries
-      .map(reshardFromEntry)
-      .filter(({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring');
+    const coming = readableEntries((await store.list(RESHARDS_PREFIX)).entries, reshardFromEntry).filter(
+      ({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring',
+    );
     const found = coming.map(({ id, name, term, to }) => {
       const transfers = new ShardTransfers({
         shards,

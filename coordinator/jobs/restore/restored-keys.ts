@@ -1,4 +1,5 @@
 import type { ClusterStore, Guard, StoreChange } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../service/readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import {
   DEFAULT_KEY_ID,
@@ -6,6 +7,7 @@ import {
   KEY_COUNTER_PATH,
   type KeyRecord,
   keyFromEntry,
+  idOfKeyEntry,
   keyPath,
   KEYS_PREFIX,
   keyToValue,
@@ -34,7 +36,8 @@ export function restorableKeys(values: readonly string[]): KeyRecord[] {
 async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const counter = await store.get(KEY_COUNTER_PATH);
-    const present = (await store.list(KEYS_PREFIX)).entries.map(keyFromEntry);
+    const { entries } = await store.list(KEYS_PREFIX);
+    const present = readableEntries(entries, keyFromEntry);
     if (
       present.some(
         (one) => isSameKey(one, record) || one.digest === record.digest || one.previous?.digest === record.digest,
@@ -43,7 +46,7 @@ async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void>
       return;
     if (await wasDeleted(store, record)) return;
     const origin = originOf(record);
-    const last = Math.max(Number(counter?.value ?? 0), ...present.map(({ id }) => id));
+    const last = Math.max(Number(counter?.value ?? 0), ...entries.map(idOfKeyEntry));
     const id = record.id <= last ? last + 1 : record.id;
     const guards: Guard[] = [
       { key: keyPath(id), revision: 0 },

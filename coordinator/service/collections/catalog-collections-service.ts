@@ -197,6 +197,10 @@ export class CatalogCollectionsService implements CollectionsService {
     return views.filter((view) => view !== null);
   }
 
+  async unreadable(caller?: Scoped): Promise<string[]> {
+    return this.catalog.unreadable().filter((name) => caller === undefined || roleFor(caller, name) !== null);
+  }
+
   async names(): Promise<string[]> {
     return this.catalog.names();
   }

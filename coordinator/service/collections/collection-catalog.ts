@@ -1,4 +1,5 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionNotFound } from '../routing/collection-not-found';
@@ -132,7 +133,12 @@ export class CollectionCatalog {
     return this.directory.names();
   }
 
-  /** All collections as they are in the store now, by name. */
+  /** Names of the collections whose record can't be read, as far as memory knows. */
+  unreadable(): string[] {
+    return this.directory.unreadable();
+  }
+
+  /** All collections as they are in the store now, by name, without those whose record can't be read. */
   async list(): Promise<CollectionRecord[]> {
     return (await this.listAll()).map(({ record }) => record).filter((record) => record.state === 'ready');
   }
@@ -303,7 +309,7 @@ export class CollectionCatalog {
 
   /** Collections whose shards are still to be dropped. */
   async pendingDrops(): Promise<DropIntent[]> {
-    return (await this.store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
+    return readableEntries((await this.store.list(DROPS_PREFIX)).entries, dropFromEntry);
   }
 
   /** Deletes the intent of a drop whose shards are gone. */
@@ -355,7 +361,7 @@ export class CollectionCatalog {
   }
 
   private async listAll(): Promise<{ entry: StoreEntry; record: CollectionRecord }[]> {
-    return (await this.store.list(COLLECTIONS_PREFIX)).entries.map((entry) => ({
+    return readableEntries((await this.store.list(COLLECTIONS_PREFIX)).entries, (entry) => ({
       entry,
       record: this.recordOf(entry),
     }));

@@ -1,4 +1,5 @@
 import type { StoreEntry, StoreEvent } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../readable-entries';
 import { type Clock, systemClock } from '../../../shared/base/time/clock';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from './collection-record';
 
@@ -29,6 +30,8 @@ export class CollectionDirectory {
   private readonly watched = new Map<string, Known>();
   private readonly own = new Map<string, Own>();
   private watchedRevision = 0;
+  /** Names of those whose entry can't be read: whoever asks for one is told by the store's entry. */
+  private readonly damaged = new Set<string>();
   private readonly listeners = new Set<(name: string) => void>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'> = systemClock) {}
@@ -55,9 +58,8 @@ export class CollectionDirectory {
   /** Starts from a listing at `revision`; the watch continues from there. */
   load(entries: StoreEntry[], revision: number): void {
     for (const entry of entries) {
-      const record = collectionFromEntry(entry);
-      this.watched.set(record.name, { record, revision: entry.revision });
-      this.notify(record.name);
+      this.keep(entry);
+      this.notify(nameOf(entry));
     }
     this.watchedRevision = revision;
   }
@@ -77,9 +79,9 @@ export class CollectionDirectory {
     const wentBack = events.some(({ revision }) => revision <= this.watchedRevision);
     const changed = new Set<string>();
     for (const event of events) {
-      const name = event.key.slice(COLLECTIONS_PREFIX.length);
-      if (event.type === 'delete') this.watched.delete(name);
-      else this.watched.set(name, { record: collectionFromEntry(event), revision: event.revision });
+      const name = nameOf(event);
+      if (event.type === 'delete') this.forget(name);
+      else this.keep(event);
       changed.add(name);
     }
     this.watchedRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.watchedRevision);
@@ -89,6 +91,23 @@ export class CollectionDirectory {
       changed.add(name);
     }
     for (const name of changed) this.notify(name);
+  }
+
+  /** Names of the collections whose entry can't be read, as far as the watch has told. */
+  unreadable(): string[] {
+    return [...this.damaged].sort();
+  }
+
+  private keep(entry: StoreEntry): void {
+    const name = nameOf(entry);
+    this.forget(name);
+    const [record] = readableEntries([entry], collectionFromEntry, () => this.damaged.add(name));
+    if (record !== undefined) this.watched.set(name, { record, revision: entry.revision });
+  }
+
+  private forget(name: string): void {
+    this.watched.delete(name);
+    this.damaged.delete(name);
   }
 
   private keepOwn(name: string, record: CollectionRecord | null, revision: number): void {
@@ -107,4 +126,8 @@ export class CollectionDirectory {
   private notify(name: string): void {
     for (const listener of this.listeners) listener(name);
   }
+}
+
+function nameOf({ key }: Pick<StoreEntry, 'key'>): string {
+  return key.slice(COLLECTIONS_PREFIX.length);
 }

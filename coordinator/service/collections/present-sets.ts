@@ -1,4 +1,5 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../readable-entries';
 import {
   collectionFromEntry,
   type CollectionRecord,
@@ -21,16 +22,16 @@ export interface PresentSets {
 
 /**
  * All sets of shards that there are. Those that are begun meanwhile, and those of a collection that gets its new ones
- * meanwhile, may be missing: both write CREATIONS_PATH. `recordOf`: reads the record of a collection. Errors: those of
- * the store.
+ * meanwhile, may be missing: both write CREATIONS_PATH. So are those whose entry is damaged. `recordOf`: reads the
+ * record of a collection. Errors: those of the store.
  */
 export async function presentSets(
   store: Pick<ClusterStore, 'list'>,
   recordOf: (entry: StoreEntry) => CollectionRecord = collectionFromEntry,
 ): Promise<PresentSets> {
   // Sets of reshards and of collections become drops at any moment: in this order, one is listed twice and not never.
-  const reshards = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry);
-  const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(recordOf);
-  const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
+  const reshards = readableEntries((await store.list(RESHARDS_PREFIX)).entries, reshardFromEntry);
+  const collections = readableEntries((await store.list(COLLECTIONS_PREFIX)).entries, recordOf);
+  const drops = readableEntries((await store.list(DROPS_PREFIX)).entries, dropFromEntry);
   return { collections, others: [...drops, ...reshards.flatMap(otherSets)] };
 }

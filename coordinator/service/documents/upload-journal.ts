@@ -1,4 +1,5 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries, type UnreadableEntry } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { besides, type StoreMark } from '../idempotency/store-mark';
 
@@ -67,13 +68,23 @@ export class UploadJournal {
     if (!result.applied) lost();
   }
 
-  async list(): Promise<JournaledUpload[]> {
+  /** `onUnreadable`: of those that can't be read, which are left out. */
+  async list(onUnreadable?: (unreadable: UnreadableEntry) => void): Promise<JournaledUpload[]> {
     const { entries } = await this.store.list(PREFIX);
-    return entries.map(({ key, value, revision }: StoreEntry) => ({
-      upload: { ...(JSON.parse(value) as Omit<OpenUpload, 'documentId'>), documentId: key.slice(PREFIX.length) },
-      revision,
-    }));
+    return readableEntries(entries, uploadFromEntry, onUnreadable);
   }
+}
+
+/** Errors: storage_failed when the text is none. */
+function uploadFromEntry({ key, value, revision }: StoreEntry): JournaledUpload {
+  try {
+    const facts = JSON.parse(value) as Omit<OpenUpload, 'documentId'>;
+    if (typeof facts.collection === 'string' && Number.isSafeInteger(facts.chunksEnd))
+      return { upload: { ...facts, documentId: key.slice(PREFIX.length) }, revision };
+  } catch {
+    // Said below.
+  }
+  throw new QuiverError('storage_failed', `the journaled upload at ${key} is unreadable`);
 }
 
 function keyOf(upload: OpenUpload): string {

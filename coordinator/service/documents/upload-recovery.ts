@@ -38,6 +38,8 @@ export class UploadRecovery {
   private readonly vectors: Pick<VectorsService, 'delete'>;
   private readonly clock: Clock;
   private readonly log: Pick<Logger, 'warn'>;
+  /** Entries of the journal that were told of. */
+  private readonly unreadable = new Set<string>();
   private readonly instanceId: string;
   /** Documents that this process is uploading or taking back. */
   private readonly busy = new Set<string>();
@@ -112,7 +114,11 @@ export class UploadRecovery {
         this.log.warn({ documentId, collection, error }, 'could not take back an upload yet');
       }
     };
-    await inPool(await this.journal.list(), takeBack, { patienceMs: PATIENCE_MS });
+    const found = await this.journal.list(({ key, reason }) => {
+      if (!this.unreadable.has(key)) this.log.warn({ reason }, 'an upload can’t be taken back and is left alone');
+      this.unreadable.add(key);
+    });
+    await inPool(found, takeBack, { patienceMs: PATIENCE_MS });
   }
 
   close(): void {

@@ -68,6 +68,13 @@ export function outcomeToValue(
   return JSON.stringify({ digest, expiresAtMs, ...ended } satisfies StoredOutcome);
 }
 
-export function outcomeFromEntry({ value }: Pick<StoreEntry, 'value'>): StoredOutcome {
-  return JSON.parse(value) as StoredOutcome;
+/** Errors: storage_failed when the text is none: whether the request was done is not known then. */
+export function outcomeFromEntry({ key, value }: Pick<StoreEntry, 'key' | 'value'>): StoredOutcome {
+  try {
+    const found = JSON.parse(value) as StoredOutcome;
+    if (typeof found.digest === 'string' && Number.isFinite(found.expiresAtMs)) return found;
+  } catch {
+    // Said below.
+  }
+  throw new QuiverError('storage_failed', `the stored outcome of a request at ${key} is unreadable`);
 }

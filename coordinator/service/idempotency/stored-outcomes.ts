@@ -1,4 +1,5 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import {
@@ -58,7 +59,7 @@ export class StoredOutcomes implements OutcomesService {
   async sweep(): Promise<void> {
     const { store, clock } = this.parts;
     const nowMs = clock.wallMs();
-    const all = (await store.list(OUTCOMES_PREFIX)).entries.map((entry) => ({
+    const all = readableEntries((await store.list(OUTCOMES_PREFIX)).entries, (entry) => ({
       entry,
       expiresAtMs: outcomeFromEntry(entry).expiresAtMs,
     }));

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { StoreEntry, StoreEvent } from '../../../shared/cluster-store/cluster-store';
-import { KEYS_PREFIX, keyFromEntry, type KeyRecord } from './key-record';
+import { readableEntries } from '../readable-entries';
+import { keyFromEntry, idOfKeyEntry, type KeyRecord } from './key-record';
 import { secretDigest } from './secret';
 
 /** Gets the keys of a directory, and then each change, with its place among all of them. */
@@ -47,13 +48,14 @@ export class KeyDirectory {
   private readonly bySecret = new Map<string, Secret>();
   /** With the place of the deletion. */
   private readonly deleted = new Map<number, number>();
+  private readonly damaged = new Set<number>();
   /** Where the present history of the store begins among the places. */
   private base = 0;
   private toldRevision = 0;
 
   /** Starts from a listing at `revision`; the watch continues from there. */
   load(entries: StoreEntry[], revision: number): void {
-    for (const entry of entries) this.keep(keyFromEntry(entry), entry.revision);
+    for (const entry of entries) this.keepEntry(entry);
     this.toldRevision = revision;
     this.indexDigests();
   }
@@ -76,8 +78,8 @@ export class KeyDirectory {
     if (wentBack) this.base += HISTORY;
     this.toldRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.toldRevision);
     for (const event of events) {
-      if (event.type === 'put') this.keep(keyFromEntry(event), this.base + event.revision);
-      else this.drop(Number(event.key.slice(KEYS_PREFIX.length)), this.base + HISTORY - 1);
+      if (event.type === 'put') this.keepEntry(event);
+      else this.drop(idOfKeyEntry(event), this.base + HISTORY - 1);
     }
     this.indexDigests();
   }
@@ -124,7 +126,24 @@ export class KeyDirectory {
     return () => this.followers.delete(follower);
   }
 
+  /** Ids of the keys whose entry can't be read. */
+  unreadable(): number[] {
+    return [...this.damaged].sort((a, b) => a - b);
+  }
+
+  /** What can't be read admits nobody, until it is mended. */
+  private keepEntry(entry: StoreEntry): void {
+    const place = this.base + entry.revision;
+    const [record] = readableEntries([entry], keyFromEntry);
+    if (record !== undefined) return this.keep(record, place);
+    const id = idOfKeyEntry(entry);
+    if (place <= (this.byId.get(id)?.place ?? -1)) return;
+    this.drop(id, place);
+    this.damaged.add(id);
+  }
+
   private drop(id: number, place: number): void {
+    this.damaged.delete(id);
     this.deleted.set(id, place);
     this.byId.delete(id);
     for (const follower of this.followers) follower.remove(id, place);
@@ -133,6 +152,7 @@ export class KeyDirectory {
   private keep(record: KeyRecord, place: number): void {
     if (place <= (this.byId.get(record.id)?.place ?? this.deleted.get(record.id) ?? -1)) return;
     this.deleted.delete(record.id);
+    this.damaged.delete(record.id);
     this.byId.set(record.id, { record, secrets: secretsOf(record), place });
     for (const follower of this.followers) follower.put(record, place);
   }

@@ -38,6 +38,11 @@ export function keyPath(id: number): string {
   return `${KEYS_PREFIX}${id}`;
 }
 
+/** Also of an entry that can't be read. */
+export function idOfKeyEntry({ key }: Pick<StoreEntry, 'key'>): number {
+  return Number(key.slice(KEYS_PREFIX.length));
+}
+
 /**
  * What says that a key was deleted here. One that has another number here than in backups has an entry that no other
  * key has.

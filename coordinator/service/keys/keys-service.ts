@@ -62,6 +62,8 @@ export interface KeysService {
    */
   authenticate(secret: string): KeyInUse | null;
   list(): Promise<ApiKeyView[]>;
+  /** Ids of those that `list` leaves out because their stored record is damaged. Costs no call. */
+  unreadable(): Promise<number[]>;
   /** Errors: not_found. */
   get(id: number): Promise<ApiKeyView>;
   /** The answer is the only place that ever shows the secret. Errors: invalid_parameter. */

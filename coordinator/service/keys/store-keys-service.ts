@@ -1,4 +1,5 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { sealText } from '../../../shared/base/secret/sealed-text';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
@@ -119,8 +120,12 @@ export class StoreKeysService implements KeysService {
 
   async list(): Promise<ApiKeyView[]> {
     const [{ entries }, lastRequests] = await Promise.all([this.store.list(KEYS_PREFIX), readLastRequests(this.store)]);
-    const records = entries.map(keyFromEntry).sort((a, b) => a.id - b.id);
+    const records = readableEntries(entries, keyFromEntry).sort((a, b) => a.id - b.id);
     return records.map((record) => keyToView(record, this.lastUsed(record.id, lastRequests)));
+  }
+
+  async unreadable(): Promise<number[]> {
+    return this.directory.unreadable();
   }
 
   async get(id: number): Promise<ApiKeyView> {

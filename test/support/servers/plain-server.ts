@@ -8,6 +8,7 @@ import {
   overloadBounds,
 } from '../../../coordinator/api/http/http-server';
 import type { AnsweredRequest } from '../../../coordinator/api/http/observer';
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import type { RunningService } from '../../../coordinator/service-factory';
 import type { ApiTarget } from '../targets/api-target';
 import { plainParts } from '../shards/plain-parts';
@@ -16,6 +17,7 @@ export interface PlainServer extends ApiTarget {
   server: ApiServer;
   /** Tests put what they want to see answered in the place of its methods. */
   service: RunningService;
+  store: ClusterStore;
   /** What the observer was told, in order. */
   answered: AnsweredRequest[];
 }
@@ -29,7 +31,7 @@ export async function startPlainServer(
   environment: Record<string, string> = {},
   replace: Partial<HttpServerParts> = {},
 ): Promise<PlainServer> {
-  const { config, adminKey, answered, parts, close } = await plainParts(environment);
+  const { config, adminKey, answered, parts, store, close } = await plainParts(environment);
   const server = createHttpServer({
     ...parts,
     metricsText: config.apiMetrics === 'true' ? parts.metricsText : null,
@@ -50,5 +52,5 @@ export async function startPlainServer(
     await closeHttpServer(server, 1000);
     await close();
   };
-  return { baseUrl: `http://127.0.0.1:${port}`, adminKey, stop, server, service: parts.service, answered };
+  return { baseUrl: `http://127.0.0.1:${port}`, adminKey, stop, server, service: parts.service, store, answered };
 }

@@ -13,6 +13,7 @@ import { sharedClock } from '../../../shared/base/time/shared-clock';
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import { type Config, readConfig } from '../../../shared/base/config/config';
 import { StepHistogram } from '../../../shared/base/metrics/step-histogram';
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { systemClock } from '../../../shared/base/time/clock';
 import type { PlainShardClient } from './plain-shard-client';
 import { plainService } from './plain-service';
@@ -21,6 +22,7 @@ export interface PlainParts {
   config: Config;
   adminKey: string;
   shards: PlainShardClient;
+  store: ClusterStore;
   /** What the observer was told, in order. */
   answered: AnsweredRequest[];
   /** What the HTTP layer needs besides its limits. */
@@ -93,6 +95,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     config,
     adminKey,
     shards,
+    store,
     answered,
     parts: {
       service,

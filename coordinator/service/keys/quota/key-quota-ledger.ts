@@ -1,4 +1,5 @@
 import type { ClusterStore, StoreEntry } from '../../../../shared/cluster-store/cluster-store';
+import { readableEntries } from '../../readable-entries';
 import { isQuiverError, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import { NumberTable } from '../../../../shared/base/tables/number-table';
 import type { Clock } from '../../../../shared/base/time/clock';
@@ -150,7 +151,7 @@ export class KeyQuotaLedger implements KeyQuotaGate {
   async sweep(): Promise<void> {
     const { store, clock } = this.parts;
     const { entries } = await store.list(TOKEN_QUOTAS_PREFIX);
-    const over = entries.filter((entry) => isOver(takenFromEntry(entry), clock.wallMs()));
+    const over = readableEntries(entries, (entry) => (isOver(takenFromEntry(entry), clock.wallMs()) ? entry : null));
     for (let at = 0; at < over.length; at += CHANGES_MAX) {
       const some = over.slice(at, at + CHANGES_MAX);
       await store.transact(

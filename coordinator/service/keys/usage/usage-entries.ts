@@ -43,8 +43,26 @@ export function dayOf(hoursEntryPath: string): number {
   return Number(hoursEntryPath.split('/')[6]);
 }
 
-export const totalsFromValue = (value: string): UsageTotals => JSON.parse(value) as UsageTotals;
-export const hoursFromValue = (value: string): number[] => JSON.parse(value) as number[];
+/** Nothing where the text is none: a damaged count is counted anew, and takes no other along. */
+export function totalsFromValue(value: string): UsageTotals {
+  const found = parsed(value) as Partial<UsageTotals> | null;
+  const { requests = 0, byEndpoint = {}, lastRequestMs = 0 } = found ?? {};
+  return { requests, byEndpoint, lastRequestMs };
+}
+
+/** The same. */
+export function hoursFromValue(value: string): number[] {
+  const found = parsed(value);
+  return Array.isArray(found) ? (found as number[]) : [];
+}
+
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return null;
+  }
+}
 
 /** When each key was last used, over all coordinators, by key id; wall time. */
 export async function readLastRequests(store: ClusterStore, onlyKey?: number): Promise<Map<number, number>> {

@@ -106,6 +106,16 @@ beforeEach(async () => {
   histories = new CollectionHistories({ store, logs, clock, log: silentLogger });
 });
 
+test('a collection whose record is damaged is not taken for deleted, and hides no other', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await store.transact([], [{ type: 'put', key: collectionPath('things'), value: 'null' }]);
+  await put(recordOf('other', 1, { identity: 'other', name: 'others' }));
+  expect(await look()).toMatchObject({ first: { toMs: null }, other: { toMs: null } });
+  await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
+  expect(await look()).toMatchObject({ first: { toMs: expect.any(Number) }, other: { toMs: null } });
+});
+
 test('a set that takes over begins when the last of its shards was opened, and the one before ends there', async () => {
   await put(recordOf('first', 1));
   expect(await look()).toEqual({ first: { fromMs: 0, toMs: null } });

@@ -160,6 +160,17 @@ describe('a collection of which a shard', () => {
   });
 });
 
+test('a collection whose record is damaged is left out, also where it is asked for beside others', async () => {
+  await store.transact([], [{ type: 'put', key: collectionPath('bad'), value: '{"uid":' }]);
+  const leftOut = [{ name: 'bad', uid: 'unknown', reason: expect.stringContaining('unreadable') }];
+  for (const collections of [undefined, ['bad', 'good']]) {
+    const manifest = await taken({ ...(collections && { collections }) });
+    expect(manifest).toMatchObject({ collections: [{ name: 'good' }], leftOut });
+    expect(await repository.find(manifest.id)).toEqual(manifest);
+  }
+  await expect(taken({ collections: ['bad'] })).rejects.toMatchObject({ kind: 'storage_failed' });
+});
+
 test('a backup of some collections is no loss to the others: the next of everything builds upon what has them', async () => {
   const whole = await taken();
   const some = await taken({ collections: ['good'] });

@@ -36,6 +36,22 @@ function story(steps: ((directory: KeyDirectory) => void)[]): (string | undefine
   });
 }
 
+test('a key whose entry is damaged admits nobody until it is mended, and hides no other', () => {
+  const directory = new KeyDirectory();
+  const event = (id: number, value: string, revision: number) =>
+    ({ type: 'put', key: keyPath(id), value, revision }) as const;
+  const value = (id: number) => keyToValue(record(`secret ${id}`, id));
+  const admitted = () => [1, 2].map((id) => directory.authenticate(`secret ${id}`, 0)?.id ?? null);
+  directory.load([event(1, value(1), 1), event(2, '{', 2)], 2);
+  expect([admitted(), directory.unreadable()]).toEqual([[1, null], [2]]);
+  directory.apply([event(2, value(2), 3)]);
+  expect([admitted(), directory.unreadable()]).toEqual([[1, 2], []]);
+  directory.apply([event(2, 'null', 4), event(1, value(1), 5)]);
+  expect([admitted(), directory.unreadable()]).toEqual([[1, null], [2]]);
+  directory.apply([{ type: 'delete', key: keyPath(2), revision: 6 }]);
+  expect(directory.unreadable()).toEqual([]);
+});
+
 test('the later change counts, whatever comes first, and a deleted key stays deleted', () => {
   expect(
     story([(d) => d.put(record('two'), 7), (d) => d.apply([put('one', 5)]), (d) => d.apply([put('two', 7)])]),
