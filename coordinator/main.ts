@@ -16,11 +16,11 @@ import {
   STATE_PREFIX,
 } from '../shared/cluster-store/entries/members';
 import { PublishedList } from '../shared/cluster-store/entries/published-list';
-import { whenStoreReached } from '../shared/cluster-store/entries/reach';
+import { whenStoreReached } from '../shared/cluster-store/entries/store-retry';
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/base/config/config';
-import { tellUnknownSettings } from '../shared/base/process/told-settings';
+import { tellUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import type { QuiverError } from '../shared/base/errors/quiver-error';
 import type { LineOutput } from '../shared/base/process/line-output';
 import type { Logger } from '../shared/base/logs/logger';
@@ -31,7 +31,7 @@ import { addLogMetrics } from '../shared/base/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/base/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/cluster-store/metrics/registration-metric';
 import { capacityOf } from '../shared/base/process/capacity';
-import { type Endings, startWithEndings } from '../shared/base/process/endings';
+import { type Endings, startWithEndings } from '../shared/base/process/shutdown-stack';
 import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, withPort } from '../shared/base/process/listen-host';
 import { readMachineLimits } from '../shared/base/process/machine-limits';
@@ -64,12 +64,12 @@ import { ProcessLimiter } from './service/limits/process-limiter';
 import { SharedLimiter } from './service/limits/shared-limiter';
 import { ControllerMetrics } from './api/metrics/cluster-metrics';
 import { HealthReading } from './cluster/operations/health-reading';
-import type { ClusterThreadData } from './cluster-front-thread';
+import type { ClusterThreadData } from './cluster-http-thread';
 import { threadCredentials, tellCertificates } from '../shared/wire/handshake/thread-credentials';
-import { tellCoordinators } from './api/threads/front-coordinators';
-import type { FrontLoad } from './api/threads/front-reports';
+import { tellCoordinators } from './api/threads/http-thread-coordinators';
+import type { FrontLoad } from './api/threads/http-thread-reports';
 import { sharedClock } from '../shared/base/time/shared-clock';
-import { ToldRoutes } from './api/threads/front-routes';
+import { ToldRoutes } from './api/threads/http-thread-routes';
 import { handlersOf } from '../shared/base/threads/thread-peer';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
@@ -267,7 +267,7 @@ async function build(
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: clusterQuota(map, capacity.collectionsMax),
     fronts: {
-      entry: join(__dirname, 'cluster-front-thread.js'),
+      entry: join(__dirname, 'cluster-http-thread.js'),
       // The threads that serve reach storage nodes, and never etcd.
       data: { memberId: coordinatorId, credentials: threadCredentials(credentials) } satisfies ClusterThreadData,
       handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },

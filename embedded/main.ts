@@ -13,7 +13,7 @@ import { LogShipping } from '../node/replication/shipping/log-shipping';
 import type { ShippableLog } from '../node/engine/shard/backup/shippable-log';
 import { addShippingMetrics } from '../node/hosting/metrics/shipping-metrics';
 import { type Config, readConfig } from '../shared/base/config/config';
-import { tellUnknownSettings } from '../shared/base/process/told-settings';
+import { tellUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/engine/kv/store-budget';
 import { StoreNotes } from '../node/engine/kv/store-notes';
@@ -27,7 +27,7 @@ import { ProcessMetrics } from '../shared/base/metrics/process-metrics';
 import { capacityOf } from '../shared/base/process/capacity';
 import { describeUnknown, unknownSettings } from '../shared/base/config/unknown-settings';
 import { prepareDataFolder } from '../node/engine/data-folder';
-import { type Endings, startWithEndings } from '../shared/base/process/endings';
+import { type Endings, startWithEndings } from '../shared/base/process/shutdown-stack';
 import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, reachableHost, withPort } from '../shared/base/process/listen-host';
 import { opsPortNotice } from '../shared/base/process/ops-port';
@@ -176,7 +176,7 @@ async function build(
     quota: processQuota(capacity, () => files.isShort),
     connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
     fronts: {
-      entry: join(__dirname, 'front-thread.js'),
+      entry: join(__dirname, 'http-thread.js'),
       follow: (peer) => host.follow((message) => peer.tell('shards.published', message)),
     },
     operations: (service, embedding) =>

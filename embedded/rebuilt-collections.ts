@@ -4,7 +4,7 @@ import type { KeyValueStore } from '../node/engine/kv/key-value-store';
 import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import { RecordStore } from '../node/engine/records/record-store';
 import { GATE_KEY } from '../node/engine/records/record-keys';
-import { gateToBytes } from '../node/engine/records/shard-gate';
+import { gateToBytes } from '../node/engine/records/shard-stage-state';
 import { blankSpec } from '../node/engine/shard/opening/rest-note';
 import { isDamage } from '../shared/base/errors/quiver-error';
 import { shardOf } from '../shared/contract/shard/shard-of';

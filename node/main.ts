@@ -16,7 +16,7 @@ import {
   STATE_PREFIX,
 } from '../shared/cluster-store/entries/members';
 import { PublishedList } from '../shared/cluster-store/entries/published-list';
-import { whenStoreReached } from '../shared/cluster-store/entries/reach';
+import { whenStoreReached } from '../shared/cluster-store/entries/store-retry';
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { WatchedEntries } from '../shared/cluster-store/entries/watched-entries';
@@ -27,7 +27,7 @@ import {
   readClusterConfig,
   readConfig,
 } from '../shared/base/config/config';
-import { tellUnknownSettings } from '../shared/base/process/told-settings';
+import { tellUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import { isDamage, QuiverError } from '../shared/base/errors/quiver-error';
 import { bootTimeMs } from './engine/kv/boot-time';
 import { RocksKeyValueStore } from './engine/kv/rocks-key-value-store';
@@ -47,7 +47,7 @@ import { type BackupSeals, backupSealsOf } from '../shared/backup-store/backup-s
 import { targetOpener } from '../shared/backup-store/open-target';
 import { answerBytesOf, capacityOf } from '../shared/base/process/capacity';
 import { prepareDataFolder } from './engine/data-folder';
-import { type Endings, startWithEndings } from '../shared/base/process/endings';
+import { type Endings, startWithEndings } from '../shared/base/process/shutdown-stack';
 import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, withPort } from '../shared/base/process/listen-host';
 import { readMachineLimits } from '../shared/base/process/machine-limits';
@@ -71,7 +71,7 @@ import { KnownAssignments } from './hosting/replicas/known-assignments';
 import { NodeAgent } from './hosting/replicas/node-agent';
 import { mustBelongTo, readClusterId, readStoreId } from './hosting/replicas/node-identity';
 import { ReplicaComparison } from './hosting/replicas/replica-comparison';
-import { ReplicaQuestions } from './hosting/replicas/replica-questions';
+import { ReplicaQuestions } from './hosting/replicas/replica-requests';
 import { ReplicaShards } from './hosting/replicas/replica-shards';
 import { ReplicatedShard } from './hosting/replicas/replicated-shard';
 import { ShardStores } from './hosting/replicas/shard-stores';

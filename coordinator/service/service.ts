@@ -6,17 +6,17 @@ import type { Metric } from '../../shared/contract/vector/metric';
 import type { IndexProgress } from '../../shared/contract/shard/shard-read';
 import type { Language } from '../../shared/base/text/language';
 import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
-import type { OutcomesService, StoreMark } from './idempotency/store-mark';
-import type { Once } from './idempotency/write-mark';
+import type { OutcomesService, StoreMark } from './idempotency/store-dedup';
+import type { Once } from './idempotency/write-dedup';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
 import type { SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
-import type { MetadataPlace } from '../../shared/contract/shard/metadata-place';
+import type { MetadataPlace } from '../../shared/contract/shard/metadata-storage';
 import type { Quantization } from '../../shared/contract/vector/quantization';
-import type { VectorPlace } from '../../shared/contract/vector/vector-place';
+import type { VectorPlace } from '../../shared/contract/vector/vector-storage';
 
 /**
  * What the service can do, independent of HTTP: the use cases behind every endpoint. Callers check the shape of inputs

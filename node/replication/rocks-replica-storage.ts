@@ -7,7 +7,7 @@ import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/rep
 import { logEntryFromBytes } from './log/log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey, TIMES_KEY } from './log/log-keys';
 import { AppliedStops } from './applied-stops';
-import { LogMark } from './log/log-mark';
+import { LogMark } from './log/log-watermark';
 import { LogSizes } from './log/log-sizes';
 import { dropTrimmedEpochs, epochAt, surveyLog } from './log/log-survey';
 import type { Pace } from '../../shared/base/time/pace';

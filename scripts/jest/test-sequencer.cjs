@@ -23,7 +23,7 @@ const KINDS = [
   { start: 'test/integration/embedding-models', seconds: 17, waits: true },
   { start: 'test/integration/cluster-tls', seconds: 15, waits: true },
   { start: 'test/integration/api-defences', seconds: 16, waits: false },
-  { start: 'test/integration/front-threads', seconds: 16, waits: false },
+  { start: 'test/integration/http-threads', seconds: 16, waits: false },
   { start: 'test/integration/shard-copy', seconds: 16, waits: false },
   { start: 'test/integration/', seconds: 8, waits: true },
   { start: 'test/fault/native-races', seconds: 35, waits: false },

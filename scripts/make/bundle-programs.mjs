@@ -5,9 +5,9 @@ import { basename } from 'node:path';
 /** The roles, and the threads that they start, each by the compiled file that it begins with. */
 const PROGRAMS = {
   embedded: 'embedded/main',
-  'front-thread': 'embedded/front-thread',
+  'http-thread': 'embedded/http-thread',
   coordinator: 'coordinator/main',
-  'cluster-front-thread': 'coordinator/cluster-front-thread',
+  'cluster-http-thread': 'coordinator/cluster-http-thread',
   node: 'node/main',
   'read-thread': 'node/read-thread',
   'embedding-worker': 'coordinator/models/transformers/embedding-worker',
@@ -15,7 +15,7 @@ const PROGRAMS = {
 };
 
 /** The threads, which Node loads as any file. */
-const THREADS = ['front-thread', 'cluster-front-thread', 'read-thread', 'embedding-worker', 'projection-worker'];
+const THREADS = ['http-thread', 'cluster-http-thread', 'read-thread', 'embedding-worker', 'projection-worker'];
 
 /**
  * Packages that are loaded from their own folders: because they look for files there, and only when they are needed.

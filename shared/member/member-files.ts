@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { type ClusterConfig, etcdPasswordIn } from '../base/config/config';
 import type { Logger } from '../base/logs/logger';
-import type { Endings } from '../base/process/endings';
+import type { Endings } from '../base/process/shutdown-stack';
 import { FollowedFiles } from '../base/process/followed-files';
 import { RenewedCertificates } from '../base/process/renewed-certificates';
 import type { ClusterTls } from '../wire/handshake/transport-security';

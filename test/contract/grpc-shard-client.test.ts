@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { GrpcShardClient, type ShardPlacement } from '../../coordinator/cluster/calls/grpc-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/calls/shard-routes';
-import { FrontRoutes, ToldRoutes } from '../../coordinator/api/threads/front-routes';
+import { FrontRoutes, ToldRoutes } from '../../coordinator/api/threads/http-thread-routes';
 import { ThreadPeer } from '../../shared/base/threads/thread-peer';
 import { shardServices, threadReads } from '../../node/hosting/services/shard-service';
 import { silentLogger } from '../../shared/base/logs/logger';

@@ -11,8 +11,8 @@ import {
   type UpsertOperation,
   type WriteOperation,
 } from '../../shared/contract/shard/shard-client';
-import type { MetadataPlace } from '../../shared/contract/shard/metadata-place';
-import type { VectorPlace } from '../../shared/contract/vector/vector-place';
+import type { MetadataPlace } from '../../shared/contract/shard/metadata-storage';
+import type { VectorPlace } from '../../shared/contract/vector/vector-storage';
 import {
   type Hit,
   LEFT_OUT,

@@ -21,7 +21,7 @@ test('holds built code, sources of the native parts, protocols and the command; 
   const paths = new Set(files.map(({ path }) => path));
   const needed = [
     'dist/programs/embedded.js',
-    'dist/programs/front-thread.js',
+    'dist/programs/http-thread.js',
     'dist/cli/main.js',
     'dist/clients/typescript/src/client.js',
     'dist/ui/index.html',

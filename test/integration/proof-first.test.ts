@@ -11,13 +11,13 @@ import {
   metadataOf,
   metadataToBytes,
 } from '../../shared/wire/handshake/handshake-metadata';
-import { MemberGate } from '../../shared/wire/handshake/member-gate';
+import { MemberGate } from '../../shared/wire/handshake/member-admission';
 import { MemberHandshake } from '../../shared/wire/handshake/member-handshake';
-import { QuestionService } from '../../shared/wire/streams/question-service';
+import { QuestionService } from '../../shared/wire/streams/lossy-request-service';
 import { PROOF_GREETING, READS_WELCOME } from '../../shared/wire/frames/reads-greeting';
 import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
-import type { StreamGate } from '../../shared/wire/streams/stream-gate';
+import type { StreamGate } from '../../shared/wire/streams/stream-admission';
 import type { UnprovenBounds, UnprovenConnections } from '../../shared/wire/handshake/unproven-connections';
 import { MemberProof } from '../../shared/base/secret/member-proof';
 import { eventually } from '../support/eventually';

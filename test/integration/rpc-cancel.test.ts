@@ -1,6 +1,6 @@
 import { ClientDuplexStreamImpl } from '@grpc/grpc-js/build/src/call';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
-import { QuestionService } from '../../shared/wire/streams/question-service';
+import { QuestionService } from '../../shared/wire/streams/lossy-request-service';
 import { RpcChannel, type RpcStream } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import { eventually } from '../support/eventually';

@@ -1,5 +1,5 @@
 import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
-import type { Once } from '../../coordinator/service/idempotency/write-mark';
+import type { Once } from '../../coordinator/service/idempotency/write-dedup';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import type { RunningService } from '../../coordinator/service-factory';

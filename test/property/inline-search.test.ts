@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { METADATA_PLACES, type MetadataPlace } from '../../shared/contract/shard/metadata-place';
+import { METADATA_PLACES, type MetadataPlace } from '../../shared/contract/shard/metadata-storage';
 import type { ShardSpec, WriteOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
 import { DIM, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from '../support/stories/inline-story';

@@ -18,7 +18,7 @@ import type { BackedUpShard } from '../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../shared/backup-store/backup-target';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { isExpired } from '../../shared/contract/writes/expiry';
-import type { MarkRecord } from '../../shared/contract/writes/mark-record';
+import type { MarkRecord } from '../../shared/contract/writes/dedup-record';
 import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
 import {
   ANY_VERSION,

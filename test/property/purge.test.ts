@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Shard } from '../../node/engine/shard/shard';
 import { WriteBudget } from '../../node/engine/shard/writing/write-queue';
 import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
-import { METADATA_PLACES } from '../../shared/contract/shard/metadata-place';
+import { METADATA_PLACES } from '../../shared/contract/shard/metadata-storage';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/contract/shard/shard-client';
 import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
 import { ManualClock } from '../support/manual-clock';

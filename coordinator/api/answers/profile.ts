@@ -1,4 +1,4 @@
-import type { CallNotes, NotedStep, ShardNote } from '../../../shared/contract/shard/call-notes';
+import type { CallNotes, NotedStep, ShardNote } from '../../../shared/contract/shard/call-profile';
 
 /** When a request came, was handed to its use case, and was done; monotonic. */
 export interface RequestTimes {

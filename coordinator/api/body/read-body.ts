@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Turns } from '../load/turns';
-import { wholeBody } from '../whole/whole-request';
+import { wholeBody } from '../fast-path/fast-path-request';
 import type { BodyMemory } from './body-memory';
 import { ClientGone } from './client-gone';
 

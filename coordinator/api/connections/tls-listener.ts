@@ -1,6 +1,6 @@
 import { createServer, type Server as TcpServer, type Socket } from 'node:net';
 import type { ApiCertificates } from './api-certificates';
-import { REFUSED_MAX } from './connection-gate';
+import { REFUSED_MAX } from './connection-admission';
 import { type ApiServer, closeUnlistened, listen, startUnlistened } from '../http/http-server';
 import { TlsDoor } from './tls-door';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
-import type { CallNotes } from '../../../shared/contract/shard/call-notes';
+import type { CallNotes } from '../../../shared/contract/shard/call-profile';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import type { Span } from '../../../shared/base/trace/span';
@@ -30,7 +30,7 @@ import { newRequestId } from '../requests/request-id';
 import { RequestWarnings } from '../requests/request-warnings';
 import { REPLAYED_HEADER } from '../requests/request-once';
 import { PREFERENCE_HEADER, statusPreference } from '../requests/status-preference';
-import { WholeResponse } from '../whole/whole-response';
+import { WholeResponse } from '../fast-path/fast-path-response';
 
 const NO_BYTES = Buffer.alloc(0);
 const JSON_TYPE = 'application/json; charset=utf-8';

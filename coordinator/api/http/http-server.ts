@@ -15,14 +15,14 @@ import type { SignIn } from '../../service/keys/sign-in';
 import type { RateLimiter } from '../../service/limits/rate-limiter';
 import type { ActivityService } from '../../cluster/operations/activity-service';
 import type { OperationsService } from '../../cluster/operations/operations-service';
-import { CallNoting } from '../../service/routing/call-noting';
+import { CallNoting } from '../../service/routing/call-profiling';
 import type { Service } from '../../service/service';
 import { AnswerMemory, busy } from '../load/answer-memory';
 import { BasePath } from '../requests/base-path';
 import { BodyReader } from '../body/body-reader';
 import { openVectorCodec, type VectorCodec } from '../body/vector-codec';
 import { clientAddress, limitedAddress } from '../connections/client-address';
-import { type ConnectionBounds, ConnectionGate } from '../connections/connection-gate';
+import { type ConnectionBounds, ConnectionGate } from '../connections/connection-admission';
 import { ConnectionQueue } from '../connections/connection-queue';
 import { Cors } from '../requests/cors';
 import { DASHBOARD_SEGMENT, DashboardFiles } from '../pages/dashboard-files';
@@ -44,7 +44,7 @@ import { watchReader } from '../connections/reader-pace';
 import { parseTarget } from '../requests/request-target';
 import type { StreamResponse } from '../connections/stream-response';
 import { Turns } from '../load/turns';
-import { WholeRequests } from '../whole/whole-requests';
+import { WholeRequests } from '../fast-path/fast-path-requests';
 
 /** How often idle connections are looked for while the server closes. */
 const SWEEP_MS = 50;

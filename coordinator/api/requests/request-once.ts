@@ -5,8 +5,8 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { doneOnce } from '../../service/idempotency/stored-outcomes';
 import { openText } from '../../../shared/base/secret/sealed-text';
 import { markKeyOf, sealingKeyOf } from '../../service/idempotency/sealing-keys';
-import type { OutcomesService, StoreMark } from '../../service/idempotency/store-mark';
-import { KEPT_MS, type Once } from '../../service/idempotency/write-mark';
+import type { OutcomesService, StoreMark } from '../../service/idempotency/store-dedup';
+import { KEPT_MS, type Once } from '../../service/idempotency/write-dedup';
 import { type Caller, identityOf } from '../../service/keys/caller';
 import type { IssuedSecret } from '../../service/keys/keys-service';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isLanguage, type Language, LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
-import { DEFAULT_METADATA_PLACE, METADATA_PLACES } from '../../../shared/contract/shard/metadata-place';
+import { DEFAULT_METADATA_PLACE, METADATA_PLACES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
-import { DEFAULT_VECTOR_PLACE, VECTOR_PLACES } from '../../../shared/contract/vector/vector-place';
+import { DEFAULT_VECTOR_PLACE, VECTOR_PLACES } from '../../../shared/contract/vector/vector-storage';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
 import { TTL_SECONDS_MAX } from '../fields/expiry';

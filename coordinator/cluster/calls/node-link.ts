@@ -20,7 +20,7 @@ import { everyoneKnows, type MemberVersion, READ_THREADS } from '../../../shared
 import type { RpcChannel, StreamChannel, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
 import { notedToProto } from '../../../shared/wire/codecs/noted-codec';
 import { failureFromProto } from '../../../shared/wire/codecs/wire-failure';
-import type { ShardNote } from '../../../shared/contract/shard/call-notes';
+import type { ShardNote } from '../../../shared/contract/shard/call-profile';
 import type { ShardId, WriteResult } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { WriteSource } from '../../../shared/contract/writes/write-source';

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { ShardNote } from '../../../shared/contract/shard/call-notes';
+import type { ShardNote } from '../../../shared/contract/shard/call-profile';
 import { NumberTable } from '../../../shared/base/tables/number-table';
 import type { Clock } from '../../../shared/base/time/clock';
 import { deadlineTimer } from '../../../shared/base/time/deadline';

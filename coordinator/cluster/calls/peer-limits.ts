@@ -1,12 +1,12 @@
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { PeersDefinition } from '../../../shared/wire/generated/quiver/v1/peers';
 import { loadService } from '../../../shared/wire/streams/protocol';
-import { QuestionService } from '../../../shared/wire/streams/question-service';
+import { QuestionService } from '../../../shared/wire/streams/lossy-request-service';
 import type { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
 import type { RateDecision } from '../../service/limits/rate-limiter';
 import type { SharedLimiter } from '../../service/limits/shared-limiter';
-import { QuestionStream } from '../../../shared/wire/streams/question-stream';
+import { QuestionStream } from '../../../shared/wire/streams/lossy-request-stream';
 
 /** A request must not wait long for another coordinator to count it. */
 const TIMEOUT_MS = 250;

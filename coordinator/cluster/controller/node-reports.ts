@@ -3,7 +3,7 @@ import type { NodeReport, ReplicaReport } from '../../../shared/cluster-store/en
 import type { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { ClusterMap } from '../cluster-map';
-import { QuestionStream } from '../../../shared/wire/streams/question-stream';
+import { QuestionStream } from '../../../shared/wire/streams/lossy-request-stream';
 
 /** A node that takes longer is shown without the facts that only it knows. */
 const TIMEOUT_MS = 2_000;

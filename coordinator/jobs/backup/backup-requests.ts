@@ -5,7 +5,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
-import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-mark';
+import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import type {

@@ -4,7 +4,7 @@ import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
-import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-mark';
+import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import type { ReshardView } from '../../service/service';
 import { checkQuota, type CollectionQuota, countPresent } from '../../service/collections/collection-quota';

@@ -12,7 +12,7 @@ import type { ShardStage } from '../../../shared/contract/shard/shard-stage';
 import type { Clock } from '../../../shared/base/time/clock';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { ofShards } from '../driving/obstacle';
-import { importedMark, MARKS_PAGE } from '../../service/idempotency/moved-marks';
+import { importedMark, MARKS_PAGE } from '../../service/idempotency/moved-dedup';
 import { groupByShard } from '../../service/routing/shard-router';
 import type { ShardSet } from '../../service/collections/reshard-record';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { SHARDS_MAX } from '../../../shared/backup-store/content-schemas';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { METADATA_PLACES } from '../../../shared/contract/shard/metadata-place';
+import { METADATA_PLACES } from '../../../shared/contract/shard/metadata-storage';
 import { LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
-import { VECTOR_PLACES } from '../../../shared/contract/vector/vector-place';
+import { VECTOR_PLACES } from '../../../shared/contract/vector/vector-storage';
 import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
 import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
 import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';

@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { ShardStatus } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
-import type { StoreMark } from '../idempotency/store-mark';
+import type { StoreMark } from '../idempotency/store-dedup';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
@@ -22,9 +22,9 @@ import {
   UNKNOWN_COUNT,
 } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
-import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-place';
+import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantization';
-import { DEFAULT_VECTOR_PLACE } from '../../../shared/contract/vector/vector-place';
+import { DEFAULT_VECTOR_PLACE } from '../../../shared/contract/vector/vector-storage';
 import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
 import { collectionProgress } from './collection-progress';

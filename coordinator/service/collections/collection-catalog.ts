@@ -1,7 +1,7 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
+import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
 import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from './collection-quota';

@@ -3,9 +3,9 @@ import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import type { ShardSeed } from '../../../shared/contract/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import type { Language } from '../../../shared/base/text/language';
-import { DEFAULT_METADATA_PLACE, type MetadataPlace } from '../../../shared/contract/shard/metadata-place';
+import { DEFAULT_METADATA_PLACE, type MetadataPlace } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../../shared/contract/vector/quantization';
-import { DEFAULT_VECTOR_PLACE, type VectorPlace } from '../../../shared/contract/vector/vector-place';
+import { DEFAULT_VECTOR_PLACE, type VectorPlace } from '../../../shared/contract/vector/vector-storage';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { StorageQuota } from '../service';
 
@@ -58,7 +58,7 @@ export interface CollectionRecord {
   state: 'creating' | 'ready';
   /** What its shards are made with; only of one that is `creating`, and then a restore drives it. */
   seed?: Omit<ShardSeed, 'shards'> | undefined;
-  /** Of one that is `creating`: the token of the request, which may be repeated (idempotency/store-mark.ts). */
+  /** Of one that is `creating`: the token of the request, which may be repeated (idempotency/store-dedup.ts). */
   once?: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { StoredOutcomes } from '../idempotency/stored-outcomes';
-import type { StoreMark } from '../idempotency/store-mark';
+import type { StoreMark } from '../idempotency/store-dedup';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { UploadCharges } from '../keys/quota/upload-charges';
 import type {

@@ -1,7 +1,7 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries, type UnreadableEntry } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { besides, type StoreMark } from '../idempotency/store-mark';
+import { besides, type StoreMark } from '../idempotency/store-dedup';
 
 const PREFIX = '/q/uploads/';
 

@@ -10,8 +10,8 @@ import {
   outcomeToValue,
   type StoredOutcome,
   type StoreMark,
-} from './store-mark';
-import { keyReused } from './write-mark';
+} from './store-dedup';
+import { keyReused } from './write-dedup';
 
 /** What is kept at most: the oldest go first. Each has a few hundred bytes. */
 const OUTCOMES_MAX = 10_000;

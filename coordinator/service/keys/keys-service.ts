@@ -1,5 +1,5 @@
 import type { CollectionScope } from './collection-scope';
-import type { StoreMark } from '../idempotency/store-mark';
+import type { StoreMark } from '../idempotency/store-dedup';
 import type { KeyQuota } from './quota/key-quota';
 import type { Role } from './role';
 

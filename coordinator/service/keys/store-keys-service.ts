@@ -2,7 +2,7 @@ import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/clu
 import { readableEntries } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { sealText } from '../../../shared/base/secret/sealed-text';
-import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
+import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';

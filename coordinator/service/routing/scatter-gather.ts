@@ -2,7 +2,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type { CallOptions, ShardId } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import { deadlineTimer } from '../../../shared/base/time/deadline';
-import type { CallNoting } from './call-noting';
+import type { CallNoting } from './call-profiling';
 import { collectionNotFound } from './collection-not-found';
 
 /** What a call needs to know about a collection to reach its shards. */

@@ -1,10 +1,10 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { MarkEntry, MarkRecord } from '../../../shared/contract/writes/mark-record';
+import type { MarkEntry, MarkRecord } from '../../../shared/contract/writes/dedup-record';
 import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { hashExternalId, shardOf } from '../routing/shard-router';
 import { openText, sealText } from '../../../shared/base/secret/sealed-text';
-import { keyReused, type Once } from '../idempotency/write-mark';
+import { keyReused, type Once } from '../idempotency/write-dedup';
 
 /** What is kept of a refusal. */
 interface Verdict {

@@ -8,7 +8,7 @@ import type {
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { QuotaGate } from '../collections/quota-ledger';
-import type { Once } from '../idempotency/write-mark';
+import type { Once } from '../idempotency/write-dedup';
 import { type KeyQuotaGate, type KeyWriter, NOTHING_WRITTEN, type Written } from '../keys/quota/key-quota';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';

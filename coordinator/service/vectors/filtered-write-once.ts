@@ -1,12 +1,12 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { MarkProgress, MarkRecord } from '../../../shared/contract/writes/mark-record';
+import type { MarkProgress, MarkRecord } from '../../../shared/contract/writes/dedup-record';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { marksOf } from './begun-write';
 import { openText } from '../../../shared/base/secret/sealed-text';
 import { openedId, stepNote } from '../../../shared/contract/shard/step-note';
-import { keyReused, markOf, type Once } from '../idempotency/write-mark';
+import { keyReused, markOf, type Once } from '../idempotency/write-dedup';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';

@@ -17,7 +17,7 @@ import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { EncodedManner } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
-import { type Once, keyReused, markOf } from '../idempotency/write-mark';
+import { type Once, keyReused, markOf } from '../idempotency/write-dedup';
 import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */

@@ -15,7 +15,7 @@ import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder, PassageVectors } from '../collections/collection-embedder';
 import type { QuotaGate } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { Once } from '../idempotency/write-mark';
+import type { Once } from '../idempotency/write-dedup';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { allTakenFrom } from '../pages';

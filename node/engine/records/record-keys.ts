@@ -71,7 +71,7 @@ export const operationOfJournalKey = numberOfKey;
  */
 export const STABLE_KEY = Buffer.from('c');
 
-/** The shard's gate (shard-gate.ts); absent for one that never was a part of a reshard. */
+/** The shard's gate (shard-stage-state.ts); absent for one that never was a part of a reshard. */
 export const GATE_KEY = Buffer.from('g');
 
 /** The ids that changed while the shard tracked, by the numbers of the changes, in UTF-16. */
@@ -118,7 +118,7 @@ export function isSessionKey(key: Buffer): boolean {
   return key[0] === 114 && key[1] === 115;
 }
 
-/** What is known of a write that is done once, by its token (shared/contract/writes/mark-record.ts). */
+/** What is known of a write that is done once, by its token (shared/contract/writes/dedup-record.ts). */
 export function markKey(token: string): Buffer {
   return Buffer.from(`k${token}`, 'latin1');
 }

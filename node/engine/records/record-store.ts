@@ -7,7 +7,7 @@ import type {
   StoreMemory,
   StoreSnapshot,
 } from '../kv/key-value-store';
-import { MarkStore } from './mark-store';
+import { MarkStore } from './dedup-store';
 import {
   type ItemRecord,
   type JournalEntry,
@@ -17,7 +17,7 @@ import {
   textFromRecordBytes,
 } from './record-codec';
 import { versionFromBytes } from './version-count';
-import { type Gate, gateFromBytes, OPEN_GATE } from './shard-gate';
+import { type Gate, gateFromBytes, OPEN_GATE } from './shard-stage-state';
 import {
   ITEM_RANGE,
   JOURNAL_RANGE,

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { KeyValueStore } from '../kv/key-value-store';
-import type { BackupPlace } from './backup/backup-place';
+import type { BackupPlace } from './backup/backup-access';
 import type { IndexFactories } from './shard-indexes';
 
 /** Where a shard reports what happens to it. */

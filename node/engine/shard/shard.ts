@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-place';
+import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-storage';
 import {
   NO_TERM,
   type ShardSpec,
@@ -28,7 +28,7 @@ import { ExpiryRemoval } from './removal/expiry-removal';
 import { FieldBudget, type FieldClaim } from './reading/field-budget';
 import { Checkpointer } from './opening/checkpointer';
 import { type RecoveredShard, recoverShard } from './opening/recovery';
-import { type Gate, mustAnswer, refusesReads, refusesWrites } from '../records/shard-gate';
+import { type Gate, mustAnswer, refusesReads, refusesWrites } from '../records/shard-stage-state';
 import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
 import { ShardExpiry } from './removal/shard-expiry';

@@ -7,7 +7,7 @@ import {
 import type { NodeReport, ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
-import { QuestionService } from '../../../shared/wire/streams/question-service';
+import { QuestionService } from '../../../shared/wire/streams/lossy-request-service';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
 import { purgesToText, type ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';

@@ -25,7 +25,7 @@ import type { ReplicationReceiver } from '../../replication/links/replication-li
 import { shardOfFolder } from '../../replication/shard-copy';
 import type { NodeCall } from '../../replication/node-shards';
 import type { ReplicaObservation } from '../../engine/shard/shard-observation';
-import { allEnded, lookAt, openAt, ShardPlace } from '../../engine/shard/opening/shard-place';
+import { allEnded, lookAt, openAt, ShardPlace } from '../../engine/shard/opening/shard-lifecycle';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 import type { KnownAssignments } from './known-assignments';
 import { ReplicaRemovals } from './replica-removals';

@@ -9,7 +9,7 @@ import { operationsToBytes } from '../../../shared/contract/writes/operation-cod
 import type { ExpireOperation, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { UnappliedWrite } from '../../replication/core/write-ledger';
-import { MARK_FILE } from '../../replication/log/log-mark';
+import { MARK_FILE } from '../../replication/log/log-watermark';
 import type { ReadPermit } from '../../replication/read-permit';
 import { Replica, type ReplicaSurroundings } from '../../replication/replica';
 import type { ReplicaTicks } from '../../replication/replica-ticks';

@@ -5,7 +5,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import { shardKey } from '../../../shared/cluster-store/entries/members';
 import { makeStableFolder, replaceFile, syncFolder } from '../../../shared/base/files/stable-folder';
-import { LogMark, MARK_FILE } from '../../replication/log/log-mark';
+import { LogMark, MARK_FILE } from '../../replication/log/log-watermark';
 import { retiredFolder } from '../../engine/shard/opening/noted-opening';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;

@@ -24,7 +24,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { inTurn, ownTurn } from '../../../shared/base/time/work-slices';
 import type { Tracer } from '../../../shared/base/trace/span';
 import type { AnswerBytes } from './answer-bytes';
-import { NotedCall } from './noted-call';
+import { NotedCall } from './served-profile';
 import type { NodeCall, ReadShards } from '../../replication/node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';

@@ -14,7 +14,7 @@ import { failureToProto } from '../../../shared/wire/codecs/wire-failure';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { Tracer } from '../../../shared/base/trace/span';
 import type { NodeCall, NodeShards } from '../../replication/node-shards';
-import { NotedCall } from './noted-call';
+import { NotedCall } from './served-profile';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';

@@ -1,6 +1,6 @@
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
-import { answerNoted } from '../../../shared/contract/shard/noted-question';
+import { answerNoted } from '../../../shared/contract/shard/profiled-call';
 import type { ThreadHandlers } from '../../../shared/base/threads/thread-peer';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ownDeadline } from '../../../shared/base/time/shared-clock';

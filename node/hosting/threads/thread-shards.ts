@@ -2,7 +2,7 @@ import { notInTime } from '../../../shared/contract/shard/not-in-time';
 import { withOwnVector } from '../../../shared/contract/writes/own-vector';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../../shared/contract/shard/shard-read';
-import { askNoted } from '../../../shared/contract/shard/noted-question';
+import { askNoted } from '../../../shared/contract/shard/profiled-call';
 import { SearchTurns } from '../../../shared/base/threads/search-turns';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 import type { Clock } from '../../../shared/base/time/clock';

@@ -14,7 +14,7 @@ import {
   SESSIONS_RANGE,
   TIMES_KEY,
 } from './log-keys';
-import type { MarkedState } from './log-mark';
+import type { MarkedState } from './log-watermark';
 import { SettledWrites } from '../settled-writes';
 
 /** Entries per page when whole entries are read; each may be megabytes long. */

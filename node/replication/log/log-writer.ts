@@ -4,7 +4,7 @@ import type { KeyValueChange, KeyValueStore } from '../../engine/kv/key-value-st
 import type { LogChange, ReplicaState } from '../core/replica-state';
 import { logEntryToBytes } from './log-entry-codec';
 import { logKey, pairToBytes, PROMISES_KEY } from './log-keys';
-import type { LogMark } from './log-mark';
+import type { LogMark } from './log-watermark';
 import { dropTrimmedEpochs, epochAt } from './log-survey';
 
 /** Payload bytes stored in one batch: larger batches block the event loop for long and gain nothing. */

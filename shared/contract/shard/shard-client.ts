@@ -1,10 +1,10 @@
 import type { Filter } from '../filter/filter';
 import type { Language } from '../../base/text/language';
 import type { Quantization } from '../vector/quantization';
-import type { VectorPlace } from '../vector/vector-place';
-import type { MetadataPlace } from './metadata-place';
+import type { VectorPlace } from '../vector/vector-storage';
+import type { MetadataPlace } from './metadata-storage';
 import type { Metric } from '../vector/metric';
-import type { CallNotes, ShardNote } from './call-notes';
+import type { CallNotes, ShardNote } from './call-profile';
 import type { Expiring, Expiry } from '../writes/expiry';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';

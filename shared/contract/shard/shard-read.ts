@@ -1,7 +1,7 @@
 import type { Filter } from '../filter/filter';
 import type { FieldFacts, FieldQuestion } from './field-facts';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
-import type { MarkRecord } from '../writes/mark-record';
+import type { MarkRecord } from '../writes/dedup-record';
 import type { Expiry } from '../writes/expiry';
 import type { ReplicaPurge } from './shard-purge';
 import type { ShardStage } from './shard-stage';

@@ -2,7 +2,7 @@ import { QuiverError } from '../../base/errors/quiver-error';
 import type { Filter } from '../../contract/filter/filter';
 import { filterFromText, filterToText } from '../../contract/filter/filter-text';
 import { factsFromText, factsToText, questionFromText, questionToText } from '../../contract/shard/field-facts';
-import { marksFromBytes, marksToBytes } from '../../contract/writes/mark-record';
+import { marksFromBytes, marksToBytes } from '../../contract/writes/dedup-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';
 import {

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../base/errors/quiver-error';
-import type { ServedTimes } from '../../contract/shard/call-notes';
+import type { ServedTimes } from '../../contract/shard/call-profile';
 import type { AnswerOf, ReadKind, RequestOf } from '../../contract/shard/shard-read';
 import type { Answer__Output, ReadRequest, ReadRequest__Output } from '../generated/quiver/v1/reads';
 import { FRAME_BYTES } from '../streams/message-bounds';

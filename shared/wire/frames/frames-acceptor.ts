@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:tls';
 import { FRAME_TYPES, FrameLink } from './frame-link';
 import { refusalToBytes } from './frames-channel';
 import { metadataFromBytes, metadataToBytes } from '../handshake/handshake-metadata';
-import type { MemberGate, Refusal } from '../handshake/member-gate';
+import type { MemberGate, Refusal } from '../handshake/member-admission';
 import type { ServedCall } from '../streams/served-call';
 import type { ClusterTls } from '../handshake/transport-security';
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { FRAME_TYPES, FrameReader, frameOf } from '../frames/frame-link';
 import { bytesOf, metadataFromBytes, metadataToBytes } from './handshake-metadata';
-import type { MemberGate } from './member-gate';
+import type { MemberGate } from './member-admission';
 import { READS_WELCOME } from '../frames/reads-greeting';
 import { peerOf } from './unproven-connections';
 

@@ -6,12 +6,12 @@ import { MemberProof } from '../../base/secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from '../frames/frames-acceptor';
 import { GreetedServer, type GreetedTakers } from '../handshake/greeted-server';
-import { MemberGate } from '../handshake/member-gate';
+import { MemberGate } from '../handshake/member-admission';
 import { ProofAcceptor } from '../handshake/proof-acceptor';
 import { READS_WELCOME } from '../frames/reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
 import { StrangeBytes } from '../codecs/strange-bytes';
-import { gateStreams, type StreamGate } from './stream-gate';
+import { gateStreams, type StreamGate } from './stream-admission';
 import { type ClusterTls, serverCredentials } from '../handshake/transport-security';
 import { peerOf, type UnprovenBounds, UnprovenConnections } from '../handshake/unproven-connections';
 

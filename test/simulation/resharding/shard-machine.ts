@@ -1,4 +1,4 @@
-import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/engine/records/shard-gate';
+import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/engine/records/shard-stage-state';
 import { UNCOUNTED, type VersionCount } from '../../../node/engine/records/version-count';
 import { type PlanGround, planWrites, type PriorItem } from '../../../node/engine/shard/writing/write-plan';
 import type { ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';

@@ -4,10 +4,10 @@ import type { ApiCertificate } from '../../../coordinator/api/connections/tls-do
 import type { AnsweredRequest } from '../../../coordinator/api/http/observer';
 import type { OneTimeSignIn } from '../../../coordinator/service/keys/sign-in';
 import { type BodyScannerAddon, loadBodyScanner } from '../../../coordinator/api/native/body-scanner';
-import { tellCollections } from '../../../coordinator/api/threads/front-catalog';
-import { frontHandlers } from '../../../coordinator/api/threads/front-handlers';
-import { tellKeys } from '../../../coordinator/api/threads/front-keys';
-import { FrontThreads } from '../../../coordinator/api/threads/front-threads';
+import { tellCollections } from '../../../coordinator/api/threads/http-thread-catalog';
+import { frontHandlers } from '../../../coordinator/api/threads/http-thread-handlers';
+import { tellKeys } from '../../../coordinator/api/threads/http-thread-keys';
+import { FrontThreads } from '../../../coordinator/api/threads/http-threads';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../shared/base/time/clock';
 import type { ApiTarget } from '../targets/api-target';
@@ -50,7 +50,7 @@ export async function startThreadedServer(
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];
   const threads = await FrontThreads.start({
-    entry: options.entry ?? join(__dirname, '../threads/front-thread-worker.js'),
+    entry: options.entry ?? join(__dirname, '../threads/http-thread-worker.js'),
     threads: config.httpThreads,
     data: {
       config,

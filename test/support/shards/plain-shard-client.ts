@@ -2,7 +2,7 @@ import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../node/engine/filter/metadata-path';
 import { keywordText } from '../../../node/engine/keyword/keyword-text';
-import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../../node/engine/records/shard-gate';
+import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../../node/engine/records/shard-stage-state';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
@@ -22,7 +22,7 @@ import {
   type WriteOutcome,
   type WriteResult,
 } from '../../../shared/contract/shard/shard-client';
-import type { MarkRecord } from '../../../shared/contract/writes/mark-record';
+import type { MarkRecord } from '../../../shared/contract/writes/dedup-record';
 import { sampleKey } from '../../../shared/contract/shard/sample-key';
 import type {
   AnswerOf,

@@ -1,4 +1,4 @@
-import { QuestionStream } from '../../../shared/wire/streams/question-stream';
+import { QuestionStream } from '../../../shared/wire/streams/lossy-request-stream';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../../shared/wire/administration';
 import type { ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { RpcChannels } from '../../../shared/wire/streams/rpc-channels';

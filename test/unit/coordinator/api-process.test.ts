@@ -10,7 +10,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readConfig } from '../../../shared/base/config/config';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { ProcessMetrics } from '../../../shared/base/metrics/process-metrics';
-import { Endings } from '../../../shared/base/process/endings';
+import { Endings } from '../../../shared/base/process/shutdown-stack';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import { systemClock } from '../../../shared/base/time/clock';
 import { sharedClock } from '../../../shared/base/time/shared-clock';

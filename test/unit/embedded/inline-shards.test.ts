@@ -1,5 +1,5 @@
 import { InlineShards } from '../../../embedded/inline-shards';
-import { withNotes } from '../../../coordinator/service/routing/noted-shards';
+import { withNotes } from '../../../coordinator/service/routing/profiled-shards';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { VectorSearch, VectorSearchResult } from '../../../shared/contract/shard/shard-read';
 

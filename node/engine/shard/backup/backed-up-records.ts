@@ -11,7 +11,7 @@ import {
 import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../../../shared/backup-store/content-schemas';
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
-import { type MarkRecord, markFromBytes } from '../../../../shared/contract/writes/mark-record';
+import { type MarkRecord, markFromBytes } from '../../../../shared/contract/writes/dedup-record';
 import { LiveRecnos } from './live-recnos';
 import { entriesIn, type NumberedEntry } from './numbered-entries';
 import { inOrder } from './read-ahead';

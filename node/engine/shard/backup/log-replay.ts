@@ -17,7 +17,7 @@ import type { WriteResult } from '../../../../shared/contract/shard/shard-client
 import type { WriteSource } from '../../../../shared/contract/writes/write-source';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { backedUpCollection, shardManifest } from './backed-up-records';
-import type { BackupPlace, WriteNames } from './backup-place';
+import type { BackupPlace, WriteNames } from './backup-access';
 import { sessionsFromBytes } from './seen-log';
 
 /** Bytes of writes that are applied in one batch, about. */

@@ -4,7 +4,7 @@ import { isQuiverError, QuiverError } from '../../../../shared/base/errors/quive
 import { unlessStopped } from '../../../../shared/base/time/deadline';
 import { RetryBackoff } from '../../../../shared/base/time/retry-backoff';
 import type { Logger } from '../../../../shared/base/logs/logger';
-import type { Patience } from './backup-place';
+import type { Patience } from './backup-access';
 
 const USUAL: Patience = { unavailableMs: 600_000, refusedMs: 60_000, firstPauseMs: 500 };
 const LONGEST_PAUSE_MS = 15_000;

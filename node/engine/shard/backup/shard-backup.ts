@@ -18,7 +18,7 @@ import {
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { SHARD_MANIFEST } from '../../../../shared/backup-store/content-schemas';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
-import { numberOfMarkBytes } from '../../../../shared/contract/writes/mark-record';
+import { numberOfMarkBytes } from '../../../../shared/contract/writes/dedup-record';
 import type { ShardBackupOrder } from '../../../../shared/contract/shard/shard-backup';
 import type { ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import { unlessStopped } from '../../../../shared/base/time/deadline';

@@ -17,15 +17,15 @@ import {
 } from '../../records/record-keys';
 import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
-import { MarkStore } from '../../records/mark-store';
+import { MarkStore } from '../../records/dedup-store';
 import { seedChanges } from '../../records/seed-position';
-import { gateFromBytes } from '../../records/shard-gate';
+import { gateFromBytes } from '../../records/shard-stage-state';
 import { specTextLike } from '../../records/shard-format';
 import { versionFromBytes, versionToBytes } from '../../records/version-count';
 import type { ShardOptions } from '../shard-options';
 import { replay, type ReplayedShard, startOf } from './log-replay';
 import { PatientTarget } from './patient-target';
-import { SeededMarks } from './seeded-marks';
+import { SeededMarks } from './seeded-dedup';
 import { isThere, seedShard, UNFINISHED_FILE, unusable } from './shard-seeding';
 
 const BATCH_BYTES = 512 * 1024;

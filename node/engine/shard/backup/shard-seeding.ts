@@ -28,7 +28,7 @@ import { OrderRun } from './order-run';
 import { PatientTarget } from './patient-target';
 import { inOrder } from './read-ahead';
 import { backedUpCollection, journalEntries, liveRecords, markRecords, shardManifest } from './backed-up-records';
-import { SeededMarks } from './seeded-marks';
+import { SeededMarks } from './seeded-dedup';
 
 /** In the folder of a shard as long as it is not filled. */
 export const UNFINISHED_FILE = 'seeding';

@@ -10,7 +10,7 @@ import type { ItemRecord } from '../../records/record-codec';
 import type { RecordStore } from '../../records/record-store';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import { isExpired } from '../../../../shared/contract/writes/expiry';
-import type { MetadataPlace } from '../../../../shared/contract/shard/metadata-place';
+import type { MetadataPlace } from '../../../../shared/contract/shard/metadata-storage';
 import { countAfter } from '../../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../../vector/vector-index';
 import {

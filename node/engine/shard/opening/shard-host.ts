@@ -22,7 +22,7 @@ import type { ReplicaObservation } from '../shard-observation';
 import type { ShardOptions } from '../shard-options';
 import { blankSpec, forgetRest, hasNoRest } from './rest-note';
 import type { RestingShard } from './resting-shards';
-import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
+import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-lifecycle';
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from '../writing/write-queue';
 

@@ -3,7 +3,7 @@ import { IdleShards } from './idle-shards';
 import { blankFacts, type RestFacts, type RestNote, readRest, writeRest } from './rest-note';
 import { type RestingShard, RestingShards } from './resting-shards';
 import type { ShardLogger } from '../shard-options';
-import type { ShardPlace } from './shard-place';
+import type { ShardPlace } from './shard-lifecycle';
 import { slowInterval } from '../removal/slow-interval';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import { makeStableFolder } from '../../../../shared/base/files/stable-folder';

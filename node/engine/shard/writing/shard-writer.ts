@@ -8,14 +8,14 @@ import { refusalOfDisk } from '../../files/disk-trouble';
 import type { RecordBatch, RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
 import { changeKey, GATE_KEY, SPEC_KEY } from '../../records/record-keys';
-import { type Gate, gateToBytes, OPEN_GATE } from '../../records/shard-gate';
-import type { MarkUsage } from '../../records/mark-store';
+import { type Gate, gateToBytes, OPEN_GATE } from '../../records/shard-stage-state';
+import type { MarkUsage } from '../../records/dedup-store';
 import { type VersionCount, versionChanges } from '../../records/version-count';
 import type { ShardFacts } from '../../records/shard-format';
 import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type PreparedContent, type ShardIndexes, prepareItems } from '../shard-indexes';
-import { MarkTable } from './mark-table';
+import { MarkTable } from './dedup-table';
 import type { ShardExpiry } from '../removal/shard-expiry';
 import { type PlannedItem, type PriorItem, planWrites, type WritePlan } from './write-plan';
 

@@ -13,11 +13,11 @@ import {
   type WriteResult,
 } from '../../../../shared/contract/shard/shard-client';
 import { matches } from '../../filter/matches';
-import { type Gate, gateAfter, refusesWrites } from '../../records/shard-gate';
+import { type Gate, gateAfter, refusesWrites } from '../../records/shard-stage-state';
 import type { VersionCount } from '../../records/version-count';
 import type { ShardOperation } from './checked-write';
-import { MarkedRequest, takeMark } from './marked-request';
-import type { MarkTable } from './mark-table';
+import { MarkedRequest, takeMark } from './dedup-request';
+import type { MarkTable } from './dedup-table';
 import { patchedMetadata } from './metadata-patch';
 import { parsedMetadata } from '../shard-indexes';
 

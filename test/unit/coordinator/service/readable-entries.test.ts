@@ -5,7 +5,7 @@ import { BACKUPS_PATH, RESTORES_PATH } from '../../../../coordinator/jobs/backup
 import { JOBS_PREFIX } from '../../../../coordinator/jobs/record/job-record';
 import { COLLECTIONS_PREFIX, DROPS_PREFIX } from '../../../../coordinator/service/collections/collection-record';
 import { RESHARDS_PREFIX } from '../../../../coordinator/service/collections/reshard-record';
-import { OUTCOMES_PREFIX } from '../../../../coordinator/service/idempotency/store-mark';
+import { OUTCOMES_PREFIX } from '../../../../coordinator/service/idempotency/store-dedup';
 import { KEYS_PREFIX } from '../../../../coordinator/service/keys/key-record';
 import { KEY_QUOTAS_PREFIX, TOKEN_QUOTAS_PREFIX } from '../../../../coordinator/service/keys/quota/quota-entry';
 import { hoursPath, totalsPath } from '../../../../coordinator/service/keys/usage/usage-entries';

@@ -9,7 +9,7 @@ import { itemKey, SPEC_KEY } from '../../../../node/engine/records/record-keys';
 import { RecordStore } from '../../../../node/engine/records/record-store';
 import { logEntryFromBytes, logEntryToBytes } from '../../../../node/replication/log/log-entry-codec';
 import { logKey } from '../../../../node/replication/log/log-keys';
-import { LogMark } from '../../../../node/replication/log/log-mark';
+import { LogMark } from '../../../../node/replication/log/log-watermark';
 import { surveyLog } from '../../../../node/replication/log/log-survey';
 import { chunksOf, installCopy } from '../../../../node/replication/shard-copy';
 import { claimRecords, specText } from '../../../../node/engine/records/shard-format';

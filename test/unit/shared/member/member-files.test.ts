@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { followMemberFiles } from '../../../../shared/member/member-files';
 import { readClusterConfig } from '../../../../shared/base/config/config';
 import { silentLogger } from '../../../../shared/base/logs/logger';
-import { Endings } from '../../../../shared/base/process/endings';
+import { Endings } from '../../../../shared/base/process/shutdown-stack';
 import { eventually } from '../../../support/eventually';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { profileOf, shortProfile } from '../../../../../coordinator/api/answers/profile';
 import { SlowWatch } from '../../../../../coordinator/api/load/slow-watch';
-import { CallNotes } from '../../../../../shared/contract/shard/call-notes';
+import { CallNotes } from '../../../../../shared/contract/shard/call-profile';
 import { ManualClock } from '../../../../support/manual-clock';
 
 const NAMES = { requestId: 'r', traceId: null };

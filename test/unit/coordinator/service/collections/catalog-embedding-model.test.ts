@@ -1,4 +1,4 @@
-import type { Once } from '../../../../../coordinator/service/idempotency/write-mark';
+import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import type { KeyWriter } from '../../../../../coordinator/service/keys/quota/key-quota';
 import { ANY_VERSION, NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';

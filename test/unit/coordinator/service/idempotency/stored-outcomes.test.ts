@@ -4,7 +4,7 @@ import {
   outcomePath,
   OUTCOMES_PREFIX,
   outcomeToValue,
-} from '../../../../../coordinator/service/idempotency/store-mark';
+} from '../../../../../coordinator/service/idempotency/store-dedup';
 import { StoredOutcomes } from '../../../../../coordinator/service/idempotency/stored-outcomes';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';

@@ -3,7 +3,7 @@ import { storedBytesOf } from '../../../../../coordinator/service/vectors/stored
 import { NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
 import { addQuotaMetrics } from '../../../../../coordinator/api/metrics/quota-metrics';
 import type { KeyWriter } from '../../../../../coordinator/service/keys/quota/key-quota';
-import type { Once } from '../../../../../coordinator/service/idempotency/write-mark';
+import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
 import { metricsOfProcess, samples } from '../../../../support/processes/metrics-of-process';
 import { item, newCollection, plainService, type PlainService } from '../../../../support/shards/plain-service';

@@ -1,11 +1,11 @@
-import type { Once } from '../../../../../coordinator/service/idempotency/write-mark';
+import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import { ScatterGather } from '../../../../../coordinator/service/routing/scatter-gather';
 import { shardOf } from '../../../../../coordinator/service/routing/shard-router';
 import { ShardSets } from '../../../../../coordinator/service/routing/shard-sets';
 import { writeMatchingOnce } from '../../../../../coordinator/service/vectors/filtered-write-once';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
 import { keptNote, stepNote } from '../../../../../shared/contract/shard/step-note';
-import type { MarkRecord } from '../../../../../shared/contract/writes/mark-record';
+import type { MarkRecord } from '../../../../../shared/contract/writes/dedup-record';
 import type { ShardClient, WriteOperation } from '../../../../../shared/contract/shard/shard-client';
 import { systemClock } from '../../../../../shared/base/time/clock';
 

@@ -1,4 +1,4 @@
-import type { Once } from '../../../../../coordinator/service/idempotency/write-mark';
+import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';

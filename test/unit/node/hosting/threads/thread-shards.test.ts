@@ -5,7 +5,7 @@ import type { PermittedResult } from '../../../../../node/hosting/threads/replic
 import { ThreadShards } from '../../../../../node/hosting/threads/thread-shards';
 import type { NodeCall } from '../../../../../node/replication/node-shards';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
-import { ShardNote } from '../../../../../shared/contract/shard/call-notes';
+import { ShardNote } from '../../../../../shared/contract/shard/call-profile';
 import type { VectorSearch, VectorSearchResult } from '../../../../../shared/contract/shard/shard-read';
 import { ThreadPeer, type ThreadPort } from '../../../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../../../shared/base/time/clock';

@@ -4,7 +4,7 @@ import {
   unknownClientSettings,
   unknownSettings,
 } from '../../../../../shared/base/config/unknown-settings';
-import { tellUnknownSettings } from '../../../../../shared/base/process/told-settings';
+import { tellUnknownSettings } from '../../../../../shared/base/process/unknown-settings-warning';
 
 const nearest = (name: string, value = '1'): string | null | undefined =>
   unknownSettings({ [name]: value })[0]?.nearest;

@@ -1,4 +1,4 @@
-import { type Gate, OPEN_GATE } from '../../../../../../node/engine/records/shard-gate';
+import { type Gate, OPEN_GATE } from '../../../../../../node/engine/records/shard-stage-state';
 import type { ShardOperation } from '../../../../../../node/engine/shard/writing/checked-write';
 import { countAfter, UNCOUNTED, versionChanges } from '../../../../../../node/engine/records/version-count';
 import {

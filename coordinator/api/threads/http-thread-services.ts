@@ -1,0 +1,148 @@
+import type { WritesEncoded } from '../../service/routing/encoded-writes';
+import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { Clock } from '../../../shared/base/time/clock';
+import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
+import type { CallNoting } from '../../service/routing/call-profiling';
+import type { OutcomesService } from '../../service/idempotency/store-dedup';
+import type { QuotaGate } from '../../service/collections/quota-ledger';
+import type { DeepReads } from '../../service/routing/deep-reads';
+import { NotedShards } from '../../service/routing/profiled-shards';
+import { ScatterGather } from '../../service/routing/scatter-gather';
+import { StampClock } from '../../service/routing/stamp-clock';
+import { ShardedSamplesService } from '../../service/sampling/sharded-samples-service';
+import type { SearchObserver } from '../../service/search/search-observer';
+import { ShardedSearchService } from '../../service/search/sharded-search-service';
+import type {
+  BackupsService,
+  CollectionsService,
+  DemoService,
+  DocumentsService,
+  KeyQuotasService,
+  RecallService,
+  Service,
+} from '../../service/service';
+import type { JobsService } from '../../service/jobs-service';
+import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
+import { FrontCatalog } from './http-thread-catalog';
+import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
+
+/**
+ * The use cases on a front thread. Searches, reads and writes of vectors run here, over the shards that the thread
+ * reaches by itself. Collections, documents, checks of recall and the embedding of texts are the main thread's.
+ */
+export function frontServices(parts: {
+  main: ThreadPeer;
+  shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
+  deep: Pick<DeepReads, 'run'>;
+  clock: Clock;
+  requestTimeoutMs: number;
+  stampMemory: BigInt64Array;
+  observer: SearchObserver;
+  noting: CallNoting;
+}): {
+  service: Service;
+  catalog: FrontCatalog;
+} {
+  const { main, deep, clock, noting } = parts;
+  const shards = new NotedShards(parts.shards);
+  const catalog = new FrontCatalog(main);
+  const collections = remote<CollectionsService>(main, 'collections');
+  const scatter = new ScatterGather({
+    clock,
+    timeoutMs: parts.requestTimeoutMs,
+    uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }),
+    noting,
+  });
+  const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'> = {
+    embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
+    embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),
+    settle: ({ name, identity }, model, texts) => main.ask('embedder.settle', { name, identity }, model, texts),
+  };
+  const shared = { catalog, embedder, shards, scatter, deep, clock };
+  const search = new ShardedSearchService({ ...shared, observer: parts.observer });
+  const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
+  const quotas: QuotaGate = {
+    reserve: ({ name }, write) => main.ask('quotas.reserve', { name }, write),
+    settle: (reservation, items) => main.tell('quotas.settle', reservation, items),
+    noteRefusal: () => main.tell('quotas.noteRefusal'),
+  };
+  const keyQuotas = frontKeyQuotas(main);
+  const vectors = new ShardedVectorsService({
+    ...shared,
+    quotas,
+    keyQuotas,
+    collections,
+    stamps: new StampClock({ clock, last: parts.stampMemory }),
+  });
+  const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
+  return {
+    catalog,
+    service: {
+      ...own,
+      recall: remote<RecallService>(main, 'recall'),
+      demo: remote<DemoService>(main, 'demo'),
+      backups: remote<BackupsService>(main, 'backups'),
+      jobs: remote<JobsService>(main, 'jobs'),
+      outcomes: remote<OutcomesService>(main, 'outcomes'),
+      keyQuotas,
+    },
+  };
+}
+
+/** What keys store is counted on the main thread. */
+function frontKeyQuotas(main: ThreadPeer): KeyQuotasService {
+  return {
+    take: ({ identity, quota }, written) => main.ask('keyQuotas.take', { identity, quota }, written),
+    settle: (charge, written) => main.tell('keyQuotas.settle', charge, written),
+    giveBack: ({ identity, quota }, written, sinceMs) =>
+      main.tell('keyQuotas.giveBack', { identity, quota }, written, sinceMs),
+    noteRefusal: () => main.tell('keyQuotas.noteRefusal'),
+    usedOf: ({ identity, quota }) => main.ask('keyQuotas.usedOf', { identity, quota }),
+  };
+}
+
+function frontDocuments(main: ThreadPeer): DocumentsService {
+  return {
+    async upload(collection, { name, content, expiresAt }, mark, writer) {
+      const file = new SentFile(content, expiresAt);
+      const stream = main.offer(file);
+      try {
+        return await main.ask('documents.upload', collection, { name, stream }, mark, writer);
+      } catch (error) {
+        // What failed here came back as a copy.
+        throw file.error ?? error;
+      } finally {
+        main.withdraw(stream);
+      }
+    },
+  };
+}
+
+/** A part of a file, and when its chunks expire as far as that was known with it. */
+export interface FilePiece {
+  bytes: Uint8Array;
+  expiresAt: number | undefined;
+}
+
+/** A file on its way, which remembers why it broke off. The last piece is empty: it says what was known at the end. */
+class SentFile implements AsyncIterable<FilePiece> {
+  error: unknown = null;
+
+  constructor(
+    private readonly content: AsyncIterable<Buffer>,
+    private readonly expiresAt: () => number | undefined = () => undefined,
+  ) {}
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<FilePiece> {
+    try {
+      // A piece is a view of a larger buffer, all of which would be copied to the other thread.
+      for await (const piece of this.content)
+        yield { bytes: Uint8Array.prototype.slice.call(piece), expiresAt: this.expiresAt() };
+      yield { bytes: new Uint8Array(0), expiresAt: this.expiresAt() };
+    } catch (error) {
+      this.error = error;
+      throw error;
+    }
+  }
+}

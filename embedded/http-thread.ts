@@ -1,0 +1,20 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveFrontThread, type FrontThreadData } from '../coordinator/api/threads/http-thread';
+import { FrontShards } from '../coordinator/api/threads/http-thread-shards';
+import { ShardViews } from '../node/engine/shard/reading/shard-views';
+import { systemClock } from '../shared/base/time/clock';
+
+/**
+ * A worker thread that serves the API of the embedded form, and searches the shards in the memory that it shares with
+ * the main thread.
+ */
+
+const views = new ShardViews();
+serveFrontThread({
+  port: parentPort!,
+  data: workerData as FrontThreadData,
+  form: (main) => ({
+    shards: new FrontShards({ main, inline: views, clock: systemClock }),
+    handlers: { 'shards.published': (message: unknown) => views.take(message) },
+  }),
+});
