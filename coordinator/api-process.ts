@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { OpenTarget } from '../shared/backup-store/backup-target';
-import type { WhenReached } from '../shared/cluster-store/entries/store-retry';
+import type { UntilStoreAnswers } from '../shared/cluster-store/entries/store-retry';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/base/config/config';
 import { QuiverError } from '../shared/base/errors/quiver-error';
@@ -10,7 +10,7 @@ import type { ProcessMetrics } from '../shared/base/metrics/process-metrics';
 import { addThreadMetrics } from '../shared/base/metrics/thread-metrics';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/base/metrics/trace-metrics';
 import { answerBytesOf } from '../shared/base/process/capacity';
-import type { Endings } from '../shared/base/process/shutdown-stack';
+import type { ShutdownStack } from '../shared/base/process/shutdown-stack';
 import { FollowedFiles } from '../shared/base/process/followed-files';
 import { readMachineLimits } from '../shared/base/process/machine-limits';
 import { openOpsPort } from '../shared/base/process/ops-port';
@@ -97,8 +97,8 @@ export class ApiProcess {
   private readonly config: Config;
   private readonly clock: Clock;
   private readonly log: Logger;
-  private readonly endings: Endings;
-  private readonly ending: AbortSignal;
+  private readonly shutdown: ShutdownStack;
+  private readonly stopSignal: AbortSignal;
   private readonly instanceId: string;
   private readonly coordinatorId: string;
   private readonly metrics: ProcessMetrics;
@@ -122,8 +122,8 @@ export class ApiProcess {
     config: Config;
     clock: Clock;
     log: Logger;
-    endings: Endings;
-    ending: AbortSignal;
+    shutdown: ShutdownStack;
+    stopSignal: AbortSignal;
     instanceId: string;
     coordinatorId: string;
     metrics: ProcessMetrics;
@@ -135,8 +135,8 @@ export class ApiProcess {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;
-    this.endings = options.endings;
-    this.ending = options.ending;
+    this.shutdown = options.shutdown;
+    this.stopSignal = options.stopSignal;
     this.instanceId = options.instanceId;
     this.coordinatorId = options.coordinatorId;
     this.metrics = options.metrics;
@@ -165,7 +165,7 @@ export class ApiProcess {
       isGiven,
       log: this.log,
     });
-    this.endings.defer(() => ops.close());
+    this.shutdown.defer(() => ops.close());
     return this.opsPort;
   }
 
@@ -189,17 +189,17 @@ export class ApiProcess {
     openTarget: OpenTarget;
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
-    reached?: WhenReached;
+    reached?: UntilStoreAnswers;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null; modelNotice: string | null }> {
-    const { config, clock, log, endings, instanceId } = this;
+    const { config, clock, log, shutdown, instanceId } = this;
     const { reached = (attempt) => attempt() } = parts;
     const generated = newSecret();
     const { keys, firstSecret } = await reached(() =>
       StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey, generated }),
     );
-    endings.defer(() => keys.close());
+    shutdown.defer(() => keys.close());
     this.followApiKey(keys);
     const usage = new StoreKeyUsage({
       store: parts.clusterStore,
@@ -214,7 +214,7 @@ export class ApiProcess {
             : 'usage counts could not be written; they are kept and tried again',
         ),
     });
-    endings.defer(() => usage.close());
+    shutdown.defer(() => usage.close());
     const embedding = new EmbeddingRegistry({
       configured: config.embeddingModel,
       loader: this.embeddingLoader(),
@@ -222,7 +222,7 @@ export class ApiProcess {
       clock,
       patienceMs: config.requestTimeoutMs,
     });
-    endings.defer(() => embedding.close());
+    shutdown.defer(() => embedding.close());
     await embedding.defaultModel();
 
     const measured = new MeasuredEmbedding(embedding, this.metrics);
@@ -240,11 +240,11 @@ export class ApiProcess {
       searchObserver: this.apiMetrics.searches,
       noting,
     });
-    endings.defer(() => service.keyQuotas.close());
-    endings.defer(() => service.close());
+    shutdown.defer(() => service.keyQuotas.close());
+    shutdown.defer(() => service.close());
     await parts.recover(service);
     // It may have left collections closed, and whoever asked for one would be told that it is not there.
-    if (this.ending.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
+    if (this.stopSignal.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
     this.service = service;
     addQuotaMetrics(this.metrics, {
       quotas: service.quotas,
@@ -268,11 +268,11 @@ export class ApiProcess {
     });
     const { load, requests } = this.apiMetrics;
     const activity = new RecentActivity({ id: this.coordinatorId, clock, requests, embedding: measured, load, slow });
-    endings.defer(async () => activity.close());
+    shutdown.defer(async () => activity.close());
     const metricsText: MetricsText = () => this.metrics.read();
     const signIn = new OneTimeSignIn({ keys, clock });
     const tokens = openTokens({ config, clock, log });
-    endings.defer(async () => tokens.close());
+    shutdown.defer(async () => tokens.close());
     addTokenMetrics(this.metrics, tokens.keys);
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
@@ -280,7 +280,7 @@ export class ApiProcess {
       config.apiTlsCertFile === ''
         ? null
         : new ApiCertificates({ certFile: config.apiTlsCertFile, keyFile: config.apiTlsKeyFile, log });
-    if (certificates !== null) endings.defer(() => certificates.close());
+    if (certificates !== null) shutdown.defer(() => certificates.close());
     let port: number;
     let close: () => Promise<void>;
     if (config.httpThreads > 1) {
@@ -345,7 +345,7 @@ export class ApiProcess {
         : tls.listen(config.port, config.host, onError));
       close = () => (tls === null ? closeHttpServer(server, graceMs) : tls.close(graceMs));
     }
-    endings.defer(() => {
+    shutdown.defer(() => {
       this.readiness = { ready: false, reason: 'shutting down' };
       return close();
     });
@@ -360,26 +360,26 @@ export class ApiProcess {
 
   /** Of a process whose main thread serves. */
   private openTracer(): Tracer | null {
-    const { traces: origin, clock, log, endings, metrics } = this;
+    const { traces: origin, clock, log, shutdown, metrics } = this;
     if (origin === null) return null;
     const tracer = openTracer({ origin, clock, log });
     addTraceMetrics(metrics, () => tracer.counts);
-    endings.defer(() => tracer.close());
+    shutdown.defer(() => tracer.close());
     return tracer;
   }
 
   /** null without AUDIT_LOG. Errors: invalid_parameter for a file that can't be opened. */
   private async openAuditLog(): Promise<ProcessAudit | null> {
-    const { config, log, output, metrics, endings } = this;
+    const { config, log, output, metrics, shutdown } = this;
     if (config.auditLog === '') return null;
     const audit = await ProcessAudit.open({ config, log, output, metrics });
-    endings.defer(() => audit.close());
+    shutdown.defer(() => audit.close());
     return audit;
   }
 
   /** Makes the secret in API_KEY_FILE that of key 1, whenever it is another one. */
   private followApiKey(keys: StoreKeysService): void {
-    const { config, log, endings } = this;
+    const { config, log, shutdown } = this;
     const { apiKeyFile } = config;
     if (apiKeyFile === '') return;
     const files = new FollowedFiles({
@@ -392,7 +392,7 @@ export class ApiProcess {
       },
       onError: (error) => log.error({ error }, 'API_KEY_FILE could not be used; the secret of key 1 stays as it is'),
     });
-    endings.defer(() => files.close());
+    shutdown.defer(() => files.close());
   }
 
   private async startThreads(
@@ -476,7 +476,7 @@ export class ApiProcess {
   }
 
   private embeddingLoader(): EmbeddingModelLoader {
-    const { clock, config, ending, log } = this;
+    const { clock, config, stopSignal, log } = this;
     return transformersLoader({
       dtype: config.embeddingDtype,
       cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
@@ -486,7 +486,7 @@ export class ApiProcess {
       threads: config.embeddingThreads,
       timeoutMs: config.requestTimeoutMs,
       clock,
-      ending,
+      stopSignal,
       log: log.child({ part: 'embedding' }),
     });
   }

@@ -16,7 +16,7 @@ import {
   STATE_PREFIX,
 } from '../shared/cluster-store/entries/members';
 import { PublishedList } from '../shared/cluster-store/entries/published-list';
-import { whenStoreReached } from '../shared/cluster-store/entries/store-retry';
+import { retryUntilStoreAnswers } from '../shared/cluster-store/entries/store-retry';
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/base/config/config';
@@ -31,7 +31,7 @@ import { addLogMetrics } from '../shared/base/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/base/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/cluster-store/metrics/registration-metric';
 import { capacityOf } from '../shared/base/process/capacity';
-import { type Endings, startWithEndings } from '../shared/base/process/shutdown-stack';
+import { type ShutdownStack, startWithShutdown } from '../shared/base/process/shutdown-stack';
 import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, withPort } from '../shared/base/process/listen-host';
 import { readMachineLimits } from '../shared/base/process/machine-limits';
@@ -99,8 +99,8 @@ async function build(
   { config: given, member }: CoordinatorSettings,
   log: Logger,
   output: LineOutput,
-  endings: Endings,
-  ending: AbortSignal,
+  shutdown: ShutdownStack,
+  stopSignal: AbortSignal,
   refuse: (error: QuiverError) => void,
 ): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
@@ -108,7 +108,7 @@ async function build(
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);
-  endings.defer(async () => files.close());
+  shutdown.defer(async () => files.close());
   const coordinatorId = member.memberId;
   const instanceId = randomUUID();
   const startedAt = new Date(clock.wallMs()).toISOString();
@@ -129,8 +129,8 @@ async function build(
     config: { ...config, httpThreads },
     clock,
     log,
-    endings,
-    ending,
+    shutdown,
+    stopSignal,
     instanceId,
     coordinatorId,
     metrics,
@@ -142,22 +142,22 @@ async function build(
 
   const etcd = etcdAccess(member);
   const store = memberStore(member, { observer: new EtcdMetrics(metrics), etcd, log });
-  endings.defer(() => store.close());
+  shutdown.defer(() => store.close());
   const credentials = memberCredentials(member, log);
-  followMemberFiles(member, { tls: credentials.tls, etcd, log, endings });
+  followMemberFiles(member, { tls: credentials.tls, etcd, log, shutdown });
   const channels = new RpcChannels({ credentials });
-  endings.defer(() => channels.close());
+  shutdown.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
-  endings.defer(() => map.close());
+  shutdown.defer(() => map.close());
   /** What needs etcd, each by itself: what has begun by then does not begin again when etcd goes away. */
-  const whenReached = whenStoreReached({ ending, log });
-  await whenReached(() => store.mustBeOurs(STATE_PREFIX, isAssignment));
-  await whenReached(() => map.follow());
+  const untilStoreAnswers = retryUntilStoreAnswers({ stopSignal, log });
+  await untilStoreAnswers(() => store.mustBeOurs(STATE_PREFIX, isAssignment));
+  await untilStoreAnswers(() => map.follow());
 
   const routes = new MapShardRoutes({ map, clock, readReplicas: member.readReplicas });
-  endings.defer(() => routes.close());
+  shutdown.defer(() => routes.close());
   const toldRoutes = new ToldRoutes({ routes, clock });
-  endings.defer(() => toldRoutes.close());
+  shutdown.defer(() => toldRoutes.close());
   const placement = new ClusterPlacement({ store, routes, clock });
   const shardClient = new GrpcShardClient({
     routes,
@@ -167,7 +167,7 @@ async function build(
     clock,
     linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
   });
-  endings.defer(() => shardClient.close());
+  shutdown.defer(() => shardClient.close());
   let threadsLoad: Pick<FrontLoad, 'nodeCalls' | 'nodeBytes'> = { nodeCalls: 0, nodeBytes: 0 };
   metrics.gauge(
     'quiver_node_calls_open',
@@ -186,31 +186,31 @@ async function build(
     ttlSeconds: SESSION_SECONDS,
     logger: log,
   });
-  endings.defer(() => election.close());
+  shutdown.defer(() => election.close());
   if (member.clusterSeals === 'adopt' || member.clusterSecretOther !== undefined) {
-    const sealing = new Sealing({ store, office: election, log });
-    endings.defer(() => sealing.close());
+    const sealing = new Sealing({ store, leadership: election, log });
+    shutdown.defer(() => sealing.close());
   }
   const changes = new ControllerMetrics(metrics);
   const controller = new Controller({
     store,
     map,
-    office: election,
+    leadership: election,
     clock,
     log,
     onChanged: (reason) => changes.changed(reason),
   });
-  endings.defer(() => controller.close());
-  const gone = new GoneNodes({ store, map, office: election, clock, log });
-  endings.defer(() => gone.close());
-  const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
-  endings.defer(() => tombstones.close());
+  shutdown.defer(() => controller.close());
+  const gone = new GoneNodes({ store, map, leadership: election, clock, log });
+  shutdown.defer(() => gone.close());
+  const tombstones = new TombstoneSweep({ store, map, leadership: election, clock, log });
+  shutdown.defer(() => tombstones.close());
 
   const peers = new PeerLimits({
     addressOf: (id) => map.coordinators.get(COORDINATORS_PREFIX + id)?.value.peerAddress,
     channels,
   });
-  endings.defer(() => peers.close());
+  shutdown.defer(() => peers.close());
   const localLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
   const rateLimiter = new SharedLimiter({
     ownId: coordinatorId,
@@ -227,7 +227,7 @@ async function build(
     addressOf: (port) => memberAddress(member, port),
   });
   const rpcPort = await server.listen(withPort(config.host, member.rpcPort));
-  endings.defer(() => server.close(DRAIN_MS));
+  shutdown.defer(() => server.close(DRAIN_MS));
 
   // Before it serves or suspects anybody. Clients of a coordinator that was killed need not wait: its address is the
   // same.
@@ -235,30 +235,30 @@ async function build(
   const isSame = (entry: CoordinatorMember): boolean =>
     entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
-  await whenReached(() => name.free(ending));
-  await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
+  await untilStoreAnswers(() => name.free(stopSignal));
+  await untilStoreAnswers(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
 
   const reports = new NodeReports({ channels });
-  endings.defer(() => reports.close());
+  shutdown.defer(() => reports.close());
   const later = new PublishedList({
     store,
     key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/${coordinatorId}`,
     ttlSeconds: SESSION_SECONDS,
     log,
   });
-  endings.defer(() => later.close());
+  shutdown.defer(() => later.close());
   map.assignments.onChange(() => later.tell(map.ownLater().slice(0, LATER_ASSIGNMENTS_MAX)));
   const repair = new MapRepair({
     store,
     map,
-    office: election,
+    leadership: election,
     askNode: (address) => reports.ask(address),
     log,
     onRepaired: () => changes.changed('repair'),
   });
-  endings.defer(() => repair.close());
+  shutdown.defer(() => repair.close());
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
-  endings.defer(() => watch.close());
+  shutdown.defer(() => watch.close());
   const { port } = await api.serve({
     clusterStore: store,
     shardClient,
@@ -295,24 +295,24 @@ async function build(
       service.addJobs(new ClusterJobs({ map, clock, operations }));
       return operations;
     },
-    reached: whenReached,
+    reached: untilStoreAnswers,
     openTarget: targetOpener(config, sealsOf({ config, member })),
     recover: async (service) => {
-      await whenReached(() => service.follow());
+      await untilStoreAnswers(() => service.follow());
       const housekeeping = new Housekeeping({
         service,
-        office: election,
+        leadership: election,
         map,
         log,
         requestTimeoutMs: config.requestTimeoutMs,
       });
-      endings.defer(() => housekeeping.close());
-      const resharder = await whenReached(() => service.driveReshards(election, retireMsOf(config)));
-      endings.defer(() => resharder.close());
-      const jobs = await whenReached(() => service.driveJobs(election));
-      endings.defer(() => jobs.close());
-      const backups = await whenReached(() => service.driveBackups(election, api.backupMetrics));
-      endings.defer(() => backups.close());
+      shutdown.defer(() => housekeeping.close());
+      const resharder = await untilStoreAnswers(() => service.driveReshards(election, retireMsOf(config)));
+      shutdown.defer(() => resharder.close());
+      const jobs = await untilStoreAnswers(() => service.driveJobs(election));
+      shutdown.defer(() => jobs.close());
+      const backups = await untilStoreAnswers(() => service.driveBackups(election, api.backupMetrics));
+      shutdown.defer(() => backups.close());
       // Only now: what waits for the controller would wait for this process, which may have had a model to load first.
       election.begin();
     },
@@ -335,7 +335,7 @@ async function build(
     ttlSeconds: SESSION_SECONDS,
     logger: log,
   });
-  endings.defer(() => registration.close());
+  shutdown.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
 }
 
@@ -377,8 +377,8 @@ function main(): void {
     base: { coordinator: member.memberId },
   });
   runUntilSignal({
-    start: (ending, refuse) =>
-      startWithEndings((endings) => build(settings, log, output.lines, endings, ending, refuse)),
+    start: (stopSignal, refuse) =>
+      startWithShutdown((shutdown) => build(settings, log, output.lines, shutdown, stopSignal, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

@@ -28,7 +28,7 @@ import { JobRequests } from './jobs/record/job-requests';
 import type { JobSource } from './jobs/record/job-source';
 import { StoredJobs } from './jobs/record/stored-jobs';
 import { RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
-import type { DriverOffice } from './jobs/driving/owned-entry';
+import type { DriverLeadership } from './jobs/driving/owned-entry';
 import { OptimizeKind } from './jobs/upkeep/optimize-kind';
 import { PurgeKind } from './jobs/upkeep/purge-kind';
 import { UpkeepRequests } from './jobs/upkeep/upkeep-requests';
@@ -88,13 +88,13 @@ export interface RunningService extends Service {
    * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others
    * took their place. Errors: unavailable.
    */
-  driveReshards(office: DriverOffice, retireMs: number): Promise<Resharder>;
+  driveReshards(leadership: DriverLeadership, retireMs: number): Promise<Resharder>;
   /** Jobs that only the caller knows are shown with the others. */
   addJobs(source: JobSource): void;
   /** Drives the jobs whose record is the common one. Errors: unavailable. */
-  driveJobs(office: DriverOffice): Promise<JobDriver<JobRecord>>;
+  driveJobs(leadership: DriverLeadership): Promise<JobDriver<JobRecord>>;
   /** Does what is to be done for backups and restores, as long as `office` is this process's. Errors: unavailable. */
-  driveBackups(office: DriverOffice, observer: BackupObserver): Promise<BackupDriver>;
+  driveBackups(leadership: DriverLeadership, observer: BackupObserver): Promise<BackupDriver>;
   /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
   close(): void;
 }
@@ -154,14 +154,14 @@ export function createService(options: {
   const { openTarget } = options;
   const schedule = scheduleOf(config);
   const pace = new Pace(config.backupBytesPerSecond);
-  let office: DriverOffice = { guard: null };
+  let leadership: DriverLeadership = { guard: null };
   const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
   const upkeep = new ShardUpkeep({ catalog, shards, scatter, clock });
   const stored = new StoredJobs({
     store,
     clock,
     log,
-    office: () => office,
+    leadership: () => leadership,
     kinds: [new VerifyKind({ openTarget, pace, clock, log }), new PurgeKind({ upkeep }), new OptimizeKind({ upkeep })],
     rightsOf,
   });
@@ -270,23 +270,23 @@ export function createService(options: {
     readNewShards: () => reshards.newShards(),
     addJobs: (source) => jobs.add(source),
     driveJobs: async (given) => {
-      office = given;
-      return started(new JobDriver(stored, { office, clock, log }));
+      leadership = given;
+      return started(new JobDriver(stored, { leadership, clock, log }));
     },
-    driveReshards: async (office, retireMs) => {
+    driveReshards: async (leadership, retireMs) => {
       const resharder = new Resharder({
         store,
         shards,
         clock,
         log,
-        office,
+        leadership,
         retireMs,
         drop: (intent) => collections.dropShards(intent),
         restores: new StoredRestores(store),
       });
       return started(resharder);
     },
-    driveBackups: async (office, observer) => {
+    driveBackups: async (leadership, observer) => {
       const drop = (intent: DropIntent): Promise<void> => collections.dropShards(intent);
       const driver = new BackupDriver({
         store,
@@ -296,7 +296,7 @@ export function createService(options: {
         quota: options.quota,
         clock,
         log,
-        office,
+        leadership,
         observer,
         target: config.backupTarget,
         jobs: stored,

@@ -27,7 +27,7 @@ import { ProcessMetrics } from '../shared/base/metrics/process-metrics';
 import { capacityOf } from '../shared/base/process/capacity';
 import { describeUnknown, unknownSettings } from '../shared/base/config/unknown-settings';
 import { prepareDataFolder } from '../node/engine/data-folder';
-import { type Endings, startWithEndings } from '../shared/base/process/shutdown-stack';
+import { type ShutdownStack, startWithShutdown } from '../shared/base/process/shutdown-stack';
 import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, reachableHost, withPort } from '../shared/base/process/listen-host';
 import { opsPortNotice } from '../shared/base/process/ops-port';
@@ -70,8 +70,8 @@ async function build(
   given: Config,
   log: Logger,
   output: LineOutput,
-  endings: Endings,
-  ending: AbortSignal,
+  shutdown: ShutdownStack,
+  stopSignal: AbortSignal,
 ): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = systemClock;
@@ -81,7 +81,7 @@ async function build(
   const rests = config.idleShardSeconds > 0 && config.backupLog !== 'true';
   const capacity = capacityOf({ ...config, rests }, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);
-  endings.defer(async () => files.close());
+  shutdown.defer(async () => files.close());
   const metrics = new ProcessMetrics({
     identity: { role: 'embedded', member: NODE_ID, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
@@ -97,8 +97,8 @@ async function build(
     config,
     clock,
     log,
-    endings,
-    ending,
+    shutdown,
+    stopSignal,
     instanceId,
     coordinatorId: COORDINATOR_ID,
     metrics,
@@ -115,7 +115,7 @@ async function build(
   addStoreMetrics(metrics, stores);
   const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER), log);
   const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
-  endings.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
+  shutdown.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
   const openTarget = await targetsOf(config, log);
   let shipping: LogShipping | null = null;
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
@@ -131,7 +131,7 @@ async function build(
     ...(rests && { rests: { afterMs: config.idleShardSeconds * 1000, openMax: capacity.restingFrom } }),
     ...(config.backupLog === 'true' && { beforeDrop: async (log: ShippableLog) => shipping?.shipRest(log) }),
   });
-  endings.defer(() => host.close());
+  shutdown.defer(() => host.close());
   if (config.backupLog === 'true') {
     const started = new LogShipping({
       member: NODE_ID,
@@ -150,9 +150,9 @@ async function build(
       log: log.child({ part: 'backup-log' }),
     });
     kept.start();
-    endings.defer(async () => kept.close());
+    shutdown.defer(async () => kept.close());
     addShippingMetrics(metrics, started, kept);
-    endings.defer(() => started.close());
+    shutdown.defer(() => started.close());
     shipping = started;
   }
   addReplicaMetrics(metrics, () => host.observe());
@@ -198,20 +198,20 @@ async function build(
     recover: async (service) => {
       const onOpened = async (): Promise<void> => {
         const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
-        endings.defer(() => resharder.close());
+        shutdown.defer(() => resharder.close());
         const jobs = await service.driveJobs(ONLY_DRIVER);
-        endings.defer(() => jobs.close());
+        shutdown.defer(() => jobs.close());
         const backups = await service.driveBackups(ONLY_DRIVER, api.backupMetrics);
-        endings.defer(() => backups.close());
+        shutdown.defer(() => backups.close());
       };
       // Before anything makes or drops shards.
       const uids = await collectionFolders(config.dataDir);
       for (const folder of await unknownShards(config.dataDir, uids, clusterStore))
         log.warn({ folder }, 'shards on the disk belong to no collection; they are left alone');
-      await service.recover({ onOpened, stop: ending });
+      await service.recover({ onOpened, stop: stopSignal });
       const collections = new CollectionNotes({ dataDir: config.dataDir, catalog: service.catalog, log });
       await collections.start(uids);
-      endings.defer(() => collections.close());
+      shutdown.defer(() => collections.close());
       const facts = {
         shards: host.shardCount,
         notOpen: host.leftShards,
@@ -315,7 +315,7 @@ function main(): void {
     output,
   });
   runUntilSignal({
-    start: (ending) => startWithEndings((endings) => build(config, log, output.lines, endings, ending)),
+    start: (stopSignal) => startWithShutdown((shutdown) => build(config, log, output.lines, shutdown, stopSignal)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

@@ -16,7 +16,7 @@ import {
   STATE_PREFIX,
 } from '../shared/cluster-store/entries/members';
 import { PublishedList } from '../shared/cluster-store/entries/published-list';
-import { whenStoreReached } from '../shared/cluster-store/entries/store-retry';
+import { retryUntilStoreAnswers } from '../shared/cluster-store/entries/store-retry';
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { WatchedEntries } from '../shared/cluster-store/entries/watched-entries';
@@ -47,7 +47,7 @@ import { type BackupSeals, backupSealsOf } from '../shared/backup-store/backup-s
 import { targetOpener } from '../shared/backup-store/open-target';
 import { answerBytesOf, capacityOf } from '../shared/base/process/capacity';
 import { prepareDataFolder } from './engine/data-folder';
-import { type Endings, startWithEndings } from '../shared/base/process/shutdown-stack';
+import { type ShutdownStack, startWithShutdown } from '../shared/base/process/shutdown-stack';
 import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, withPort } from '../shared/base/process/listen-host';
 import { readMachineLimits } from '../shared/base/process/machine-limits';
@@ -113,9 +113,9 @@ const SESSION_SECONDS = 3;
 /** How long running calls have when a server closes. */
 const DRAIN_MS = 5_000;
 /** The interval between two checks of the free disk space. */
-const LOOK_AT_DISK_MS = 10_000;
+const DISK_CHECK_MS = 10_000;
 /** The interval between two looks whether the node is ready: well below that of a platform's probes. */
-const LOOK_WHETHER_READY_MS = 500;
+const READY_CHECK_MS = 500;
 
 type NodeConfig = Config & ClusterConfig;
 
@@ -123,8 +123,8 @@ async function build(
   given: NodeConfig,
   log: Logger,
   output: LineOutput,
-  endings: Endings,
-  ending: AbortSignal,
+  shutdown: ShutdownStack,
+  stopSignal: AbortSignal,
   refuse: (error: QuiverError) => void,
 ): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
@@ -152,7 +152,7 @@ async function build(
     isGiven: Boolean(process.env.OPS_PORT),
     log,
   });
-  endings.defer(() => ops.close());
+  shutdown.defer(() => ops.close());
   const origin = traceOrigin(
     process.env,
     { role: 'node', member: nodeId, instanceId: randomUUID(), version: programVersion() },
@@ -163,29 +163,29 @@ async function build(
   if (tracer !== null) {
     spans.take(tracer, tracer.counts);
     addTraceMetrics(metrics, () => spans.sum());
-    endings.defer(() => tracer.close());
+    shutdown.defer(() => tracer.close());
   }
 
   const folder = join(config.dataDir, 'node');
   const storeId = await readStoreId(folder, nodeId);
   const etcd = etcdAccess(config);
   const store = memberStore(config, { observer: new EtcdMetrics(metrics), etcd, log });
-  endings.defer(() => store.close());
+  shutdown.defer(() => store.close());
   const credentials = memberCredentials(config, log);
-  followMemberFiles(config, { tls: credentials.tls, etcd, log, endings });
+  followMemberFiles(config, { tls: credentials.tls, etcd, log, shutdown });
   // Questions have times of their own. Copies have connections of their own: who asks in vain for a moment takes a new
   // one, and what went over the old one would be cut.
   const channels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
-  endings.defer(() => channels.close());
+  shutdown.defer(() => channels.close());
   const copyChannels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
-  endings.defer(() => copyChannels.close());
+  shutdown.defer(() => copyChannels.close());
   const members = new WatchedEntries<NodeMember>({
     store,
     prefix: NODES_PREFIX,
     decode: memberFromEntry<NodeMember>,
     onUnreadable: (error) => log.error({ error }, 'an entry of the cluster store is unreadable and left out'),
   });
-  endings.defer(() => members.close());
+  shutdown.defer(() => members.close());
   /** Addresses are kept, because a node that lost its session by mistake can still be reached. */
   const addresses = new Map<string, string>();
   members.onChange(() => {
@@ -199,7 +199,7 @@ async function build(
     clock,
     log,
   });
-  endings.defer(() => links.close());
+  shutdown.defer(() => links.close());
   const changes = new AssignmentChanges({ store });
   const copies = new SnapshotSender({ channels: copyChannels, bytesPerSecond: config.copyBytesPerSecond });
   addCopyMetrics(metrics, copies.counts);
@@ -224,9 +224,9 @@ async function build(
   let register = (): void => undefined;
 
   const failures = new PublishedList({ store, key: FAILURES_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
-  endings.defer(() => failures.close());
+  shutdown.defer(() => failures.close());
   const later = new PublishedList({ store, key: LATER_ASSIGNMENTS_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
-  endings.defer(() => later.close());
+  shutdown.defer(() => later.close());
   const known = await KnownAssignments.load(folder, log);
   const onFollowerRead = followerReadCounter(metrics);
   /** null: the main thread answers all reads. */
@@ -255,7 +255,7 @@ async function build(
         ticks,
         log,
         isShipped: config.backupLog === 'true',
-        surroundings: (hosted) => ({
+        dependencies: (hosted) => ({
           links,
           changeAssignment: (change) => changes.make(change),
           sendSnapshot: async (to) => {
@@ -333,7 +333,7 @@ async function build(
     bytesMax: config.backupLogKeptBytes,
     log,
   });
-  endings.defer(async () => kept.close());
+  shutdown.defer(async () => kept.close());
   if (shipping !== null) addShippingMetrics(metrics, shipping, kept);
 
   const snapshots = new SnapshotReceiver({
@@ -345,7 +345,7 @@ async function build(
     },
   });
   const questions = new ReplicaQuestions({ addressOf: (node) => addresses.get(node) ?? null, channels });
-  endings.defer(async () => questions.close());
+  shutdown.defer(async () => questions.close());
   const comparison = new ReplicaComparison({
     nodeId,
     intervalMs: config.compareReplicasSeconds * 1000,
@@ -412,7 +412,7 @@ async function build(
   const listenAt = withPort(config.host, config.rpcPort);
   const deal = dealerTo(() => readThreads);
   const rpcPort = await server.listenBeside(listenAt, published === null ? null : deal, replication.frames);
-  endings.defer(() => server.close(DRAIN_MS));
+  shutdown.defer(() => server.close(DRAIN_MS));
   if (published !== null) {
     const onThreadSearches = threadSearchCounter(metrics);
     readThreads = await startReadThreads({
@@ -437,28 +437,28 @@ async function build(
       logger: log,
     });
     const threads = readThreads;
-    endings.defer(() => threads.close(DRAIN_MS));
+    shutdown.defer(() => threads.close(DRAIN_MS));
   }
 
-  const whenReached = whenStoreReached({ ending, log });
-  await whenReached(() => store.mustBeOurs(STATE_PREFIX, (key) => isAssignment(key) || key === CLUSTER_PATH));
+  const untilStoreAnswers = retryUntilStoreAnswers({ stopSignal, log });
+  await untilStoreAnswers(() => store.mustBeOurs(STATE_PREFIX, (key) => isAssignment(key) || key === CLUSTER_PATH));
   const ownCluster = await readClusterId(folder);
-  await mustBelongTo(folder, await whenReached(() => clusterIdOf(store, ownCluster)));
+  await mustBelongTo(folder, await untilStoreAnswers(() => clusterIdOf(store, ownCluster)));
   // Before anything is opened: another process may hold these shards under this name.
   const address = memberAddress(config, rpcPort);
   const incarnation = randomUUID();
   const isSame = (entry: NodeMember): boolean =>
     entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
   const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
-  await whenReached(() => name.free(ending));
-  await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
-  await whenReached(() => members.follow());
-  endings.defer(async () => {
+  await untilStoreAnswers(() => name.free(stopSignal));
+  await untilStoreAnswers(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
+  await untilStoreAnswers(() => members.follow());
+  shutdown.defer(async () => {
     const open = agent.openReplicas().map(({ shard }) => shard);
     await agent.close();
     await opening.noteClosed(open);
   });
-  await whenReached(() => agent.start(ending));
+  await untilStoreAnswers(() => agent.start(stopSignal));
   const space = await diskSpaceOf(folder);
   // From here to `register` nothing is awaited: a replica may begin anew as another store meanwhile.
   const member: NodeMember = {
@@ -496,7 +496,7 @@ async function build(
     ttlSeconds: SESSION_SECONDS,
     logger: log,
   });
-  endings.defer(() => registration.close());
+  shutdown.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
   register = () => {
     member.stores = stores.ownStores();
@@ -508,8 +508,8 @@ async function build(
       Object.assign(member, now);
       registration.update(JSON.stringify(member));
     });
-  }, LOOK_AT_DISK_MS);
-  endings.defer(() => clearInterval(lookAtDisk));
+  }, DISK_CHECK_MS);
+  shutdown.defer(() => clearInterval(lookAtDisk));
   const catchingUp = new CatchingUp({
     assigned: () => agent.assigned(),
     own: (id) => ({ node: nodeId, store: stores.idOf(id) }),
@@ -523,8 +523,8 @@ async function build(
     clearInterval(looking);
     log.info({ rpcPort, opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
   };
-  const looking = setInterval(lookWhetherReady, LOOK_WHETHER_READY_MS);
-  endings.defer(async () => {
+  const looking = setInterval(lookWhetherReady, READY_CHECK_MS);
+  shutdown.defer(async () => {
     clearInterval(looking);
     readiness = { ready: false, reason: 'shutting down' };
     // First, because it cancels a handover of its own.
@@ -589,7 +589,7 @@ function main(): void {
     base: { node: config.memberId },
   });
   runUntilSignal({
-    start: (ending, refuse) => startWithEndings((endings) => build(config, log, output.lines, endings, ending, refuse)),
+    start: (stopSignal, refuse) => startWithShutdown((shutdown) => build(config, log, output.lines, shutdown, stopSignal, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

@@ -51,7 +51,7 @@ interface Backup extends LongWork {
   left_out?: { name: string }[];
 }
 
-const LOOK_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 const PARTS = 1000;
 /** States in which there is something to wait for. */
 const UNDER_WAY = ['running', 'cancelling', 'deleting'];
@@ -147,7 +147,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       query: targetOf(options),
     });
     while (found.verification?.state === 'running') {
-      await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+      await sleep(CHECK_EVERY_MS, undefined, { signal: context.signal });
       found = await connection.call<Backup>('GET', urlPath('v1', 'admin', 'backups', id), { query: targetOf(options) });
     }
     if (options.json) printJson(context, found);
@@ -238,7 +238,7 @@ async function waitFor<Work extends LongWork>(
   try {
     while (UNDER_WAY.includes(work.state)) {
       progress.report(work.progress, Math.round(work.progress * PARTS));
-      await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+      await sleep(CHECK_EVERY_MS, undefined, { signal: context.signal });
       work = await connection.call<Work>('GET', urlPath('v1', 'admin', path, work.id), {
         query: path === 'backups' ? targetOf(options) : undefined,
       });

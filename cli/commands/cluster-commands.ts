@@ -9,7 +9,7 @@ import { type ConnectionOptions, connect, connected, positiveNumber } from './co
 
 type ClusterOptions = ConnectionOptions & { json?: true };
 
-const LOOK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 1000;
 const DRAIN_SECONDS = 3600;
 
 /** Nodes, shards and moves (admin). */
@@ -105,7 +105,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
               `${name} is still ${node.state} after ${seconds} s; it holds ${node.primaries + node.replicas} replicas`,
               EXIT_CODES.failed,
             );
-          await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+          await sleep(CHECK_EVERY_MS, undefined, { signal: context.signal });
           const found = (await cluster.state()).nodes.find(({ id }) => id === name);
           if (found === undefined) throw new CommandError(`node ${name} is gone`, EXIT_CODES.notFound);
           node = found;

@@ -49,7 +49,7 @@ const SHARDS_MAX = 256;
 const REPLICAS_MAX = 5;
 const TTL_SECONDS_MAX = 3_155_760_000;
 /** Between two looks at a purge. */
-const PURGE_LOOK_MS = 500;
+const PURGE_CHECK_MS = 500;
 
 export function withNewCollectionOptions(command: Command): Command {
   return command
@@ -236,7 +236,7 @@ async function purge(
   const look = (): Promise<Purge> => connection.call<Purge>('GET', collectionUrl(name, 'purge'));
   let answer = options.state ? await look() : await connection.call<Purge>('POST', collectionUrl(name, 'purge'));
   while (!options.state && answer.state === 'running') {
-    await sleep(PURGE_LOOK_MS, undefined, { signal: context.signal });
+    await sleep(PURGE_CHECK_MS, undefined, { signal: context.signal });
     answer = await look();
   }
   if (options.json) printJson(context, answer);

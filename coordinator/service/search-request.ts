@@ -64,6 +64,6 @@ export interface Output {
   total?: boolean | undefined;
   /** Whether hits of fused lists carry their places in these. */
   explain?: boolean | undefined;
-  /** Whether the hits may come as bytes (packedHitsOf in shared/wire/codecs/hit-codec.ts). */
+  /** Whether the hits may come as bytes (utf8HitsOf in shared/wire/codecs/hit-codec.ts). */
   packed?: boolean | undefined;
 }

@@ -44,7 +44,7 @@ export interface KeyQuotasService extends KeyQuotaGate {
 }
 
 /** How a write is made. */
-export interface WriteManner {
+export interface WriteOptions {
   once?: Once | undefined;
   /** The key whose quota it counts in; default: none. */
   writer?: KeyWriter | undefined;
@@ -313,7 +313,7 @@ export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
  * `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their
  * places.
  */
-export interface UpsertManner extends WriteManner {
+export interface UpsertOptions extends WriteOptions {
   skips?: boolean;
   places?: readonly number[];
   /** Whether the request is about one item, and so names none in its messages. */
@@ -352,13 +352,13 @@ export interface VectorsService {
    * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An
    * item that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
    */
-  upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
+  upsert(collection: string, items: VectorInput[], options?: UpsertOptions): Promise<UpsertResult>;
 
   /** As `upsert`. Answers the items' ids, too. What was given is not to be used any more. */
   upsertEncoded(
     collection: string,
     items: EncodedItems,
-    options?: UpsertManner,
+    options?: UpsertOptions,
   ): Promise<{ ids: string[]; result: UpsertResult }>;
   /**
    * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when
@@ -379,7 +379,7 @@ export interface VectorsService {
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch;
    * limit_exceeded when its metadata would be too many; embedding_unavailable.
    */
-  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<PatchResult>;
+  patch(collection: string, patch: VectorPatch, options?: WriteOptions): Promise<PatchResult>;
   /**
    * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way
    * leaves some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too
@@ -389,7 +389,7 @@ export interface VectorsService {
     collection: string,
     filter: Filter,
     change: Pick<VectorPatch, 'metadata' | 'expiresAt'>,
-    manner?: WriteManner,
+    options?: WriteOptions,
   ): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`, missing ones left out; in pages, the next of which is read when it is asked for. */
   fetch(
@@ -459,8 +459,8 @@ export interface LaterContents {
 }
 
 export interface SearchAnswer extends FoundHits {
-  /** The hits as packedHitsOf in shared/wire/codecs/hit-codec.ts makes them: then `hits` is empty. */
-  packedHits?: Buffer | undefined;
+  /** The hits as utf8HitsOf in shared/wire/codecs/hit-codec.ts makes them: then `hits` is empty. */
+  utf8Hits?: Buffer | undefined;
   /** Vectors in the collection, whatever the filter; null: the search did not come to know it. */
   totalCount: number | null;
   /** Items that pass the filter; undefined: nobody asked. */

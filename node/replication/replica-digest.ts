@@ -11,7 +11,7 @@ import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log/
 const MASK = (1n << 64n) - 1n;
 
 /** How a digest is made: `pace` bounds what is read per second, `onView` is called once the view is taken. */
-interface DigestManner {
+interface DigestOptions {
   pace?: Pace;
   stop?: AbortSignal;
   onView?: () => void;
@@ -23,7 +23,7 @@ interface DigestManner {
  */
 export async function digestOf(
   store: KeyValueStore,
-  { pace, stop, onView }: DigestManner = {},
+  { pace, stop, onView }: DigestOptions = {},
 ): Promise<ReplicaDigest> {
   let appliedSequence = 0;
   let items = 0;

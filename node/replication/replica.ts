@@ -34,7 +34,7 @@ const APPEND_BYTES_MAX = 1024 * 1024;
 const TRIM_EVERY_MS = 500;
 /** How long a purge waits until all replicas have what is in the log, and how often it looks. */
 const TRIM_NOW_MS = 60_000;
-const TRIM_LOOK_MS = 20;
+const TRIM_CHECK_MS = 20;
 /** How long it waits for the backup target: logs are shipped every five minutes at least (BACKUP_LOG_SECONDS). */
 const SHIPPED_WITHIN_MS = 360_000;
 const TRIM = { entries: 1024, bytes: 32 * 1024 * 1024 };
@@ -96,7 +96,7 @@ export interface ChangeResult {
 export const FOLLOWER_READS = ['answered', 'refused', 'lagging'] as const;
 export type FollowerRead = (typeof FOLLOWER_READS)[number];
 
-export interface ReplicaSurroundings {
+export interface ReplicaDependencies {
   links: ReplicationLinks;
   /** Compare-and-swap of the assignment. Rejects when the outcome is unknown: it is asked for again. */
   changeAssignment(change: Extract<ReplicaEffect, { type: 'change' }>): Promise<ChangeResult>;
@@ -119,7 +119,7 @@ export class Replica implements ShippableLog, KeptLog {
   readonly id: ShardId;
   private readonly clock: Clock;
   private readonly log: Logger;
-  private readonly surroundings: ReplicaSurroundings;
+  private readonly dependencies: ReplicaDependencies;
   private readonly permit: ReadPermit | null;
   private readonly core: ShardReplica;
   private readonly limits: LogLimits;
@@ -168,7 +168,7 @@ export class Replica implements ShippableLog, KeptLog {
     /** That of all replicas of the process; it has the same clock. */
     ticks?: ReplicaTicks;
     log: Logger;
-    surroundings: ReplicaSurroundings;
+    dependencies: ReplicaDependencies;
     logLimits?: LogLimits;
     /** Whether the log is shipped to a backup target: entries get their time, and are kept for it. */
     isShipped?: boolean | undefined;
@@ -186,7 +186,7 @@ export class Replica implements ShippableLog, KeptLog {
     this.applications = new Waiters(options.clock);
     this.log = options.log;
     this.storage = options.storage;
-    this.surroundings = options.surroundings;
+    this.dependencies = options.dependencies;
     this.permit = options.permit ?? null;
     this.core = new ShardReplica({
       self: options.self,
@@ -318,12 +318,12 @@ export class Replica implements ShippableLog, KeptLog {
     if (ready !== 'answered') return this.declined(ready);
     const result = await this.looked(look);
     if (!this.mayAnswer() || !this.core.leaseValid(epoch, this.clock.monotonicMs())) return this.declined('refused');
-    this.surroundings.onFollowerRead?.('answered');
+    this.dependencies.onFollowerRead?.('answered');
     return result;
   }
 
   private declined(why: FollowerRead): never {
-    this.surroundings.onFollowerRead?.(why);
+    this.dependencies.onFollowerRead?.(why);
     throw this.elsewhere();
   }
 
@@ -449,7 +449,7 @@ export class Replica implements ShippableLog, KeptLog {
       if (!this.trimming && !this.installing && below > this.storage.state.firstSequence)
         await this.trimBelow(below, 0);
       if (this.storage.state.firstSequence <= lastSequence)
-        await this.waiters.next(this.clock.monotonicMs() + TRIM_LOOK_MS);
+        await this.waiters.next(this.clock.monotonicMs() + TRIM_CHECK_MS);
     }
   }
 
@@ -555,13 +555,13 @@ export class Replica implements ShippableLog, KeptLog {
       case 'sendAppend':
         return this.sendAppend(effect.to, effect.message, effect.pace);
       case 'sendAck':
-        return this.surroundings.links.sendAck(effect.to, this.id, effect.ack);
+        return this.dependencies.links.sendAck(effect.to, this.id, effect.ack);
       case 'answer': {
         this.writes.remove(effect.writeId)?.(effect.answer);
         return;
       }
       case 'change':
-        this.surroundings.changeAssignment(effect).then(
+        this.dependencies.changeAssignment(effect).then(
           (result) => this.handle({ type: 'changeAnswer', changeId: effect.assignment.changeId, ...result }),
           (error: unknown) =>
             this.log.debug(
@@ -574,7 +574,7 @@ export class Replica implements ShippableLog, KeptLog {
         // One that was begun in an earlier epoch serves this one, too; its end is told when it comes.
         if (this.copying.has(effect.to)) return;
         this.copying.add(effect.to);
-        this.surroundings
+        this.dependencies
           .sendSnapshot(effect.to)
           .catch((error: unknown) => {
             this.log.warn({ error, ...this.id, to: effect.to }, 'copying a shard failed; it is tried again');
@@ -586,7 +586,7 @@ export class Replica implements ShippableLog, KeptLog {
           });
         return;
       case 'lossy':
-        this.surroundings.onFailed(
+        this.dependencies.onFailed(
           new QuiverError(
             'storage_damaged',
             `the store ends at ${effect.last} and once acknowledged ${effect.recorded}`,
@@ -594,7 +594,7 @@ export class Replica implements ShippableLog, KeptLog {
         );
         return;
       case 'diverged':
-        this.surroundings.onFailed(
+        this.dependencies.onFailed(
           new QuiverError(
             'storage_damaged',
             `entry ${effect.sequence} is applied here and is another one at the primary`,
@@ -611,13 +611,13 @@ export class Replica implements ShippableLog, KeptLog {
   private sendAppend(to: string, message: OutgoingAppend, pace?: SeldomPace): void {
     const before = this.outgoing.get(to);
     if (message.range === null && before === undefined)
-      return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message), pace);
+      return this.dependencies.links.sendAppend(to, this.id, this.heartbeatOf(message), pace);
     const { range, ...rest } = message;
     const header = this.isShipped ? { ...rest, unshippedFrom: Math.max(1, this.unshippedFrom) } : rest;
     if (before === undefined && range !== null) {
       const entries = this.cache.read(range.from, range.to, Infinity);
       if (entries !== null && entries[entries.length - 1].sequence === range.to) {
-        for (const part of parts(header, entries)) this.surroundings.links.sendAppend(to, this.id, part);
+        for (const part of parts(header, entries)) this.dependencies.links.sendAppend(to, this.id, part);
         return;
       }
     }
@@ -659,7 +659,7 @@ export class Replica implements ShippableLog, KeptLog {
     header: Omit<AppendMessage, 'entries'>,
     range: OutgoingAppend['range'],
   ): Promise<void> {
-    if (range === null) return this.surroundings.links.sendAppend(to, this.id, { ...header, entries: [] });
+    if (range === null) return this.dependencies.links.sendAppend(to, this.id, { ...header, entries: [] });
     let prev = header.prev;
     for (let from = range.from; from <= range.to && this.stillLeads(header.epoch);) {
       const read =
@@ -667,7 +667,7 @@ export class Replica implements ShippableLog, KeptLog {
       if (!this.stillLeads(header.epoch)) return;
       const entries = read.filter(({ sequence }) => sequence <= range.to);
       if (entries.length === 0) return;
-      this.surroundings.links.sendAppend(to, this.id, { ...header, prev, entries });
+      this.dependencies.links.sendAppend(to, this.id, { ...header, prev, entries });
       const last = entries[entries.length - 1];
       prev = { epoch: last.epoch, sequence: last.sequence };
       from = last.sequence + 1;
@@ -733,7 +733,7 @@ export class Replica implements ShippableLog, KeptLog {
   private fail(error: Error): void {
     if (this.closed) return;
     this.close();
-    this.surroundings.onFailed(error);
+    this.dependencies.onFailed(error);
   }
 
   /** Waits until the protocol says yes. Errors: misrouted, unavailable. */

@@ -19,7 +19,7 @@ import type { SettledWrites } from './settled-writes';
 /** Payload bytes applied to the records in one batch: larger batches gain nothing and delay readers of the log. */
 const APPLY_BYTES_MAX = 8 * 1024 * 1024;
 /** How often whoever waits for an entry looks whether it came. */
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 /** Entries per page when the log is read; each may be megabytes long. */
 const READ_PAGE = 16;
 /**
@@ -249,7 +249,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
     this.applying = this.applying.then(() => this.stops.reached(this.state.appliedSequence));
     const untilMs = performance.now() + how.withinMs;
     while (digest === null && this.state.appliedSequence <= sequence && performance.now() < untilMs && !stop.aborted) {
-      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+      await new Promise((wake) => setTimeout(wake, CHECK_EVERY_MS));
     }
     giveUp();
     return digest;

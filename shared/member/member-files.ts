@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { type ClusterConfig, etcdPasswordIn } from '../base/config/config';
 import type { Logger } from '../base/logs/logger';
-import type { Endings } from '../base/process/shutdown-stack';
+import type { ShutdownStack } from '../base/process/shutdown-stack';
 import { FollowedFiles } from '../base/process/followed-files';
 import { RenewedCertificates } from '../base/process/renewed-certificates';
 import type { ClusterTls } from '../wire/handshake/transport-security';
@@ -18,9 +18,9 @@ export interface EtcdAccess {
  */
 export function followMemberFiles(
   config: ClusterConfig,
-  parts: { tls: ClusterTls | null; etcd: EtcdAccess; log: Logger; endings: Endings },
+  parts: { tls: ClusterTls | null; etcd: EtcdAccess; log: Logger; shutdown: ShutdownStack },
 ): void {
-  const { tls, etcd, log, endings } = parts;
+  const { tls, etcd, log, shutdown } = parts;
   const follow = (
     what: string,
     paths: string[],
@@ -37,7 +37,7 @@ export function followMemberFiles(
       onError: (error) =>
         log.error({ error, files: paths }, `${what} can't be used as they are now; those from before stay in force`),
     });
-    endings.defer(() => files.close());
+    shutdown.defer(() => files.close());
   };
   if (tls?.renewed !== undefined) {
     const { renewed } = tls;

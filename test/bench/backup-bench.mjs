@@ -21,7 +21,7 @@ const USAGE = `usage: npm run bench -- backup [options]
   --restores N       restores by each checkout (1); --beside FOLDER another checkout that is set up, may be repeated
   --keep FOLDER      where the backups stay; --from FOLDER restores the newest one there and does nothing else
 `;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 const DEADLINE_MS = 1_800_000;
 /** Items of one write under load: small, as a service's own are. */
 const WRITE_ITEMS = 10;
@@ -238,7 +238,7 @@ async function over(look) {
   for (const deadline = performance.now() + DEADLINE_MS; performance.now() < deadline;) {
     const found = await look();
     if (found.state !== 'running' && found.state !== 'cancelling') return found;
-    await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+    await new Promise((wake) => setTimeout(wake, CHECK_EVERY_MS));
   }
   throw new Error('it took too long');
 }

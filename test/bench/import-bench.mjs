@@ -18,7 +18,7 @@ const { madeVector } = createRequire(import.meta.url)('../support/values/made-ve
 const USAGE =
   'usage: npm run bench -- import [--rows 50000] [--dim 384] [--rounds 2] [--kills 3] [--lanes 4] [--no-raw] [--no-check] [--round-trip parquet,jsonl,npy]';
 const BULK_ITEMS = 1000;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 /** @param {string[]} words */
 export async function importBench(words) {
@@ -181,7 +181,7 @@ async function wholeImport(target, file, folder, { size, lanes, kills }) {
       lastSeen = processorSeconds(child.pid) ?? lastSeen;
       memory = Math.max(memory, residentMemory(child.pid)?.totalBytes ?? 0);
       if (rowsSettled(checkpoint) >= killAt) child.kill('SIGKILL');
-    }, LOOK_EVERY_MS);
+    }, CHECK_EVERY_MS);
     const code = await ended(child, killAt !== Infinity);
     clearInterval(watch);
     used += lastSeen;

@@ -28,7 +28,7 @@ const K = 10;
 const AFTER_MS = 5_000;
 /** A state that stands so long stays: there are moments between one piece of work and the next. */
 const STAYS_MS = 2_000;
-const LOOK_MS = 200;
+const CHECK_MS = 200;
 /** Fewer rows outside the graph than this share of all are scanned; they wait for more. */
 const OUTSIDE_SHARE = 1 / 2000;
 
@@ -167,7 +167,7 @@ export function formatTurnsReport({ dataset, rows, dim, beside, rounds }) {
 /** When all rows were in the graph, and when all work on it was done, by the collection's own word. */
 async function watched(target, rows) {
   let indexedAt = null;
-  for (let readyAt = null; ; await new Promise((wake) => setTimeout(wake, LOOK_MS))) {
+  for (let readyAt = null; ; await new Promise((wake) => setTimeout(wake, CHECK_MS))) {
     const { data } = await target.call('GET', `${target.collectionPath}/stats`);
     const now = performance.now();
     if (data.index.rows_indexed >= rows * (1 - OUTSIDE_SHARE)) indexedAt ??= now;

@@ -173,7 +173,7 @@ async function start(number) {
       clock,
       ticks,
       log: silentLogger,
-      surroundings: () => ({
+      dependencies: () => ({
         links,
         changeAssignment: (change) => changes.make(change),
         sendSnapshot: async () => fail(new Error('a copy is asked for')),

@@ -233,7 +233,7 @@ describe('an S3 target', () => {
 
   test.each(['hang', 'drip'] as const)(
     'gives each attempt up whose answer does not end ("%s"), and tries again',
-    async (manner) => {
+    async (mode) => {
       const target = open({}, 300);
       await target.put('a', Buffer.from('content'));
       for (const attempt of [
@@ -241,7 +241,7 @@ describe('an S3 target', () => {
         async () => (await target.list('')).map(({ key }) => key).join(','),
       ]) {
         let left = 2;
-        tiny.fault = () => (left-- > 0 ? manner : null);
+        tiny.fault = () => (left-- > 0 ? mode : null);
         expect(await attempt()).toMatch(/^(content|a)$/);
         expect(left).toBe(-1);
       }

@@ -35,7 +35,7 @@ interface RecordedCall extends Pick<ApiRequest, 'method' | 'path' | 'body'> {
 }
 
 /** What a write is told beyond the item. */
-export interface UpsertManner {
+export interface UpsertOptions {
   /** The value and version that have to be there; null: none may be. */
   expects?: { value: string; version: number } | null;
   expiresAt?: string;
@@ -65,7 +65,7 @@ export class RecordingClient {
     this.client = name;
   }
 
-  upsert(id: string, value: string, { expects, expiresAt, key }: UpsertManner = {}): Promise<Operation> {
+  upsert(id: string, value: string, { expects, expiresAt, key }: UpsertOptions = {}): Promise<Operation> {
     const condition =
       expects === undefined ? {} : expects === null ? { only_if: 'absent' } : { if_version: expects.version };
     return this.record({

@@ -10,7 +10,7 @@ const CANCELLED_SHARE = 0.3;
 const CANCELLED_AFTER_MAX_MS = 3_000;
 /** Between two, and before one is asked for again that could not begin. */
 const GAP_MAX_MS = 1_500;
-const LOOK_EVERY_MS = 200;
+const CHECK_EVERY_MS = 200;
 const LOOK_TIMEOUT_MS = 5_000;
 /** A new controller, an election, and what was tried in vain before: some attempts are half a minute apart. */
 const SETTLE_DEADLINE_MS = 120_000;
@@ -97,7 +97,7 @@ export class Resharding {
   /** Until it is over, or was given up. */
   private async follow(cancelMs: number): Promise<void> {
     const beganMs = performance.now();
-    for (let isGivenUp = false; !this.isStopped; await pause(LOOK_EVERY_MS)) {
+    for (let isGivenUp = false; !this.isStopped; await pause(CHECK_EVERY_MS)) {
       if (!isGivenUp && performance.now() - beganMs >= cancelMs) {
         isGivenUp = (await this.client.cancelReshard()).outcome === 'ok';
         if (isGivenUp) this.counts.givenUp += 1;

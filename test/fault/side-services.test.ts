@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually';
  * order.
  */
 
-const MANNERS: Record<string, (response: ServerResponse) => void> = {
+const MODES: Record<string, (response: ServerResponse) => void> = {
   'answer with errors': (response) => response.writeHead(500).end('no'),
   'do not answer': () => undefined,
   'answer without end': (response) => {
@@ -57,8 +57,8 @@ async function serveBy(answer: (response: ServerResponse) => void): Promise<{ ad
   return { address: `http://127.0.0.1:${(service.address() as AddressInfo).port}`, asked };
 }
 
-test.each(Object.keys(MANNERS))('services beside the data that %s', async (manner) => {
-  const { address, asked } = await serveBy(MANNERS[manner]);
+test.each(Object.keys(MODES))('services beside the data that %s', async (mode) => {
+  const { address, asked } = await serveBy(MODES[mode]);
   server = new EmbeddedProcess({
     environment: {
       OTEL_EXPORTER_OTLP_ENDPOINT: `${address}/traces`,

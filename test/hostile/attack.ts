@@ -47,7 +47,7 @@ export interface Shot {
 export interface Attack {
   name: string;
   role: 'readonly' | 'readwrite';
-  manner: 'shoot' | 'stall' | 'sip' | 'pace' | 'drip' | 'pipeline' | Http2Manner | 'volley' | 'idle' | 'trickle';
+  mode: 'shoot' | 'stall' | 'sip' | 'pace' | 'drip' | 'pipeline' | Http2Mode | 'volley' | 'idle' | 'trickle';
   /** Connections of one client. */
   lanes: number;
   /** Whether memory may grow by no more than what answers may hold: a run fails where it does. */
@@ -64,18 +64,18 @@ export interface Attack {
 
 /** Ports of processes: of the API, of operations, and of the members of a cluster. */
 export type Door = 'api' | 'ops' | 'rpc';
-export type Http2Manner = (typeof HTTP2_MANNERS)[number];
-export const HTTP2_MANNERS = ['streams', 'cancel', 'windowless', 'resets', 'pieces'] as const;
+export type Http2Mode = (typeof HTTP2_MODES)[number];
+export const HTTP2_MODES = ['streams', 'cancel', 'windowless', 'resets', 'pieces'] as const;
 
-export function isByHttp2(manner: Attack['manner']): manner is Http2Manner {
-  return (HTTP2_MANNERS as readonly string[]).includes(manner);
+export function isByHttp2(mode: Attack['mode']): mode is Http2Mode {
+  return (HTTP2_MODES as readonly string[]).includes(mode);
 }
 
 export function attack(given: Pick<Attack, 'name' | 'shots'> & Partial<Attack>): Attack {
-  const isSecured = given.manner !== undefined && isByHttp2(given.manner);
+  const isSecured = given.mode !== undefined && isByHttp2(given.mode);
   return {
     role: 'readonly',
-    manner: 'shoot',
+    mode: 'shoot',
     lanes: 1,
     holdsAnswers: false,
     isSecured,

@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { Agent as SecuredAgent, request as requestSecured } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecured } from 'node:tls';
-import { type Attack, type Door, type Http2Manner, isByHttp2, type Shot } from './attack';
+import { type Attack, type Door, type Http2Mode, isByHttp2, type Shot } from './attack';
 import { streamsOn } from './http2-client';
 
 /**
@@ -38,14 +38,14 @@ export const RECONNECT_MS = 20;
 /** Attacks until the process ends. Counts into `tally`. */
 export function attackWith(
   address: Address,
-  attack: Pick<Attack, 'lanes' | 'manner'>,
+  attack: Pick<Attack, 'lanes' | 'mode'>,
   shots: Shot[],
   tally: Tally,
 ): void {
   for (let lane = 0; lane < attack.lanes; lane += 1) {
-    if (attack.manner === 'shoot') void shootOn(address, shots, tally);
-    else if (isByHttp2(attack.manner)) streamsOn(address, attack.manner, shots[lane % shots.length], tally);
-    else holdOn(address, attack.manner as HoldManner, shots[lane % shots.length], tally);
+    if (attack.mode === 'shoot') void shootOn(address, shots, tally);
+    else if (isByHttp2(attack.mode)) streamsOn(address, attack.mode, shots[lane % shots.length], tally);
+    else holdOn(address, attack.mode as HoldMode, shots[lane % shots.length], tally);
   }
 }
 
@@ -90,14 +90,14 @@ function shoot({ host, port, apiKey, ca }: Address, agent: Agent, shot: Shot): P
   });
 }
 
-type HoldManner = Exclude<Attack['manner'], 'shoot' | Http2Manner | 'volley' | 'idle' | 'trickle'>;
+type HoldMode = Exclude<Attack['mode'], 'shoot' | Http2Mode | 'volley' | 'idle' | 'trickle'>;
 
 /** A connection that is not used as intended; made again when the server ends it. */
-function holdOn(address: Address, manner: HoldManner, shot: Shot, tally: Tally): void {
+function holdOn(address: Address, mode: HoldMode, shot: Shot, tally: Tally): void {
   // What is read at once is what the buffer takes; then nothing is, until it goes on.
   const onread =
-    manner === 'sip' || manner === 'pace'
-      ? { buffer: Buffer.alloc(READING[manner].bytes), callback: () => false }
+    mode === 'sip' || mode === 'pace'
+      ? { buffer: Buffer.alloc(READING[mode].bytes), callback: () => false }
       : undefined;
   const { host, port, ca } = address;
   const socket: Socket =
@@ -108,16 +108,16 @@ function holdOn(address: Address, manner: HoldManner, shot: Shot, tally: Tally):
   socket.on('close', () => {
     clearInterval(timer);
     tally[-1] = (tally[-1] ?? 0) + 1;
-    setTimeout(() => holdOn(address, manner, shot, tally), RECONNECT_MS);
+    setTimeout(() => holdOn(address, mode, shot, tally), RECONNECT_MS);
   });
   socket.on(ca === null ? 'connect' : 'secureConnect', () => {
     tally[0] = (tally[0] ?? 0) + 1;
-    if (manner === 'pipeline') return pipelineOn(socket, bytes);
-    if (manner === 'stall') socket.pause();
-    if (manner === 'stall' || manner === 'sip' || manner === 'pace') {
+    if (mode === 'pipeline') return pipelineOn(socket, bytes);
+    if (mode === 'stall') socket.pause();
+    if (mode === 'stall' || mode === 'sip' || mode === 'pace') {
       socket.write(bytes);
-      if (manner === 'stall') return;
-      const { bytes: most, everyMs } = READING[manner];
+      if (mode === 'stall') return;
+      const { bytes: most, everyMs } = READING[mode];
       // With TLS nothing but what lies ready is read, and that only as much as fits is decrypted.
       if (ca !== null) socket.on('readable', () => undefined);
       timer = setInterval(() => (ca === null ? socket.resume() : socket.read(most)), everyMs);

@@ -8,7 +8,7 @@ const HEARD_WITHIN_MS = 100;
 /** A byte of a slow beginning each. */
 const TRICKLE_EVERY_MS = 200;
 
-type StrangerAttack = Pick<Attack, 'lanes' | 'manner' | 'door' | 'bySecured'>;
+type StrangerAttack = Pick<Attack, 'lanes' | 'mode' | 'door' | 'bySecured'>;
 
 /** Connections of somebody who has no key and no secret, to every port of the kind. */
 export function strangersOn(address: Address, attack: StrangerAttack, volleys: readonly Buffer[], tally: Tally): void {
@@ -37,10 +37,10 @@ function strangerOn(
   });
   socket.on(attack.bySecured ? 'secureConnect' : 'connect', () => {
     tally[0] = (tally[0] ?? 0) + 1;
-    if (attack.manner === 'volley') {
+    if (attack.mode === 'volley') {
       socket.write(volley);
       timer = setTimeout(() => socket.destroy(), HEARD_WITHIN_MS);
-    } else if (attack.manner === 'trickle') {
+    } else if (attack.mode === 'trickle') {
       let at = 0;
       timer = setInterval(() => socket.write(volley.subarray(at, ++at)), TRICKLE_EVERY_MS);
     } else if (volley.length > 0) socket.write(volley);

@@ -7,7 +7,7 @@ const workers = require('node:worker_threads');
 
 const { isMainThread, threadId, Worker } = workers;
 
-const LOOK_MS = 4;
+const CHECK_MS = 4;
 const TELL_MS = 100;
 /** Shorter ones are not told. */
 const SHORT_MS = 10;
@@ -57,7 +57,7 @@ if (time !== null) {
       isTold = false;
     }
     last = now;
-  }, LOOK_MS).unref();
+  }, CHECK_MS).unref();
   setInterval(() => {
     if (isTold) return;
     isTold = true;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { packedHitsOf } from '../../shared/wire/codecs/hit-codec';
+import { utf8HitsOf } from '../../shared/wire/codecs/hit-codec';
 import { ApiClient, dataOf } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
 import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
@@ -37,8 +37,8 @@ function answerPacked(metadataOf: (i: number) => string): void {
       idBytesOf: () => Buffer.byteLength(id),
       copyText: (_: number, into: Buffer, at: number) => both.copy(into, at),
     };
-    const packedHits = packedHitsOf(items, { slots: [0], scores: [0.5], count: 1 }, 1)!;
-    return { hits: [], packedHits, totalCount: 7, timing: { embeddingMs: 0, searchMs: 0, totalMs: 0 } };
+    const utf8Hits = utf8HitsOf(items, { slots: [0], scores: [0.5], count: 1 }, 1)!;
+    return { hits: [], utf8Hits, totalCount: 7, timing: { embeddingMs: 0, searchMs: 0, totalMs: 0 } };
   };
 }
 

@@ -75,7 +75,7 @@ class Group {
       clock: systemClock,
       log: silentLogger,
       ...(this.restsAfter && { restsAfter: this.restsAfter }),
-      surroundings: {
+      dependencies: {
         links: {
           sendAppend: (to, _shard, message: AppendMessage) =>
             this.deliver(node, to, (target) => target.received(message)),

@@ -18,7 +18,7 @@ import { MemoryTarget } from '../support/targets/memory-target';
 import { LogMemory, NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
 
 /** How often a shard looks for items that have expired. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Long enough for a write that should not be there to be over. */
 const ROUNDS = 2_000;
 const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } as const;
@@ -70,7 +70,7 @@ test('an item that was given more time after the backup is there, however long i
   const fail = (error: Error): void => {
     throw error;
   };
-  const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
+  const dependencies = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
   const options = {
     wallMs: () => clock.wallMs(),
     factories: plainFactories,
@@ -80,7 +80,7 @@ test('an item that was given more time after the backup is there, however long i
     logger: new LogMemory(),
     backups: place('own'),
   };
-  const shard = await Shard.open(join(folder, 'source'), SPEC, options, surroundings);
+  const shard = await Shard.open(join(folder, 'source'), SPEC, options, dependencies);
   const at = clock.wallMs();
   const upsert = (externalId: string): UpsertOperation => ({
     type: 'upsert',
@@ -135,7 +135,7 @@ test('an item that was given more time after the backup is there, however long i
   const looks: (() => void)[] = [];
   const { setInterval: real } = globalThis;
   jest.spyOn(globalThis, 'setInterval').mockImplementation(((look: () => void, ms: number) => {
-    if (ms === LOOK_MS) looks.push(look);
+    if (ms === CHECK_MS) looks.push(look);
     return real(look, ms);
   }) as typeof setInterval);
   let asked = 0;

@@ -7,7 +7,7 @@ import {
   hitsToBytes,
   mergedPackedHits,
   packedFromSent,
-  packedHitsOf,
+  utf8HitsOf,
   type TextsBySlot,
 } from '../../shared/wire/codecs/hit-codec';
 import { compareHits } from '../../shared/contract/shard/shard-read';
@@ -56,7 +56,7 @@ function textsOf(hits: readonly Hit[]): TextsBySlot {
 }
 
 function packed(hits: readonly Hit[]): Buffer | null {
-  return packedHitsOf(
+  return utf8HitsOf(
     textsOf(hits),
     { slots: hits.map((_, slot) => slot), scores: hits.map(({ score }) => score), count: hits.length },
     hits.length,

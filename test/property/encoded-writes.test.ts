@@ -135,13 +135,13 @@ class Side {
       .digest('hex');
     const named = { token, digest, sealingKey: 'e'.repeat(64), repeated: () => void repeated.push(true) };
     const once = write.token === null ? undefined : named;
-    const manner = { once, skips: write.skips, writer: write.hasWriter ? WRITER : undefined };
+    const mode = { once, skips: write.skips, writer: write.hasWriter ? WRITER : undefined };
     try {
       const result: UpsertResult & { ids?: string[] } = isEncoded
         ? await vectors
-            .upsertEncoded(name, encodedOf(write), manner)
+            .upsertEncoded(name, encodedOf(write), mode)
             .then(({ ids, result: rest }) => ({ ids, ...rest }))
-        : { ids: write.ids, ...(await vectors.upsert(name, itemsOf(write), manner)) };
+        : { ids: write.ids, ...(await vectors.upsert(name, itemsOf(write), mode)) };
       return {
         ...result,
         errors: [...result.errors].map(([i, error]) => [i, error.kind, error.message]),

@@ -226,7 +226,7 @@ class Clients {
       shards: node.client,
       clock: systemClock,
       log: silentLogger,
-      office: ONLY_DRIVER,
+      leadership: ONLY_DRIVER,
       retireMs: 0,
       drop,
       restores: new StoredRestores(store),

@@ -427,7 +427,7 @@ class OwnShards implements Subject {
   private async openShard(shard: number): Promise<void> {
     const backups = backupPlace(this.target, this.clock, 'own');
     const fail = (): void => undefined;
-    const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
+    const dependencies = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
     const options = {
       wallMs: () => this.clock.wallMs(),
       factories: plainFactories,
@@ -441,7 +441,7 @@ class OwnShards implements Subject {
       join(this.folder, String(shard)),
       { collectionUid: UID, shard, dim: DIM, metric: 'l2' },
       options,
-      surroundings,
+      dependencies,
     );
   }
 }

@@ -158,7 +158,7 @@ test('a purge of a follower waits until its primary has removed what had expired
     isAsked = true;
     return false;
   };
-  const surroundings = {
+  const dependencies = {
     budget: new WriteBudget(),
     onDiverged: failed,
     onWriteFailed: failed,
@@ -174,7 +174,7 @@ test('a purge of a follower waits until its primary has removed what had expired
     logger: new LogMemory(),
     wallMs: () => clock.wallMs(),
   };
-  const shard = await Shard.open(join(folder, '0'), SPEC, options, surroundings);
+  const shard = await Shard.open(join(folder, '0'), SPEC, options, dependencies);
   const logged = async (operation: WriteOperation): Promise<void> => {
     const payload = operationsToBytes([operation]);
     stampMoment(payload, clock.wallMs());

@@ -1,5 +1,5 @@
 import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
-import { type DriverOffice, ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
+import { type DriverLeadership, ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import { shardOf } from '../../coordinator/service/routing/shard-router';
 import type { RunningService } from '../../coordinator/service-factory';
@@ -198,13 +198,13 @@ class Schedule {
     await this.node.destroy();
   }
 
-  private resharder(shards: ShardClient, store: ClusterStore, office: DriverOffice = ONLY_DRIVER): Resharder {
+  private resharder(shards: ShardClient, store: ClusterStore, leadership: DriverLeadership = ONLY_DRIVER): Resharder {
     return new Resharder({
       store,
       shards,
       clock: systemClock,
       log: this.log,
-      office,
+      leadership,
       retireMs: 300,
       restores: new StoredRestores(store),
       drop: async (intent) => {

@@ -1,4 +1,4 @@
-import type { DriverOffice } from '../../coordinator/jobs/driving/owned-entry';
+import type { DriverLeadership } from '../../coordinator/jobs/driving/owned-entry';
 import { collectionFromEntry, collectionPath } from '../../coordinator/service/collections/collection-record';
 import { RESHARDS_PREFIX } from '../../coordinator/service/collections/reshard-record';
 import type { RestoreView } from '../../coordinator/service/service';
@@ -67,7 +67,7 @@ class Offices {
 
   constructor(private readonly store: ClusterStore) {}
 
-  async next(): Promise<DriverOffice> {
+  async next(): Promise<DriverLeadership> {
     const key = '/q/test-controller';
     await this.store.transact([], [{ type: 'put', key, value: String(++this.term) }]);
     const { revision } = (await this.store.get(key))!;
@@ -79,7 +79,7 @@ class Offices {
 /** A life of one collection. */
 class Life {
   readonly counts = { restored: 0, refused: 0, conflict: 0, given: 0, driver: 0, restart: 0, written: 0 };
-  private readonly offices: Offices;
+  private readonly leaderships: Offices;
   private backup = '';
   private isOver = false;
   /** What clients know to be there, and ids of which they don't know. */
@@ -92,7 +92,7 @@ class Life {
     private readonly service: RunningService,
     private readonly random: Random,
   ) {
-    this.offices = new Offices(held.store);
+    this.leaderships = new Offices(held.store);
   }
 
   static async begin(random: Random): Promise<Life> {
@@ -261,24 +261,24 @@ class Life {
   private async drive(): Promise<void> {
     const endings: Promise<unknown>[] = [];
     while (!this.isOver) {
-      const office = { ...(await this.offices.next()) } as { guard: Guard | null };
+      const leadership = { ...(await this.leaderships.next()) } as { guard: Guard | null };
       let isDead = false;
       const view = {
         shardClient: faulty(this.held.client, this.random, () => isDead),
         store: losing(this.held.store, this.random, () => isDead),
       };
-      const drivers = await Drivers.start(await this.held.service(view), office);
+      const drivers = await Drivers.start(await this.held.service(view), leadership);
       this.counts.driver += 1;
       const untilMs = performance.now() + 200 + this.random() * 3_000;
       while (!this.isOver && performance.now() < untilMs) await pause(20);
       if (this.random() < 0.5) isDead = true;
-      office.guard = null;
+      leadership.guard = null;
       endings.push(drivers.close());
       if (isDead && this.random() < 0.4) await this.restart();
     }
     await Promise.all(endings);
     // What the last one left.
-    const drivers = await Drivers.start(this.service, await this.offices.next());
+    const drivers = await Drivers.start(this.service, await this.leaderships.next());
     for (const { id, state } of await this.service.backups.restores())
       if (state === 'running') await restoreEnded(this.service.backups, id);
     await eventually(

@@ -5,7 +5,7 @@ import { Schedule } from './schedule';
 import { SimulatedClient } from './simulated-client';
 import { SimulatedController } from './simulated-controller';
 import { ETCD, SimulatedEtcd } from './simulated-etcd';
-import { SimulatedNode, type NodeSurroundings } from './simulated-node';
+import { SimulatedNode, type NodeDependencies } from './simulated-node';
 import { Registers } from './simulated-storage';
 
 /**
@@ -55,7 +55,7 @@ class Scene {
       changeId: '',
     };
     this.etcd = new SimulatedEtcd({ schedule, chance, network: this.network, assignment });
-    const around: NodeSurroundings<Registers> = {
+    const around: NodeDependencies<Registers> = {
       machine: () => new Registers(),
       schedule,
       chance,

@@ -1,7 +1,7 @@
 import { ETCD } from './simulated-etcd';
 import { isComplete } from '../../shared/cluster-store/entries/shard-assignment';
 import type { SimulatedController } from './simulated-controller';
-import type { NodeSurroundings, SimulatedNode } from './simulated-node';
+import type { NodeDependencies, SimulatedNode } from './simulated-node';
 
 /** Which faults a run has and how strong: each run draws some of them, so that all combinations come up. */
 export interface FaultMix {
@@ -98,7 +98,7 @@ const HANG_MS = 6000;
 /** A disk is not put back within the time of a lease, nor of any that is counted on, whatever the clocks. */
 const PUT_BACK_MS = 2000;
 
-export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
+export function drawFaults(chance: NodeDependencies['chance']): FaultMix {
   return {
     loss: chance.happens(0.6) ? chance.unit() * 0.25 : 0,
     duplicates: chance.happens(0.5) ? chance.unit() * 0.3 : 0,
@@ -134,7 +134,7 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
 }
 
 /** Faults that the broken variants do without, unless they name them: so their seeds stay what they were. */
-export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<FaultMix> {
+export function drawMoreFaults(chance: NodeDependencies['chance']): Partial<FaultMix> {
   return {
     sleeps: chance.happens(0.5),
     hangs: chance.happens(0.3),
@@ -162,7 +162,7 @@ const EARLY_DEATH_MS = 300;
  * What happens to a shard that is unused at first, while it is made: most often its first primary ends, before or after
  * the others have opened it. Not one that is made before `peaceUntil`.
  */
-export function troubleBeginning({ etcd, chance, schedule, nodes, counts }: NodeSurroundings, peaceUntil = 0): void {
+export function troubleBeginning({ etcd, chance, schedule, nodes, counts }: NodeDependencies, peaceUntil = 0): void {
   etcd.onUsed = () => counts.uses++;
   etcd.onMade = ({ primary }) => {
     const node = nodes.get(primary!.node)!;
@@ -186,7 +186,7 @@ const WIPE_INTERVAL_MS = 9000;
 export class Faults {
   private wipedAt = -Infinity;
   private readonly mix: FaultMix;
-  private readonly around: NodeSurroundings;
+  private readonly around: NodeDependencies;
   private readonly controllers: SimulatedController[];
   private readonly bystanders: string[];
   private readonly strikes: readonly Strike[];
@@ -195,7 +195,7 @@ export class Faults {
 
   constructor(options: {
     mix: FaultMix;
-    around: NodeSurroundings;
+    around: NodeDependencies;
     controllers: SimulatedController[];
     bystanders: string[];
     strikes?: readonly Strike[];

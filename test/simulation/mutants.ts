@@ -10,7 +10,7 @@ import type { FaultMix, Strike } from './faults';
 import type { PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import type { BeatReceiver } from '../../node/replication/core/beats/beat-receiver';
 import type { BeatSender } from '../../node/replication/core/beats/beat-sender';
-import type { NodeSurroundings, SimulatedNode } from './simulated-node';
+import type { NodeDependencies, SimulatedNode } from './simulated-node';
 import type { SimulatedStorage } from './simulated-storage';
 
 /** A known-bad variant of the protocol: what it breaks, and the faults that bring it out soonest. */
@@ -31,7 +31,7 @@ export interface Mutant {
   /** See SimulationOptions. */
   outdates?: true;
   threads?: true;
-  unread?: NodeSurroundings['unread'];
+  unread?: NodeDependencies['unread'];
   permit?(permit: { told: ReadPermit; watch: PermitWatch }): void;
   /** Other threads hear of what a step changed some time after its effects. */
   tellsPermitLate?: true;
@@ -43,7 +43,7 @@ export interface Mutant {
   /** The shard is unused at first, and its first primary may end before others have opened it. */
   isUnused?: true;
   mustHoldData?: typeof mustHoldData;
-  change?(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void;
+  change?(node: SimulatedNode, around: NodeDependencies, effect: ChangeEffect): void;
 }
 
 type ChangeEffect = Extract<ReplicaEffect, { type: 'change' }>;
@@ -807,7 +807,7 @@ function guessUnanswered(replica: ShardReplica, clock: () => number, kind: 'shri
 
 const asked = new WeakSet<object>();
 
-function settleByRead(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void {
+function settleByRead(node: SimulatedNode, around: NodeDependencies, effect: ChangeEffect): void {
   const { changeId } = effect.assignment;
   if (asked.has(effect.assignment)) {
     around.etcd.read(node.id, (current) =>

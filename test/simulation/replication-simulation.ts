@@ -15,7 +15,7 @@ import { Schedule } from './schedule';
 import { SimulatedClient } from './simulated-client';
 import { SimulatedController } from './simulated-controller';
 import { SimulatedEtcd } from './simulated-etcd';
-import { SimulatedNode, type NodeSurroundings } from './simulated-node';
+import { SimulatedNode, type NodeDependencies } from './simulated-node';
 import { Registers } from './simulated-storage';
 import { Violation } from './violation';
 
@@ -27,8 +27,8 @@ export interface SimulationOptions {
   outdates?: boolean;
   /** Reads come to other threads of the nodes, which answer them by permits. */
   threads?: boolean;
-  /** See NodeSurroundings. */
-  makeReplica?: NodeSurroundings['makeReplica'];
+  /** See NodeDependencies. */
+  makeReplica?: NodeDependencies['makeReplica'];
 }
 
 const NODES = ['A', 'B', 'C', 'D'];
@@ -135,7 +135,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   const isLate = options.mutant === undefined && lateReads.happens(LATE_READS_SHARE);
   const counts = Object.fromEntries([...HAPPENS, ...SELDOM].map((name) => [name, 0]));
   const nodes = new Map<string, SimulatedNode<Registers>>();
-  const around: NodeSurroundings<Registers> = {
+  const around: NodeDependencies<Registers> = {
     machine: () => new Registers(),
     schedule,
     chance,
@@ -195,7 +195,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
 }
 
 /** Every node is outdated for a while, and up to date again when the next one's turn comes. */
-function outdateInTurn({ schedule, nodes }: NodeSurroundings, until: number): void {
+function outdateInTurn({ schedule, nodes }: NodeDependencies, until: number): void {
   const inTurn = [...nodes.values()];
   let turn = 0;
   const next = (): void => {
@@ -215,7 +215,7 @@ function drawReplicas(chance: Chance, minInSync: number): number {
  * From shards that are unread, or dormant, whenever they are quiet to those that come and go. Reads are told as seldom
  * as nodes tell of them, or not.
  */
-function drawUnread(chance: Chance): NodeSurroundings['unread'] {
+function drawUnread(chance: Chance): NodeDependencies['unread'] {
   if (!chance.happens(UNREAD_SHARE)) return undefined;
   const [afterMs, toldEveryMs] = [chance.pick([0, 300, 1200, 2500]), chance.pick([0, 200, 1000, Infinity])];
   return { afterMs, toldEveryMs, dormantAfterMs: chance.pick([0, 0, 1500, Infinity]) };
@@ -240,7 +240,7 @@ function firstAssignment(replicas: string[], minInSync: number): SimulatedEtcd['
  * Once healed, a primary serves, everyone is in sync, moves have ended, and all have the same log and know it
  * committed.
  */
-function checkHealed({ etcd, nodes, oracle }: NodeSurroundings): void {
+function checkHealed({ etcd, nodes, oracle }: NodeDependencies): void {
   const { assignment } = etcd.current;
   const primary = assignment.primary === null ? undefined : nodes.get(assignment.primary.node);
   const status = primary?.replica?.status(primary.clock());

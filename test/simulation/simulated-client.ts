@@ -1,5 +1,5 @@
 import type { Operation } from './oracle';
-import type { NodeSurroundings } from './simulated-node';
+import type { NodeDependencies } from './simulated-node';
 import type { Registers } from './simulated-storage';
 import { payloadOf } from './written';
 
@@ -12,13 +12,13 @@ const KEYS = ['x', 'y'];
 export class SimulatedClient {
   acknowledged = 0;
   private readonly name: string;
-  private readonly around: NodeSurroundings<Registers>;
+  private readonly around: NodeDependencies<Registers>;
   private readonly nextValue: () => number;
   private readonly until: number;
   private requests = 0;
   private guess: string;
 
-  constructor(options: { name: string; around: NodeSurroundings<Registers>; nextValue: () => number; until: number }) {
+  constructor(options: { name: string; around: NodeDependencies<Registers>; nextValue: () => number; until: number }) {
     this.name = options.name;
     this.around = options.around;
     this.nextValue = options.nextValue;

@@ -3,7 +3,7 @@ import { decidePromotion, type PromotionCandidate } from '../../coordinator/clus
 import type { CollectionRecord } from '../../coordinator/service/collections/collection-record';
 import type { NodeMember } from '../../shared/cluster-store/entries/members';
 import { isInSync, type ReplicaId, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
-import type { NodeSurroundings } from './simulated-node';
+import type { NodeDependencies } from './simulated-node';
 
 /** A node that is away for this long counts as lost for the plan, which waits five minutes: a run lasts seconds. */
 const AWAY_FACTOR = 75;
@@ -19,12 +19,12 @@ export class SimulatedController {
   lateDecisions = 0;
   private readonly name: string;
   private readonly wantedReplicas: number;
-  private readonly around: NodeSurroundings;
+  private readonly around: NodeDependencies;
   private readonly awaySince = new Map<string, number>();
   private changes = 0;
   private isStopped = false;
 
-  constructor(name: string, wantedReplicas: number, around: NodeSurroundings) {
+  constructor(name: string, wantedReplicas: number, around: NodeDependencies) {
     this.name = name;
     this.wantedReplicas = wantedReplicas;
     this.around = around;

@@ -22,7 +22,7 @@ import { lastOf, SimulatedStorage, type StateMachine } from './simulated-storage
 import { Violation } from './violation';
 import { asUnknown } from './written';
 
-export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
+export interface NodeDependencies<Machine extends StateMachine = StateMachine> {
   schedule: Schedule;
   chance: Chance;
   network: Network;
@@ -82,10 +82,10 @@ const LATE_READ_ENTRIES = 10;
 /** How long it takes until a replica is opened, where that is not left out. */
 const OPENING_MS = 200;
 /** How often a thread of a machine that sleeps is looked at. */
-const ASLEEP_LOOK_MS = 10;
+const ASLEEP_CHECK_MS = 10;
 /** A follower's read waits this often and long for what the primary committed. */
 const LAGGING_LOOKS = 20;
-const LAGGING_LOOK_MS = 5;
+const LAGGING_CHECK_MS = 5;
 /** A read that waits for the lease asks for it so often at most. */
 const RENEWED_EVERY_MS = 100;
 
@@ -116,7 +116,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private readonly permitClocks: PermitClocks;
   /** Of the replica that is open. */
   private permit: { told: ReadPermit; watch: PermitWatch } | null = null;
-  private readonly around: NodeSurroundings<Machine>;
+  private readonly around: NodeDependencies<Machine>;
   /** The shard was removed for good. */
   private isRetired = false;
   private ticksAt = Infinity;
@@ -144,7 +144,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private renewedAt = -Infinity;
   private isRenewing = false;
 
-  constructor(id: string, around: NodeSurroundings<Machine>) {
+  constructor(id: string, around: NodeDependencies<Machine>) {
     this.id = id;
     this.around = around;
     this.rate = 1 + (around.chance.unit() * 2 - 1) * CLOCK_ERROR;
@@ -344,7 +344,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const { generation } = this;
     this.around.schedule.after(delay, () => {
       if (generation !== this.generation || !this.up) return;
-      if (this.asleepSince !== null) this.onThread(ASLEEP_LOOK_MS, act);
+      if (this.asleepSince !== null) this.onThread(ASLEEP_CHECK_MS, act);
       else act();
     });
   }
@@ -378,7 +378,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     if (this.replica === replica && replica.applied >= position) return then(true);
     if (this.replica !== replica || patience === 0) return then(false);
     if (patience === LAGGING_LOOKS) this.step({ type: 'readWaits' });
-    this.after(LAGGING_LOOK_MS, () => this.whenApplied(position, replica, then, patience - 1));
+    this.after(LAGGING_CHECK_MS, () => this.whenApplied(position, replica, then, patience - 1));
   }
 
   /** A stall of the event loop, a garbage collection or a stopped process between two steps. */
@@ -747,7 +747,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
 
 function askEtcd(
   node: SimulatedNode,
-  around: NodeSurroundings,
+  around: NodeDependencies,
   effect: Extract<ReplicaEffect, { type: 'change' }>,
 ): void {
   around.etcd.change(node.id, effect, (answer) =>

@@ -174,7 +174,7 @@ export type Answer =
   | { type: 'text'; contentType: string; text: string | Buffer }
   | BareAnswer;
 
-/** JSON text of the envelope's `data` with hits as an array in it, which come as bytes (packedHitsOf). */
+/** JSON text of the envelope's `data` with hits as an array in it, which come as bytes (utf8HitsOf). */
 export interface HitsAnswer {
   type: 'hits';
   before: string;

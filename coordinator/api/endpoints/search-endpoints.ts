@@ -49,10 +49,10 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     warnings,
   }) => {
     const answer = (found: SearchAnswer): Answer => {
-      const { packedHits, timing, totalMatches } = found;
+      const { utf8Hits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const behind = `${members === undefined ? '' : members(found)}${total}${timingMember(timing, includeTiming)}${profile()}}`;
-      if (packedHits !== undefined) return { type: 'hits', before, hits: packedHits, behind, worked: timing };
+      if (utf8Hits !== undefined) return { type: 'hits', before, hits: utf8Hits, behind, worked: timing };
       return {
         type: 'pieces',
         pieces: foundPieces(before, found, hitWriter(request.output, hit), behind),
@@ -63,8 +63,8 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
       if (found.cut !== undefined) tellCut(found, warnings);
       if (filter === null) return answer(found);
-      const { packedHits, hits, totalCount } = found;
-      const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
+      const { utf8Hits, hits, totalCount } = found;
+      const hasHits = utf8Hits === undefined ? hits.length > 0 : packedCount(utf8Hits) > 0;
       const told = doubts.look(
         { collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }) },
         warnings,

@@ -90,9 +90,9 @@ export function vectorEndpoints(parts: {
       errors: [404, 409],
       handle: async ({ path, body, key, once, warnings }) => {
         const given: readonly (VectorInput | RefusedElement)[] | EncodedUpserts = body.items;
-        const manner = { skips: body.on_error === 'skip', once, writer: writerOf(key) };
+        const options = { skips: body.on_error === 'skip', once, writer: writerOf(key) };
         if (given instanceof EncodedUpserts) {
-          const { ids, result: written } = await vectors.upsertEncoded(path.name, given, manner);
+          const { ids, result: written } = await vectors.upsertEncoded(path.name, given, options);
           tellZeros(written.zeros, warnings, (index) => `items[${index}]`);
           const outcomeJson = (externalId: string, i: number): string => bulkOutcomeJson({ externalId }, i, written, i);
           return {
@@ -114,7 +114,7 @@ export function vectorEndpoints(parts: {
           places.push(i);
           valid.push(item);
         }
-        const result = await vectors.upsert(path.name, valid, { ...manner, places });
+        const result = await vectors.upsert(path.name, valid, { ...options, places });
         tellCut(result, warnings, (index) => `items[${places[index]}]`);
         tellZeros(result.zeros, warnings, (index) => `items[${places[index]}]`);
         let next = 0;

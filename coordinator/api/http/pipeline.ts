@@ -40,7 +40,7 @@ import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from '../load/overload-gate';
 import { type RequestProfile, withoutNodes } from '../answers/profile';
-import { handedTo, NOT_ONCE, RequestOnce } from '../requests/request-once';
+import { handlerContext, NOT_ONCE, RequestOnce } from '../requests/request-once';
 import { RecentResults, recentOf } from '../answers/recent-results';
 import { isStrict, queryOf, STRICT_HEADER } from '../requests/request-query';
 import { decodeSegment, type RequestTarget } from '../requests/request-target';
@@ -320,7 +320,7 @@ export class Pipeline {
       // Of a form, all are named once it was read.
       if (endpoint.body.type !== 'form') warnings.mustBeCertain();
       once?.end();
-      const asked = once === null ? NOT_ONCE : handedTo(once);
+      const asked = once === null ? NOT_ONCE : handlerContext(once);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
       if (exchange.span !== null && endpoint.body.type === 'json')

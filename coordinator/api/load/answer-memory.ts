@@ -31,7 +31,7 @@ const WAITS_MAX = 10;
  */
 const WAITING_MAX = 4096;
 /** How often it is looked whether another thread has given room back. */
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 /**
  * What is read is texts of JavaScript, some of which have two bytes for each character, of which pieces of the answer
  * are made; and what is not needed any more stays in the heap for a while.
@@ -252,7 +252,7 @@ export class AnswerMemory {
       };
       let patience = setTimeout(look, patienceMs);
       this.waiting.push(waiter);
-      this.timer ??= setInterval(() => this.look(), LOOK_MS);
+      this.timer ??= setInterval(() => this.look(), CHECK_MS);
     });
   }
 

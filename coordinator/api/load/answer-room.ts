@@ -16,7 +16,7 @@ export class AnswerRoom {
 
   constructor(private readonly addon: Pick<BodyScannerAddon, 'writeHits' | 'sendNow'>) {}
 
-  /** Writes a body with hits (packedHitsOf) as a JSON array between two texts. False: it has no room. */
+  /** Writes a body with hits (utf8HitsOf) as a JSON array between two texts. False: it has no room. */
   write(before: string, hits: Buffer, behind: string): boolean {
     const { memory } = this;
     this.from = HEAD_BYTES;

@@ -7,7 +7,7 @@ import { mayReach, mustReach } from '../requests/authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoints/endpoint';
 import {
   type HandlerOnce,
-  handedTo,
+  handlerContext,
   IDEMPOTENCY_KEY_LENGTH_MAX,
   NOT_ONCE,
   RequestOnce,
@@ -154,7 +154,7 @@ export class ToolRunner {
     const once = new RequestOnce({ ...this.onceParts, key, caller, request, repeated });
     once.add(JSON.stringify([owner.collection, body]));
     once.end({ method: 'tool', url: this.tool.name });
-    return handedTo(once);
+    return handlerContext(once);
   }
 
   private schema(): JsonSchema {

@@ -134,7 +134,7 @@ export class RequestOnce implements HandlerOnce {
 }
 
 /** For a handler, which may spread it. */
-export function handedTo(once: RequestOnce): HandlerOnce {
+export function handlerContext(once: RequestOnce): HandlerOnce {
   return {
     once: once.once,
     inStore: (run) => once.inStore(run),

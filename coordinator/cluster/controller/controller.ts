@@ -13,7 +13,7 @@ import type { ChangeReason, ClusterPicture, PlannedChange } from '../placement/p
  * How often to look when no event arrives: often enough for changes that only need time to pass (a node that is away
  * for long).
  */
-const LOOK_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 /**
  * If more than this share of the nodes vanish at once, the cluster store is suspected: it has lost sessions of living
  * members before. The nodes get a little longer to register again. A wrong promotion costs availability, never data.
@@ -27,7 +27,7 @@ const SUSPICIOUS_GRACE_MS = 1_500;
 const PLAN_AGE_MAX_MS = 500;
 
 /** Whether this coordinator is the controller, with the guard that makes the changes of a deposed controller fail. */
-export interface ControllerOffice {
+export interface ControllerLeadership {
   readonly guard: Guard | null;
 }
 
@@ -39,7 +39,7 @@ export interface ControllerOffice {
 export class Controller {
   private readonly store: ClusterStore;
   private readonly map: ClusterMap;
-  private readonly office: ControllerOffice;
+  private readonly leadership: ControllerLeadership;
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly onChanged: (reason: ChangeReason) => void;
@@ -54,19 +54,19 @@ export class Controller {
   constructor(options: {
     store: ClusterStore;
     map: ClusterMap;
-    office: ControllerOffice;
+    leadership: ControllerLeadership;
     clock: Clock;
     log: Logger;
     onChanged?: (reason: ChangeReason) => void;
   }) {
     this.store = options.store;
     this.map = options.map;
-    this.office = options.office;
+    this.leadership = options.leadership;
     this.clock = options.clock;
     this.log = options.log;
     this.onChanged = options.onChanged ?? (() => undefined);
     this.stopListening = this.map.onChange(() => this.look());
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.timer = setInterval(() => this.look(), CHECK_EVERY_MS);
   }
 
   /** Looks at the cluster soon: at once, or after the look under way. */
@@ -96,11 +96,11 @@ export class Controller {
 
   private async carryOut(): Promise<void> {
     this.noteAway();
-    if (this.office.guard === null) return;
+    if (this.leadership.guard === null) return;
     const changes = planChanges(this.picture());
     const plannedMs = this.clock.monotonicMs();
     for (const change of changes) {
-      const { guard } = this.office;
+      const { guard } = this.leadership;
       if (guard === null || this.closed) return;
       if (this.clock.monotonicMs() - plannedMs > PLAN_AGE_MAX_MS) {
         this.again = true;
@@ -110,10 +110,10 @@ export class Controller {
     }
   }
 
-  private async make(change: PlannedChange, office: Guard): Promise<void> {
+  private async make(change: PlannedChange, leadership: Guard): Promise<void> {
     const assignment = { ...change.assignment, changeId: randomUUID() };
     const value = assignmentToValue(assignment);
-    const guards = [{ key: change.path, revision: change.expectedRevision }, office];
+    const guards = [{ key: change.path, revision: change.expectedRevision }, leadership];
     const { collectionUid, shard } = assignment.spec;
     for (const { node, store } of change.requires) {
       const member = this.map.nodes.get(NODES_PREFIX + node);

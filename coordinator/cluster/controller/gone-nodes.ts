@@ -11,7 +11,7 @@ import type { ClusterStore, Guard, StoreChange } from '../../../shared/cluster-s
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { ClusterMap } from '../cluster-map';
-import type { ControllerOffice } from './controller';
+import type { ControllerLeadership } from './controller';
 
 /** How long a node that is gone and holds nothing is shown as down, unless it was drained. */
 export const GONE_KEPT_MS = 24 * 3_600_000;
@@ -37,7 +37,7 @@ export class GoneNodes {
     private readonly options: {
       store: ClusterStore;
       map: ClusterMap;
-      office: ControllerOffice;
+      leadership: ControllerLeadership;
       clock: Clock;
       log: Logger;
     },
@@ -61,7 +61,7 @@ export class GoneNodes {
   /** Notes what is to be noted, and forgets what is over. Errors: those of the store. */
   async note(): Promise<void> {
     await this.noteKnown();
-    if (this.options.office.guard !== null) await this.noteGone();
+    if (this.options.leadership.guard !== null) await this.noteGone();
   }
 
   private async noteKnown(): Promise<void> {
@@ -126,9 +126,9 @@ export class GoneNodes {
   }
 
   private async change(guards: Guard[], changes: StoreChange[]): Promise<void> {
-    const { store, office, map } = this.options;
-    if (office.guard === null) return;
-    const result = await store.transact([...guards, office.guard], changes);
+    const { store, leadership, map } = this.options;
+    if (leadership.guard === null) return;
+    const result = await store.transact([...guards, leadership.guard], changes);
     for (const change of changes)
       if (result.applied && change.type === 'put') map.gone.put({ ...change, revision: result.revision });
   }

@@ -2,7 +2,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import { inTime } from '../../../shared/base/time/deadline';
 import type { OtherProcesses } from '../../service/collections/other-processes';
 import type { ClusterMap } from '../cluster-map';
-import type { ControllerOffice } from './controller';
+import type { ControllerLeadership } from './controller';
 
 /** How often to look for what crashed coordinators left half done. */
 const EVERY_MS = 15_000;
@@ -23,7 +23,7 @@ interface Recovery {
 /** A task of the controller: finishes collections and uploads that a crashed coordinator left half done. */
 export class Housekeeping {
   private readonly service: Recovery;
-  private readonly office: ControllerOffice;
+  private readonly leadership: ControllerLeadership;
   private readonly map: ClusterMap;
   private readonly log: Logger;
   private readonly writesMs: number;
@@ -38,13 +38,13 @@ export class Housekeeping {
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
   constructor(options: {
     service: Recovery;
-    office: ControllerOffice;
+    leadership: ControllerLeadership;
     map: ClusterMap;
     log: Logger;
     requestTimeoutMs: number;
   }) {
     this.service = options.service;
-    this.office = options.office;
+    this.leadership = options.leadership;
     this.map = options.map;
     this.log = options.log;
     this.writesMs = options.requestTimeoutMs + WRITE_ROOM_MS;
@@ -60,7 +60,7 @@ export class Housekeeping {
   }
 
   private tidy(): void {
-    if (this.office.guard === null || this.running !== null) return;
+    if (this.leadership.guard === null || this.running !== null) return;
     const living = new Set(this.map.coordinators.all().map(({ value }) => value.instance));
     this.running = this.service
       .recover({

@@ -10,7 +10,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { ClusterMap } from '../cluster-map';
-import type { ControllerOffice } from './controller';
+import type { ControllerLeadership } from './controller';
 import { decideRepair } from './decide-repair';
 import { type AskNode, repliesOn, reportsOf } from './node-reports';
 
@@ -31,7 +31,7 @@ export class MapRepair {
     private readonly options: {
       store: ClusterStore;
       map: ClusterMap;
-      office: ControllerOffice;
+      leadership: ControllerLeadership;
       askNode: AskNode;
       log: Logger;
       onRepaired: () => void;
@@ -60,10 +60,10 @@ export class MapRepair {
   }
 
   private async repair(): Promise<void> {
-    const { map, office, log } = this.options;
+    const { map, leadership, log } = this.options;
     const behind = map.behind();
     for (const path of [...this.told.keys()]) if (!behind.has(path)) this.told.delete(path);
-    if (office.guard === null || behind.size === 0) return;
+    if (leadership.guard === null || behind.size === 0) return;
     const reports = await reportsOf(map, this.options.askNode);
     for (const [path, known] of behind) {
       const entry = await this.options.store.get(path);
@@ -86,10 +86,10 @@ export class MapRepair {
   }
 
   private async make(path: string, revision: number, repaired: ShardAssignment): Promise<void> {
-    const { store, map, office, log, onRepaired } = this.options;
-    if (office.guard === null) return;
+    const { store, map, leadership, log, onRepaired } = this.options;
+    if (leadership.guard === null) return;
     const value = assignmentToValue({ ...repaired, changeId: randomUUID() });
-    const result = await store.transact([{ key: path, revision }, office.guard], [{ type: 'put', key: path, value }]);
+    const result = await store.transact([{ key: path, revision }, leadership.guard], [{ type: 'put', key: path, value }]);
     if (!result.applied) return;
     map.assignments.put({ key: path, value, revision: result.revision });
     onRepaired();

@@ -1,10 +1,10 @@
 import { isOfSession, STATE_PREFIX } from '../../../shared/cluster-store/entries/members';
 import type { SealedClusterStore } from '../../../shared/cluster-store/sealed-cluster-store';
 import type { Logger } from '../../../shared/base/logs/logger';
-import type { ControllerOffice } from './controller';
+import type { ControllerLeadership } from './controller';
 
 /** The interval between two looks: an operator who changes the secret waits for some of them. */
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 
 /**
  * Seals the entries of an earlier version, or of the old secret, as long as members may still write them. Only the
@@ -13,16 +13,16 @@ const LOOK_EVERY_MS = 5_000;
  */
 export class Sealing {
   private readonly store: SealedClusterStore;
-  private readonly office: ControllerOffice;
+  private readonly leadership: ControllerLeadership;
   private readonly log: Logger;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
 
-  constructor(options: { store: SealedClusterStore; office: ControllerOffice; log: Logger }) {
+  constructor(options: { store: SealedClusterStore; leadership: ControllerLeadership; log: Logger }) {
     this.store = options.store;
-    this.office = options.office;
+    this.leadership = options.leadership;
     this.log = options.log;
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.timer = setInterval(() => this.look(), CHECK_EVERY_MS);
   }
 
   async close(): Promise<void> {
@@ -31,7 +31,7 @@ export class Sealing {
   }
 
   private look(): void {
-    if (this.office.guard === null || this.running !== null) return;
+    if (this.leadership.guard === null || this.running !== null) return;
     this.running = this.store
       .sealAll(STATE_PREFIX, isOfSession)
       .then((entries) => {

@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import { DROPS_PREFIX } from '../../service/collections/collection-record';
 import type { ClusterMap } from '../cluster-map';
-import type { ControllerOffice } from './controller';
+import type { ControllerLeadership } from './controller';
 
 /**
  * How long a tombstone is kept. A node that is away for longer keeps what it has of the collection, until an operator
@@ -24,7 +24,7 @@ export class TombstoneSweep {
     private readonly options: {
       store: ClusterStore;
       map: ClusterMap;
-      office: ControllerOffice;
+      leadership: ControllerLeadership;
       clock: Clock;
       log: Logger;
     },
@@ -42,9 +42,9 @@ export class TombstoneSweep {
 
   /** Removes what is due, unless another coordinator is the controller. Answers how many. Errors: unavailable. */
   async sweep(): Promise<number> {
-    const { store, office, clock, map } = this.options;
+    const { store, leadership, clock, map } = this.options;
     const old = map.tombstones.all().filter(({ value }) => clock.wallMs() - Date.parse(value) > KEPT_MS);
-    if (office.guard === null || old.length === 0) return 0;
+    if (leadership.guard === null || old.length === 0) return 0;
     // Whose shards are still being dropped: for those, the time of the tombstone says nothing yet.
     const dropping = new Set(
       (await store.list(DROPS_PREFIX)).entries.map(({ key }) => tombstonePath(key.slice(DROPS_PREFIX.length))),
@@ -54,7 +54,7 @@ export class TombstoneSweep {
     let count = 0;
     for (let from = 0; from < due.length; from += AT_ONCE) {
       const some = due.slice(from, from + AT_ONCE);
-      const { guard } = office;
+      const { guard } = leadership;
       if (guard === null) break;
       const guards = [...some.map(({ key, revision }) => ({ key, revision })), guard];
       const result = await store

@@ -131,21 +131,21 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
  */
 function repair(
   found: Found,
-  surroundings: { nodes: PlacementNode[]; copies: Copies; wanted: number; mustLeave: (id: string) => boolean },
+  dependencies: { nodes: PlacementNode[]; copies: Copies; wanted: number; mustLeave: (id: string) => boolean },
 ): PlannedChange | 'later' | null {
   const { assignment } = found;
-  const { copies, nodes } = surroundings;
+  const { copies, nodes } = dependencies;
   const { replicas } = assignment;
-  const leavers = replicas.filter(surroundings.mustLeave);
+  const leavers = replicas.filter(dependencies.mustLeave);
   // First one that can be done without: removing one in sync may have to wait for the others.
   const leaving =
     leavers.find((id) => !isComplete(assignment, id)) ?? leavers.find((id) => !isInSync(assignment, id)) ?? leavers[0];
   const staying = replicas.filter((id) => !leavers.includes(id));
-  if (leaving === undefined && replicas.length >= surroundings.wanted) {
-    return replicas.length > surroundings.wanted ? dropSurplus(found, surroundings.wanted) : null;
+  if (leaving === undefined && replicas.length >= dependencies.wanted) {
+    return replicas.length > dependencies.wanted ? dropSurplus(found, dependencies.wanted) : null;
   }
   const zones = nodes.filter(({ member }) => staying.includes(member.id)).map(({ member }) => member.zone);
-  const isShort = staying.length < surroundings.wanted;
+  const isShort = staying.length < dependencies.wanted;
   const best = isShort ? chooseNode(nodes, replicas, zones) : null;
   if (best === null && isShort) return null;
   const target =

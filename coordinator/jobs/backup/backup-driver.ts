@@ -31,11 +31,11 @@ import { ShippedLogs } from './shipped-logs';
 import { BackupSchedule, deleteOldBackups } from './backup-schedule';
 import type { Cron } from './cron';
 import type { KeepRule } from './kept-backups';
-import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
+import { type DriverLeadership, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { RestorePass, type RestorePassParts } from '../restore/restore-pass';
 import { restoreKeys } from '../restore/restored-keys';
 
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 /** How long a process that stops waits for what is under way. */
 const CLOSE_MS = 5_000;
 /** How often the target is asked for its newest backup: others may have taken or deleted one. */
@@ -84,7 +84,7 @@ export class BackupDriver {
         target: string;
         jobs: Pick<StoredJobs, 'begun' | 'newId'>;
         schedule: { cron: Cron; keep: KeepRule | null } | null;
-        office: DriverOffice;
+        leadership: DriverLeadership;
         openTarget: OpenTarget;
         /** Whether logs are shipped to the target. */
         shipsLogs?: boolean;
@@ -116,9 +116,9 @@ export class BackupDriver {
       await entries.follow();
       entries.onChange(() => this.look());
     }
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
-    this.newestTimer = setInterval(() => this.tellNewest(), NEWEST_EVERY_MS);
-    this.tellNewest();
+    this.timer = setInterval(() => this.look(), CHECK_EVERY_MS);
+    this.newestTimer = setInterval(() => this.reportNewestBackup(), NEWEST_EVERY_MS);
+    this.reportNewestBackup();
     this.look();
   }
 
@@ -137,7 +137,7 @@ export class BackupDriver {
 
   private look(): void {
     if (this.stopping.signal.aborted) return;
-    if (this.options.office.guard === null) {
+    if (this.options.leadership.guard === null) {
       this.histories?.forget();
       for (const { stop } of this.running.values()) stop.abort();
       return;
@@ -434,7 +434,7 @@ export class BackupDriver {
   }
 
   /** For the age of the newest backup, which every process shows. */
-  private tellNewest(): void {
+  private reportNewestBackup(): void {
     const { target, openTarget, clock, observer, log } = this.options;
     if (target === '') return;
     new BackupRepository(openTarget(target), () => clock.wallMs()).newest().then(
@@ -445,9 +445,9 @@ export class BackupDriver {
 
   /** What is over is shown for a while. */
   private forget(key: string, endedAt: string | null): void {
-    const { store, clock, office } = this.options;
+    const { store, clock, leadership } = this.options;
     if (endedAt !== null && clock.wallMs() - Date.parse(endedAt) < SHOWN_MS) return;
-    if (office.guard === null) return;
+    if (leadership.guard === null) return;
     store.transact([], [{ type: 'delete', key }]).catch(() => undefined);
   }
 }

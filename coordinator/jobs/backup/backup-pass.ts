@@ -27,7 +27,7 @@ import { obstacleOf, ofShards } from '../driving/obstacle';
 import { ShardTurns } from './shard-turns';
 
 const CALL_MS = 10_000;
-const LOOK_EVERY_MS = 100;
+const CHECK_EVERY_MS = 100;
 /** Shards of one collection that wait for their turn at once. */
 const SHARDS_AT_ONCE = 4;
 /** Of what is said about a collection that is left out. */
@@ -312,7 +312,7 @@ export class BackupPass {
   }
 
   private async pause(): Promise<void> {
-    await sleep(LOOK_EVERY_MS, undefined, { signal: this.parts.stop }).catch(() => undefined);
+    await sleep(CHECK_EVERY_MS, undefined, { signal: this.parts.stop }).catch(() => undefined);
   }
 }
 

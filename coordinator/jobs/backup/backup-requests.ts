@@ -5,7 +5,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
-import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import type {
@@ -38,7 +38,7 @@ import { readable, RestoreMoment } from '../restore/restore-moment';
 import { chosenOf, type RestoreSource, sourceOf, sourceOfMoment } from '../restore/restore-source';
 import { ShippedLogs } from './shipped-logs';
 import { VERIFY, type VerifyInput, verifyJob } from './verify-kind';
-import { intoPresent } from '../restore/taken-names';
+import { intoExisting } from '../restore/taken-names';
 
 const ATTEMPTS_MAX = 16;
 /** Finished backups that a list shows, the newest that this service has sealed; and as many that it has not. */
@@ -246,7 +246,7 @@ export class BackupRequests implements BackupsService {
     const collections: RestoredCollection[] = [];
     for (const [i, name] of names.entries()) {
       const taken = present.get(name);
-      collections.push(taken === undefined ? chosen[i] : await intoPresent(parts, taken, chosen[i], input));
+      collections.push(taken === undefined ? chosen[i] : await intoExisting(parts, taken, chosen[i], input));
     }
     const record: RestoreRecord = {
       id: `restore-${backupId(wallMs, randomBytes(4).toString('hex'))}`,
@@ -307,7 +307,7 @@ export class BackupRequests implements BackupsService {
           return restoreView(changed);
       } else {
         if (isToEnd) return view;
-        const { guards, changes } = besides(mark, view);
+        const { guards, changes } = outcomeTransaction(mark, view);
         const result = await this.options.store.transact(
           [{ key: entry.key, revision: entry.revision }, ...guards],
           [{ type: 'delete', key: entry.key }, ...changes],
@@ -415,7 +415,7 @@ export class BackupRequests implements BackupsService {
   }
 
   private async transact(key: string, revision: number, record: object, once?: Outcome): Promise<boolean> {
-    const { guards, changes } = besides(once?.mark, once?.result);
+    const { guards, changes } = outcomeTransaction(once?.mark, once?.result);
     const result = await this.options.store.transact(
       [{ key, revision }, ...guards],
       [{ type: 'put', key, value: JSON.stringify(record) }, ...changes],

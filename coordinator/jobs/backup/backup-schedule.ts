@@ -106,11 +106,11 @@ export async function deleteOldBackups(
     if (manifest.scheduled && !repository.isAhead(finishedMs))
       (seal === 'sealed' ? found.sealed : found.others).set(id, { finishedMs });
   }
-  for (const [backups, beside] of [
+  for (const [backups, extra] of [
     [found.sealed, []],
     [found.others, [...found.sealed.values()]],
   ] as const) {
-    const kept = keptBackups([...beside, ...backups.values()], rule);
+    const kept = keptBackups([...extra, ...backups.values()], rule);
     for (const [id, backup] of backups) {
       if (kept.has(backup) || lastOnes.has(id)) continue;
       await repository.makeVoid(id);

@@ -14,7 +14,7 @@ import { reshardFromEntry, type ReshardRecord, RESHARDS_PREFIX } from '../../ser
 import { bySuccession } from './kept-moments';
 import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ToldLogs } from './shipped-logs';
 
-const LOOK_EVERY_MS = 2_000;
+const CHECK_EVERY_MS = 2_000;
 
 /**
  * Tells the backup target which collections there are, and from when to when: a log says what is in a collection, and
@@ -32,7 +32,7 @@ export class CollectionHistories {
   /** Looks, if that is due. Never rejects. */
   look(): Promise<void> {
     const nowMs = this.parts.clock.monotonicMs();
-    if (this.looking === null && nowMs - this.lookedMs >= LOOK_EVERY_MS) {
+    if (this.looking === null && nowMs - this.lookedMs >= CHECK_EVERY_MS) {
       this.lookedMs = nowMs;
       this.looking = this.compare()
         .catch((error: unknown) => {

@@ -4,10 +4,10 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import { inTime } from '../../../shared/base/time/deadline';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
-import { type DriverOffice, Superseded } from './owned-entry';
+import { type DriverLeadership, Superseded } from './owned-entry';
 
 /** How often to look when nothing is heard of: for what only needs time. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 /** Between two attempts of what does not get on. */
 const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** How long a process that stops waits for what is under way. */
@@ -78,7 +78,7 @@ export class JobDriver<Content extends object> {
 
   constructor(
     private readonly work: DrivenWork<Content>,
-    private readonly parts: { office: DriverOffice; clock: Clock; log: Logger },
+    private readonly parts: { leadership: DriverLeadership; clock: Clock; log: Logger },
   ) {}
 
   /** Follows the cluster store and drives what is to be driven. Errors: unavailable. */
@@ -86,7 +86,7 @@ export class JobDriver<Content extends object> {
     const { entries } = this.work;
     await entries.follow();
     entries.onChange(() => this.lookSoon());
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.timer = setInterval(() => this.look(), CHECK_EVERY_MS);
     this.look();
   }
 
@@ -114,7 +114,7 @@ export class JobDriver<Content extends object> {
   private look(): void {
     if (this.stopping.signal.aborted) return;
     const { work } = this;
-    if (this.parts.office.guard === null) {
+    if (this.parts.leadership.guard === null) {
       for (const { stop } of this.running.values()) stop.abort();
       this.attempts.clear();
       work.rest?.();

@@ -5,20 +5,20 @@ import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 export class Superseded extends Error {}
 
 /** Who may drive what is stored to be done: the elected controller, by its entry. null: not this process. */
-export interface DriverOffice {
+export interface DriverLeadership {
   readonly guard: Guard | null;
 }
 
 /** In the embedded form, there is nobody else. */
-export const ONLY_DRIVER: DriverOffice & { guard: Guard } = { guard: { key: '', revision: 0 } };
+export const ONLY_DRIVER: DriverLeadership & { guard: Guard } = { guard: { key: '', revision: 0 } };
 
 /** What a change depends on besides, and what is changed with it. */
-export interface Beside {
+export interface ExtraChanges {
   guards: Guard[];
   changes: StoreChange[];
 }
 
-const NOTHING: Beside = { guards: [], changes: [] };
+const NOTHING: ExtraChanges = { guards: [], changes: [] };
 
 /**
  * An entry of the cluster store in the hands of its driver: every change is made only if nobody else made one. Changes
@@ -28,7 +28,7 @@ export class OwnedEntry<Content extends object> {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly parts: { store: ClusterStore; office: DriverOffice },
+    private readonly parts: { store: ClusterStore; leadership: DriverLeadership },
     private readonly key: string,
     private current: Content,
     private revision: number,
@@ -48,11 +48,11 @@ export class OwnedEntry<Content extends object> {
    * Errors: Superseded.
    */
   get guards(): Guard[] {
-    return [{ key: this.key, revision: this.revision }, ...this.officeGuards()];
+    return [{ key: this.key, revision: this.revision }, ...this.leadershipGuards()];
   }
 
   /** Errors: Superseded; unavailable. */
-  change(change: Partial<Content>, { guards, changes }: Beside = NOTHING): Promise<void> {
+  change(change: Partial<Content>, { guards, changes }: ExtraChanges = NOTHING): Promise<void> {
     return this.inTurn(async () => {
       const content = { ...this.current, ...change };
       const value = JSON.stringify(content);
@@ -101,9 +101,9 @@ export class OwnedEntry<Content extends object> {
     }
   }
 
-  private officeGuards(): Guard[] {
-    const { office } = this.parts;
-    if (office.guard === null) throw new Superseded('another coordinator is the controller');
-    return office === ONLY_DRIVER ? [] : [office.guard];
+  private leadershipGuards(): Guard[] {
+    const { leadership } = this.parts;
+    if (leadership.guard === null) throw new Superseded('another coordinator is the controller');
+    return leadership === ONLY_DRIVER ? [] : [leadership.guard];
   }
 }

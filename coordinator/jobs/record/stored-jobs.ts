@@ -8,7 +8,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { isEnded, type JobRights, type JobView } from '../../service/jobs-service';
 import type { DrivenWork, Failures, Runs } from '../driving/job-driver';
 import { obstacleOf } from '../driving/obstacle';
-import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
+import { type DriverLeadership, OwnedEntry, Superseded } from '../driving/owned-entry';
 import type { JobKind, JobProgress, RunningJob } from './job-kind';
 import {
   JOBS_PREFIX,
@@ -46,7 +46,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   constructor(
     private readonly parts: {
       store: ClusterStore;
-      office: () => DriverOffice;
+      leadership: () => DriverLeadership;
       clock: Clock;
       log: Logger;
       kinds: readonly JobKind[];
@@ -191,8 +191,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const record = jobFromEntry(entry);
     const kind = this.byKind.get(record.kind);
     if (kind === undefined || record.state === 'paused' || isEnded(record)) return 0;
-    const office = this.parts.office();
-    const owned = new OwnedEntry({ store, office }, key, record, entry.revision);
+    const leadership = this.parts.leadership();
+    const owned = new OwnedEntry({ store, leadership }, key, record, entry.revision);
     const job = new DrivenJob(owned, this.parts.clock, this.parts.reportEveryMs ?? REPORT_EVERY_MS);
     try {
       if (record.isGivenUp === true) await this.end(job, kind, { state: 'cancelled' });
@@ -291,7 +291,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     ended.sort((a, b) => ((a.value.endedAt ?? '') < (b.value.endedAt ?? '') ? 1 : -1));
     const since = new Date(clock.wallMs() - ENDED_KEPT_MS).toISOString();
     const old = ended.filter(({ value }, i) => i >= keptMax || (value.endedAt ?? '') < since);
-    const { guard } = this.parts.office();
+    const { guard } = this.parts.leadership();
     if (guard === null) return;
     for (let at = 0; at < old.length; at += FORGOTTEN_AT_ONCE) {
       const gone = old.slice(at, at + FORGOTTEN_AT_ONCE);

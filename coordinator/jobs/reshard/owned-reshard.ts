@@ -1,7 +1,7 @@
 import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { endedJob } from '../record/job-record';
 import { reshardJob } from './reshard-jobs';
-import { type DriverOffice, OwnedEntry } from '../driving/owned-entry';
+import { type DriverLeadership, OwnedEntry } from '../driving/owned-entry';
 import { type ReshardRecord, reshardPath } from '../../service/collections/reshard-record';
 
 /** The record of a reshard in the hands of its driver, in a term of its own. */
@@ -16,7 +16,7 @@ export class OwnedReshard {
    * unavailable.
    */
   static async take(
-    parts: { store: ClusterStore; office: DriverOffice },
+    parts: { store: ClusterStore; leadership: DriverLeadership },
     found: { record: ReshardRecord; revision: number },
     waitsFor?: string,
   ): Promise<OwnedReshard> {

@@ -15,7 +15,7 @@ import {
 } from '../../service/collections/collection-record';
 import { OwnedReshard } from './owned-reshard';
 import { ofShards } from '../driving/obstacle';
-import { type Beside, Superseded } from '../driving/owned-entry';
+import { type ExtraChanges, Superseded } from '../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
 import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from '../../service/collections/reshard-record';
@@ -33,7 +33,7 @@ const UNSEALED_MAX_MS = 120_000;
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
 /** Between two looks at new shards that are not indexed yet. */
-const INDEX_LOOK_MS = 500;
+const INDEX_CHECK_MS = 500;
 /**
  * New rows that are not in a graph are scanned. That many are soon scanned; more are waited for, as long as they get
  * fewer.
@@ -51,7 +51,7 @@ export interface FillingRestores {
    * What is noted in a restore together with the step from which there is no way back for the shards of this uid: from
    * then on it can't be given up. Errors: conflict when it was given up, or is not known any more; unavailable.
    */
-  finalNote(restore: string, uid: string): Promise<Beside>;
+  finalNote(restore: string, uid: string): Promise<ExtraChanges>;
 }
 
 export interface ReshardParts {
@@ -156,7 +156,7 @@ export class ReshardPass {
     await this.transfers.stageAll(this.owned.record.to, 'filling');
     // Marks may be many: those that there are now are taken over while nobody waits.
     await this.takeMarks(this.transfers);
-    for (const sealMs = this.sealMs(); this.parts.clock.monotonicMs() < sealMs;) await this.pause(INDEX_LOOK_MS / 5);
+    for (const sealMs = this.sealMs(); this.parts.clock.monotonicMs() < sealMs;) await this.pause(INDEX_CHECK_MS / 5);
     await this.store({ state: 'sealing' });
   }
 
@@ -257,9 +257,9 @@ export class ReshardPass {
         if (now < rowsLeft) movedMs = startMs;
         rowsLeft = now;
         if (rowsLeft === 0 || startMs - movedMs > INDEX_STALL_MS) break;
-        lookMs = startMs + INDEX_LOOK_MS;
+        lookMs = startMs + INDEX_CHECK_MS;
       }
-      if (left <= CHANGES_LEFT_MAX) await this.pause(INDEX_LOOK_MS / 5);
+      if (left <= CHANGES_LEFT_MAX) await this.pause(INDEX_CHECK_MS / 5);
       else await this.rest(startMs);
       await this.storeNowAndThen();
     }
@@ -338,7 +338,7 @@ export class ReshardPass {
       const { guards, changes } = await this.parts.restores.finalNote(restore, to.uid);
       return {
         change: { state: 'opening' },
-        beside: { guards: [{ key, revision }, ...guards], changes: [{ type: 'put', key, value }, ...changes] },
+        extra: { guards: [{ key, revision }, ...guards], changes: [{ type: 'put', key, value }, ...changes] },
       };
     });
   }
@@ -348,22 +348,22 @@ export class ReshardPass {
    * is gone.
    */
   private async changeWithCollection(
-    decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; beside: Beside }>,
+    decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; extra: ExtraChanges }>,
   ): Promise<void> {
     for (;;) {
       const found = await this.collection();
       if (found === null) return this.abandon();
-      const { change, beside } = await decide(found);
+      const { change, extra } = await decide(found);
       try {
-        return await this.owned.change(change, beside);
+        return await this.owned.change(change, extra);
       } catch (error) {
         // Its description may have been changed meanwhile, or it was deleted; a restore may tell how far it is.
-        if (!(error instanceof Superseded) || !(await this.isOutdated(beside))) throw error;
+        if (!(error instanceof Superseded) || !(await this.isOutdated(extra))) throw error;
       }
     }
   }
 
-  private async isOutdated({ guards }: Beside): Promise<boolean> {
+  private async isOutdated({ guards }: ExtraChanges): Promise<boolean> {
     const { store } = this.parts;
     const found = await Promise.all(
       guards.map(async ({ key, revision }) => ((await store.get(key))?.revision ?? 0) !== revision),
@@ -414,7 +414,7 @@ export class ReshardPass {
       const job = this.owned.endedJob({ state: 'done' }, this.parts.clock.wallMs());
       return {
         change: { state: 'retiring', behind: 0 },
-        beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted, ...job] },
+        extra: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted, ...job] },
       };
     });
     if (this.owned.isEnded) return;

@@ -4,7 +4,7 @@ import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
-import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import type { ReshardView } from '../../service/service';
 import { checkQuota, type CollectionQuota, countPresent } from '../../service/collections/collection-quota';
@@ -35,7 +35,7 @@ const UID_BYTES = 16;
 /** Every failed attempt means that another change was made. */
 const ATTEMPTS_MAX = 32;
 /** The shards are asked for their terms. */
-const LOOK_MS = 10_000;
+const CHECK_MS = 10_000;
 
 /** One of them, for those who only look. */
 const NEW_SHARD_MS = 1_000;
@@ -78,7 +78,7 @@ export class ReshardRequests {
         uid: randomBytes(UID_BYTES).toString('hex'),
         shards,
       });
-      const outcome = besides(mark, reshardView(reshard));
+      const outcome = outcomeTransaction(mark, reshardView(reshard));
       const result = await store.transact([...guards, ...outcome.guards], [...changes, ...outcome.changes]);
       mustBeFirst(mark, result);
       if (result.applied) return reshardView(reshard);
@@ -107,7 +107,7 @@ export class ReshardRequests {
       collection: name,
       reshard: '',
       term: 0,
-      timeoutMs: LOOK_MS,
+      timeoutMs: CHECK_MS,
     });
     mustHoldNothing(name, await transfers.lookAtAll({ uid, shards }));
   }
@@ -197,7 +197,7 @@ export class ReshardRequests {
       if (reshard.state === 'cancelling') return reshardView(reshard);
       // One that failed is shown until somebody has seen it.
       const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
-      const outcome = besides(mark, reshardView(reshard.state === 'failed' ? reshard : change));
+      const outcome = outcomeTransaction(mark, reshardView(reshard.state === 'failed' ? reshard : change));
       const guards = [{ key: entry.key, revision: entry.revision }, ...outcome.guards];
       const ended: StoreChange =
         reshard.state === 'failed'
@@ -264,7 +264,7 @@ export class ReshardRequests {
       collection: name,
       reshard: '',
       term: 0,
-      timeoutMs: LOOK_MS,
+      timeoutMs: CHECK_MS,
     });
     try {
       const found = await transfers.lookAtAll({ uid, shards });

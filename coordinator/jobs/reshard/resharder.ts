@@ -3,7 +3,7 @@ import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { collectionPath, collectionFromEntry, type DropIntent } from '../../service/collections/collection-record';
 import { OwnedReshard } from './owned-reshard';
-import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
+import { type DriverLeadership, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { obstacleOf } from '../driving/obstacle';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
 import {
@@ -16,14 +16,14 @@ import {
 } from '../../service/collections/reshard-record';
 
 /** How often to look when nothing is heard of: for what only needs time. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 /** Between two attempts of a reshard that does not get on. */
 const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** The same while clients wait for it. */
 const AWAITED_PAUSES = { firstMs: 500, longestMs: 2_000 };
 const AWAITED: ReadonlySet<ReshardState> = new Set(['sealing', 'opening', 'cancelling']);
 /** Between two looks whether the collection of one that is over, or stuck, is still there. */
-const LOOK_IF_LEFT_MS = 5_000;
+const LEFT_CHECK_MS = 5_000;
 /**
  * As long as clients are using old shards, or get on with it, others wait: each copies as fast as half a machine
  * allows.
@@ -55,7 +55,7 @@ export class Resharder {
    */
   constructor(
     private readonly options: Omit<ReshardParts, 'stop'> & {
-      office: DriverOffice;
+      leadership: DriverLeadership;
       retireMs: number;
       drop: (intent: DropIntent) => Promise<void>;
     },
@@ -73,7 +73,7 @@ export class Resharder {
   async start(): Promise<void> {
     await this.entries.follow();
     this.entries.onChange(() => this.look());
-    this.timers = [setInterval(() => this.look(), LOOK_EVERY_MS)];
+    this.timers = [setInterval(() => this.look(), CHECK_EVERY_MS)];
     this.look();
   }
 
@@ -87,7 +87,7 @@ export class Resharder {
   /** Begins what is due, unless it runs already. */
   private look(): void {
     if (this.stopping.signal.aborted) return;
-    if (this.options.office.guard === null) {
+    if (this.options.leadership.guard === null) {
       // Whoever becomes the controller waits for the whole time, whenever others began to.
       this.retiringSinceMs.clear();
       return;
@@ -149,7 +149,7 @@ export class Resharder {
 
   /** Answers whether there is nothing to do for a while. */
   private async drive({ key, value }: Watched<ReshardRecord>): Promise<boolean> {
-    const { store, office } = this.options;
+    const { store, leadership } = this.options;
     const entry = await store.get(key);
     if (entry === null) {
       await this.entries.refresh();
@@ -168,7 +168,7 @@ export class Resharder {
       await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
       return true;
     }
-    const owned = await OwnedReshard.take({ store, office }, found, this.obstacles.get(value.id));
+    const owned = await OwnedReshard.take({ store, leadership }, found, this.obstacles.get(value.id));
     // As it is now: what follows may leave other sets.
     const before = owned.record;
     if (before.state === 'retiring') await owned.end(dropChanges(before));
@@ -187,7 +187,7 @@ export class Resharder {
     key: string,
     { record, revision }: { record: ReshardRecord; revision: number },
   ): Promise<boolean> {
-    this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
+    this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LEFT_CHECK_MS;
     if (record.restored === undefined || (await this.options.restores.isRestoring(record.restored.restore)))
       return true;
     await new OwnedEntry(this.options, key, record, revision).change({
@@ -202,7 +202,7 @@ export class Resharder {
    * restore is the restore's to take back, as long as that is known. This answers whether it is to stay, now and then.
    */
   private async isLeft(record: ReshardRecord): Promise<boolean> {
-    this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
+    this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LEFT_CHECK_MS;
     if (record.state === 'failed' && record.restored !== undefined)
       return this.options.restores.isRestoring(record.restored.restore);
     const collection = await this.options.store.get(collectionPath(record.name));

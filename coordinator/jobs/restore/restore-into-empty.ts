@@ -13,7 +13,7 @@ import {
   reshardPath,
 } from '../../service/collections/reshard-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
-import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
+import { type DriverLeadership, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { restoreFromEntry, type RestoreRecord } from '../backup/backup-record';
 
 const PAUSES = { firstMs: 50, longestMs: 1_000 };
@@ -22,7 +22,7 @@ const ATTEMPTS_MAX = 8;
 
 export interface RestoreIntoParts {
   store: ClusterStore;
-  office: DriverOffice;
+  leadership: DriverLeadership;
   reshards: Pick<ReshardRequests, 'plannedRestore' | 'mustBeEmpty'>;
   stop: AbortSignal;
 }
@@ -177,7 +177,7 @@ export class RestoreIntoEmpty {
     await this.ownedReshard(found)
       .change(change)
       .catch((error: unknown) => {
-        if (!(error instanceof Superseded) || this.parts.office.guard === null) throw error;
+        if (!(error instanceof Superseded) || this.parts.leadership.guard === null) throw error;
       });
   }
 

@@ -17,7 +17,7 @@ import {
 } from '../../service/collections/collection-record';
 import { endSeeds } from '../../service/collections/ended-seeds';
 import type { ReshardRequests } from '../reshard/reshard-requests';
-import type { DriverOffice, OwnedEntry } from '../driving/owned-entry';
+import type { DriverLeadership, OwnedEntry } from '../driving/owned-entry';
 import type { RestoreRecord } from '../backup/backup-record';
 import { RestoreIntoEmpty } from './restore-into-empty';
 
@@ -39,7 +39,7 @@ const LASTING: ReadonlySet<ErrorKind> = new Set([
 
 export interface RestorePassParts {
   store: ClusterStore;
-  office: DriverOffice;
+  leadership: DriverLeadership;
   reshards: Pick<ReshardRequests, 'plannedRestore' | 'mustBeEmpty'>;
   shards: Pick<ShardClient, 'make' | 'read'>;
   catalog: CollectionCatalog;
@@ -75,7 +75,7 @@ export class RestorePass {
   async run(): Promise<string[]> {
     const parts = this.all();
     if (this.owned.content.isPublishing !== true) {
-      await this.restore(parts).catch((error: unknown) => Promise.reject(withWhatStays(error, parts)));
+      await this.restore(parts).catch((error: unknown) => Promise.reject(describePartialRestore(error, parts)));
       await this.owned.change({ isPublishing: true });
     }
     for (const { record, into } of parts) {
@@ -219,7 +219,7 @@ export class RestorePass {
 }
 
 /** What makes a restore fail names those that have taken their place before. */
-function withWhatStays(error: unknown, parts: Part[]): unknown {
+function describePartialRestore(error: unknown, parts: Part[]): unknown {
   const names = parts.flatMap(({ into }) => (into?.isFinal === true ? [into.record.name] : []));
   if (names.length === 0 || !isQuiverError(error) || error.retryable) return error;
   return new QuiverError(error.kind, `${error.message}; restored before that, and left so: ${names.join(', ')}`, {

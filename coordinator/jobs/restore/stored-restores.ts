@@ -2,7 +2,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { collectionFromEntry } from '../../service/collections/collection-record';
 import type { FillingRestores } from '../reshard/reshard-pass';
-import type { Beside } from '../driving/owned-entry';
+import type { ExtraChanges } from '../driving/owned-entry';
 import { type RestoreRecord, restoreFromEntry, restorePath } from '../backup/backup-record';
 
 /** The restores in the cluster store, as whoever drives the reshards of their empty collections needs them. */
@@ -15,7 +15,7 @@ export class StoredRestores implements FillingRestores {
     return state === 'running' || state === 'cancelling';
   }
 
-  async finalNote(id: string, uid: string): Promise<Beside> {
+  async finalNote(id: string, uid: string): Promise<ExtraChanges> {
     const key = restorePath(id);
     const entry = await this.store.get(key);
     const record = entry === null ? null : restoreFromEntry(entry);

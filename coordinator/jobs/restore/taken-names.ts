@@ -28,7 +28,7 @@ export interface TakenNamesParts {
  * What is restored into the collection that has its name already, if that is empty. Then it keeps its own settings.
  * Errors: already_exists; dimension_mismatch or invalid_parameter where the settings do not agree; unavailable.
  */
-export async function intoPresent(
+export async function intoExisting(
   { store, reshards }: TakenNamesParts,
   present: CollectionRecord,
   wanted: RestoredCollection,

@@ -6,7 +6,7 @@ import type { JobRights } from '../../service/jobs-service';
 import type { JobKind, RunningJob } from '../record/job-kind';
 
 export const OPTIMIZE = 'optimize';
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** How often shards are asked again that say they are done, and are not: rows came since, or a node has started. */
 const ROUNDS_MAX = 3;
 
@@ -25,7 +25,7 @@ export class OptimizeKind implements JobKind {
   constructor(private readonly parts: { upkeep: ShardUpkeep; lookMs?: number }) {}
 
   async run(job: RunningJob, stop: AbortSignal): Promise<object> {
-    const { upkeep, lookMs = LOOK_MS } = this.parts;
+    const { upkeep, lookMs = CHECK_MS } = this.parts;
     const { identity } = job.record.input as OptimizeInput;
     const name = job.record.collection!;
     await upkeep.optimize(await upkeep.find(name, identity));

@@ -8,7 +8,7 @@ import type { JobRecord } from '../record/job-record';
 
 export const PURGE = 'purge';
 /** Between two looks at the replicas. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** A replica that fails so many looks in a row failed for good: one that is closed meanwhile says so only once. */
 const FAILED_LOOKS = 3;
 
@@ -43,7 +43,7 @@ export class PurgeKind implements JobKind {
   constructor(private readonly parts: { upkeep: ShardUpkeep; lookMs?: number }) {}
 
   async run(job: RunningJob, stop: AbortSignal): Promise<object> {
-    const { upkeep, lookMs = LOOK_MS } = this.parts;
+    const { upkeep, lookMs = CHECK_MS } = this.parts;
     const input = job.record.input as PurgeInput;
     const name = job.record.collection!;
     let known = notesOf(job.record);

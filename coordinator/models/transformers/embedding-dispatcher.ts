@@ -26,7 +26,7 @@ const WAITING_MAX: Readonly<Record<EmbeddingKind, number>> = { query: 1024, pass
  * counted, not time: a process that was suspended is not late.
  */
 const LOOKS_MAX = 10;
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 /** Most batches take far less than a second. The rest of a stop needs its part of SHUTDOWN_TIMEOUT_MS, too. */
 const CLOSE_MS = 10_000;
 
@@ -75,7 +75,7 @@ export class EmbeddingDispatcher {
     this.bounds = options.runners.every(({ isInvariant }) => isInvariant) ? TOGETHER : ALONE;
     this.seats = options.runners.map(() => ({ runner: null, running: 0, silentLooks: 0, isStarting: false }));
     this.seats.forEach((seat, i) => this.seat(seat, options.runners[i]));
-    this.look = setInterval(() => this.watch(), Math.max(LOOK_MS, options.timeoutMs));
+    this.look = setInterval(() => this.watch(), Math.max(CHECK_MS, options.timeoutMs));
     this.look.unref();
   }
 

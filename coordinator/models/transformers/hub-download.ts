@@ -67,7 +67,7 @@ export class HubDownload implements HubFiles {
       hub: string;
       clock: Clock;
       log: Pick<Logger, 'info'>;
-      ending?: AbortSignal;
+      stopSignal?: AbortSignal;
       answerMs?: number;
       silenceMs?: number;
       freePart?: number;
@@ -76,7 +76,7 @@ export class HubDownload implements HubFiles {
 
   async open(model: string, path: string, revision: string): Promise<HubFile | null> {
     const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, ...(this.options.ending === undefined ? [] : [this.options.ending])]);
+    const signal = AbortSignal.any([abort.signal, ...(this.options.stopSignal === undefined ? [] : [this.options.stopSignal])]);
     const { hub, answerMs = ANSWER_MS, silenceMs = SILENCE_MS } = this.options;
     const patienceMs = this.hasAnswered ? silenceMs : answerMs;
     const timer = setTimeout(() => abort.abort(), patienceMs);
@@ -89,7 +89,7 @@ export class HubDownload implements HubFiles {
       ));
     } catch (error) {
       if (isQuiverError(error)) throw error;
-      if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);
+      if (this.options.stopSignal?.aborted === true) throw modelFailure('the process is ending', error);
       throw modelFailure(
         abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : "the hub can't be reached",
         error,

@@ -34,7 +34,7 @@ export interface TransformersOptions {
   clock: Clock;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Aborted when the process is asked to end: downloads are given up. */
-  ending?: AbortSignal;
+  stopSignal?: AbortSignal;
   /** The worker's file, if it is not the compiled one. */
   workerFile?: string;
 }
@@ -48,7 +48,7 @@ const HUB_NAME = /^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)?$/;
  */
 export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
   const { clock, log } = options;
-  const hub = new HubDownload({ hub: options.hub, clock, log, ending: options.ending });
+  const hub = new HubDownload({ hub: options.hub, clock, log, stopSignal: options.stopSignal });
   const cache = new HubCache({
     folder: options.cacheDir,
     isOffline: options.isOffline,

@@ -1,7 +1,7 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
 import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from './collection-quota';
@@ -152,13 +152,13 @@ export class CollectionCatalog {
   async reserve(
     record: CollectionRecord,
     quota: CollectionQuota,
-    besides: () => Guard[] = () => [],
+    outcomeTransaction: () => Guard[] = () => [],
   ): Promise<CollectionRecord> {
     if (this.reservingCount >= CREATIONS_WAITING_MAX)
       throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
     this.reservingCount += 1;
     const reserved = this.reserving
-      .then(() => this.reserveNext(record, quota, besides))
+      .then(() => this.reserveNext(record, quota, outcomeTransaction))
       .finally(() => (this.reservingCount -= 1));
     this.reserving = reserved.catch(() => undefined);
     return reserved;
@@ -167,7 +167,7 @@ export class CollectionCatalog {
   private async reserveNext(
     record: CollectionRecord,
     quota: CollectionQuota,
-    besides: () => Guard[],
+    outcomeTransaction: () => Guard[],
   ): Promise<CollectionRecord> {
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
@@ -182,7 +182,7 @@ export class CollectionCatalog {
       if (present?.state === 'creating' && present.once !== undefined && present.once === record.once) return present;
       if (present !== null) throw alreadyExists(record.name);
       const count = await this.countFor(record, quota, creations);
-      const guards = [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...besides()];
+      const guards = [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...outcomeTransaction()];
       const changes: StoreChange[] = [
         { type: 'put', key, value: collectionToValue(record) },
         { type: 'put', key: CREATIONS_PATH, value: record.uid },
@@ -217,7 +217,7 @@ export class CollectionCatalog {
   ): Promise<CollectionRecord> {
     const record: CollectionRecord = { ...reserved, state: 'ready' };
     delete record.once;
-    const { guards, changes } = besides(once?.mark, once?.resultOf(record));
+    const { guards, changes } = outcomeTransaction(once?.mark, once?.resultOf(record));
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -256,7 +256,7 @@ export class CollectionCatalog {
       const { entry, record: current } = await this.readEntry(name);
       const record = decide(current);
       if (record === current) return current;
-      const { guards, changes } = besides(once?.mark, await once?.resultOf(record));
+      const { guards, changes } = outcomeTransaction(once?.mark, await once?.resultOf(record));
       const result = await this.store.transact(
         [{ key: entry.key, revision: entry.revision }, ...guards],
         [{ type: 'put', key: entry.key, value: collectionToValue(record) }, ...changes],
@@ -345,7 +345,7 @@ export class CollectionCatalog {
   ): Promise<DropIntent | null> {
     const { uid, name, shards, replicas } = found.record;
     const intent = { uid, name, shards, replicas };
-    const { guards, changes } = besides(mark, null);
+    const { guards, changes } = outcomeTransaction(mark, null);
     const result = await this.store.transact(
       [{ key: found.entry.key, revision: found.entry.revision }, ...guards],
       [

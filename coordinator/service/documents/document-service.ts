@@ -185,7 +185,7 @@ export class DocumentService implements DocumentsService {
     let count = 0;
     let once: { mark: StoreMark; result: UploadResult } | undefined;
     const expiresAt = expiryGiven();
-    const manner = charges === null ? undefined : { writer: charges.writer };
+    const options = charges === null ? undefined : { writer: charges.writer };
     try {
       entry = await this.journal.put(upload);
       let confirmedMs = clock.monotonicMs();
@@ -206,7 +206,7 @@ export class DocumentService implements DocumentsService {
           confirmedMs = clock.monotonicMs();
         }
         count += items.length;
-        const written = await this.options.vectors.upsert(collection, items, manner);
+        const written = await this.options.vectors.upsert(collection, items, options);
         timing.embeddingMs += written.timing.embeddingMs;
         timing.storageMs += written.timing.storageMs;
       }

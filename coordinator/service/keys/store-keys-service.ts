@@ -2,7 +2,7 @@ import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/clu
 import { readableEntries } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { sealText } from '../../../shared/base/secret/sealed-text';
-import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
@@ -27,7 +27,7 @@ import { readLastRequests, removeUsage } from './usage/usage-entries';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
-const NOTHING_BESIDES = besides(undefined, null);
+const NOTHING_BESIDES = outcomeTransaction(undefined, null);
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 
@@ -157,7 +157,7 @@ export class StoreKeysService implements KeysService {
         previous: null,
       };
       const path = keyPath(record.id);
-      const { guards, changes } = besides(
+      const { guards, changes } = outcomeTransaction(
         mark,
         mark && { ...keyToView(record, null), sealedKey: sealText(key, mark.sealingKey) },
       );
@@ -237,7 +237,7 @@ export class StoreKeysService implements KeysService {
       const record = keyFromEntry(entry);
       const deleted = await this.view(record);
       const path = keyPath(id);
-      const { guards, changes } = besides(mark, deleted);
+      const { guards, changes } = outcomeTransaction(mark, deleted);
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
         [
@@ -271,7 +271,7 @@ export class StoreKeysService implements KeysService {
       const record = decide(keyFromEntry(entry));
       const path = keyPath(id);
       const { guards, changes } =
-        once === undefined ? NOTHING_BESIDES : besides(once.mark, once.resultOf(await this.view(record)));
+        once === undefined ? NOTHING_BESIDES : outcomeTransaction(once.mark, once.resultOf(await this.view(record)));
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
         [{ type: 'put', key: path, value: keyToValue(record) }, ...changes],

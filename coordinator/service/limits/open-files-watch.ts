@@ -1,7 +1,7 @@
 import { countOpenFiles } from '../../../shared/base/process/machine-limits';
 
 /** How often open files are counted: in this time, connections and stores open fewer files than the reserve. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 /** Files kept free for probes, for answering clients that there is no room, and for work under way. */
 const RESERVED_FILES = 48;
 
@@ -15,7 +15,7 @@ export class OpenFilesWatch {
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly openFilesMax: number) {
-    this.timer = setInterval(() => void this.look(), LOOK_MS);
+    this.timer = setInterval(() => void this.look(), CHECK_MS);
     this.timer.unref();
   }
 

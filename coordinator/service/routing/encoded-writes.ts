@@ -10,7 +10,7 @@ export interface EncodedWrite {
 }
 
 /** How an encoded write is made. */
-export interface EncodedManner {
+export interface EncodedWriteOptions {
   write: NonNullable<WritesEncoded['writeEncoded']>;
   /** After how long the items expire; undefined: at no time. */
   ttlMs: number | undefined;

@@ -6,7 +6,7 @@ import { collectionNotFound } from './collection-not-found';
 import type { ShardedCollection } from './scatter-gather';
 
 /** A collection's record is looked at again so often, in memory, while its set of shards is changing. */
-const LOOK_EVERY_MS = 5;
+const CHECK_EVERY_MS = 5;
 /**
  * With an unchanged record, the same shards are asked again after this: the reshard was given up. The pause grows,
  * because each attempt of a write becomes an entry of a log.
@@ -74,7 +74,7 @@ export class ShardSets<Collection extends ShardedCollection> {
       if (current.identity !== stale.identity) throw collectionNotFound(stale.name);
       const leftMs = untilMs - clock.monotonicMs();
       if (current.uid !== stale.uid || leftMs <= 0) return current;
-      await sleep(Math.min(leftMs, LOOK_EVERY_MS));
+      await sleep(Math.min(leftMs, CHECK_EVERY_MS));
     }
   }
 }

@@ -35,7 +35,7 @@ export interface HybridRequest {
   contentBytes?: number;
 }
 
-type ListManner = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
+type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
 
 /**
  * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
@@ -67,7 +67,7 @@ export class HybridSearch {
   private vectorList(
     collection: ShardedCollection,
     vector: Float32Array,
-    { filter, effort, contentBytes: bytesMax }: ListManner,
+    { filter, effort, contentBytes: bytesMax }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
@@ -79,7 +79,7 @@ export class HybridSearch {
   private async keywordList(
     collection: SearchedCollection,
     text: string,
-    { filter, contentBytes: bytesMax }: ListManner,
+    { filter, contentBytes: bytesMax }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {

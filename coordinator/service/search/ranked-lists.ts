@@ -31,9 +31,9 @@ const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left' }
 const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
-  total: 'heeded',
+  total: 'handled',
   explain: 'left',
-  packed: 'heeded',
+  packed: 'handled',
 };
 const PAGE_LEFT = fieldsLeft(PACKED_PAGE);
 const OUTPUT_LEFT = fieldsLeft(PACKED_OUTPUT);
@@ -43,13 +43,13 @@ export interface Ranked {
   /** Best first; all of the page, and before what scores too little is left out. */
   hits: ScoredHit[];
   /** The hits as bytes: then `hits` is empty. Only of a request that is {@link isWhole}. */
-  packedHits?: Buffer | undefined;
+  utf8Hits?: Buffer | undefined;
   /** Vectors in the collection; null: nobody said it on the way. */
   totalCount: number | null;
 }
 
 /** How a list is asked for. */
-interface RankManner {
+interface RankOptions {
   /** Absent: who asks has counted it. */
   hold?: AnswerHold;
   /** Bytes of contents that come from each shard; default: of a request alone. */
@@ -97,19 +97,19 @@ export class RankedLists {
     collection: CollectionRecord,
     request: SearchRequest,
     vector: Float32Array | null,
-    manner: RankManner,
+    options: RankOptions,
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
     const { source } = request.query;
     switch (source.type) {
       case 'nearest':
-        return this.nearest(collection, vector!, request, manner, call);
+        return this.nearest(collection, vector!, request, options, call);
       case 'like':
-        return this.others(collection, vector!, request, source.externalId, manner, call);
+        return this.others(collection, vector!, request, source.externalId, options, call);
       case 'fused':
-        return this.fused(collection, vector, request, source, manner, call);
+        return this.fused(collection, vector, request, source, options, call);
       case 'listed':
-        return this.listed(collection, vector!, request, source.externalIds, manner, call);
+        return this.listed(collection, vector!, request, source.externalIds, options, call);
     }
   }
 
@@ -139,7 +139,7 @@ export class RankedLists {
     {
       hold = NO_HOLD,
       contentBytes = contentBytesOf(collection.shards, request.page.offset + request.page.k),
-    }: RankManner,
+    }: RankOptions,
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
     const { filter, effort } = request.query;
@@ -170,7 +170,7 @@ export class RankedLists {
     vector: Float32Array,
     request: SearchRequest,
     externalId: string,
-    manner: RankManner,
+    options: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const { k, offset } = request.page;
@@ -179,7 +179,7 @@ export class RankedLists {
       collection,
       vector,
       { ...request, page: { k: offset + k + 1, offset: 0 }, output: { ...request.output, packed: false } },
-      manner,
+      options,
       call,
     );
     return { ...found, hits: found.hits.filter((hit) => hit.externalId !== externalId).slice(offset, offset + k) };
@@ -190,7 +190,7 @@ export class RankedLists {
     vector: Float32Array | null,
     { query: { filter, effort }, page, output }: SearchRequest,
     { text, alpha }: Source & { type: 'fused' },
-    { hold, contentBytes }: RankManner,
+    { hold, contentBytes }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const askedMs = this.clock.monotonicMs();
@@ -221,7 +221,7 @@ export class RankedLists {
     vector: Float32Array,
     { page: { k, offset }, output: { texts } }: SearchRequest,
     externalIds: readonly string[],
-    { hold = NO_HOLD, contentBytes }: RankManner,
+    { hold = NO_HOLD, contentBytes }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const askedMs = this.clock.monotonicMs();
@@ -263,11 +263,11 @@ export class RankedLists {
     const answeredMs = this.clock.monotonicMs();
     const totalCount =
       results.length === 1 ? results[0].vectorCount : results.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
-    const packedHits = mergedPacked(results, k);
+    const utf8Hits = mergedPacked(results, k);
     const nearest =
-      packedHits === null
+      utf8Hits === null
         ? { hits: mergeHits(results.map(hitsOf), offset, k), totalCount }
-        : { hits: [], packedHits, totalCount };
+        : { hits: [], utf8Hits, totalCount };
     this.noteStep(call, 'node', askedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
     return nearest;
@@ -311,15 +311,15 @@ function isWhole({ page, output }: SearchRequest): boolean {
 
 /** The best hits of all as bytes, if all are; null: they have to be merged one by one. */
 function mergedPacked(results: readonly VectorSearchResult[], k: number): Buffer | null {
-  if (results.length === 1) return results[0].packedHits ?? null;
+  if (results.length === 1) return results[0].utf8Hits ?? null;
   const lists: Buffer[] = [];
-  for (const { packedHits } of results) {
-    if (packedHits === undefined) return null;
-    lists.push(packedHits);
+  for (const { utf8Hits } of results) {
+    if (utf8Hits === undefined) return null;
+    lists.push(utf8Hits);
   }
   return lists.length === 0 ? null : mergedPackedHits(lists, k);
 }
 
-function hitsOf({ hits, packedHits }: VectorSearchResult): Hit[] {
-  return packedHits === undefined ? hits : hitsFromBytes(packedHits);
+function hitsOf({ hits, utf8Hits }: VectorSearchResult): Hit[] {
+  return utf8Hits === undefined ? hits : hitsFromBytes(utf8Hits);
 }

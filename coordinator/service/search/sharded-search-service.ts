@@ -193,12 +193,12 @@ export class ShardedSearchService implements SearchService {
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
     const ranked = this.lists.rank(collection, request, vector, { hold }, call);
-    const answered = ({ hits, packedHits, totalCount }: Ranked): SearchAnswer => {
+    const answered = ({ hits, utf8Hits, totalCount }: Ranked): SearchAnswer => {
       const timing = this.timingFrom(times);
-      if (packedHits === undefined) return { ...this.found(collection, request, hits, hold), totalCount, timing };
+      if (utf8Hits === undefined) return { ...this.found(collection, request, hits, hold), totalCount, timing };
       // It is counted when it is sent.
       hold.keep(0);
-      return { hits, packedHits, totalCount, timing };
+      return { hits, utf8Hits, totalCount, timing };
     };
     return ranked instanceof Promise ? ranked.then(answered) : answered(ranked);
   }

@@ -14,7 +14,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
 import { marksOf } from './begun-write';
 import { storedBytesOf } from './stored-bytes';
-import type { EncodedManner } from '../routing/encoded-writes';
+import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
 import type { ItemResult, ItemWrites } from './item-writes';
 
@@ -31,7 +31,7 @@ interface Intended {
 }
 
 /** How a write is made. */
-interface BoundedManner {
+interface BoundedWriteOptions {
   once?: Once | undefined;
   writer?: KeyWriter | undefined;
   /** As ItemWrites has it. */
@@ -71,7 +71,7 @@ export class BoundedWrites {
     collection: CollectionRecord,
     operations: Operation[],
     call: CallOptions,
-    { once, writer, settle }: BoundedManner,
+    { once, writer, settle }: BoundedWriteOptions,
   ): Promise<ItemResult[]> {
     const { writes } = this.parts;
     if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once, settle);
@@ -124,15 +124,15 @@ export class BoundedWrites {
     collection: CollectionRecord,
     items: EncodedItems,
     call: CallOptions,
-    { writer, ids, ...manner }: EncodedManner & { writer: KeyWriter | undefined; ids: string[] },
+    { writer, ids, ...options }: EncodedWriteOptions & { writer: KeyWriter | undefined; ids: string[] },
   ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
     const { writes } = this.parts;
-    if (!BoundedWrites.areBounded(collection, writer)) return writes.writeEncoded(collection, items, call, manner);
+    if (!BoundedWrites.areBounded(collection, writer)) return writes.writeEncoded(collection, items, call, options);
     const whole: Written = { items: items.count, bytes: items.storedBytes() };
     const intended: Intended = { ids: [...new Set(ids)], written: whole };
     const admission = await this.admit(collection, writer, intended, async () => false);
     try {
-      const written = await writes.writeEncoded(collection, items, call, manner);
+      const written = await writes.writeEncoded(collection, items, call, options);
       // Without conditions, all of it is stored.
       admission?.settle(written.statuses.filter((status) => status === 'inserted').length, whole);
       return written;

@@ -15,7 +15,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import type { EncodedManner } from '../routing/encoded-writes';
+import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
 import { type Once, keyReused, markOf } from '../idempotency/write-dedup';
 import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
@@ -83,7 +83,7 @@ export class ItemWrites {
     collection: CollectionRecord,
     items: EncodedItems,
     call: CallOptions,
-    { write, ttlMs }: EncodedManner,
+    { write, ttlMs }: EncodedWriteOptions,
   ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
     const parts = items.parts(collection.shards, ttlMs);
     const { scatter } = this.parts;

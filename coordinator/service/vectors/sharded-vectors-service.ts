@@ -29,14 +29,14 @@ import type {
   CollectionView,
   EncodedItems,
   PatchResult,
-  UpsertManner,
+  UpsertOptions,
   UpsertResult,
   UpsertStatus,
   VectorInput,
   VectorPatch,
   VectorsService,
   VectorView,
-  WriteManner,
+  WriteOptions,
 } from '../service';
 import { BoundedWrites } from './bounded-writes';
 import { checkDimension, dimensionMismatch } from './dimension-check';
@@ -121,7 +121,7 @@ export class ShardedVectorsService implements VectorsService {
   async upsert(
     name: string,
     items: VectorInput[],
-    { skips = false, places, isSingle = false, once, writer }: UpsertManner = {},
+    { skips = false, places, isSingle = false, once, writer }: UpsertOptions = {},
   ): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
@@ -186,23 +186,23 @@ export class ShardedVectorsService implements VectorsService {
   async upsertEncoded(
     name: string,
     items: EncodedItems,
-    manner: UpsertManner = {},
+    options: UpsertOptions = {},
   ): Promise<{ ids: string[]; result: UpsertResult }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { writeEncoded } = this.shards;
-    if (writeEncoded === undefined || items.dim !== collection.dim || manner.once !== undefined) {
+    if (writeEncoded === undefined || items.dim !== collection.dim || options.once !== undefined) {
       const decoded = items.items();
       const ids = decoded.map(({ externalId }) => externalId);
-      const result = await this.upsert(name, decoded, manner);
+      const result = await this.upsert(name, decoded, options);
       items.done();
       return { ids, result };
     }
     const zeros = collection.metric === 'cosine' ? items.zeros() : undefined;
     const ids = items.stamp(this.stamps.reserve(items.count));
     const { ttlMs } = expiryOf(collection, undefined);
-    const encoded = { writer: manner.writer, ids, write: writeEncoded, ttlMs };
+    const encoded = { writer: options.writer, ids, write: writeEncoded, ttlMs };
     const { statuses, versions } = await this.bounded.writeEncoded(collection, items, call, encoded);
     items.done();
     const endMs = this.clock.monotonicMs();
@@ -251,7 +251,7 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
-  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<PatchResult> {
+  async patch(name: string, patch: VectorPatch, { once, writer }: WriteOptions = {}): Promise<PatchResult> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { externalId, vector, text, metadata, expected, expiresAt } = patch;
@@ -308,7 +308,7 @@ export class ShardedVectorsService implements VectorsService {
     name: string,
     filter: Filter,
     { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>,
-    { once, writer }: WriteManner = {},
+    { once, writer }: WriteOptions = {},
   ): Promise<{ updatedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -510,7 +510,7 @@ export class ShardedVectorsService implements VectorsService {
       alone,
     }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean },
     call: CallOptions,
-    manner: WriteManner,
+    options: WriteOptions,
   ): Promise<ItemResult[]> {
     const operations = this.upsertsOf(collection, items, embedded.vectors, alone);
     const settle = this.settling(collection, embedded, texts, (others) => {
@@ -519,7 +519,7 @@ export class ShardedVectorsService implements VectorsService {
         if (source.vector === undefined) operations[i].vector = others[next++];
       });
     });
-    return this.bounded.write(collection, operations, call, { ...manner, settle });
+    return this.bounded.write(collection, operations, call, { ...options, settle });
   }
 
   /**

@@ -31,7 +31,7 @@ import { StoreBudget } from './store-budget';
 
 /** How long a file that was rewritten may be read, by a backup or a copy, and how often that is looked at. */
 const OBSOLETE_MS = 10 * 60_000;
-const OBSOLETE_LOOK_MS = 100;
+const OBSOLETE_CHECK_MS = 100;
 
 /**
  * Up to this many keys are looked up in memory before a thread of the pool is asked. They take some microseconds each;
@@ -256,7 +256,7 @@ export class RocksKeyValueStore implements KeyValueStore {
           'storage_failed',
           `files that are not needed any more are still read: ${left.join(', ')}`,
         );
-      await pause(OBSOLETE_LOOK_MS, new AbortController().signal);
+      await pause(OBSOLETE_CHECK_MS, new AbortController().signal);
     }
   }
 

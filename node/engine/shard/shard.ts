@@ -48,10 +48,10 @@ const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
 
 /** A purge gives up when no expired item was removed for so long; how often it looks. */
 const REMOVED_WITHIN_MS = 60_000;
-const REMOVED_LOOK_MS = 20;
+const REMOVED_CHECK_MS = 20;
 
 /** What a shard reports to the host that opened it. */
-export interface ShardSurroundings {
+export interface ShardDependencies {
   budget: WriteBudget;
   /** The shard can no longer answer correctly, and has to be closed and opened again. */
   onDiverged: (error: Error) => void;
@@ -132,7 +132,7 @@ export class Shard {
       gate: Gate;
       log: OwnLog | null;
     },
-    private readonly surroundings: ShardSurroundings,
+    private readonly dependencies: ShardDependencies,
   ) {
     const { folder, records, options, recovered } = parts;
     const { indexes, counters } = recovered;
@@ -166,7 +166,7 @@ export class Shard {
         logger: options.logger,
         folder,
         removeExpired: () => this.untilRemoved(),
-        trimLog: surroundings.trimLog ?? (async (waits) => parts.log?.forgotten(waits)),
+        trimLog: dependencies.trimLog ?? (async (waits) => parts.log?.forgotten(waits)),
       }),
       backups:
         options.backups === undefined
@@ -204,11 +204,11 @@ export class Shard {
       onDiverged: (error) => this.diverge(error),
       onWriteFailed: (error) => {
         this.writeFailed = true;
-        surroundings.onWriteFailed(error);
+        dependencies.onWriteFailed(error);
       },
     });
     this.queue = new WriteQueue({
-      budget: surroundings.budget,
+      budget: dependencies.budget,
       commit: (requests) =>
         parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log),
     });
@@ -220,12 +220,12 @@ export class Shard {
       mayBeAny,
       expired: async (limit) => (mayBeAny() ? this.expired(limit) : []),
       remove:
-        surroundings.removeExpired ??
+        dependencies.removeExpired ??
         (async (ids) =>
           (await this.write(ids.map((externalId) => ({ type: 'expire', externalId })))).outcomes.length > 0),
       logger: options.logger,
     });
-    this.endPublication = surroundings.publisher?.publish(spec, indexes) ?? (() => undefined);
+    this.endPublication = dependencies.publisher?.publish(spec, indexes) ?? (() => undefined);
   }
 
   /**
@@ -236,12 +236,12 @@ export class Shard {
     folder: string,
     spec: ShardSpec,
     options: ShardOptions,
-    surroundings: ShardSurroundings,
+    dependencies: ShardDependencies,
   ): Promise<Shard> {
-    const { mustExist = false, isStable = false, isBlank = false } = surroundings;
+    const { mustExist = false, isStable = false, isBlank = false } = dependencies;
     await removeUnfinished(folder);
     if (!mustExist && !isBlank) {
-      await Shard.begin(folder, spec, options, surroundings.ended);
+      await Shard.begin(folder, spec, options, dependencies.ended);
       await makeStableFolder(folder);
     }
     const openStore = (): Promise<KeyValueStore> =>
@@ -293,9 +293,9 @@ export class Shard {
       shard = new Shard(
         { ...spec },
         { folder, records, options, recovered, gate: await records.gate(), log },
-        surroundings,
+        dependencies,
       );
-      if (surroundings.isVerified !== true) void shard.verify();
+      if (dependencies.isVerified !== true) void shard.verify();
       return shard;
     } catch (error) {
       recovered?.indexes.directory.close();
@@ -331,7 +331,7 @@ export class Shard {
     // What the log does is all that is done: an item that has expired by now may have been given more time behind the
     // backup.
     const removeExpired = async (): Promise<boolean> => false;
-    const surroundings = {
+    const dependencies = {
       budget: new WriteBudget(),
       onDiverged: fail,
       onWriteFailed: fail,
@@ -344,7 +344,7 @@ export class Shard {
       spec: { ...spec, seed: { ...seed, log: seed.log } },
       options,
       ended,
-      open: (path, source) => Shard.open(path, source, own, surroundings),
+      open: (path, source) => Shard.open(path, source, own, dependencies),
     });
   }
 
@@ -420,7 +420,7 @@ export class Shard {
           'the primary of the shard does not remove what has expired: purge again when it does',
         );
       last = slot;
-      await new Promise((wake) => setTimeout(wake, REMOVED_LOOK_MS));
+      await new Promise((wake) => setTimeout(wake, REMOVED_CHECK_MS));
     }
   }
 
@@ -563,8 +563,8 @@ export class Shard {
 
   /** The time by which its log is, and that no write of it is after; without a log, that of the clock. */
   private async logTimeMs(): Promise<number> {
-    const { surroundings, parts } = this;
-    return (await surroundings.logTimeMs?.()) ?? parts.log?.timeMs() ?? wallOf(parts.options)();
+    const { dependencies, parts } = this;
+    return (await dependencies.logTimeMs?.()) ?? parts.log?.timeMs() ?? wallOf(parts.options)();
   }
 
   /**
@@ -661,7 +661,7 @@ export class Shard {
   noteDamage(error: unknown): void {
     if (this.damaged || !isQuiverError(error) || error.kind !== 'storage_damaged') return;
     this.damaged = true;
-    this.surroundings.onDamaged(error);
+    this.dependencies.onDamaged(error);
   }
 
   /**
@@ -684,7 +684,7 @@ export class Shard {
     if (this.diverged || this.closing !== null) return;
     this.diverged = true;
     this.endPublication();
-    this.surroundings.onDiverged(error);
+    this.dependencies.onDiverged(error);
   }
 
   /** Fails the writes of which nothing is stored yet: for a shard that is about to be removed. */

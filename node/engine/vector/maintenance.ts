@@ -22,7 +22,7 @@ export interface Optimization {
 }
 
 /** What the next step depends on besides the state of the index. */
-export interface MaintenanceCircumstances {
+export interface MaintenanceInput {
   /** No put for a while, so the remaining rows are added, too. */
   idle: boolean;
   /**
@@ -128,12 +128,12 @@ const CELL_GROWTH = 1.1;
  * is calibrated before it grows on: until then, searches walk with a safe guess. Rows that wait come before the
  * refinement of others, because they are scanned.
  */
-export function nextStep(status: NativeStatus, circumstances: MaintenanceCircumstances): MaintenanceStep {
+export function nextStep(status: NativeStatus, input: MaintenanceInput): MaintenanceStep {
   const { rows, live, graphRows, graphDead, refinedRows, effortRows, cellRows, unsketchedRows } = status;
-  const { optimization, graphRowsMin, scannedSoon = Infinity } = circumstances;
+  const { optimization, graphRowsMin, scannedSoon = Infinity } = input;
   const growing = rows - graphRows;
   const dead = rows - live;
-  const { waiting = 0, isSearched = false } = circumstances;
+  const { waiting = 0, isSearched = false } = input;
   const waits = waiting > 0 && growing <= waiting && optimization === null;
   const isSketched = unsketchedRows < SKETCHED_ROWS_MIN || (waits && !isSearched);
   if (optimization !== null && !optimization.compacted && dead > 0) return { type: 'compact' };
@@ -159,7 +159,7 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
     return { type: 'calibrate' };
   if (growing <= graphRows && (effortRows === 0 || graphRows >= effortRows * calibrationGrowth))
     return { type: 'calibrate' };
-  if (growing >= growingLimit(graphRows, circumstances)) {
+  if (growing >= growingLimit(graphRows, input)) {
     const added = Math.min(growing, Math.max(graphRowsMin, Math.ceil(graphRows * STEP_SHARE_MAX)));
     return { type: 'extend', rows: added, care: coarse > 0 ? 'quick' : careFor(added) };
   }
@@ -211,7 +211,7 @@ function careFor(rows: number): Care {
 }
 
 /** From how many growing rows on they are added to the graph. */
-function growingLimit(graphRows: number, { idle, optimization }: MaintenanceCircumstances): number {
+function growingLimit(graphRows: number, { idle, optimization }: MaintenanceInput): number {
   if (optimization !== null && graphRows < optimization.rows) return 1;
   if (idle) return Math.max(IDLE_GROWING_MIN, graphRows * IDLE_GROWING_SHARE);
   return Math.min(Math.max(BUSY_GROWING_MIN, graphRows * BUSY_GROWING_SHARE), BUSY_GROWING_MAX);

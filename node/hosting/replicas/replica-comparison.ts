@@ -23,15 +23,15 @@ const WITHIN_MS = 3_000;
 const AHEAD = [0, 64, 1_024, 16_384];
 /** How long a successor has to take the lead, as when a node stops: writes wait meanwhile. */
 const HAND_OVER_MS = 5_000;
-const LOOK_AT_HAND_OVER_MS = 50;
+const HAND_OVER_CHECK_MS = 50;
 /** How often it is looked whether a shard is due. */
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 /**
  * When a shard whose comparison was skipped is due again, at the latest: what was in the way is most often over soon.
  */
 const RETRY_MS = 5 * 60_000;
 /** How often it is looked, while others are waited for, whether they still count: they may stay silent for good. */
-const LOOK_AT_OTHERS_MS = 5_000;
+const OTHERS_CHECK_MS = 5_000;
 
 /**
  * What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there
@@ -72,7 +72,7 @@ export class ReplicaComparison {
   private running: Promise<void> | null = null;
 
   constructor(private readonly parts: ReplicaComparisonParts) {
-    const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / 4);
+    const everyMs = Math.min(CHECK_EVERY_MS, parts.intervalMs / 4);
     const look = (): void => {
       this.running ??= this.compareDue().finally(() => {
         this.running = null;
@@ -165,7 +165,7 @@ export class ReplicaComparison {
     const stopped = new Promise<null>((done) => stop.signal.addEventListener('abort', () => done(null)));
     const end = (): void => stop.abort();
     this.ending.signal.addEventListener('abort', end);
-    const looking = setInterval(() => isAsAtFirst() || stop.abort(), LOOK_AT_OTHERS_MS);
+    const looking = setInterval(() => isAsAtFirst() || stop.abort(), OTHERS_CHECK_MS);
     try {
       const asked = others.map(async ({ node }) => {
         const digest = await this.parts.ask.digestAt(node, shardOf(hosted), sequence);
@@ -251,7 +251,7 @@ export class ReplicaComparison {
     replica.handOver(to);
     try {
       while (replica.status().role === 'primary' && performance.now() < untilMs && !this.ending.signal.aborted) {
-        await new Promise((wake) => setTimeout(wake, LOOK_AT_HAND_OVER_MS));
+        await new Promise((wake) => setTimeout(wake, HAND_OVER_CHECK_MS));
       }
       return replica.status().role !== 'primary';
     } finally {

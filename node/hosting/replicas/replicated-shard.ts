@@ -11,7 +11,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { UnappliedWrite } from '../../replication/core/write-ledger';
 import { MARK_FILE } from '../../replication/log/log-watermark';
 import type { ReadPermit } from '../../replication/read-permit';
-import { Replica, type ReplicaSurroundings } from '../../replication/replica';
+import { Replica, type ReplicaDependencies } from '../../replication/replica';
 import type { ReplicaTicks } from '../../replication/replica-ticks';
 import type { LogPosition } from '../../replication/core/messages';
 import { type LogPin, RocksReplicaStorage } from '../../replication/rocks-replica-storage';
@@ -50,7 +50,7 @@ export interface ReplicatedShardOptions {
   log: Logger;
   /** Whether logs are shipped to a backup target. */
   isShipped?: boolean;
-  surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
+  dependencies: (hosted: ReplicatedShard) => ReplicaDependencies;
   /** Aborted when it is not to be open any more. */
   ended?: AbortSignal | undefined;
   /** By which other threads read it; null: none do. */
@@ -94,7 +94,7 @@ export class ReplicatedShard implements HostedReplica {
       log: options.log,
       isShipped: options.isShipped,
       permit: options.sharing?.permit,
-      surroundings: options.surroundings(this),
+      dependencies: options.dependencies(this),
     });
   }
 
@@ -138,11 +138,11 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   digest(): Promise<ReplicaDigest> {
-    return this.heed(digestOf(this.data.store));
+    return this.reportDamage(digestOf(this.data.store));
   }
 
   digestAt(...asked: Parameters<RocksReplicaStorage['digestAt']>): Promise<ReplicaDigest | null> {
-    return this.heed(this.data.storage.digestAt(...asked));
+    return this.reportDamage(this.data.storage.digestAt(...asked));
   }
 
   /**
@@ -282,7 +282,7 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /** A digest reads everything, so it may be the first to meet damage. */
-  private async heed<Digest>(digest: Promise<Digest>): Promise<Digest> {
+  private async reportDamage<Digest>(digest: Promise<Digest>): Promise<Digest> {
     const { shard } = this.data;
     return digest.catch((error: unknown) => {
       // What was wrong with data in whose place a copy is by now is of no interest.
@@ -305,7 +305,7 @@ export class ReplicatedShard implements HostedReplica {
 
   private fail(error: Error): void {
     // What fails of it while it closes says nothing about the one that is opened next.
-    if (this.closing === null) this.options.surroundings(this).onFailed(error);
+    if (this.closing === null) this.options.dependencies(this).onFailed(error);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { KeptLog } from '../../engine/shard/backup/shippable-log';
 
 /** How often it is looked how much is kept; and the disk is asked that often, and after so many bytes more. */
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 const ASK_EVERY_MS = 1_000;
 const ASK_AFTER_BYTES = 2 * 1024 * 1024;
 /** Given up beyond a bound, so that not each write has to give up another one. */
@@ -56,7 +56,7 @@ export class KeptLogs {
       void this.look().finally(() => {
         if (!this.isClosed) this.start();
       });
-    }, LOOK_EVERY_MS);
+    }, CHECK_EVERY_MS);
   }
 
   /** Gives up what is too much now. Never rejects. */

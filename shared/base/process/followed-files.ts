@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
  * How often the files are read. Watches of the system miss what Kubernetes does, which puts another folder in the place
  * of one; and these are small files, a few of which take some hundredths of a millisecond.
  */
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 
 /**
  * Files that may be replaced while the process runs: certificates and secrets. They are read again every few seconds
@@ -33,7 +33,7 @@ export class FollowedFiles {
     },
   ) {
     this.used = parts.first;
-    this.timer = setInterval(this.look, parts.lookMs ?? LOOK_MS);
+    this.timer = setInterval(this.look, parts.lookMs ?? CHECK_MS);
     this.timer.unref();
     process.on('SIGHUP', this.look);
   }

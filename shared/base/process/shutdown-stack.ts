@@ -1,26 +1,26 @@
 /** Collects how to end what a process has started; everything is ended in the reverse order. */
-export class Endings {
-  private readonly endings: (() => void | Promise<void>)[] = [];
+export class ShutdownStack {
+  private readonly shutdown: (() => void | Promise<void>)[] = [];
 
   defer(ending: () => void | Promise<void>): void {
-    this.endings.push(ending);
+    this.shutdown.push(ending);
   }
 
   async unwind(): Promise<void> {
-    for (let ending = this.endings.pop(); ending !== undefined; ending = this.endings.pop()) await ending();
+    for (let ending = this.shutdown.pop(); ending !== undefined; ending = this.shutdown.pop()) await ending();
   }
 }
 
 /** Runs a start. If it fails, everything deferred so far is ended; otherwise `stop` ends it. */
-export async function startWithEndings(
-  build: (endings: Endings) => Promise<void>,
+export async function startWithShutdown(
+  build: (shutdown: ShutdownStack) => Promise<void>,
 ): Promise<{ stop: () => Promise<void> }> {
-  const endings = new Endings();
+  const shutdown = new ShutdownStack();
   try {
-    await build(endings);
+    await build(shutdown);
   } catch (error) {
-    await endings.unwind();
+    await shutdown.unwind();
     throw error;
   }
-  return { stop: () => endings.unwind() };
+  return { stop: () => shutdown.unwind() };
 }

@@ -9,7 +9,7 @@ import { type ThreadHandlers, ThreadPeer } from './thread-peer';
 import { newThreadState, THREAD_STATE } from './thread-state';
 
 /** How often the threads are looked at. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /**
  * A thread whose event loop did not turn for so many looks is ended. Its longest piece of work takes some hundredths of
  * a second.
@@ -99,7 +99,7 @@ export class ServingThreads<Own> {
     this.threads = new Array<Thread<Own> | null>(parts.threads).fill(null);
     this.backoffs = this.threads.map(() => new RetryBackoff(RESTART_PAUSES));
     this.failedMs = this.threads.map(() => -Infinity);
-    this.look = setInterval(() => this.watch(), parts.lookMs ?? LOOK_MS);
+    this.look = setInterval(() => this.watch(), parts.lookMs ?? CHECK_MS);
     this.look.unref();
   }
 

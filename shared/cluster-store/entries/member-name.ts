@@ -8,7 +8,7 @@ import { QuiverError } from '../../base/errors/quiver-error';
  */
 const TAKEN_AFTER_MS = 15_000;
 /** Between two looks whether the name is free: a start is not held up for noticeably longer than needed. */
-const LOOK_EVERY_MS = 200;
+const CHECK_EVERY_MS = 200;
 
 /** What the entries of nodes and coordinators have in common. */
 interface Registered {
@@ -38,14 +38,14 @@ export class MemberName<Member extends Registered = Registered> {
   }
 
   /** Resolves when no other process has the name. Errors: invalid_parameter when one keeps it, unavailable. */
-  async free(ending: AbortSignal): Promise<void> {
+  async free(stopSignal: AbortSignal): Promise<void> {
     for (;;) {
       const entry = await this.asked(this.options.store.get(this.key));
       if (entry === null || this.isOurs(entry.value)) return this.isFree();
       const refusal = this.isTaken(entry.value);
       if (refusal !== null) throw refusal;
-      if (ending.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
-      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+      if (stopSignal.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
+      await new Promise((wake) => setTimeout(wake, CHECK_EVERY_MS));
     }
   }
 

@@ -107,7 +107,7 @@ export class RegisteredEntry {
       throw error;
     }
     this.stopWatch ??= this.store.watch(this.key, this.putRevision, (events) => {
-      for (const event of events) if (event.key === this.key) this.heed(event);
+      for (const event of events) if (event.key === this.key) this.apply(event);
       if (this.deleted || this.mustPut) this.wake();
     });
   }
@@ -116,7 +116,7 @@ export class RegisteredEntry {
    * What is told of an earlier revision than our put is either older than that put, or the store was put back since.
    * Which of them is not known, and another put is right for both. What another process put later stays.
    */
-  private heed(event: StoreEvent): void {
+  private apply(event: StoreEvent): void {
     if (event.type === 'delete' && event.revision > this.putRevision) this.deleted = true;
     else if (event.type === 'delete' || (event.revision < this.putRevision && event.value !== this.value))
       this.mustPut = true;

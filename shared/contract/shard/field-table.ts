@@ -2,7 +2,7 @@
  * What a fast way does with each field of a request: it heeds it, or it leaves each request that has it to the usual
  * way. A field that is new has to be put into the table, or that does not compile: else the fast way would drop it.
  */
-export type FieldTable<Request> = { readonly [Field in keyof Required<Request>]: 'heeded' | 'left' };
+export type FieldTable<Request> = { readonly [Field in keyof Required<Request>]: 'handled' | 'left' };
 
 /** The fields of requests that are left to the usual way. */
 export function fieldsLeft<Request>(table: FieldTable<Request>): readonly (keyof Request)[] {

@@ -110,7 +110,7 @@ export interface VectorSearch {
   texts: boolean;
   /** Whether the answer says what it took. */
   counted?: true;
-  /** Whether whoever asks takes `packedHits`, too. */
+  /** Whether whoever asks takes `utf8Hits`, too. */
   packed?: true;
   /**
    * Once the hits have so many bytes of ids, metadata and texts, those behind have only their ids and scores (see
@@ -126,12 +126,12 @@ export interface VectorSearchResult {
    * The hits as they are sent (shared/wire/codecs/hit-codec.ts): `hits` is empty then. Only where somebody asked for
    * them in this form.
    */
-  sentHits?: Buffer;
+  wireHits?: Buffer;
   /**
-   * The hits as bytes with lengths in bytes (packedHitsOf, packedFromSent in shared/wire/codecs/hit-codec.ts): `hits`
+   * The hits as bytes with lengths in bytes (utf8HitsOf, packedFromSent in shared/wire/codecs/hit-codec.ts): `hits`
    * is empty then.
    */
-  packedHits?: Buffer;
+  utf8Hits?: Buffer;
   /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
   /** Of a search that is counted; a node of an earlier version does not say it. */

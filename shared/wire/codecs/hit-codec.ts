@@ -71,7 +71,7 @@ export function sentHitsOf(items: TextsBySlot, found: ScoredSlots, k: number, by
 }
 
 /** The same for whoever makes text of them in this process, with texts of all kinds, whose lengths count bytes. */
-export function packedHitsOf(items: TextsBySlot, found: ScoredSlots, k: number, bytesMax?: number): Buffer | null {
+export function utf8HitsOf(items: TextsBySlot, found: ScoredSlots, k: number, bytesMax?: number): Buffer | null {
   return bytesOf(items, found, k, ENCODING.bytes, bytesMax);
 }
 
@@ -115,13 +115,13 @@ function bytesOf(
   return textAt === bytes.length ? bytes : null;
 }
 
-/** How many hits are in what {@link packedHitsOf} makes. */
+/** How many hits are in what {@link utf8HitsOf} makes. */
 export function packedCount(hits: Buffer): number {
   return hits.readUInt32LE(0);
 }
 
 /**
- * What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII,
+ * What {@link utf8HitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII,
  * or some have no metadata, or they are malformed.
  */
 export function packedFromSent(bytes: Buffer): Buffer | null {

@@ -92,19 +92,19 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(bytesMax !== undefined && { bytesMax }),
     }),
     requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
-    answerToProto: ({ hits, sentHits, vectorCount, cost }) => {
+    answerToProto: ({ hits, wireHits, vectorCount, cost }) => {
       const answer =
-        sentHits === undefined
+        wireHits === undefined
           ? hitsToProto(hits, vectorCount)
-          : { message: { hits: sentHits, vectorCount }, bytes: sentHits.length };
+          : { message: { hits: wireHits, vectorCount }, bytes: wireHits.length };
       return cost === undefined
         ? answer
         : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
     },
     answerFromProto: ({ hits, vectorCount, cost }, packed = false) => {
       if (!hits) return undefined;
-      const packedHits = packed ? packedFromSent(hits) : null;
-      if (packedHits !== null) return { hits: [], packedHits, vectorCount };
+      const utf8Hits = packed ? packedFromSent(hits) : null;
+      if (utf8Hits !== null) return { hits: [], utf8Hits, vectorCount };
       return { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost: costFromProto(cost) }) };
     },
   },

@@ -36,7 +36,7 @@ const HANDSHAKE_BYTES_MAX = 16 * 1024;
  * within 3 s, and not before the other side had two looks to answer in. Looks are counted, not time, so a pause of this
  * process is none of the other side's.
  */
-const LOOK_MS = 700;
+const KEEP_ALIVE_MS = 700;
 const SILENT_LOOKS_MAX = 3;
 /**
  * On a connection that is quiet by intent, whoever owes no answer may say nothing for so many looks before it is asked:
@@ -117,7 +117,7 @@ export class FrameReader {
  * All connections of a process are looked at together: timers of their own would wake a node with a hundred of them all
  * the time.
  */
-class Looks {
+class KeepAliveTimer {
   private readonly links = new Set<() => void>();
   private timer: NodeJS.Timeout | null = null;
 
@@ -125,7 +125,7 @@ class Looks {
     this.links.add(look);
     this.timer ??= setInterval(() => {
       for (const one of this.links) one();
-    }, LOOK_MS).unref();
+    }, KEEP_ALIVE_MS).unref();
   }
 
   end(look: () => void): void {
@@ -136,7 +136,7 @@ class Looks {
   }
 }
 
-const looks = new Looks();
+const keepAlive = new KeepAliveTimer();
 
 /** One end of a connection that carries frames. It watches over whether the other end is there. */
 export class FrameLink {
@@ -169,7 +169,7 @@ export class FrameLink {
     socket.on('end', () => this.end('the other side ended the stream'));
     socket.on('error', (error) => (this.error = error));
     socket.on('close', () => this.end(this.error?.message ?? 'the connection was lost'));
-    looks.begin(this.look);
+    keepAlive.begin(this.look);
     // Whoever greeted has paused it.
     socket.resume();
   }
@@ -262,7 +262,7 @@ export class FrameLink {
   private end(reason: string): void {
     if (this.isOver) return;
     this.isOver = true;
-    looks.end(this.look);
+    keepAlive.end(this.look);
     this.reader.end();
     this.parts.ended(reason);
   }

@@ -43,30 +43,30 @@ const EXPONENT_MAX = 31;
 
 /** What form 1 does with each field of a search; those with an underline are protobuf's own. */
 const SEARCH_LEFT = fieldsLeft<Search>({
-  vector: 'heeded',
-  k: 'heeded',
-  filter: 'heeded',
-  ef: 'heeded',
-  exact: 'heeded',
-  texts: 'heeded',
-  counted: 'heeded',
-  bytesMax: 'heeded',
-  _counted: 'heeded',
-  _bytesMax: 'heeded',
+  vector: 'handled',
+  k: 'handled',
+  filter: 'handled',
+  ef: 'handled',
+  exact: 'handled',
+  texts: 'handled',
+  counted: 'handled',
+  bytesMax: 'handled',
+  _counted: 'handled',
+  _bytesMax: 'handled',
 });
 /** The same of a request beside what it asks. */
 const REQUEST_LEFT = fieldsLeft<Omit<ReadRequest, 'call' | NonNullable<ReadRequest['call']>>>({
-  id: 'heeded',
-  shard: 'heeded',
-  epoch: 'heeded',
-  remainingMs: 'heeded',
+  id: 'handled',
+  shard: 'handled',
+  epoch: 'handled',
+  remainingMs: 'handled',
   noted: 'left',
 });
 /** The same of an answer beside its result. */
 const ANSWER_LEFT = fieldsLeft<Omit<Answer, 'result' | NonNullable<Answer['result']>>>({
-  id: 'heeded',
-  more: 'heeded',
-  vectorCount: 'heeded',
+  id: 'handled',
+  more: 'handled',
+  vectorCount: 'handled',
   cost: 'left',
   served: 'left',
 });

@@ -1,4 +1,4 @@
-import type { FileManner } from '../../support/shards/failing-files';
+import type { FileMode } from '../../support/shards/failing-files';
 import type { Damage } from './damage';
 import type { Moment, Outcome } from './expectations';
 import { right, SERVED } from './machine-expectations';
@@ -11,7 +11,7 @@ export interface MemberRow {
    * An extended regular expression of POSIX. `<data>`: the data folder of a process; `<target>`: that of the backups.
    */
   files: string;
-  right: Record<FileManner, Record<Moment, readonly Outcome[]>>;
+  right: Record<FileMode, Record<Moment, readonly Outcome[]>>;
 }
 
 /** What is right while etcd is in a state, at each moment. */

@@ -16,7 +16,7 @@ const FORMS_HERE: readonly Form[] = ['missing', 'cut to half', 'bit in the middl
 const MADE_ANEW = /rebuilt|opened again|made anew/;
 const SETTLED_DEADLINE_MS = 90_000;
 /** Within which a process that refuses its folder has ended. */
-const LOOK_MS = 200;
+const CHECK_MS = 200;
 
 /**
  * A node of a small cluster of which one file is damaged while it does not run; the shard has another replica, which is
@@ -122,7 +122,7 @@ export class DamagedNodes {
         () => false,
       );
       if (isReady) return 'served';
-      await pause(LOOK_MS);
+      await pause(CHECK_MS);
     }
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
 import { EtcdProcess } from '../../support/processes/etcd-process';
 import { eventually } from '../../support/eventually';
-import { buildFailingFiles, FailingFiles, type FileManner } from '../../support/shards/failing-files';
+import { buildFailingFiles, FailingFiles, type FileMode } from '../../support/shards/failing-files';
 import type { MemberProcess } from '../../support/processes/member-process';
 import { SmallDisk } from '../../support/machines/small-disk';
 import type { Cell } from './cell';
@@ -17,10 +17,10 @@ const ITEMS = 30;
 const STOP_DEADLINE_MS = 60_000;
 /** Within which everything goes on by itself when a fault is over. */
 const RECOVERY_DEADLINE_MS = 90_000;
-const LOOK_MS = 300;
+const CHECK_MS = 300;
 /** Of each call about a file that is slow. */
 const SLOW_MS = 10;
-const MANNERS: readonly FileManner[] = ['full', 'error', 'slow'];
+const MODES: readonly FileMode[] = ['full', 'error', 'slow'];
 /** How often an etcd that is slow stands still, each time for most of that. */
 const ETCD_BEAT_MS = 200;
 /** Of a start, until it is looked at what a node that may not have ended by then serves. */
@@ -52,17 +52,17 @@ export class FailingCluster {
     private readonly folder: string,
     /** Of etcd, where it is to be full; null where this user can't mount one. */
     private readonly etcdDisk: SmallDisk | null,
-    private readonly faults: readonly FileManner[],
+    private readonly faults: readonly FileMode[],
   ) {}
 
   /** `state`: that in which etcd is to be tried; null: none. */
   static async make({
     seed,
-    faults = MANNERS,
+    faults = MODES,
     state,
   }: {
     seed: number;
-    faults?: readonly FileManner[] | undefined;
+    faults?: readonly FileMode[] | undefined;
     state: EtcdRow['state'] | null;
   }): Promise<FailingCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'quiver-matrix-'));
@@ -113,7 +113,7 @@ export class FailingCluster {
   /** Those of one fault: all moments that a process goes on from at once, and then its stop and its start. */
   private async *cellsOfFault(
     facts: Pick<Cell, 'place' | 'kind' | 'fault'>,
-    right: MemberRow['right'][FileManner],
+    right: MemberRow['right'][FileMode],
     faultOf: (member: MemberProcess) => Fault,
   ): AsyncIterable<Cell> {
     const cellOf = (moment: Moment, seen: string): Cell => ({
@@ -265,7 +265,7 @@ export class FailingCluster {
     for (
       const deadline = performance.now() + RECOVERY_DEADLINE_MS;
       performance.now() < deadline;
-      await pause(LOOK_MS)
+      await pause(CHECK_MS)
     ) {
       const refusal = await model.change(call, 3);
       const { wrong, refused } = await model.read(call);
@@ -277,12 +277,12 @@ export class FailingCluster {
     return `does not go on by itself: ${last}`;
   }
 
-  private failing({ place, files: pattern }: MemberRow, manner: FileManner, member: MemberProcess): Fault {
+  private failing({ place, files: pattern }: MemberRow, mode: FileMode, member: MemberProcess): Fault {
     const target = join(this.folder, 'target');
     const chosen = place === 'target' ? [...this.files.values()] : [this.files.get(member.id) as FailingFiles];
     const paths = pattern.replace('<data>', member.dataDir).replace('<target>', target);
     return {
-      begin: () => chosen.forEach((files) => files.begin(manner, paths, { milliseconds: SLOW_MS })),
+      begin: () => chosen.forEach((files) => files.begin(mode, paths, { milliseconds: SLOW_MS })),
       end: () => chosen.forEach((files) => files.restore()),
     };
   }

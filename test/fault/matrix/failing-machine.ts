@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { EmbeddedProcess } from '../../support/processes/embedded-process';
-import { buildFailingFiles, FailingFiles, type FileManner } from '../../support/shards/failing-files';
+import { buildFailingFiles, FailingFiles, type FileMode } from '../../support/shards/failing-files';
 import type { Cell } from './cell';
 import { type Call, CollectionModel } from './collection-model';
 import { filesLike } from './damage';
@@ -14,10 +14,10 @@ const ITEMS = 40;
 const STOP_DEADLINE_MS = 40_000;
 /** Within which everything goes on by itself when a fault is over. */
 const RECOVERY_DEADLINE_MS = 60_000;
-const LOOK_MS = 200;
+const CHECK_MS = 200;
 /** Of each call about a file that is slow. */
 const SLOW_MS = 20;
-const MANNERS: readonly FileManner[] = ['full', 'error', 'slow'];
+const MODES: readonly FileMode[] = ['full', 'error', 'slow'];
 
 /**
  * An embedded process whose calls about some files fail, or take longer, for a while: at each moment those of one
@@ -33,7 +33,7 @@ export class FailingMachine {
 
   private constructor(
     private readonly seed: number,
-    private readonly faults: readonly FileManner[],
+    private readonly faults: readonly FileMode[],
   ) {
     MACHINE_MOMENTS.forEach((moment, m) => this.models.set(moment, new CollectionModel(`c-${moment}`, seed + m)));
     this.witness = new CollectionModel('witness', seed);
@@ -41,10 +41,10 @@ export class FailingMachine {
 
   static async make({
     seed,
-    faults = MANNERS,
+    faults = MODES,
   }: {
     seed: number;
-    faults?: readonly FileManner[] | undefined;
+    faults?: readonly FileMode[] | undefined;
   }): Promise<FailingMachine> {
     const made = new FailingMachine(seed, faults);
     const service = serviceIn(join(made.folder, 'sound'));
@@ -77,7 +77,7 @@ export class FailingMachine {
     return cells;
   }
 
-  private async withFault(row: MachineRow, fault: FileManner): Promise<Cell[]> {
+  private async withFault(row: MachineRow, fault: FileMode): Promise<Cell[]> {
     const dataDir = soundCopy(this.folder, this.count++);
     const files = new FailingFiles(this.library, join(this.folder, `state-${this.count}`));
     const service = serviceIn(dataDir, files.environment);
@@ -231,7 +231,7 @@ export class FailingMachine {
     for (
       const deadline = performance.now() + RECOVERY_DEADLINE_MS;
       performance.now() < deadline;
-      await pause(LOOK_MS)
+      await pause(CHECK_MS)
     ) {
       const refusal = await model.change(call, 5);
       const { wrong, refused } = await model.read(call);

@@ -1,4 +1,4 @@
-import type { FileManner } from '../../support/shards/failing-files';
+import type { FileMode } from '../../support/shards/failing-files';
 import { type Cell, isRight } from './cell';
 import {
   ETCD_STATES,
@@ -40,7 +40,7 @@ export interface MatrixRun {
   forms?: readonly Form[];
   runningForms?: readonly Form[];
   /** Of calls about files; all by default. */
-  faults?: readonly FileManner[];
+  faults?: readonly FileMode[];
   onCell: (cell: Cell) => void;
 }
 

@@ -1,4 +1,4 @@
-import type { FileManner } from '../../support/shards/failing-files';
+import type { FileMode } from '../../support/shards/failing-files';
 import type { Moment, Outcome } from './expectations';
 
 /** What is right where calls about a kind of file fail, or take longer, for as long as a moment takes. */
@@ -9,7 +9,7 @@ export interface MachineRow {
    * about.
    */
   files: string;
-  right: Record<FileManner, Record<Moment, readonly Outcome[]>>;
+  right: Record<FileMode, Record<Moment, readonly Outcome[]>>;
 }
 
 /** The moments of faults of calls, in their order: the process goes on from one to the next. */

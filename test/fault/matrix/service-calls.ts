@@ -8,7 +8,7 @@ import type { Moment } from './expectations';
 const AT_ONCE = 8;
 /** Of a backup, a restore or a reshard of a few items, on a machine that has other work. */
 const OVER_DEADLINE_MS = 120_000;
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 /** What a reshard waits for that others are before. */
 const IN_TURN = 'which are copied first';
 /** A refusal says what to do, or that it goes on by itself. */
@@ -40,7 +40,7 @@ export function callOf({ baseUrl, apiKey }: { baseUrl: string; apiKey: string })
         const envelope = JSON.parse(text) as Envelope;
         // As it asks for: a machine that has other work keeps it from its turns.
         if (envelope.error?.code !== 429) return envelope;
-        await pause(LOOK_MS);
+        await pause(CHECK_MS);
       }
     } catch (error) {
       return { status: 'error', data: null, error: { code: 0, message: `no answer: ${(error as Error).message}` } };
@@ -114,7 +114,7 @@ export async function doneAgain(
   seed: number,
 ): Promise<string | null> {
   let last: string | null = null;
-  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(10 * LOOK_MS)) {
+  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(10 * CHECK_MS)) {
     const noted: Call = async (method, path, body) => {
       const answer = await call(method, path, body);
       if (answer.error !== null) last = answer.error.message;
@@ -129,7 +129,7 @@ export async function doneAgain(
 
 /** Waits until a backup or restore is over, or says what it waits for, and answers it; null if it is not in time. */
 export async function over(ask: () => Promise<Envelope>): Promise<any> {
-  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
+  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(CHECK_MS)) {
     const { data } = await ask();
     if (
       data !== null &&
@@ -143,7 +143,7 @@ export async function over(ask: () => Promise<Envelope>): Promise<any> {
 /** null: the collection has its new number of shards. Else why not. */
 async function resharded(call: Call, name: string): Promise<string | null> {
   let last: unknown = null;
-  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
+  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(CHECK_MS)) {
     const { data } = await call('GET', '/v1/cluster');
     const reshard = data?.reshards?.find(({ collection }: { collection: string }) => collection === name);
     last = reshard ?? last;

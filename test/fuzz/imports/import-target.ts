@@ -24,7 +24,7 @@ interface ReadAnswer {
 const CORPUS = join(__dirname, '..', 'corpus', 'imports');
 /** Of processor time: on a machine that is full, a reader may wait for minutes for its turn. */
 const ANSWER_WITHIN_MS = 20_000;
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 /** A reader that has no turn, or sleeps, for so long. */
 const SILENT_MAX_MS = 600_000;
 const PEAK_MAX_MIB = 512;
@@ -148,7 +148,7 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
         const usedMs = processorTimeOf(reader.pid);
         const spentMs = begin.usedMs === null || usedMs === null ? elapsedMs : usedMs - begin.usedMs;
         if (spentMs >= ANSWER_WITHIN_MS || elapsedMs >= SILENT_MAX_MS) end(null);
-      }, LOOK_MS);
+      }, CHECK_MS);
       reader.on('message', onMessage);
       reader.on('exit', onExit);
       reader.send({ path, format: formatOf(name) as Format });

@@ -53,10 +53,10 @@ const LANES = 40;
 /** Who takes nothing of an answer, a byte now and then, or so much that it is not cut off. */
 export const READER_ATTACKS: Attack[] = [
   ...Object.entries(ASKED).flatMap(([name, shot]) =>
-    (['stall', 'sip', 'pace'] as const).map((manner) =>
+    (['stall', 'sip', 'pace'] as const).map((mode) =>
       attack({
-        name: `${NAMES[manner]}-${name}`,
-        manner,
+        name: `${NAMES[mode]}-${name}`,
+        mode,
         lanes: LANES,
         holdsAnswers: true,
         shots: (random) => [shot(random)],

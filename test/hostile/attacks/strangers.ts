@@ -87,7 +87,7 @@ const CLIENT_HELLO = Buffer.from(
 );
 
 function stranger(given: Pick<Attack, 'name' | 'volleys'> & Partial<Attack>): Attack {
-  return attack({ manner: 'volley', lanes: LANES, door: 'rpc', shots: () => [], ...given });
+  return attack({ mode: 'volley', lanes: LANES, door: 'rpc', shots: () => [], ...given });
 }
 
 const RPC_STRANGERS: Attack[] = [
@@ -167,7 +167,7 @@ const RPC_STRANGERS: Attack[] = [
   }),
   stranger({
     name: 'stranger-rpc:idle-greetings',
-    manner: 'idle',
+    mode: 'idle',
     lanes: IDLE_LANES,
     volleys: () => [READS_GREETING, NODES_GREETING, PROOF_GREETING],
   }),
@@ -195,7 +195,7 @@ const EVERYWHERE: Attack[] = (['api', 'ops', 'rpc'] as const).flatMap((door) => 
   stranger({
     name: `stranger-${door}:connections`,
     door,
-    manner: 'idle',
+    mode: 'idle',
     lanes: IDLE_LANES,
     volleys: () => [Buffer.alloc(0)],
   }),
@@ -209,7 +209,7 @@ const EVERYWHERE: Attack[] = (['api', 'ops', 'rpc'] as const).flatMap((door) => 
     name: `stranger-${door}:half-handshakes`,
     door,
     isSecured: door === 'api',
-    manner: 'idle',
+    mode: 'idle',
     lanes: IDLE_LANES,
     volleys: () => [CLIENT_HELLO, CLIENT_HELLO.subarray(0, 100)],
   }),
@@ -217,7 +217,7 @@ const EVERYWHERE: Attack[] = (['api', 'ops', 'rpc'] as const).flatMap((door) => 
     name: `stranger-${door}:slow-handshakes`,
     door,
     isSecured: door === 'api',
-    manner: 'trickle',
+    mode: 'trickle',
     lanes: IDLE_LANES,
     volleys: () => [CLIENT_HELLO],
   }),
@@ -236,7 +236,7 @@ const EVERYWHERE: Attack[] = (['api', 'ops', 'rpc'] as const).flatMap((door) => 
   stranger({
     name: `stranger-${door}:half-heads`,
     door,
-    manner: 'trickle',
+    mode: 'trickle',
     lanes: IDLE_LANES,
     volleys: () => [Buffer.from(`GET /livez HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(2_000)}`)],
   }),

@@ -20,7 +20,7 @@ const NODES = ['A', 'B', 'C'];
 const COORDINATORS = 2;
 const READY_MS = 10_000;
 const FAULTS_MS = 20_000;
-export const LOOK_MS = 500;
+export const CHECK_MS = 500;
 const NANOS_PER_MS = 1e6;
 /** What happens to coordinators, and how often. */
 const COORDINATOR_FAULT_MS = 2_500;
@@ -265,7 +265,7 @@ export abstract class CoordinatedWorld implements Shards {
   protected strikeDriver(process?: SimulatedProcess): void {
     const { chance, schedule, counts } = this;
     const driver = this.living.find((one) =>
-      process === undefined ? one.office.guard !== null : one.process === process,
+      process === undefined ? one.leadership.guard !== null : one.process === process,
     );
     if (driver === undefined || schedule.now > this.ground.faultsUntil) return;
     counts.struckDrivers += 1;
@@ -343,7 +343,7 @@ export abstract class CoordinatedWorld implements Shards {
     const { schedule, time } = this;
     let isDone = false;
     void done.then(() => (isDone = true));
-    do await time.runUntil(schedule.now + LOOK_MS);
+    do await time.runUntil(schedule.now + CHECK_MS);
     while (!isDone && schedule.now < until);
     return isDone;
   }

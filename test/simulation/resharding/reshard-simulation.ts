@@ -1,7 +1,7 @@
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import { checkHistory } from '../../fault/history/check-history';
 import { Chance } from '../chance';
-import { COORDINATED_HAPPENS, CoordinatedWorld, LOOK_MS } from './coordinated-world';
+import { COORDINATED_HAPPENS, CoordinatedWorld, CHECK_MS } from './coordinated-world';
 import type { ReshardMutant } from './reshard-mutants';
 import { ReshardingClient } from './resharding-client';
 import { callsOf } from '../../support/stories/shard-calls';
@@ -194,7 +194,7 @@ class ReshardWorld extends CoordinatedWorld {
     const until = schedule.now + HEALED_MS;
     let state = '';
     while (schedule.now < until) {
-      await time.runUntil(schedule.now + LOOK_MS);
+      await time.runUntil(schedule.now + CHECK_MS);
       const { entries } = await this.store.list('/q/reshards/');
       state = entries.map(({ value }) => value).join('\n');
       const states = entries.map(({ value }) => (JSON.parse(value) as { state: string; error: string | null }).state);
@@ -202,7 +202,7 @@ class ReshardWorld extends CoordinatedWorld {
         throw this.violation(`liveness: a reshard is ${state}`);
       if (states.length > 0) continue;
       for (const coordinator of this.living) void coordinator.recover().catch(() => undefined);
-      await time.runUntil(schedule.now + LOOK_MS * 4);
+      await time.runUntil(schedule.now + CHECK_MS * 4);
       const { entries: drops } = await this.store.list('/q/collection-drops/');
       if (drops.length > 0) continue;
       const [collection] = (await this.store.list('/q/collections/')).entries.map(

@@ -15,7 +15,7 @@ import { Oracle } from '../oracle';
 import type { Schedule } from '../schedule';
 import { SimulatedController } from '../simulated-controller';
 import { SimulatedEtcd } from '../simulated-etcd';
-import { type Filling, type NodeSurroundings, SimulatedNode } from '../simulated-node';
+import { type Filling, type NodeDependencies, SimulatedNode } from '../simulated-node';
 import { ShardMachine, type ShardTamper } from './shard-machine';
 
 /** Between two faults of one shard: a run has several shards. */
@@ -57,7 +57,7 @@ export interface ShardGround {
  * happen to it.
  */
 export class ShardCell {
-  readonly around: NodeSurroundings<ShardMachine>;
+  readonly around: NodeDependencies<ShardMachine>;
   isDropped = false;
   /** Why it can't be filled; null: it can, or need not. */
   failure: QuiverError | null = null;

@@ -33,7 +33,7 @@ export interface CoordinatorParts {
  * that it is the controller.
  */
 export class SimulatedCoordinator {
-  readonly office: { guard: Guard | null } = { guard: null };
+  readonly leadership: { guard: Guard | null } = { guard: null };
   /** null until it serves. */
   service: RunningService | null = null;
   private drivers: { close(): Promise<void> }[] = [];
@@ -48,12 +48,12 @@ export class SimulatedCoordinator {
 
   /** It hears that it is the controller, by the entry of this revision. */
   hold(revision: number): void {
-    this.office.guard = { key: CONTROLLER_PATH, revision };
+    this.leadership.guard = { key: CONTROLLER_PATH, revision };
   }
 
   /** It hears that another one is. */
   lose(revision: number): void {
-    if (this.office.guard !== null && this.office.guard.revision < revision) this.office.guard = null;
+    if (this.leadership.guard !== null && this.leadership.guard.revision < revision) this.leadership.guard = null;
   }
 
   kill(): void {
@@ -89,8 +89,8 @@ export class SimulatedCoordinator {
           environment,
           openTarget: target && (() => target),
         });
-        this.drivers.push(await service.driveReshards(this.office, RETIRE_MS));
-        if (target !== undefined) this.drivers.push(await service.driveBackups(this.office, NOBODY));
+        this.drivers.push(await service.driveReshards(this.leadership, RETIRE_MS));
+        if (target !== undefined) this.drivers.push(await service.driveBackups(this.leadership, NOBODY));
         this.service = service;
         return;
       } catch {

@@ -21,7 +21,7 @@ import type { SimulatedProcess } from './simulated-process';
 
 const WRITE_ATTEMPT_MS = 400;
 const READ_ATTEMPT_MS = 1_400;
-const OPEN_LOOK_MS = 100;
+const OPEN_CHECK_MS = 100;
 const OPEN_MS = 10_000;
 
 /** The shards of a cluster, as its map has them. */
@@ -83,7 +83,7 @@ export class SimulatedShardClient implements ShardClient {
         if (cell === null) shards.make(spec);
         else if (isServing(cell)) return call.end(resolve);
         else if (cell.failure !== null) return call.end(() => reject(cell.failure!));
-        schedule.after(OPEN_LOOK_MS, look);
+        schedule.after(OPEN_CHECK_MS, look);
       };
       schedule.after(1, look);
     });

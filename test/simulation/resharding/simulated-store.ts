@@ -7,7 +7,7 @@ import { ETCD } from '../simulated-etcd';
 import type { SimulatedProcess } from './simulated-process';
 
 const CALL_MS = 1_500;
-const BLOCKED_LOOK_MS = 50;
+const BLOCKED_CHECK_MS = 50;
 
 /** The cluster store as one process sees it: late, not at all, or without an answer to what it has changed. */
 export class SimulatedStoreClient implements ClusterStore {
@@ -43,7 +43,7 @@ export class SimulatedStoreClient implements ClusterStore {
     const { store, process, schedule, network, chance, watchMs } = this.parts;
     const waiting: StoreEvent[][] = [];
     const deliver = (): void => {
-      if (network.blocked.has(`${ETCD}>${process.name}`)) return schedule.after(BLOCKED_LOOK_MS, deliver);
+      if (network.blocked.has(`${ETCD}>${process.name}`)) return schedule.after(BLOCKED_CHECK_MS, deliver);
       const events = waiting.shift()!;
       process.receive(() => listener(events));
       if (waiting.length > 0) schedule.after(chance.around(3), deliver);

@@ -12,7 +12,7 @@ import { checkHistory } from '../../fault/history/check-history';
 import { History, type OperationEnd } from '../../fault/history/history';
 import type { Operation } from '../../fault/history/operation';
 import type { PlainItem } from '../../support/shards/plain-shard-client';
-import { COORDINATED_HAPPENS, CoordinatedWorld, LOOK_MS } from '../resharding/coordinated-world';
+import { COORDINATED_HAPPENS, CoordinatedWorld, CHECK_MS } from '../resharding/coordinated-world';
 import { COLLECTION, IDS, ReshardingClient } from '../resharding/resharding-client';
 import type { CoordinatorParts } from '../resharding/simulated-coordinator';
 import type { Violation } from '../violation';
@@ -483,7 +483,7 @@ class RestoreWorld extends CoordinatedWorld {
     const until = schedule.now + HEALED_MS;
     let left = '';
     while (schedule.now < until) {
-      await time.runUntil(schedule.now + LOOK_MS);
+      await time.runUntil(schedule.now + CHECK_MS);
       const busy = (
         await Promise.all(
           ['/q/backups/', RESTORES_PATH, '/q/reshards/', DROPS_PREFIX].map((prefix) => store.list(prefix)),
@@ -493,7 +493,7 @@ class RestoreWorld extends CoordinatedWorld {
       left = open.map(({ key, value }) => `${key} ${value}`).join('\n');
       if (open.length > 0) {
         for (const coordinator of this.living) void coordinator.recover().catch(() => undefined);
-        await time.runUntil(schedule.now + LOOK_MS * 4);
+        await time.runUntil(schedule.now + CHECK_MS * 4);
         continue;
       }
       const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackupDriver, BackupObserver } from '../../../coordinator/jobs/backup/backup-driver';
 import type { Resharder } from '../../../coordinator/jobs/reshard/resharder';
-import { type DriverOffice, ONLY_DRIVER } from '../../../coordinator/jobs/driving/owned-entry';
+import { type DriverLeadership, ONLY_DRIVER } from '../../../coordinator/jobs/driving/owned-entry';
 import type { NewRestore, RestoreView } from '../../../coordinator/service/service';
 import type { RunningService } from '../../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
@@ -28,8 +28,8 @@ export class Drivers {
     private readonly backups: BackupDriver,
   ) {}
 
-  static async start(service: RunningService, office: DriverOffice = ONLY_DRIVER): Promise<Drivers> {
-    return new Drivers(await service.driveReshards(office, 0), await service.driveBackups(office, NOBODY));
+  static async start(service: RunningService, leadership: DriverLeadership = ONLY_DRIVER): Promise<Drivers> {
+    return new Drivers(await service.driveReshards(leadership, 0), await service.driveBackups(leadership, NOBODY));
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 /** The Python packages in `clients`, and what this machine's Python can do with them. */
 
 const root = resolve(__dirname, '../../..');
-const LOOK_MS = 30_000;
+const CHECK_MS = 30_000;
 /** Where the sources of all of them are, so that none need be installed. */
 export const PYTHON_SOURCES = ['python/src', 'python-langchain', 'python-llama-index', 'python-haystack/src']
   .map((folder) => join(root, 'clients', folder))
@@ -43,7 +43,7 @@ def has(name):
 print(*[name for name in sys.argv[1:] if not has(name)])`;
   const { status, stdout } = spawnSync(pythonProgram(), ['-c', program, ...modules], {
     encoding: 'utf8',
-    timeout: LOOK_MS,
+    timeout: CHECK_MS,
   });
   return status === 0 ? stdout.split(/\s+/).filter((name) => name !== '') : null;
 }

@@ -9,16 +9,16 @@ const PAGE = 3;
  * Answers that do not end: none at all, a byte now and then, and far more than was asked for; and one that is of
  * somebody else.
  */
-const MANNERS = ['hang', 'drip', 'flood', 'page'] as const;
-type Manner = (typeof MANNERS)[number];
+const MODES = ['hang', 'drip', 'flood', 'page'] as const;
+type Manner = (typeof MODES)[number];
 
-function answerBy(manner: Manner, answer: ServerResponse): void {
-  if (manner === 'page') answer.end('<html>Please sign in</html>');
-  if (manner === 'drip') {
+function answerBy(mode: Manner, answer: ServerResponse): void {
+  if (mode === 'page') answer.end('<html>Please sign in</html>');
+  if (mode === 'drip') {
     const drops = setInterval(() => answer.write(' '), 10);
     answer.once('close', () => clearInterval(drops));
   }
-  if (manner === 'flood') {
+  if (mode === 'flood') {
     const pour = (): void => {
       while (!answer.destroyed && answer.write(Buffer.alloc(65_536, 32)));
     };
@@ -72,8 +72,8 @@ export class TinyS3 {
     if (this.delayMs > 0) await new Promise((wake) => setTimeout(wake, this.delayMs));
     const fault = this.fault(request);
     if (fault === 'break') return void request.socket.destroy();
-    const manner = MANNERS.find((one) => one === fault);
-    if (manner !== undefined) return answerBy(manner, answer);
+    const mode = MODES.find((one) => one === fault);
+    if (mode !== undefined) return answerBy(mode, answer);
     if (fault !== null && typeof fault === 'object') return refuse(answer, fault.status, fault.code);
     if (signatureOf(request, url) !== /Signature=([0-9a-f]{64})/.exec(request.headers.authorization ?? '')?.[1])
       return refuse(answer, 403, 'SignatureDoesNotMatch');

@@ -43,7 +43,7 @@ export class TraceReceiver {
    * `hang`: takes everything and never answers. `drip`: its answer has no end, and a byte comes now and then. `flood`:
    * nor has this one.
    */
-  manner: 'take' | 'refuse' | 'hang' | 'drip' | 'flood' | 'garbage' = 'take';
+  mode: 'take' | 'refuse' | 'hang' | 'drip' | 'flood' | 'garbage' = 'take';
 
   private constructor(private readonly server: Server) {}
 
@@ -53,23 +53,23 @@ export class TraceReceiver {
       request.on('data', (piece: Buffer) => pieces.push(piece));
       request.on('end', () => {
         receiver.requests.push({ path: request.url ?? '', headers: request.headers });
-        if (receiver.manner === 'hang') return;
-        if (receiver.manner === 'drip') {
+        if (receiver.mode === 'hang') return;
+        if (receiver.mode === 'drip') {
           const drops = setInterval(() => response.write('x'), 20);
           response.once('close', () => clearInterval(drops));
           return;
         }
-        if (receiver.manner === 'flood') {
+        if (receiver.mode === 'flood') {
           const pour = (): void => {
             while (!response.destroyed && response.write(Buffer.alloc(65_536)));
           };
           response.on('drain', pour);
           return pour();
         }
-        if (receiver.manner === 'garbage') return void request.socket.end('\u0000 no HTTP\r\n\r\n');
-        if (receiver.manner === 'take') receiver.take(Buffer.concat(pieces), request.headers['content-type'] ?? '');
+        if (receiver.mode === 'garbage') return void request.socket.end('\u0000 no HTTP\r\n\r\n');
+        if (receiver.mode === 'take') receiver.take(Buffer.concat(pieces), request.headers['content-type'] ?? '');
         response
-          .writeHead(receiver.manner === 'take' ? 200 : 400, { 'content-type': request.headers['content-type'] ?? '' })
+          .writeHead(receiver.mode === 'take' ? 200 : 400, { 'content-type': request.headers['content-type'] ?? '' })
           .end(request.headers['content-type']?.includes('json') ? '{}' : '');
       });
     });

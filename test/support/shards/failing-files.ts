@@ -7,13 +7,13 @@ const MILLISECONDS_AT = 1;
 const PATTERN_AT = 32;
 const CLOCK_AT = 3072;
 /** What the first byte of the state says. */
-const MANNERS = { full: 'f', error: 'e', slow: 's' } as const;
+const MODES = { full: 'f', error: 'e', slow: 's' } as const;
 
 /**
  * How calls go by which a process uses files: `full`: what takes room fails with ENOSPC. `error`: each fails with EIO.
  * `slow`: each takes longer.
  */
-export type FileManner = keyof typeof MANNERS;
+export type FileMode = keyof typeof MODES;
 
 /**
  * Compiles what stands between processes and their files into a folder; answers the library. Throws if there is no
@@ -51,12 +51,12 @@ export class FailingFiles {
   }
 
   /** From now on. `pattern`: an extended regular expression of POSIX, which whole paths are compared with. */
-  begin(manner: FileManner, pattern: string, { milliseconds = 0 }: { milliseconds?: number } = {}): void {
+  begin(mode: FileMode, pattern: string, { milliseconds = 0 }: { milliseconds?: number } = {}): void {
     if (pattern.length >= CLOCK_AT - PATTERN_AT) throw new Error('the pattern is too long');
     this.restore();
     this.put(MILLISECONDS_AT, `${milliseconds}\0`);
     this.put(PATTERN_AT, `${pattern}\0`);
-    this.put(0, MANNERS[manner]);
+    this.put(0, MODES[mode]);
   }
 
   /** Ends it. */

@@ -40,7 +40,7 @@ export class StoredReplica {
       wallMs,
     } = this.options;
     const kept = async (path: string): Promise<KeyValueStore> => (this.store = await openStore(path));
-    const surroundings = {
+    const dependencies = {
       budget: new WriteBudget(1 << 28),
       onDiverged: (error: Error) => this.log.error({ error }, 'diverged'),
       onWriteFailed: () => undefined,
@@ -52,7 +52,7 @@ export class StoredReplica {
       this.folder,
       this.spec,
       { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log, backups, wallMs },
-      surroundings,
+      dependencies,
     );
     this.storage = await RocksReplicaStorage.open({
       store: this.store,

@@ -10,7 +10,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readConfig } from '../../../shared/base/config/config';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { ProcessMetrics } from '../../../shared/base/metrics/process-metrics';
-import { Endings } from '../../../shared/base/process/shutdown-stack';
+import { ShutdownStack } from '../../../shared/base/process/shutdown-stack';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import { systemClock } from '../../../shared/base/time/clock';
 import { sharedClock } from '../../../shared/base/time/shared-clock';
@@ -67,14 +67,14 @@ interface Started {
 /** What differs from a start that nothing interrupts. */
 interface Interruption {
   shardClient: ShardClient;
-  ending: AbortSignal;
+  stopSignal: AbortSignal;
   recover: (service: RunningService) => Promise<void>;
 }
 
 /** Starts as a coordinator does, over a store that is away for a moment. */
 async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Promise<Started> {
   const config = { ...readConfig({ EMBEDDING_MODEL: 'builtin', HTTP_THREADS: '1' }, 1), port: 0, host: '127.0.0.1' };
-  const endings = new Endings();
+  const shutdown = new ShutdownStack();
   const metrics = new ProcessMetrics({
     identity: { role: 'coordinator', member: 'c', version: '0' },
     onMeasureError: () => undefined,
@@ -82,8 +82,8 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
   const named = { config, clock: systemClock, log: silentLogger, instanceId: 'i', coordinatorId: 'c' };
   const api = new ApiProcess({
     ...named,
-    endings,
-    ending: given.ending ?? new AbortController().signal,
+    shutdown,
+    stopSignal: given.stopSignal ?? new AbortController().signal,
     metrics,
     traces: null,
     output: new LineOutput({ file: 1, mayBlock: false }),
@@ -127,16 +127,16 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
       if (given.recover !== undefined) return given.recover(service);
       await reached(() => service.follow());
       const resharder = await reached(() => service.driveReshards(ONLY_DRIVER, 0));
-      endings.defer(() => resharder.close());
+      shutdown.defer(() => resharder.close());
       const backups = await reached(() => service.driveBackups(ONLY_DRIVER, api.backupMetrics));
-      endings.defer(() => backups.close());
+      shutdown.defer(() => backups.close());
     },
   });
   const { port, first } = await serving.catch(async (error: unknown) => {
-    await endings.unwind();
+    await shutdown.unwind();
     throw error;
   });
-  return { port, secret: first?.secret ?? null, repeated, end: () => endings.unwind() };
+  return { port, secret: first?.secret ?? null, repeated, end: () => shutdown.unwind() };
 }
 
 test.each([false, true])(
@@ -181,24 +181,24 @@ test('a process that is asked to end while it opens its collections opens no mor
   }
   await before.end();
 
-  const ending = new AbortController();
+  const stopSignal = new AbortController();
   const shardClient = new PlainShardClient({ clock: systemClock });
   const open = shardClient.open.bind(shardClient);
   let opened = 0;
   shardClient.open = async (spec) => {
     opened += 1;
-    ending.abort();
+    stopSignal.abort();
     return open(spec);
   };
   let isDriven = false;
   const recover = (service: RunningService): Promise<void> =>
     service.recover({
-      stop: ending.signal,
+      stop: stopSignal.signal,
       onOpened: async () => {
         isDriven = true;
       },
     });
-  await expect(start(outage, { shardClient, ending: ending.signal, recover })).rejects.toMatchObject({
+  await expect(start(outage, { shardClient, stopSignal: stopSignal.signal, recover })).rejects.toMatchObject({
     kind: 'unavailable',
   });
   expect({ isDriven, following: outage.following }).toEqual({ isDriven: false, following: 0 });

@@ -33,7 +33,7 @@ const TIME_BYTES = 8;
 const LOGGED_BYTES = 16;
 /** How long a purge waits for the target, and how often it looks: writes are shipped every five minutes at least. */
 const SHIPPED_WITHIN_MS = 360_000;
-const LOOK_EVERY_MS = 20;
+const CHECK_EVERY_MS = 20;
 /** This process reads what it keeps. */
 /** Operations that are encoded in one go. */
 const AT_ONCE_MAX = 64;
@@ -346,7 +346,7 @@ export class OwnLog implements ShippableLog, KeptLog {
           'unavailable',
           'writes are not in the backup target yet, and are kept for it: purge again when the target takes them',
         );
-      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+      await new Promise((wake) => setTimeout(wake, CHECK_EVERY_MS));
     }
     await this.forgetting;
     // One that failed before is left to the next one.

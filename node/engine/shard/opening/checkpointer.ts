@@ -34,7 +34,7 @@ const GRAPH_AGE_MS = 60_000;
  * How often the graph is looked at for that: the index has to be asked, which was most of what the looks of quiet
  * shards cost.
  */
-const GRAPH_LOOK_MS = 30_000;
+const GRAPH_CHECK_MS = 30_000;
 /** So many changes, or this share of the shard, may lie between what a backup holds of the indexes and its records. */
 const KEPT_CHANGES_MIN = 5_000;
 const KEPT_SHARE = 0.05;
@@ -205,7 +205,7 @@ export class Checkpointer {
     const countMin = Math.min(CHANGES_MIN, Math.ceil(CHANGED_BYTES_MIN / (dim * Float32Array.BYTES_PER_ELEMENT)));
     if (this.changes >= Math.max(countMin, indexes.directory.liveCount * CHANGED_SHARE)) return true;
     if (this.changes > this.readAnew && ageMs > AGE_MAX_MS) return true;
-    if (ageMs <= GRAPH_AGE_MS || nowMs - this.graphLookedMs < GRAPH_LOOK_MS) return false;
+    if (ageMs <= GRAPH_AGE_MS || nowMs - this.graphLookedMs < GRAPH_CHECK_MS) return false;
     this.graphLookedMs = nowMs;
     return this.graphRowsNow() > this.graphRows * GRAPH_GROWTH;
   }

@@ -6,7 +6,7 @@ import { shardNoteName, type StoreNotes } from '../../kv/store-notes';
 import { refusalOfDisk } from '../../files/disk-trouble';
 import { readStoreStamp } from '../../kv/store-stamp';
 import { removeManifest } from './checkpoint';
-import { Shard, type ShardSurroundings } from '../shard';
+import { Shard, type ShardDependencies } from '../shard';
 import type { ShardOptions } from '../shard-options';
 
 /** What an operator can do about a shard that is lost, in the form without replicas. */
@@ -31,14 +31,14 @@ export class NotedOpening {
    * storage_failed where the file system fails; storage_damaged with the ways out for one that is gone, damaged or an
    * earlier copy.
    */
-  async open(folder: string, spec: ShardSpec, mustExist: boolean, surroundings: ShardSurroundings): Promise<Shard> {
+  async open(folder: string, spec: ShardSpec, mustExist: boolean, dependencies: ShardDependencies): Promise<Shard> {
     const note = shardNoteName(spec);
     try {
-      if (await this.notes.isLossAccepted(note)) return await this.openWhatIsLeft(folder, spec, surroundings);
+      if (await this.notes.isLossAccepted(note)) return await this.openWhatIsLeft(folder, spec, dependencies);
       await this.notes.mustNotBeEarlier(note, join(folder, 'records'));
       // What a restore fills and nobody has seen yet is filled again from the same backup.
       const isNoted = this.notes.isKnown(note) && spec.seed === undefined;
-      return await this.openAndNote(folder, spec, { ...surroundings, mustExist: mustExist || isNoted });
+      return await this.openAndNote(folder, spec, { ...dependencies, mustExist: mustExist || isNoted });
     } catch (error) {
       // Even a shard that is only read may have to write when it is opened.
       const refusal = isDamage(error) ? null : refusalOfDisk(error);
@@ -73,11 +73,11 @@ export class NotedOpening {
   }
 
   /** What is left of a shard whose loss was accepted: its records as they are, or nothing. */
-  private async openWhatIsLeft(folder: string, spec: ShardSpec, surroundings: ShardSurroundings): Promise<Shard> {
+  private async openWhatIsLeft(folder: string, spec: ShardSpec, dependencies: ShardDependencies): Promise<Shard> {
     const { logger } = this.options;
     const facts = { ...idOf(spec), folder };
     const openLeft = (): Promise<Shard | null> =>
-      this.openAndNote(folder, spec, { ...surroundings, mustExist: true, isStable: false }).catch((error: unknown) => {
+      this.openAndNote(folder, spec, { ...dependencies, mustExist: true, isStable: false }).catch((error: unknown) => {
         if (!isDamage(error)) throw error;
         logger.warn({ error, ...facts }, 'what is left of a shard whose loss was accepted can not be opened as it is');
         return null;
@@ -98,15 +98,15 @@ export class NotedOpening {
       { ...facts, kept },
       'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it',
     );
-    return this.openAndNote(folder, spec, surroundings);
+    return this.openAndNote(folder, spec, dependencies);
   }
 
-  private async openAndNote(folder: string, spec: ShardSpec, surroundings: ShardSurroundings): Promise<Shard> {
+  private async openAndNote(folder: string, spec: ShardSpec, dependencies: ShardDependencies): Promise<Shard> {
     const note = shardNoteName(spec);
-    const shard = await Shard.open(folder, spec, this.options, surroundings);
+    const shard = await Shard.open(folder, spec, this.options, dependencies);
     try {
       // Of a blank one there is nothing to note before its first change.
-      if (surroundings.isBlank !== true) await this.notes.opened(note, join(folder, 'records'), shard.lastOperation);
+      if (dependencies.isBlank !== true) await this.notes.opened(note, join(folder, 'records'), shard.lastOperation);
     } catch (error) {
       await shard.close('reopened');
       throw error;

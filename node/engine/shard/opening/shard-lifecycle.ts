@@ -18,7 +18,7 @@ interface Closable {
 type PlaceState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
 
 /** What differs between the places of an embedded process and those of a cluster's node. */
-export interface PlaceSurroundings<Held> {
+export interface LifecycleDependencies<Held> {
   /**
    * Whether what failed is opened anew only after a pause, which gives others the time to take over. Without it that is
    * done at once, though not twice within the first pause: for a shard that nobody else can answer for.
@@ -67,7 +67,7 @@ export class ShardPlace<Held extends Closable> {
   /** Begins to open the shard. */
   constructor(
     readonly spec: ShardSpec,
-    private readonly surroundings: PlaceSurroundings<Held>,
+    private readonly dependencies: LifecycleDependencies<Held>,
     private readonly pausesMs: BackoffPauses = REOPEN_PAUSES,
   ) {
     this.pauses = new RetryBackoff(pausesMs);
@@ -94,7 +94,7 @@ export class ShardPlace<Held extends Closable> {
     this.open = null;
     this.isFailing = true;
     const sinceMs = performance.now() - this.openedAtMs;
-    const pauseMs = this.surroundings.pausesFirst ? this.pauses.nextMs() : this.pausesMs.firstMs - sinceMs;
+    const pauseMs = this.dependencies.pausesFirst ? this.pauses.nextMs() : this.pausesMs.firstMs - sinceMs;
     this.follow(this.bringBack(failed, Math.max(leastMs, pauseMs)));
   }
 
@@ -118,7 +118,7 @@ export class ShardPlace<Held extends Closable> {
     this.state = 'opening';
     let held: Held;
     try {
-      held = await this.surroundings.open(this.ended);
+      held = await this.dependencies.open(this.ended);
     } catch (error) {
       if (!this.ended.aborted) this.fail(error);
       // Calls are told of what an operator has to see to; all else may pass.
@@ -136,7 +136,7 @@ export class ShardPlace<Held extends Closable> {
     this.failure = null;
     this.openedAtMs = performance.now();
     this.pauses.reset();
-    this.surroundings.onOpened?.(held);
+    this.dependencies.onOpened?.(held);
     return held;
   }
 
@@ -145,12 +145,12 @@ export class ShardPlace<Held extends Closable> {
     this.state = 'failed';
     this.isFailing = true;
     this.failure = error;
-    this.surroundings.onFailed(error, retryMs);
+    this.dependencies.onFailed(error, retryMs);
     void this.pause(retryMs).then((isOver) => isOver && this.follow(this.attempt()));
   }
 
   private async bringBack(failed: Held, pauseMs: number): Promise<Held> {
-    await this.surroundings.closeFailed(failed);
+    await this.dependencies.closeFailed(failed);
     if (!this.ended.aborted) this.state = 'failed';
     if (!(await this.pause(pauseMs))) throw shuttingDown();
     return this.attempt();

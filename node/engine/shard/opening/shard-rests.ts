@@ -19,7 +19,7 @@ export interface RestOptions {
 }
 
 /** How often shards are looked at, at most. */
-const LOOK_MS = 10_000;
+const CHECK_MS = 10_000;
 /** Looks in the time after which a shard is closed. */
 const LOOKS = 5;
 /** While there is room for more files, nothing is closed that was used within this time: whoever used it may go on. */
@@ -27,8 +27,8 @@ const PRESSED_MS = 2_000;
 /** Where there is none. */
 const SHORT_MS = 100;
 /** How often it is looked for one then, and for how long: some seconds. */
-const SHORT_LOOK_MS = 25;
-const SHORT_LOOKS = 200;
+const SHORT_CHECK_MS = 25;
+const SHORT_CHECKS = 200;
 /** When there are too many, so large a part of them is closed at once. */
 const PART = 0.1;
 /** Closing waits for the disk, so some are closed at once. */
@@ -67,7 +67,7 @@ export class ShardRests {
     this.nowMs = parts.monotonicMs ?? (() => performance.now());
     const { afterMs } = parts;
     this.endLooks = this.isOn
-      ? slowInterval(Math.max(1_000, Math.min(LOOK_MS, afterMs / LOOKS)), () => this.look())
+      ? slowInterval(Math.max(1_000, Math.min(CHECK_MS, afterMs / LOOKS)), () => this.look())
       : () => undefined;
   }
 
@@ -132,9 +132,9 @@ export class ShardRests {
       () => (this.making = null),
     );
     if (places.size >= openMax + AHEAD) await this.making;
-    for (let looks = 0; looks < SHORT_LOOKS && places.size >= filesFor && !this.isEnded; looks += 1) {
+    for (let looks = 0; looks < SHORT_CHECKS && places.size >= filesFor && !this.isEnded; looks += 1) {
       await this.rest(filesFor - 1, SHORT_MS, false);
-      if (places.size >= filesFor) await new Promise((wake) => setTimeout(wake, SHORT_LOOK_MS));
+      if (places.size >= filesFor) await new Promise((wake) => setTimeout(wake, SHORT_CHECK_MS));
     }
   }
 

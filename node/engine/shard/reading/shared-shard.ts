@@ -1,6 +1,6 @@
 import { fieldsLeft, hasAnyOf } from '../../../../shared/contract/shard/field-table';
 import type { Hit, VectorSearch, VectorSearchResult } from '../../../../shared/contract/shard/shard-read';
-import { packedHitsOf, sentHitsOf } from '../../../../shared/wire/codecs/hit-codec';
+import { utf8HitsOf, sentHitsOf } from '../../../../shared/wire/codecs/hit-codec';
 import { ChangeWatch } from '../../records/change-counter';
 import { filterProgram } from '../../filter/filter-program';
 import { conditionsIn } from '../../filter/prepared-filters';
@@ -19,14 +19,14 @@ const CONDITIONS_MAX = 64;
 
 /** What this search does with each field of a request. */
 const LEFT = fieldsLeft<VectorSearch>({
-  vector: 'heeded',
-  k: 'heeded',
-  filter: 'heeded',
-  effort: 'heeded',
+  vector: 'handled',
+  k: 'handled',
+  filter: 'handled',
+  effort: 'handled',
   texts: 'left',
-  counted: 'heeded',
-  packed: 'heeded',
-  bytesMax: 'heeded',
+  counted: 'handled',
+  packed: 'handled',
+  bytesMax: 'handled',
 });
 
 /** Of answers that have their hits in another form. Nobody changes it. */
@@ -66,7 +66,7 @@ export class SharedShard {
 
   /**
    * As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form
-   * (`sentHits`).
+   * (`wireHits`).
    */
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
     const { vector, k, filter, effort, counted, packed, bytesMax } = request;
@@ -86,7 +86,7 @@ export class SharedShard {
     if (found === null || found.count > k + HITS_MAX) return null;
     counter?.searched(found);
     if (bytesMax !== undefined && isLonger(this.directory, found, Math.min(found.count, k), bytesMax)) return null;
-    const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? packedHitsOf : null;
+    const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? utf8HitsOf : null;
     const bytes = toBytes === null ? null : toBytes(this.directory, found, k, bytesMax);
     const hits = bytes === null ? hitsNow(this.directory, found, k, bytesMax) : NO_HITS;
     const vectorCount = this.changes.liveCount;
@@ -96,7 +96,7 @@ export class SharedShard {
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
     if (bytes !== null)
-      return isSent ? { hits, sentHits: bytes, vectorCount } : { hits, packedHits: bytes, vectorCount };
+      return isSent ? { hits, wireHits: bytes, vectorCount } : { hits, utf8Hits: bytes, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

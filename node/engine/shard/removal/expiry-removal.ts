@@ -3,7 +3,7 @@ import type { ShardLogger } from '../shard-options';
 import { slowInterval } from './slow-interval';
 
 /** How often a shard is looked at for items that have expired. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Items of one write: some milliseconds. */
 const BATCH_ITEMS = 500;
 /** After each batch as long as it took, this many times: other writes have most of the time. */
@@ -31,7 +31,7 @@ export class ExpiryRemoval {
       logger: ShardLogger;
     },
   ) {
-    this.endLooks = slowInterval(LOOK_MS, () => this.look());
+    this.endLooks = slowInterval(CHECK_MS, () => this.look());
   }
 
   /** Removes what has expired by now, as far as that is for this replica. Errors: those of the parts. */

@@ -1,4 +1,4 @@
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** What is due goes on in the next turn of the event loop after so long. */
 const TURN_MS = 2;
 
@@ -21,10 +21,10 @@ class SlowIntervals {
   private isRunning = false;
 
   begin(everyMs: number, act: () => void): () => void {
-    const every = Math.max(1, Math.round(everyMs / LOOK_MS));
+    const every = Math.max(1, Math.round(everyMs / CHECK_MS));
     const slow: Slow = { act, every, offset: this.begun++ % every };
     this.all.add(slow);
-    this.timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.timer ??= setInterval(() => this.look(), CHECK_MS).unref();
     return () => this.end(slow);
   }
 

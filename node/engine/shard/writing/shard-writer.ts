@@ -20,10 +20,10 @@ import type { ShardExpiry } from '../removal/shard-expiry';
 import { type PlannedItem, type PriorItem, planWrites, type WritePlan } from './write-plan';
 
 /** A batch of its own, on stable storage before it is answered. */
-const SYNCED: BatchManner = { sync: true, alongside: () => [] };
+const SYNCED: BatchOptions = { sync: true, alongside: () => [] };
 
 /** How a batch goes to the disk. */
-export interface BatchManner {
+export interface BatchOptions {
   sync: boolean;
   /** Called once the results are known; its changes are written even if nothing else changes. */
   alongside: (results: WriteResult[]) => KeyValueChange[];
@@ -93,7 +93,7 @@ export class ShardWriter {
     this.application = new IndexApplication(parts);
   }
 
-  async commit(requests: ShardOperation[][], writing: BatchManner = SYNCED): Promise<WriteResult[]> {
+  async commit(requests: ShardOperation[][], writing: BatchOptions = SYNCED): Promise<WriteResult[]> {
     if (this.broken !== null) throw this.broken;
     const { counters, records, indexes, slots, gate, expiry } = this.parts;
     const nowMs = expiry.now();

@@ -83,11 +83,11 @@ function reshard(state: ReshardState): ReshardRecord {
 async function controllerOf(
   store: KeyValueClusterStore,
   clock: ManualClock,
-  office: { guard: Guard | null } = { guard: { key: CONTROLLER_PATH, revision: 0 } },
+  leadership: { guard: Guard | null } = { guard: { key: CONTROLLER_PATH, revision: 0 } },
 ) {
   const map = new ClusterMap({ store, log: silentLogger });
   await map.follow();
-  const gone = new GoneNodes({ store, map, office, clock, log: silentLogger });
+  const gone = new GoneNodes({ store, map, leadership, clock, log: silentLogger });
   const health = new HealthReading({
     clock,
     collections: async () => [],

@@ -52,7 +52,7 @@ function lead(
     log: silentLogger,
     isShipped,
     logLimits: { kept: limits(10), away: limits(100), catchUp: limits(catchUpEntries) },
-    surroundings: {
+    dependencies: {
       links: { sendAppend: (_to, _id, message) => void sent.push(message), sendAck: () => undefined },
       changeAssignment: () => new Promise(() => undefined),
       sendSnapshot: () => new Promise(() => undefined),

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { followMemberFiles } from '../../../../shared/member/member-files';
 import { readClusterConfig } from '../../../../shared/base/config/config';
 import { silentLogger } from '../../../../shared/base/logs/logger';
-import { Endings } from '../../../../shared/base/process/shutdown-stack';
+import { ShutdownStack } from '../../../../shared/base/process/shutdown-stack';
 import { eventually } from '../../../support/eventually';
 
 let folder: string;
-let endings: Endings;
+let shutdown: ShutdownStack;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'member-files-'));
-  endings = new Endings();
+  shutdown = new ShutdownStack();
 });
 
 afterEach(async () => {
-  await endings.unwind();
+  await shutdown.unwind();
   rmSync(folder, { recursive: true });
 });
 
@@ -34,7 +34,7 @@ test('another password of etcd is taken over from its file; one that is empty, o
     ...silentLogger,
     error: ({ error }: { error?: unknown }) => void complaints.push((error as Error).message),
   };
-  followMemberFiles(config, { tls: null, etcd, log, endings });
+  followMemberFiles(config, { tls: null, etcd, log, shutdown });
   expect(etcd.password).toBe('the first');
 
   replace('the second\n');

@@ -45,7 +45,7 @@ async function start(): Promise<void> {
   controller = new Controller({
     store,
     map,
-    office: { guard: { key: CONTROLLER_PATH, revision: 0 } },
+    leadership: { guard: { key: CONTROLLER_PATH, revision: 0 } },
     clock,
     log: silentLogger,
   });

@@ -18,7 +18,7 @@ async function tidying(recover: RunningService['recover']): Promise<Housekeeping
   const map = { coordinators: { all: () => [] } } as unknown as ClusterMap;
   const housekeeping = new Housekeeping({
     service,
-    office: { guard: { key: 'controller', revision: 1 } },
+    leadership: { guard: { key: 'controller', revision: 1 } },
     map,
     log: silentLogger,
     requestTimeoutMs: 10_000,

@@ -39,7 +39,7 @@ function assignment(epoch: number, inSync: string[]): ShardAssignment {
 
 let store: ClusterStore;
 let map: ClusterMap;
-let office: { guard: Guard };
+let leadership: { guard: Guard };
 let reports: Record<string, NodeReport | null>;
 const ends: (() => unknown)[] = [];
 
@@ -54,7 +54,7 @@ beforeEach(async () => {
       JSON.stringify([{ assignment: assignment(7, ['a', 'b']), revision: 900 }]),
     );
   await put(CONTROLLER_PATH, 'coordinator');
-  office = { guard: { key: CONTROLLER_PATH, revision: (await store.get(CONTROLLER_PATH))!.revision } };
+  leadership = { guard: { key: CONTROLLER_PATH, revision: (await store.get(CONTROLLER_PATH))!.revision } };
   reports = { a: holding('primary', 7), b: holding('follower', 7), y: holding('follower', 3) };
   map = new ClusterMap({ store, log: silentLogger });
   await map.follow();
@@ -83,7 +83,7 @@ const askNode = async (node: string): Promise<NodeReport | null> => reports[node
 
 test('the map is put right where it is clear what was in force', async () => {
   let repaired = 0;
-  const repair = new MapRepair({ store, map, office, askNode, log: silentLogger, onRepaired: () => (repaired += 1) });
+  const repair = new MapRepair({ store, map, leadership, askNode, log: silentLogger, onRepaired: () => (repaired += 1) });
   ends.push(() => repair.close());
   repair.look();
   await eventually('it is', () => repaired === 1);
@@ -97,7 +97,7 @@ test('where it is not clear the map stays, and the log says why, once', async ()
   const repair = new MapRepair({
     store,
     map,
-    office,
+    leadership,
     askNode,
     log: { ...silentLogger, error: (fields) => void said.push(fields) },
     onRepaired: () => undefined,
@@ -114,7 +114,7 @@ test('nothing is planned by a map that is earlier than what nodes know', async (
   const controller = new Controller({
     store,
     map,
-    office,
+    leadership,
     clock: new ManualClock(),
     log: silentLogger,
     onChanged: (reason) => void changed.push(reason),
@@ -130,7 +130,7 @@ test('nothing is planned by a map that is earlier than what nodes know', async (
   const next = new Controller({
     store,
     map,
-    office,
+    leadership,
     clock: new ManualClock(),
     log: silentLogger,
     onChanged: (reason) => void changed.push(reason),

@@ -34,13 +34,13 @@ test('the controller removes tombstones after a week, except those of collection
   clock.advance(6 * DAY_MS + 1);
   const map = new ClusterMap({ store, log: silentLogger });
   await map.follow();
-  const office: { guard: Guard | null } = { guard: null };
-  const sweep = new TombstoneSweep({ store, map, office, clock, log: silentLogger });
+  const leadership: { guard: Guard | null } = { guard: null };
+  const sweep = new TombstoneSweep({ store, map, leadership, clock, log: silentLogger });
   try {
     expect(await sweep.sweep()).toBe(0);
-    office.guard = { key: CONTROLLER_PATH, revision: 7 };
+    leadership.guard = { key: CONTROLLER_PATH, revision: 7 };
     expect(await sweep.sweep()).toBe(0);
-    office.guard = { key: CONTROLLER_PATH, revision: 0 };
+    leadership.guard = { key: CONTROLLER_PATH, revision: 0 };
     expect(await sweep.sweep()).toBe(130);
     expect((await store.list(TOMBSTONES_PREFIX)).entries.map(({ key }) => key)).toEqual(
       ['dropping', 'young'].map(tombstonePath),

@@ -91,7 +91,7 @@ async function elected(name: string): Promise<{ guard: Guard }> {
 
 /** `readShard`: what shards answer to the order of a backup. */
 async function drive(
-  office: { guard: Guard | null },
+  leadership: { guard: Guard | null },
   readShard: () => Promise<ShardBackupState>,
   openTarget: OpenTarget = () => target,
 ): Promise<void> {
@@ -102,7 +102,7 @@ async function drive(
   const jobs = new StoredJobs({
     store,
     clock,
-    office: () => office,
+    leadership: () => leadership,
     log: silentLogger as Logger,
     kinds: [],
     rightsOf: {},
@@ -111,7 +111,7 @@ async function drive(
     ...{
       store,
       clock,
-      office,
+      leadership,
       jobs,
       log,
       observer: NOBODY,

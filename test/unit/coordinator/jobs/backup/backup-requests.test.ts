@@ -60,7 +60,7 @@ beforeEach(async () => {
   jobs = new StoredJobs({
     store,
     clock,
-    office: () => ONLY_DRIVER,
+    leadership: () => ONLY_DRIVER,
     log: silentLogger as Logger,
     kinds: [new VerifyKind({ openTarget, pace: new Pace(Infinity), clock, log: silentLogger as Logger })],
     rightsOf: {},

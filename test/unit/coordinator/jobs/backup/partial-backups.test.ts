@@ -106,7 +106,7 @@ async function taken(of: { collections?: string[]; scheduled?: boolean } = {}): 
     stop: new AbortController().signal,
   };
   return new BackupPass(
-    new OwnedEntry({ store, office: ONLY_DRIVER }, key, backupFromEntry(entry), entry.revision),
+    new OwnedEntry({ store, leadership: ONLY_DRIVER }, key, backupFromEntry(entry), entry.revision),
     repository,
     parts,
   ).run();
@@ -226,7 +226,7 @@ describe.each([
     const jobs = new StoredJobs({
       store,
       clock,
-      office: () => ONLY_DRIVER,
+      leadership: () => ONLY_DRIVER,
       log: silentLogger as Logger,
       kinds: [],
       rightsOf: {},

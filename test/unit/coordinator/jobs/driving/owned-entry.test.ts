@@ -8,7 +8,7 @@ async function owned() {
   await store.transact([], [{ type: 'put', key: 'k', value: '{}' }]);
   const entry = (await store.get('k'))!;
   const open = () =>
-    new OwnedEntry<{ a?: number; b?: number }>({ store, office: ONLY_DRIVER }, 'k', {}, entry.revision);
+    new OwnedEntry<{ a?: number; b?: number }>({ store, leadership: ONLY_DRIVER }, 'k', {}, entry.revision);
   return { store, open };
 }
 

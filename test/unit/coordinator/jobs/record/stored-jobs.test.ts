@@ -44,7 +44,7 @@ function jobsOf(
 ): StoredJobs {
   return new StoredJobs({
     store,
-    office: () => ONLY_DRIVER,
+    leadership: () => ONLY_DRIVER,
     clock: systemClock,
     log,
     kinds: [{ ...COUNT, ...kind }],
@@ -54,7 +54,7 @@ function jobsOf(
 }
 
 async function driven(jobs: StoredJobs, clock = systemClock): Promise<JobDriver<JobRecord>> {
-  const driver = new JobDriver(jobs, { office: ONLY_DRIVER, clock, log });
+  const driver = new JobDriver(jobs, { leadership: ONLY_DRIVER, clock, log });
   await driver.start();
   running.push(driver);
   return driver;
@@ -279,7 +279,7 @@ test('of those that are over, the last ones stay for some days', async () => {
 });
 
 test('a driver that is no longer the controller begins nothing', async () => {
-  const office: { guard: { key: string; revision: number } | null } = { guard: null };
+  const leadership: { guard: { key: string; revision: number } | null } = { guard: null };
   let runs = 0;
   const run = async (): Promise<null> => {
     runs += 1;
@@ -287,14 +287,14 @@ test('a driver that is no longer the controller begins nothing', async () => {
   };
   const jobs = new StoredJobs({
     store,
-    office: () => office,
+    leadership: () => leadership,
     clock: systemClock,
     log,
     kinds: [{ ...COUNT, run }],
     rightsOf: {},
   });
   await jobs.begin(job('count-1'));
-  const driver = new JobDriver(jobs, { office, clock: systemClock, log });
+  const driver = new JobDriver(jobs, { leadership, clock: systemClock, log });
   await driver.start();
   running.push(driver);
   await new Promise(setImmediate);
@@ -302,7 +302,7 @@ test('a driver that is no longer the controller begins nothing', async () => {
   const { revision } = (await store.transact([], [{ type: 'put', key: '/q/controller', value: 'a' }])) as {
     revision: number;
   };
-  office.guard = { key: '/q/controller', revision };
+  leadership.guard = { key: '/q/controller', revision };
   await reaches('count-1', 'done');
   expect(runs).toBe(1);
 });

@@ -150,7 +150,7 @@ async function recordNow(): Promise<ReshardRecord> {
 async function drive(waitsFor?: string): Promise<void> {
   const entry = (await store.get(KEY))!;
   const owned = await OwnedReshard.take(
-    { store, office: ONLY_DRIVER },
+    { store, leadership: ONLY_DRIVER },
     { record: reshardFromEntry(entry), revision: entry.revision },
     waitsFor,
   );

@@ -81,7 +81,7 @@ async function passOf(
   const key = restorePath(restore.id);
   if (!isStored) await store.transact([], [{ type: 'put', key, value: JSON.stringify(restore) }]);
   const { value, revision } = (await store.get(key))!;
-  const owned = new OwnedEntry({ store, office: ONLY_DRIVER }, key, restoreFromEntry({ key, value }), revision);
+  const owned = new OwnedEntry({ store, leadership: ONLY_DRIVER }, key, restoreFromEntry({ key, value }), revision);
   const shards = {
     // As the controller does when it sees the reservation.
     make: async ({ seed, ...spec }) => {
@@ -117,7 +117,7 @@ async function passOf(
   const reshards = new ReshardRequests({ store, shards: shards as ShardClient, clock, quota });
   return new RestorePass(owned, {
     store,
-    office: ONLY_DRIVER,
+    leadership: ONLY_DRIVER,
     reshards,
     shards,
     catalog: new CollectionCatalog({ store }),

@@ -22,7 +22,7 @@ import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value
 
 const NODES = ['a', 'b'];
 const SHARDS = 2;
-const LOOK_MS = 2;
+const CHECK_MS = 2;
 
 /** Replicas that forget what they do when their node stops, as real ones do. */
 class Replicas implements Pick<ShardUpkeep, 'find' | 'purge' | 'optimize' | 'statuses'> {
@@ -104,13 +104,13 @@ afterEach(async () => {
 
 function storedJobs(): StoredJobs {
   const upkeep = replicas as unknown as ShardUpkeep;
-  const kinds = [new PurgeKind({ upkeep, lookMs: LOOK_MS }), new OptimizeKind({ upkeep, lookMs: LOOK_MS })];
-  const office = (): typeof ONLY_DRIVER => ONLY_DRIVER;
-  return new StoredJobs({ store, office, clock: systemClock, log, kinds, rightsOf: {}, reportEveryMs: 0 });
+  const kinds = [new PurgeKind({ upkeep, lookMs: CHECK_MS }), new OptimizeKind({ upkeep, lookMs: CHECK_MS })];
+  const leadership = (): typeof ONLY_DRIVER => ONLY_DRIVER;
+  return new StoredJobs({ store, leadership, clock: systemClock, log, kinds, rightsOf: {}, reportEveryMs: 0 });
 }
 
 async function drive(of: StoredJobs = jobs): Promise<JobDriver<JobRecord>> {
-  const driver = new JobDriver(of, { office: ONLY_DRIVER, clock: systemClock, log });
+  const driver = new JobDriver(of, { leadership: ONLY_DRIVER, clock: systemClock, log });
   await driver.start();
   drivers.push(driver);
   return driver;

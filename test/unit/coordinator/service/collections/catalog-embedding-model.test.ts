@@ -90,7 +90,7 @@ describe('the embedding model of a collection', () => {
         'a condition of one item',
         (once?: Once) => ({
           items: [{ ...textItem('a', 'text'), expected: NO_VERSION }],
-          manner: { once },
+          mode: { once },
           kind: 'conflict',
         }),
       ],
@@ -98,7 +98,7 @@ describe('the embedding model of a collection', () => {
         'a condition of several',
         (once?: Once) => ({
           items: [textItem('a', 'text'), { ...textItem('c', 'text'), expected: ANY_VERSION }],
-          manner: { once },
+          mode: { once },
           kind: 'conflict',
         }),
       ],
@@ -106,7 +106,7 @@ describe('the embedding model of a collection', () => {
         'the quota of its collection',
         (once?: Once) => ({
           items: ['b', 'c', 'd'].map((id) => textItem(id, 'text')),
-          manner: { once },
+          mode: { once },
           kind: 'limit_exceeded',
         }),
       ],
@@ -114,7 +114,7 @@ describe('the embedding model of a collection', () => {
         'the quota of its key',
         (once?: Once) => ({
           items: ['a', 'a', 'a', 'a'].map((id) => textItem(id, 'text')),
-          manner: { once, writer },
+          mode: { once, writer },
           kind: 'limit_exceeded',
         }),
       ],
@@ -123,8 +123,8 @@ describe('the embedding model of a collection', () => {
       await service.collections.create({ ...newCollection('c', { shards: 2 }), quota: { items: 2, bytes: null } });
       await service.vectors.upsert('c', [item('a', [1, 0])]);
       for (const once of [undefined, onceOf('once'), onceOf('once')]) {
-        const { items, manner, kind } = given(once);
-        await expect(service.vectors.upsert('c', items, manner)).rejects.toMatchObject({ kind });
+        const { items, mode, kind } = given(once);
+        await expect(service.vectors.upsert('c', items, mode)).rejects.toMatchObject({ kind });
       }
       expect((await service.collections.get('c')).embeddingModel).toBeNull();
     });

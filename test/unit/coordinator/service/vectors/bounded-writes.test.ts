@@ -44,23 +44,23 @@ test.each(['collection', 'key'])(
       ...newCollection(COLLECTION),
       quota: whose === 'collection' ? { items: 4, bytes: null } : null,
     });
-    const manner = whose === 'key' ? { writer } : {};
+    const mode = whose === 'key' ? { writer } : {};
     const refusals = (): number => (whose === 'key' ? keyQuotas : quotas).refusals;
     let repetitions = 0;
     const first = () =>
       vectors.upsert(COLLECTION, [item('a', [1, 0]), item('b', [0, 1])], {
-        ...manner,
+        ...mode,
         once: onceOf('first', () => (repetitions += 1)),
       });
     const { versions } = await first();
-    await vectors.upsert(COLLECTION, [item('c', [1, 1]), item('d', [2, 1])], manner);
+    await vectors.upsert(COLLECTION, [item('c', [1, 1]), item('d', [2, 1])], mode);
     expect((await first()).versions).toEqual(versions);
     expect([repetitions, refusals()]).toEqual([1, 0]);
-    await expect(vectors.upsert(COLLECTION, [item('e', [1, 1])], manner)).rejects.toMatchObject({
+    await expect(vectors.upsert(COLLECTION, [item('e', [1, 1])], mode)).rejects.toMatchObject({
       kind: 'limit_exceeded',
     });
     await expect(
-      vectors.upsert(COLLECTION, [item('e', [1, 1])], { ...manner, once: onceOf('other') }),
+      vectors.upsert(COLLECTION, [item('e', [1, 1])], { ...mode, once: onceOf('other') }),
     ).rejects.toMatchObject({ kind: 'limit_exceeded' });
     expect(refusals()).toBe(2);
     expect((await first()).versions).toEqual(versions);

@@ -25,7 +25,7 @@ test.each<[WriteFault, boolean]>([
     openStore: async () => new FailingKeyValueStore(new MemoryKeyValueStore(), faults),
   };
   let failures = 0;
-  const surroundings = {
+  const dependencies = {
     budget: new WriteBudget(),
     onDiverged: () => undefined,
     onWriteFailed: () => void (failures += 1),
@@ -36,7 +36,7 @@ test.each<[WriteFault, boolean]>([
       folder,
       { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
       options,
-      surroundings,
+      dependencies,
     );
     faults.writes = writes;
     const written = shard.write([

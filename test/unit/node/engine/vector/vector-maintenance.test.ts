@@ -234,9 +234,9 @@ test('more rows than may wait are taken in while the load goes on, in steps from
 });
 
 test('a first graph of more rows than are scanned soon is built in steps, after a load, too', () => {
-  const circumstances = { idle: true, optimization: null, scannedSoon: 100_000, graphRowsMin: GRAPH_ROWS_MIN };
-  expect(nextStep(status({ rows: 100_000 }), circumstances)).toEqual({ type: 'extend', rows: 100_000, care: 'quick' });
-  expect(nextStep(status({ rows: 200_000 }), circumstances)).toEqual({ type: 'extend', rows: 25_000, care: 'quick' });
+  const input = { idle: true, optimization: null, scannedSoon: 100_000, graphRowsMin: GRAPH_ROWS_MIN };
+  expect(nextStep(status({ rows: 100_000 }), input)).toEqual({ type: 'extend', rows: 100_000, care: 'quick' });
+  expect(nextStep(status({ rows: 200_000 }), input)).toEqual({ type: 'extend', rows: 25_000, care: 'quick' });
 });
 
 test('during a load, what somebody asked for is done, and dead rows are removed', () => {

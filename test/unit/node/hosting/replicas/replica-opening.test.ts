@@ -10,7 +10,7 @@ import { StoreNotes } from '../../../../../node/engine/kv/store-notes';
 import type { KeyValueEntry } from '../../../../../node/engine/kv/key-value-store';
 import { ITEM_RANGE } from '../../../../../node/engine/records/record-keys';
 import { LOG_RANGE } from '../../../../../node/replication/log/log-keys';
-import type { ReplicaSurroundings } from '../../../../../node/replication/replica';
+import type { ReplicaDependencies } from '../../../../../node/replication/replica';
 import { Shard } from '../../../../../node/engine/shard/shard';
 import { WriteBudget } from '../../../../../node/engine/shard/writing/write-queue';
 import type { ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
@@ -68,7 +68,7 @@ function openDamaged(
     budget: new WriteBudget(),
     clock: systemClock,
     log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
-    surroundings: () => ({ onFailed: (error: Error) => failures.push(error) }) as unknown as ReplicaSurroundings,
+    dependencies: () => ({ onFailed: (error: Error) => failures.push(error) }) as unknown as ReplicaDependencies,
   });
 }
 
@@ -119,7 +119,7 @@ test('a replica that was opened and can not be noted is closed, so that it can b
 
 /** A node's openings over its data folder, as after a start. */
 async function started(
-  changeAssignment: ReplicaSurroundings['changeAssignment'] = () => new Promise(() => undefined),
+  changeAssignment: ReplicaDependencies['changeAssignment'] = () => new Promise(() => undefined),
 ): Promise<{
   opening: ReplicaOpening;
   stores: ShardStores;
@@ -150,7 +150,7 @@ async function started(
         budget: new WriteBudget(),
         clock: systemClock,
         log: silentLogger,
-        surroundings: () => ({ changeAssignment, onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+        dependencies: () => ({ changeAssignment, onFailed: () => undefined }) as unknown as ReplicaDependencies,
       }),
   });
   const open = async (assignment: ShardAssignment): Promise<ReplicatedShard> => {
@@ -215,11 +215,11 @@ test('an opening that fails while expired items wait to be removed says so, and 
       budget: new WriteBudget(),
       clock: systemClock,
       log: silentLogger,
-      surroundings: () =>
+      dependencies: () =>
         ({
           changeAssignment: () => new Promise(() => undefined),
           onFailed: () => undefined,
-        }) as unknown as ReplicaSurroundings,
+        }) as unknown as ReplicaDependencies,
     });
   async function* damagedOnceRemoving(): AsyncIterable<KeyValueEntry[]> {
     await eventually('what has expired is asked for', () => asked.mock.calls.length > 0);

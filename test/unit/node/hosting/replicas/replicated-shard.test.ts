@@ -5,7 +5,7 @@ import { ReplicatedShard } from '../../../../../node/hosting/replicas/replicated
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../../node/engine/kv/rocks-key-value-store';
 import { itemKey } from '../../../../../node/engine/records/record-keys';
-import type { ReplicaSurroundings } from '../../../../../node/replication/replica';
+import type { ReplicaDependencies } from '../../../../../node/replication/replica';
 import { chunksOf } from '../../../../../node/replication/shard-copy';
 import { WriteBudget } from '../../../../../node/engine/shard/writing/write-queue';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
@@ -46,7 +46,7 @@ function openReplica(): Promise<ReplicatedShard> {
     budget: new WriteBudget(),
     clock: systemClock,
     log: silentLogger,
-    surroundings: () => ({ onFailed: (error: Error) => failures.push(error) }) as unknown as ReplicaSurroundings,
+    dependencies: () => ({ onFailed: (error: Error) => failures.push(error) }) as unknown as ReplicaDependencies,
   });
 }
 

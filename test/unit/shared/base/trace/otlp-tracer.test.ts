@@ -74,7 +74,7 @@ test('a span arrives with its parent, times, attributes and resource', async () 
 });
 
 test('while nobody answers, spans beyond the bound are dropped and counted, and the end does not wait', async () => {
-  receiver.manner = 'hang';
+  receiver.mode = 'hang';
   const write = start({
     OTEL_BSP_MAX_QUEUE_SIZE: '10',
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4',
@@ -88,7 +88,7 @@ test('while nobody answers, spans beyond the bound are dropped and counted, and 
 });
 
 test('what is refused is counted, told once, and makes room', async () => {
-  receiver.manner = 'refuse';
+  receiver.mode = 'refuse';
   const write = start({ OTEL_BSP_MAX_QUEUE_SIZE: '4', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
   for (let round = 1; round <= 2; round += 1) {
     await write(2);
@@ -102,8 +102,8 @@ test('what is refused is counted, told once, and makes room', async () => {
 
 test.each(['hang', 'drip', 'flood', 'garbage'] as const)(
   'a receiver with the manner "%s" costs the spans that it got, and others arrive when it is well',
-  async (manner) => {
-    receiver.manner = manner;
+  async (mode) => {
+    receiver.mode = mode;
     const write = start({
       OTEL_BSP_MAX_QUEUE_SIZE: '4',
       OTEL_EXPORTER_OTLP_TIMEOUT: '100',
@@ -112,7 +112,7 @@ test.each(['hang', 'drip', 'flood', 'garbage'] as const)(
     });
     await write(2);
     await eventually('they are given up', async () => (await write('look')).counts.failed === 4);
-    receiver.manner = 'take';
+    receiver.mode = 'take';
     await write(2);
     await eventually('others arrive', async () => (await write('look')).counts.exported === 4);
     expect((await write('look')).counts).toEqual({ exported: 4, failed: 4, dropped: 0, waiting: 0 });

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { whenStoreReached } from '../../../../../shared/cluster-store/entries/store-retry';
+import { retryUntilStoreAnswers } from '../../../../../shared/cluster-store/entries/store-retry';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
 
@@ -8,15 +8,15 @@ const away = (): never => {
 };
 
 test('a start that waits for the store says so once, and leaves nothing behind with each attempt', async () => {
-  const ending = new AbortController();
+  const stopSignal = new AbortController();
   const said: string[] = [];
-  const whenReached = whenStoreReached({
-    ending: ending.signal,
+  const untilStoreAnswers = retryUntilStoreAnswers({
+    stopSignal: stopSignal.signal,
     log: { ...silentLogger, warn: (_fields, message) => said.push(message) },
   });
   const listening: number[] = [];
-  const result = await whenReached(async () => {
-    listening.push(getEventListeners(ending.signal, 'abort').length);
+  const result = await untilStoreAnswers(async () => {
+    listening.push(getEventListeners(stopSignal.signal, 'abort').length);
     return listening.length < 4 ? away() : 'there';
   });
   expect(result).toBe('there');
@@ -25,14 +25,14 @@ test('a start that waits for the store says so once, and leaves nothing behind w
 });
 
 test('it gives up at once when the process is asked to end, and for what does not pass', async () => {
-  const ending = new AbortController();
-  const whenReached = whenStoreReached({ ending: ending.signal, log: silentLogger });
-  const waiting = whenReached(async () => away());
-  ending.abort();
+  const stopSignal = new AbortController();
+  const untilStoreAnswers = retryUntilStoreAnswers({ stopSignal: stopSignal.signal, log: silentLogger });
+  const waiting = untilStoreAnswers(async () => away());
+  stopSignal.abort();
   await expect(waiting).rejects.toMatchObject({
     kind: 'unavailable',
     message: 'gave up waiting for the cluster store',
   });
   const refused = async (): Promise<never> => Promise.reject(new QuiverError('invalid_parameter', 'another cluster'));
-  await expect(whenReached(refused)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+  await expect(untilStoreAnswers(refused)).rejects.toMatchObject({ kind: 'invalid_parameter' });
 });

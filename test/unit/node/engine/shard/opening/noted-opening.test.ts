@@ -42,13 +42,13 @@ async function openAccepted(fails = false): Promise<void> {
       return openRocksStore(...call);
     },
   };
-  const surroundings = {
+  const dependencies = {
     budget: new WriteBudget(),
     onDiverged: () => undefined,
     onWriteFailed: () => undefined,
     onDamaged: () => undefined,
   };
-  const shard = await new NotedOpening(options, notes).open(folder, SPEC, true, surroundings);
+  const shard = await new NotedOpening(options, notes).open(folder, SPEC, true, dependencies);
   expect(shard.lastOperation).toBe(0);
   await shard.close('closed');
 }
@@ -100,13 +100,13 @@ test.each([
     });
   };
   const options = { factories: plainFactories, recallTarget: 0.99, buildThreads: 1, logger: silentLogger, openStore };
-  const surroundings = {
+  const dependencies = {
     budget: new WriteBudget(),
     onDiverged: () => undefined,
     onWriteFailed: () => undefined,
     onDamaged: () => undefined,
   };
-  const opened = new NotedOpening(options, notes).open(folder, SPEC, false, surroundings);
+  const opened = new NotedOpening(options, notes).open(folder, SPEC, false, dependencies);
   await expect(opened).rejects.toMatchObject({
     kind: 'storage_failed',
     message: `${told}: a shard that is not open can't be opened, also for reads, until the disk takes writes again`,

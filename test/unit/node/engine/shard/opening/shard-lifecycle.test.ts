@@ -2,7 +2,7 @@ import {
   allEnded,
   lookAt,
   openAt,
-  type PlaceSurroundings,
+  type LifecycleDependencies,
   ShardPlace,
 } from '../../../../../../node/engine/shard/opening/shard-lifecycle';
 import { eventually } from '../../../../../support/eventually';
@@ -32,8 +32,8 @@ interface Attempt {
 }
 
 /** A place, the attempts to open it that wait for the test to decide them, and what it told. */
-function placeOf(more: Partial<PlaceSurroundings<FakeShard>> & { pauses?: typeof PAUSES } = {}) {
-  const { pauses = PAUSES, ...surroundings } = more;
+function placeOf(more: Partial<LifecycleDependencies<FakeShard>> & { pauses?: typeof PAUSES } = {}) {
+  const { pauses = PAUSES, ...dependencies } = more;
   const told: string[] = [];
   const attempts: Attempt[] = [];
   const place = new ShardPlace<FakeShard>(
@@ -52,7 +52,7 @@ function placeOf(more: Partial<PlaceSurroundings<FakeShard>> & { pauses?: typeof
       onOpened: () => told.push('open'),
       onFailed: (error) => told.push(`not open: ${(error as Error).message}`),
       closeFailed: (shard) => shard.close('failed'),
-      ...surroundings,
+      ...dependencies,
     },
     pauses,
   );

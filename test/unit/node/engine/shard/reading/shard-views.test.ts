@@ -76,9 +76,9 @@ const at = (i: number, more: Partial<VectorSearch> = {}): VectorSearch => ({
 const asked = (request: VectorSearch, spec = SPEC) => node.client.read(spec, 'search', request, NO_HURRY);
 /** An answer that was to be sent, as it arrives. */
 const received = (answer: VectorSearchResult | null): VectorSearchResult | null => {
-  if (answer?.sentHits === undefined) return answer;
+  if (answer?.wireHits === undefined) return answer;
   expect(answer.hits).toEqual([]);
-  return { hits: hitsFromBytes(answer.sentHits), vectorCount: answer.vectorCount };
+  return { hits: hitsFromBytes(answer.wireHits), vectorCount: answer.vectorCount };
 };
 const firstOf = (request: VectorSearch) => views.search(SPEC, request)?.hits[0]?.externalId;
 
@@ -242,11 +242,11 @@ describe('answers', () => {
       // Off the line, so that no two score the same.
       const request = at(7, { k, vector: Float32Array.of(7.3, 0.1, 1, 0) });
       const { hits, vectorCount } = views.search(SPEC, request)!;
-      expect(views.search(SPEC, request, true)).toEqual({ hits: [], sentHits: hitsToBytes(hits), vectorCount });
+      expect(views.search(SPEC, request, true)).toEqual({ hits: [], wireHits: hitsToBytes(hits), vectorCount });
       const packed = views.search(SPEC, { ...request, packed: true })!;
-      expect({ ...packed, packedHits: hitsFromBytes(packed.packedHits!) }).toEqual({
+      expect({ ...packed, utf8Hits: hitsFromBytes(packed.utf8Hits!) }).toEqual({
         hits: [],
-        packedHits: hits,
+        utf8Hits: hits,
         vectorCount,
       });
     }

@@ -9,7 +9,7 @@ import { ManualClock } from '../../../../../support/manual-clock';
 import { eventually } from '../../../../../support/eventually';
 import { LogMemory, openMemoryStore, plainFactories } from '../../../../../support/shards/shard-node';
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Long enough for removals that should not be there to begin. */
 const ROUNDS = 500;
 
@@ -19,7 +19,7 @@ test('nothing is removed while a shard is filled: its gate would refuse that, an
   const looks: (() => void)[] = [];
   const { setInterval: real } = globalThis;
   const spy = jest.spyOn(globalThis, 'setInterval').mockImplementation(((look: () => void, ms: number) => {
-    if (ms === LOOK_MS) looks.push(look);
+    if (ms === CHECK_MS) looks.push(look);
     return real(look, ms);
   }) as typeof setInterval);
   const fail = (error: Error): void => {
@@ -38,7 +38,7 @@ test('nothing is removed while a shard is filled: its gate would refuse that, an
     buildThreads: 1,
     logger: new LogMemory(),
   };
-  const surroundings = {
+  const dependencies = {
     budget: new WriteBudget(),
     onDiverged: fail,
     onWriteFailed: fail,
@@ -49,7 +49,7 @@ test('nothing is removed while a shard is filled: its gate would refuse that, an
     join(folder, '0'),
     { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
     options,
-    surroundings,
+    dependencies,
   );
   spy.mockRestore();
   try {

@@ -27,7 +27,7 @@ test('an item expires whose write is the one by which former times are thrown ou
     buildThreads: 1,
     logger: new LogMemory(),
   };
-  const surroundings = {
+  const dependencies = {
     budget: new WriteBudget(),
     onDiverged: fail,
     onWriteFailed: fail,
@@ -38,7 +38,7 @@ test('an item expires whose write is the one by which former times are thrown ou
     join(folder, '0'),
     { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
     options,
-    surroundings,
+    dependencies,
   );
   try {
     const itemOf = (externalId: string) => ({
