@@ -57,11 +57,11 @@ import { type BodyScannerAddon, loadBodyScanner } from './api/native/body-scanne
 import { CallNoting } from './service/routing/call-profiling';
 import { DeepReads } from './service/routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
-import { tellCollections } from './api/threads/http-thread-catalog';
+import { publishCollections } from './api/threads/http-thread-catalog';
 import { frontHandlers, type MainServices } from './api/threads/http-thread-handlers';
-import { tellKeys } from './api/threads/http-thread-keys';
+import { publishKeys } from './api/threads/http-thread-keys';
 import { logHandlers } from '../shared/base/threads/thread-log';
-import { tellTokenKeys, tokenHandlers } from './api/threads/http-thread-tokens';
+import { publishTokenKeys, tokenHandlers } from './api/threads/http-thread-tokens';
 import type { FrontLoad } from './api/threads/http-thread-reports';
 import { FrontThreads } from './api/threads/http-threads';
 import type { ThreadHandlers, ThreadPeer } from '../shared/base/threads/thread-peer';
@@ -454,9 +454,9 @@ export class ApiProcess {
       },
       onStarted: (peer) => {
         const ends = [
-          tellKeys(keys, peer),
-          tellCollections(catalog, peer),
-          tellTokenKeys(tokens.keys, peer),
+          publishKeys(keys, peer),
+          publishCollections(catalog, peer),
+          publishTokenKeys(tokens.keys, peer),
           form.follow(peer),
         ];
         if (audit !== null) ends.push(audit.follow((isRefusing) => peer.tell('audit.refusing', isRefusing)));

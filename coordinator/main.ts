@@ -20,7 +20,7 @@ import { retryUntilStoreAnswers } from '../shared/cluster-store/entries/store-re
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/base/config/config';
-import { tellUnknownSettings } from '../shared/base/process/unknown-settings-warning';
+import { warnOfUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import type { QuiverError } from '../shared/base/errors/quiver-error';
 import type { LineOutput } from '../shared/base/process/line-output';
 import type { Logger } from '../shared/base/logs/logger';
@@ -65,11 +65,11 @@ import { SharedLimiter } from './service/limits/shared-limiter';
 import { ControllerMetrics } from './api/metrics/cluster-metrics';
 import { HealthReading } from './cluster/operations/health-reading';
 import type { ClusterThreadData } from './cluster-http-thread';
-import { threadCredentials, tellCertificates } from '../shared/wire/handshake/thread-credentials';
-import { tellCoordinators } from './api/threads/http-thread-coordinators';
+import { threadCredentials, publishCertificates } from '../shared/wire/handshake/thread-credentials';
+import { publishCoordinators } from './api/threads/http-thread-coordinators';
 import type { FrontLoad } from './api/threads/http-thread-reports';
 import { sharedClock } from '../shared/base/time/shared-clock';
-import { ToldRoutes } from './api/threads/http-thread-routes';
+import { RoutePublisher } from './api/threads/http-thread-routes';
 import { handlersOf } from '../shared/base/threads/thread-peer';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
@@ -137,7 +137,7 @@ async function build(
     traces,
     output,
   });
-  tellUnknownSettings(process.env, log);
+  warnOfUnknownSettings(process.env, log);
   await api.openOperationsPort({ isGiven: Boolean(process.env.OPS_PORT) });
 
   const etcd = etcdAccess(member);
@@ -156,8 +156,8 @@ async function build(
 
   const routes = new MapShardRoutes({ map, clock, readReplicas: member.readReplicas });
   shutdown.defer(() => routes.close());
-  const toldRoutes = new ToldRoutes({ routes, clock });
-  shutdown.defer(() => toldRoutes.close());
+  const routePublisher = new RoutePublisher({ routes, clock });
+  shutdown.defer(() => routePublisher.close());
   const placement = new ClusterPlacement({ store, routes, clock });
   const shardClient = new GrpcShardClient({
     routes,
@@ -247,7 +247,7 @@ async function build(
     log,
   });
   shutdown.defer(() => later.close());
-  map.assignments.onChange(() => later.tell(map.ownLater().slice(0, LATER_ASSIGNMENTS_MAX)));
+  map.assignments.onChange(() => later.publish(map.ownLater().slice(0, LATER_ASSIGNMENTS_MAX)));
   const repair = new MapRepair({
     store,
     map,
@@ -270,10 +270,10 @@ async function build(
       entry: join(__dirname, 'cluster-http-thread.js'),
       // The threads that serve reach storage nodes, and never etcd.
       data: { memberId: coordinatorId, credentials: threadCredentials(credentials) } satisfies ClusterThreadData,
-      handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
+      handlers: { ...routePublisher.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
       onLoad: (load) => (threadsLoad = load),
       follow: (peer) => {
-        const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer), tellCertificates(credentials.tls, peer)];
+        const ends = [routePublisher.follow(peer), publishCoordinators(map, peer), publishCertificates(credentials.tls, peer)];
         return () => ends.forEach((end) => end());
       },
     },

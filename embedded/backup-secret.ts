@@ -26,7 +26,7 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
     });
     const present = text?.trim() ?? '';
     if (SECRET.test(present)) {
-      await tellOther(dataDir, present, log).catch((error: unknown) =>
+      await reportOtherSecret(dataDir, present, log).catch((error: unknown) =>
         log.error({ error, path }, 'whether the secret that seals backups is that of before is not known'),
       );
       return present;
@@ -66,7 +66,7 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
  * Says so when the secret is another one than at the last start: somebody put it there, or a character of it is
  * damaged. Errors: those of the file system.
  */
-async function tellOther(dataDir: string, secret: string, log: Pick<Logger, 'error'>): Promise<void> {
+async function reportOtherSecret(dataDir: string, secret: string, log: Pick<Logger, 'error'>): Promise<void> {
   const noted = await checkIn(dataDir);
   const check = checkOf(secret);
   if (noted === check) return;

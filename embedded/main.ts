@@ -13,7 +13,7 @@ import { LogShipping } from '../node/replication/shipping/log-shipping';
 import type { ShippableLog } from '../node/engine/shard/backup/shippable-log';
 import { addShippingMetrics } from '../node/hosting/metrics/shipping-metrics';
 import { type Config, readConfig } from '../shared/base/config/config';
-import { tellUnknownSettings } from '../shared/base/process/unknown-settings-warning';
+import { warnOfUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/engine/kv/store-budget';
 import { StoreNotes } from '../node/engine/kv/store-notes';
@@ -105,7 +105,7 @@ async function build(
     traces,
     output,
   });
-  tellUnknownSettings(process.env, log);
+  warnOfUnknownSettings(process.env, log);
   const opsPort = await api.openOperationsPort({ isGiven: Boolean(process.env.OPS_PORT) });
 
   const stores = new StoreBudget({

@@ -27,7 +27,7 @@ import {
   readClusterConfig,
   readConfig,
 } from '../shared/base/config/config';
-import { tellUnknownSettings } from '../shared/base/process/unknown-settings-warning';
+import { warnOfUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import { isDamage, QuiverError } from '../shared/base/errors/quiver-error';
 import { bootTimeMs } from './engine/kv/boot-time';
 import { RocksKeyValueStore } from './engine/kv/rocks-key-value-store';
@@ -145,7 +145,7 @@ async function build(
     metrics: () => metrics.read(),
     onError: (error) => log.error({ error }, 'the operations port failed'),
   });
-  tellUnknownSettings(process.env, log);
+  warnOfUnknownSettings(process.env, log);
   const opsPort = await openOpsPort(ops, {
     port: config.opsPort,
     host: config.host,
@@ -287,10 +287,10 @@ async function build(
       }),
   });
   const agent: NodeAgent = new NodeAgent({
-    tellFailures: (paths) => failures.tell(paths),
+    publishFailures: (paths) => failures.publish(paths),
     known,
     promisedEpoch: (id) => stores.promisedEpoch(id),
-    tellLater: (assignments) => later.tell(assignments),
+    publishLater: (assignments) => later.publish(assignments),
     openReplicasMax: capacity.openShardsMax,
     nodeId,
     store,

@@ -29,14 +29,14 @@ const main = new ThreadPeer(parentPort!, {
   connection: (handle: number) => take(handle),
   'replicas.published': (message: unknown) => views.take(message),
   flush: () => {
-    tellSpans();
+    reportSpans();
     reports.flush();
   },
   close: async (graceMs: number) => {
     await server.close(graceMs);
     clearInterval(beat);
     await tracer?.close();
-    tellSpans();
+    reportSpans();
     reports.close();
   },
 });
@@ -46,7 +46,7 @@ main.handle(handlers);
 const views = new ReplicaViews(permitClocks);
 const reports = new OperationReports((report) => main.tell('report', report));
 const tracer = traces === null ? null : openTracer({ origin: traces, clock, log });
-const tellSpans = (): void => {
+const reportSpans = (): void => {
   if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
 };
 const shards = new ThreadShards({ main, views, clock, searched: (by) => reports.searched(by) });

@@ -18,7 +18,7 @@ export interface ApiCall extends CallOptions {
 /** The request that a warning is about, which the person made by a command. */
 const REQUEST = /^[A-Z]+ \/\S*: /;
 /** Shorter ones pass unnoticed. */
-const TOLD_WAIT_MS = 1000;
+const REPORTED_WAIT_MS = 1000;
 
 type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -39,7 +39,7 @@ export class Connection {
     const fetchUntilStopped: typeof fetch = async (input, init) =>
       directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
     const onWait = (waitMs: number, error: Error): void => {
-      if (waitMs >= TOLD_WAIT_MS) messages.write(`waiting ${Math.round(waitMs / 1000)} s: ${error.message}\n`);
+      if (waitMs >= REPORTED_WAIT_MS) messages.write(`waiting ${Math.round(waitMs / 1000)} s: ${error.message}\n`);
     };
     // One repetition for a connection that an idle service closed; a person would rather see an error than wait.
     const options = {

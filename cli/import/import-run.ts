@@ -50,7 +50,7 @@ const CHECKPOINT_EVERY_MS = 500;
 /** A number with places, as prices are written; codes with zeros before them are none. */
 const DECIMAL = /^-?(?:0|[1-9]\d*)\.\d+$/;
 /** A person is told of waits so often. */
-const WAITS_TOLD_EVERY_MS = 5000;
+const WAITS_REPORTED_EVERY_MS = 5000;
 
 /** What is read; a failure to read on is the last of it. */
 async function* untilFailure(
@@ -77,7 +77,7 @@ export class ImportRun {
   private hasAskedForModel = false;
   private rejectedNow = 0;
   private checkpointAt = performance.now();
-  private waitToldAt = -Infinity;
+  private waitReportedAt = -Infinity;
   private share: number | null = null;
 
   constructor(
@@ -103,7 +103,7 @@ export class ImportRun {
       requestTimeoutMs: settings.requestTimeoutMs,
       patienceMs: settings.patienceMs,
       signal: context.signal,
-      onWait: (reason, waitMs) => this.tellWait(reason, waitMs),
+      onWait: (reason, waitMs) => this.reportWait(reason, waitMs),
       onReject: () => this.countReject(),
       onAdded: (rows) => (this.state.added += rows),
     });
@@ -192,7 +192,7 @@ export class ImportRun {
     if (described !== this.described) this.parts.say(`${isFirst ? '' : `${file.name}: `}${described}`);
     this.described = described;
     if (source.hasTextOnly)
-      this.tellTexts(
+      this.reportTexts(
         mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)),
         chunk.records,
       );
@@ -207,7 +207,7 @@ export class ImportRun {
   }
 
   /** Tells of texts in the first rows of a table that may have been meant as numbers. */
-  private tellTexts(columns: string[], records: SourceRecord[]): void {
+  private reportTexts(columns: string[], records: SourceRecord[]): void {
     const { hasDecimalCommas, guessTypes, numbers } = this.settings;
     const withComma = hasDecimalCommas
       ? undefined
@@ -258,9 +258,9 @@ export class ImportRun {
     );
   }
 
-  private tellWait(reason: string, waitMs: number): void {
-    if (performance.now() - this.waitToldAt < WAITS_TOLD_EVERY_MS) return;
-    this.waitToldAt = performance.now();
+  private reportWait(reason: string, waitMs: number): void {
+    if (performance.now() - this.waitReportedAt < WAITS_REPORTED_EVERY_MS) return;
+    this.waitReportedAt = performance.now();
     this.parts.progress.say(
       `waiting ${waitMs < 1000 ? `${Math.round(waitMs)} ms` : `${Math.round(waitMs / 1000)} s`}: ${reason}`,
     );

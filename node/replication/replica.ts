@@ -274,7 +274,7 @@ export class Replica implements ShippableLog, KeptLog {
    */
   async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
     // A replica may have nothing to do for weeks, and by numbers that wrap, the end of a permit would come again.
-    if (!this.closed && !this.installing && this.permit?.isOutdated() === true) this.tellPermit();
+    if (!this.closed && !this.installing && this.permit?.isOutdated() === true) this.publishPermit();
     if (this.core.role === 'follower' && call.epoch === ANY_REPLICA) return this.readAsFollower(look);
     for (;;) {
       this.renewLease();
@@ -517,14 +517,14 @@ export class Replica implements ShippableLog, KeptLog {
     const { applied } = this.core;
     const effects = this.core.step(event, nowMs);
     // Before its effects: an acknowledgement, or a handover, ends what other threads may answer.
-    this.tellPermit(nowMs);
+    this.publishPermit(nowMs);
     for (const effect of effects) this.carryOut(effect);
     if (!this.closed) this.ticks.set(this.ticking, this.core.nextTickAt());
     this.waiters.wake();
     if (this.core.applied !== applied) this.applications.wake();
   }
 
-  private tellPermit(momentMs: number | null = null): void {
+  private publishPermit(momentMs: number | null = null): void {
     this.permit?.set(this.core.role, this.core.epoch, this.core.readableUntil, momentMs);
   }
 

@@ -48,10 +48,10 @@ async function newNode(nodeId, store) {
     }),
     openReplicasMax: Infinity,
     removeReplica: async () => undefined,
-    tellFailures: () => undefined,
+    publishFailures: () => undefined,
     known: await KnownAssignments.load(own, silentLogger),
     promisedEpoch: async () => 0,
-    tellLater: () => undefined,
+    publishLater: () => undefined,
     clock: systemClock,
     log: silentLogger,
   });

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { GrpcShardClient, type ShardPlacement } from '../../coordinator/cluster/calls/grpc-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/calls/shard-routes';
-import { FrontRoutes, ToldRoutes } from '../../coordinator/api/threads/http-thread-routes';
+import { FrontRoutes, RoutePublisher } from '../../coordinator/api/threads/http-thread-routes';
 import { ThreadPeer } from '../../shared/base/threads/thread-peer';
 import { shardServices, threadReads } from '../../node/hosting/services/shard-service';
 import { silentLogger } from '../../shared/base/logs/logger';
@@ -58,7 +58,7 @@ async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
 /** The routes as a front thread has them, over a real channel whose two ends are here. */
 function ofAnotherThread(routes: SettableRoutes): { routes: ShardRoutes; close(): void } {
   const { port1, port2 } = new MessageChannel();
-  const told = new ToldRoutes({ routes, clock: systemClock });
+  const told = new RoutePublisher({ routes, clock: systemClock });
   const main = new ThreadPeer(port1, told.handlers);
   told.follow(main);
   const thread = new ThreadPeer(port2, {});

@@ -17,7 +17,7 @@ export interface Order {
   nice: number;
 }
 
-const TELL_EVERY_MS = 200;
+const REPORT_EVERY_MS = 200;
 /** Connections of each of several attacks that one client does at once. */
 const LANES_EACH_MAX = 2;
 
@@ -37,7 +37,7 @@ process.once('message', ({ attacks, address, seed, nice }: Order) => {
       if (attack.door === null) attackWith(address, limited, shots, tally);
       else strangersOn(address, limited, volleys, tally);
     }
-    setInterval(() => process.send?.(tally), TELL_EVERY_MS);
+    setInterval(() => process.send?.(tally), REPORT_EVERY_MS);
   });
   process.send?.('prepared');
 });

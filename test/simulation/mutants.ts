@@ -34,7 +34,7 @@ export interface Mutant {
   unread?: NodeDependencies['unread'];
   permit?(permit: { told: ReadPermit; watch: PermitWatch }): void;
   /** Other threads hear of what a step changed some time after its effects. */
-  tellsPermitLate?: true;
+  publishesPermitLate?: true;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
   plan?: typeof planChanges;
@@ -596,7 +596,7 @@ export const MUTANTS: Mutant[] = [
     minInSync: 1,
     seed: 1,
     threads: true,
-    tellsPermitLate: true,
+    publishesPermitLate: true,
   },
   {
     name: 'M42',
@@ -716,7 +716,7 @@ export const MUTANTS: Mutant[] = [
     minInSync: 1,
     seed: 912,
     threads: true,
-    unread: { afterMs: 0, dormantAfterMs: Infinity, toldEveryMs: Infinity },
+    unread: { afterMs: 0, dormantAfterMs: Infinity, reportedEveryMs: Infinity },
     faults: { lulls: true, pauses: true, zombies: true },
     strikes: ['pauses', 'zombies'],
     core: (replica) =>
@@ -730,7 +730,7 @@ export const MUTANTS: Mutant[] = [
     title: 'followers of a shard that nobody reads have shares until its next heartbeat',
     minInSync: 1,
     seed: 282,
-    unread: { afterMs: 0, dormantAfterMs: Infinity, toldEveryMs: Infinity },
+    unread: { afterMs: 0, dormantAfterMs: Infinity, reportedEveryMs: Infinity },
     faults: { lulls: true, partitions: true },
     strikes: ['partitions'],
     core: (replica) => {
@@ -746,7 +746,7 @@ export const MUTANTS: Mutant[] = [
     minInSync: 1,
     seed: 122,
     threads: true,
-    unread: { afterMs: 0, dormantAfterMs: 0, toldEveryMs: Infinity },
+    unread: { afterMs: 0, dormantAfterMs: 0, reportedEveryMs: Infinity },
     faults: { lulls: true, pauses: true, zombies: true },
     strikes: ['pauses', 'zombies'],
     core: (replica) =>

@@ -217,8 +217,8 @@ function drawReplicas(chance: Chance, minInSync: number): number {
  */
 function drawUnread(chance: Chance): NodeDependencies['unread'] {
   if (!chance.happens(UNREAD_SHARE)) return undefined;
-  const [afterMs, toldEveryMs] = [chance.pick([0, 300, 1200, 2500]), chance.pick([0, 200, 1000, Infinity])];
-  return { afterMs, toldEveryMs, dormantAfterMs: chance.pick([0, 0, 1500, Infinity]) };
+  const [afterMs, reportedEveryMs] = [chance.pick([0, 300, 1200, 2500]), chance.pick([0, 200, 1000, Infinity])];
+  return { afterMs, reportedEveryMs, dormantAfterMs: chance.pick([0, 0, 1500, Infinity]) };
 }
 
 function firstAssignment(replicas: string[], minInSync: number): SimulatedEtcd['current']['assignment'] {

@@ -45,7 +45,7 @@ export interface NodeDependencies<Machine extends StateMachine = StateMachine> {
    * When a shard counts as unread and dormant, and how often replicas are told of reads; absent: after too long to come
    * up.
    */
-  unread?: { afterMs: number; dormantAfterMs: number; toldEveryMs: number } | undefined;
+  unread?: { afterMs: number; dormantAfterMs: number; reportedEveryMs: number } | undefined;
   /**
    * What a primary sends of its log it reads from a disk, in parts, each some time after the other; absent: it has it
    * at hand.
@@ -261,11 +261,11 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const { replica } = this;
     if (replica === null) return;
     const effects = replica.step(event, this.clock());
-    const isLate = this.around.mutant?.tellsPermitLate === true;
-    if (!isLate) this.tellPermit(replica);
+    const isLate = this.around.mutant?.publishesPermitLate === true;
+    if (!isLate) this.publishPermit(replica);
     for (const effect of effects) this.carryOut(effect, replica);
     this.flushBeats();
-    if (isLate) this.after(this.stall(), () => this.replica === replica && this.tellPermit(replica));
+    if (isLate) this.after(this.stall(), () => this.replica === replica && this.publishPermit(replica));
     if (this.replica !== replica) return;
     this.observe(replica);
     this.scheduleTick(replica);
@@ -349,13 +349,13 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     });
   }
 
-  private tellPermit(replica: ShardReplica): void {
+  private publishPermit(replica: ShardReplica): void {
     this.permit?.told.set(replica.role, replica.epoch, replica.readableUntil);
   }
 
   private tellRead(): void {
     const { unread } = this.around;
-    if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.toldEveryMs)
+    if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.reportedEveryMs)
       return;
     this.readToldAt = this.clock();
     this.step({ type: 'read' });

@@ -6,7 +6,7 @@ import { shownName } from '../fields/field-hints';
 import { dateHint, isForeign, absentFieldHint, nearField } from '../fields/filter-hints';
 
 /** Fields of one filter that are told. */
-const TOLD_MAX = 10;
+const WARNINGS_MAX = 10;
 
 /** A filter of a request, and what is known of what it found. */
 export interface UsedFilter {
@@ -37,13 +37,13 @@ export class FilterDoubts {
     const asked = askedFields(filter);
     if (asked.dates.length === 0 && (hasHits ? asked.areAllNeeded : asked.fields.length === 0)) return undefined;
     const facts = this.search.filterFacts(collection, asked.question, total);
-    if (facts instanceof Promise) return facts.then((later) => tell(used, asked, later, warnings));
-    tell(used, asked, facts, warnings);
+    if (facts instanceof Promise) return facts.then((later) => warn(used, asked, later, warnings));
+    warn(used, asked, facts, warnings);
     return undefined;
   }
 }
 
-function tell(
+function warn(
   { place = 'filters' }: UsedFilter,
   { fields, dates }: AskedFields,
   facts: FilterFacts | null,
@@ -54,18 +54,18 @@ function tell(
   const unmet = fields.filter(
     (field) => missing.has(field.path) && !isInside(field.path, missing) && (!facts.isEmpty || isForeign(field)),
   );
-  let told = 0;
+  let named = 0;
   for (const field of unmet) {
     if (field.isNegated && !isMisspelt(field, facts.names)) continue;
-    if (told++ >= TOLD_MAX) continue;
+    if (named++ >= WARNINGS_MAX) continue;
     const what = `${place}: no item has the field ${shownName(field.path)}${absentFieldHint(field, facts.names)}`;
     // A negation without the field is met, and may be meant so.
-    if (field.isNegated) warnings.tell(what);
+    if (field.isNegated) warnings.warn(what);
     else warnings.doubt(what);
   }
-  if (told > TOLD_MAX) warnings.doubt(`${place}: no item has ${told - TOLD_MAX} more fields`);
+  if (named > WARNINGS_MAX) warnings.doubt(`${place}: no item has ${named - WARNINGS_MAX} more fields`);
   const dated = new Set(dates.map((date, i) => dateHint(date, facts.forms[i] ?? [])));
-  for (const hint of dated) if (hint !== null) warnings.tell(`${place}: ${hint}`);
+  for (const hint of dated) if (hint !== null) warnings.warn(`${place}: ${hint}`);
   warnings.mustBeCertain();
 }
 

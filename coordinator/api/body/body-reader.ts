@@ -7,7 +7,7 @@ import type { RequestWarnings } from '../requests/request-warnings';
 import { fieldsOf, innerFieldsOf } from '../fields/field-hints';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
 import { validate, validateEachElement, validateElements } from '../fields/issue';
-import { longIntegers, tellLongIntegers } from './long-integers';
+import { longIntegers, warnOfLongIntegers } from './long-integers';
 import { recentOf, type RecentResults } from '../answers/recent-results';
 import { TURN_MS, type Turns } from '../load/turns';
 import {
@@ -109,8 +109,8 @@ export class BodyReader {
     try {
       if (text.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
       const root = JSON.parse(text) as Members;
-      this.lookAt(root, expected.schema, warnings).tell(warnings);
-      tellLongIntegers(longIntegers(text), warnings);
+      this.lookAt(root, expected.schema, warnings).reportTo(warnings);
+      warnOfLongIntegers(longIntegers(text), warnings);
       await this.turn(isGone);
       root[name] = [];
       const output = validate(expected.schema, root, 'body') as Members;
@@ -131,9 +131,9 @@ export class BodyReader {
     const mark = expected.withVector === undefined || !isObject(root) ? undefined : root.vector;
     takeVector(root, scan);
     const ignored = this.lookAt(root, expected.schema, warnings);
-    if (scan.hasLongIntegers) tellLongIntegers(longIntegers(scan.root), warnings);
+    if (scan.hasLongIntegers) warnOfLongIntegers(longIntegers(scan.root), warnings);
     if (list === null || !isObject(root)) {
-      ignored.tell(warnings);
+      ignored.reportTo(warnings);
       const output = validate(expected.schema, root, 'body');
       if (
         typeof mark === 'string' &&
@@ -152,7 +152,7 @@ export class BodyReader {
         for (const element of given) takeVector(element, scan);
         this.lookAtElements(given, list, 0, ignored);
       }
-      ignored.tell(warnings);
+      ignored.reportTo(warnings);
       return validate(expected.schema, root, 'body');
     }
     if (judged.length > list.lengthMax)
@@ -164,7 +164,7 @@ export class BodyReader {
     try {
       output[list.name] = await this.elements(judged, { list, check, ignored }, scan, options);
     } finally {
-      ignored.tell(warnings);
+      ignored.reportTo(warnings);
     }
     return output;
   }
@@ -186,7 +186,7 @@ export class BodyReader {
       const text = judged.part(i);
       const elements = JSON.parse(text) as unknown[];
       for (const element of elements) takeVector(element, scan);
-      if (scan.hasLongIntegers) tellLongIntegers(longIntegers(text, list.name, outputs.length), warnings);
+      if (scan.hasLongIntegers) warnOfLongIntegers(longIntegers(text, list.name, outputs.length), warnings);
       const common = commonOutputs(elements, list);
       // What is common has no other fields.
       if (common === null) this.lookAtElements(elements, list, outputs.length, ignored);

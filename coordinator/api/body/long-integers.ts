@@ -3,7 +3,7 @@ import type { RequestWarnings } from '../requests/request-warnings';
 /** Digits of the least whole number that a double may not hold: 2^53 is 9007199254740992. */
 export const LONG_INTEGER_DIGITS = 16;
 /** Of one text, more than these are not told. */
-const TOLD_MAX = 10;
+const WARNINGS_MAX = 10;
 /** Characters of a path or a number that a message shows. */
 const SHOWN_MAX = 120;
 
@@ -69,7 +69,7 @@ export function longIntegers(text: string, list = '', first = 0): LongInteger[] 
           break;
         if (open.some(({ name }) => name === '"vector"')) break;
         found.push({ path: pathOf(open, list), digits: token });
-        if (found.length > TOLD_MAX) return found;
+        if (found.length > WARNINGS_MAX) return found;
     }
   }
   return found;
@@ -86,8 +86,8 @@ function pathOf(open: readonly OpenValue[], list: string): string {
 }
 
 /** Each is a doubt: what is stored and compared is another number. */
-export function tellLongIntegers(found: readonly LongInteger[], warnings: RequestWarnings): void {
-  for (const { path, digits } of found.slice(0, TOLD_MAX)) {
+export function warnOfLongIntegers(found: readonly LongInteger[], warnings: RequestWarnings): void {
+  for (const { path, digits } of found.slice(0, WARNINGS_MAX)) {
     const rounded = Number(digits);
     const became = Number.isFinite(rounded)
       ? `it becomes ${JSON.stringify(rounded)}`
@@ -96,5 +96,5 @@ export function tellLongIntegers(found: readonly LongInteger[], warnings: Reques
       `${path} is ${digits.slice(0, SHOWN_MAX)}, beyond 2^53, up to which whole numbers are exact: ${became}; send it as a text`,
     );
   }
-  if (found.length > TOLD_MAX) warnings.doubt('more whole numbers are beyond 2^53');
+  if (found.length > WARNINGS_MAX) warnings.doubt('more whole numbers are beyond 2^53');
 }

@@ -9,7 +9,7 @@ const NO_BODY = 'this call takes no body';
  * Tells of a body where none is taken, unless it says nothing but whether the request is strict, which is heeded. Null:
  * nobody looked at it.
  */
-export function tellNeedless(bytes: Buffer | null, warnings: RequestWarnings): undefined {
+export function warnOfNeedlessBody(bytes: Buffer | null, warnings: RequestWarnings): undefined {
   const body = bytes === null ? null : parsed(bytes);
   if (body?.[STRICT_FIELD] === true) warnings.isStrict = true;
   const isOnlyStrict = body !== null && Object.keys(body).every((name) => name === STRICT_FIELD);

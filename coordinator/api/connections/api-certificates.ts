@@ -36,7 +36,7 @@ export class ApiCertificates {
       paths,
       first,
       onChange: (contents) => {
-        this.tell(certificateOf(contents));
+        this.publish(certificateOf(contents));
         log.info(
           { files: paths },
           "the API's certificate was replaced; connections that are opened from now on get the new one",
@@ -50,7 +50,7 @@ export class ApiCertificates {
       lookMs,
     });
     this.timer = setInterval(
-      () => this.tell({ ...this.present, ticketKeys: randomBytes(TICKET_KEYS_BYTES) }),
+      () => this.publish({ ...this.present, ticketKeys: randomBytes(TICKET_KEYS_BYTES) }),
       TICKET_KEYS_MS,
     );
     this.timer.unref();
@@ -68,7 +68,7 @@ export class ApiCertificates {
     this.files.close();
   }
 
-  private tell(certificate: ApiCertificate): void {
+  private publish(certificate: ApiCertificate): void {
     this.present = certificate;
     for (const follower of this.followers) follower(certificate);
   }

@@ -182,7 +182,7 @@ export function collectionEndpoints(parts: {
       handle: async ({ key, warnings }) => {
         const listed = seenBy(key, await collections.list(scopedOf(key)));
         for (const name of await collections.unreadable(scopedOf(key)))
-          warnings.tell(`collection "${name}" is left out: its stored record is damaged`);
+          warnings.warn(`collection "${name}" is left out: its stored record is damaged`);
         return dataAnswer({ collections: listed.map(collectionData) });
       },
     }),

@@ -31,7 +31,7 @@ export function demoEndpoints({ demo }: { demo: DemoService }): Endpoint[] {
       errors: [409],
       handle: async ({ key, warnings }) => {
         const { collection, count, loaded, dim, embeddingModel, notice } = await demo.load(writerOf(key));
-        if (notice !== null) warnings.tell(notice);
+        if (notice !== null) warnings.warn(notice);
         return dataAnswer({ collection, count, loaded, dim, embedding_model: embeddingModel });
       },
     }),

@@ -85,7 +85,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       answer: { type: 'data', schema: schemas.keysAnswer },
       handle: async ({ warnings }) => {
         const listed = await keys.list();
-        for (const id of await keys.unreadable()) warnings.tell(`key ${id} is left out: its stored record is damaged`);
+        for (const id of await keys.unreadable()) warnings.warn(`key ${id} is left out: its stored record is damaged`);
         return dataAnswer({ keys: listed.map(keyData) });
       },
     }),

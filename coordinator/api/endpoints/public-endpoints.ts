@@ -29,7 +29,7 @@ export function publicEndpoints(parts: {
       method: 'GET',
       template: '/',
       access: 'public',
-      vary: [...(hasDashboard ? ['accept'] : []), ...(basePath.isTold ? [PREFIX_HEADER] : [])].join(', '),
+      vary: [...(hasDashboard ? ['accept'] : []), ...(basePath.dependsOnProxy ? [PREFIX_HEADER] : [])].join(', '),
       tag,
       summary: 'What this is and where to go on',
       description: 'A browser, which accepts text/html, is sent to the dashboard at /ui.',
@@ -57,7 +57,7 @@ export function publicEndpoints(parts: {
   ];
   if (metricsText !== null) table.push(metricsEndpoint(metricsText));
   if (openapiJson !== null)
-    table.push(openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.isTold ? PREFIX_HEADER : ''));
+    table.push(openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.dependsOnProxy ? PREFIX_HEADER : ''));
   return table;
 }
 

@@ -18,7 +18,7 @@ import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../fields/issue';
 import * as schemas from '../schema/search-schemas';
 import { vectorPath } from '../schema/vector-schemas';
-import { tellCut } from '../answers/vector-remarks';
+import { warnOfCutTexts } from '../answers/vector-remarks';
 
 const tag = 'Search';
 const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
@@ -61,7 +61,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     };
     const { filter } = request.query;
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
-      if (found.cut !== undefined) tellCut(found, warnings);
+      if (found.cut !== undefined) warnOfCutTexts(found, warnings);
       if (filter === null) return answer(found);
       const { utf8Hits, hits, totalCount } = found;
       const hasHits = utf8Hits === undefined ? hits.length > 0 : packedCount(utf8Hits) > 0;
@@ -145,7 +145,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       handle: async ({ path, body, hold, profile, warnings }) => {
         const answer = await search.searchAll(path.name, body.queries, hold);
         const { results, timing } = answer;
-        tellCut(answer, warnings, (index) => `queries[${index}]`);
+        warnOfCutTexts(answer, warnings, (index) => `queries[${index}]`);
         for (const [i, { query }] of body.queries.entries()) {
           await doubts.look(
             {

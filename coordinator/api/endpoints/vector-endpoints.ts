@@ -14,7 +14,7 @@ import { conflictText } from '../../service/vectors/item-writes';
 import { vectorNotFound } from '../../service/vectors/vector-not-found';
 import { listPieces, pagedPieces, timingMember, vectorJson, versionMember } from '../answers/answer-json';
 import type { VectorFormatName, VectorFormats } from '../body/vector-format';
-import { tellCut, tellZeros } from '../answers/vector-remarks';
+import { warnOfCutTexts, warnOfZeroVectors } from '../answers/vector-remarks';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
 import { FilterDoubts } from '../answers/filter-doubts';
@@ -65,8 +65,8 @@ export function vectorEndpoints(parts: {
       handle: async ({ path, body, key, once, warnings }) => {
         const result = await vectors.upsert(path.name, [body.item], { isSingle: true, once, writer: writerOf(key) });
         const { statuses, versions, timing } = result;
-        tellCut(result, warnings);
-        tellZeros(result.zeros, warnings);
+        warnOfCutTexts(result, warnings);
+        warnOfZeroVectors(result.zeros, warnings);
         const id = JSON.stringify(body.item.externalId);
         return {
           type: 'data',
@@ -93,7 +93,7 @@ export function vectorEndpoints(parts: {
         const options = { skips: body.on_error === 'skip', once, writer: writerOf(key) };
         if (given instanceof EncodedUpserts) {
           const { ids, result: written } = await vectors.upsertEncoded(path.name, given, options);
-          tellZeros(written.zeros, warnings, (index) => `items[${index}]`);
+          warnOfZeroVectors(written.zeros, warnings, (index) => `items[${index}]`);
           const outcomeJson = (externalId: string, i: number): string => bulkOutcomeJson({ externalId }, i, written, i);
           return {
             type: 'pieces',
@@ -115,8 +115,8 @@ export function vectorEndpoints(parts: {
           valid.push(item);
         }
         const result = await vectors.upsert(path.name, valid, { ...options, places });
-        tellCut(result, warnings, (index) => `items[${places[index]}]`);
-        tellZeros(result.zeros, warnings, (index) => `items[${places[index]}]`);
+        warnOfCutTexts(result, warnings, (index) => `items[${places[index]}]`);
+        warnOfZeroVectors(result.zeros, warnings, (index) => `items[${places[index]}]`);
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string =>
           item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++);
@@ -252,9 +252,9 @@ export function vectorEndpoints(parts: {
           { once, writer: writerOf(key) },
         );
         const { version, kept } = result;
-        if (kept !== null) warnings.tell(KEPT_VECTOR[kept]);
-        tellCut(result, warnings);
-        tellZeros(result.zeros, warnings);
+        if (kept !== null) warnings.warn(KEPT_VECTOR[kept]);
+        warnOfCutTexts(result, warnings);
+        warnOfZeroVectors(result.zeros, warnings);
         return {
           type: 'data',
           json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}`,

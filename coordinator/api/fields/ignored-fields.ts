@@ -34,7 +34,7 @@ export class IgnoredFields {
   }
 
   /** Tells all that were noted. */
-  tell(warnings: RequestWarnings): void {
+  reportTo(warnings: RequestWarnings): void {
     if (this.found === null) return;
     for (const { name, hint, list, index, others } of this.found.values()) {
       const place =

@@ -21,7 +21,7 @@ import { auditTarget } from '../requests/audit-target';
 import { mustReach, mustUse, namesSeenBy, seesNodes } from '../requests/authorisation';
 import type { BodyReader } from '../body/body-reader';
 import type { BodyMemory } from '../body/body-memory';
-import { NEEDLESS_BODY_BYTES, tellNeedless } from '../body/needless-body';
+import { NEEDLESS_BODY_BYTES, warnOfNeedlessBody } from '../body/needless-body';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from '../body/read-body';
 import { clientAddress, limitedAddress } from '../connections/client-address';
 import type { Cors } from '../requests/cors';
@@ -529,7 +529,7 @@ export class Pipeline {
     if (announced === 'chunked' || announced <= EMPTY_BODY_BYTES) return undefined;
     const { warnings } = exchange;
     if (announced > NEEDLESS_BODY_BYTES || request.headers['content-encoding'] !== undefined)
-      return tellNeedless(null, warnings);
+      return warnOfNeedlessBody(null, warnings);
     exchange.invite();
     const { limits, turns } = this.parts;
     const bound = { bytesMax: NEEDLESS_BODY_BYTES, setting: null };
@@ -540,8 +540,8 @@ export class Pipeline {
       turns,
     });
     return bytes instanceof Promise
-      ? bytes.then((read) => tellNeedless(read, warnings))
-      : tellNeedless(bytes, warnings);
+      ? bytes.then((read) => warnOfNeedlessBody(read, warnings))
+      : warnOfNeedlessBody(bytes, warnings);
   }
 
   /** The checked body, after which nobody needs the bytes. */

@@ -119,7 +119,7 @@ export class ToolRunner {
       profile: NO_PROFILE,
     });
     if (isReplayed)
-      warnings.tell('this was done by an earlier call with the same idempotency_key, and is answered as then');
+      warnings.warn('this was done by an earlier call with the same idempotency_key, and is answered as then');
     return { json: await textOf(answer, call.hold), warnings: warnings.list, isReplayed };
   }
 
@@ -133,7 +133,7 @@ export class ToolRunner {
     for (const doubt of message.list) warnings.doubt(doubt.replace(ARGUMENTS, ''));
     const ignored = new IgnoredFields();
     ignored.look(owner, this.known);
-    ignored.tell(warnings);
+    ignored.reportTo(warnings);
     return warnings;
   }
 

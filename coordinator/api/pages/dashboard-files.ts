@@ -124,7 +124,7 @@ function seeOther(
   request: Pick<IncomingMessage, 'headers' | 'socket'>,
   asked: readonly string[],
 ): BareAnswer {
-  const vary = [...asked, ...(basePath.isTold ? [PREFIX_HEADER] : [])].join(', ');
+  const vary = [...asked, ...(basePath.dependsOnProxy ? [PREFIX_HEADER] : [])].join(', ');
   return {
     type: 'bare',
     status: 303,
@@ -146,7 +146,7 @@ function pageUnder(
   page: BuiltFile,
 ): BuiltFile {
   const prefix = basePath.of(request);
-  const headers = basePath.isTold
+  const headers = basePath.dependsOnProxy
     ? { ...page.headers, vary: `${String(page.headers.vary)}, ${PREFIX_HEADER}` }
     : page.headers;
   if (prefix === '') return { ...page, headers };

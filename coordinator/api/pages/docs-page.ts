@@ -97,7 +97,7 @@ export function docsPage(
       response
         .writeHead(301, {
           ...BROWSER_HEADERS,
-          ...(basePath.isTold && { vary: PREFIX_HEADER }),
+          ...(basePath.dependsOnProxy && { vary: PREFIX_HEADER }),
           location: `${basePath.of(request)}/${segments[0]}/`,
           'content-length': 0,
         })

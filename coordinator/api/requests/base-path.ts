@@ -8,12 +8,12 @@ export const PREFIX_HEADER = 'x-forwarded-prefix';
 /** The path under which clients reach this service, behind a proxy that takes it away or leaves it. */
 export class BasePath {
   /** Whether answers may depend on a header. */
-  readonly isTold: boolean;
+  readonly dependsOnProxy: boolean;
   private readonly ownSegments: readonly string[];
 
   /** `own`: BASE_PATH in its form of {@link prefixIn}, or ''. `proxies`: whose header is believed; it wins. */
   constructor(private readonly parts: { own: string; proxies: NetworkList }) {
-    this.isTold = !parts.proxies.isEmpty;
+    this.dependsOnProxy = !parts.proxies.isEmpty;
     this.ownSegments = parts.own.split('/').slice(1);
   }
 

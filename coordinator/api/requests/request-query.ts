@@ -20,7 +20,7 @@ export function queryOf(schema: z.ZodObject | null, text: string, warnings: Requ
   const ignored = new IgnoredFields();
   ignored.look(given, schema === null ? NO_FIELDS : (fieldsOf(schema) ?? NO_FIELDS));
   if (STRICT_FIELD in given && isStrict(given[STRICT_FIELD], STRICT_FIELD)) warnings.isStrict = true;
-  ignored.tell(warnings);
+  ignored.reportTo(warnings);
   return schema === null ? {} : validate(schema, given, 'query');
 }
 

@@ -1,7 +1,7 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 
 /** More in one answer are counted, and not told. */
-const TOLD_MAX = 50;
+const WARNINGS_MAX = 50;
 
 /**
  * What the client of a request should know although it succeeds. A *doubt* is a likely mistake of the client: with
@@ -16,25 +16,25 @@ export class RequestWarnings {
   private more = 0;
 
   /** Nothing that the client did wrong. */
-  tell(warning: string): void {
-    if (this.list.length < TOLD_MAX) this.list.push(warning);
-    else this.list[TOLD_MAX] = `and ${++this.more} more`;
+  warn(warning: string): void {
+    if (this.list.length < WARNINGS_MAX) this.list.push(warning);
+    else this.list[WARNINGS_MAX] = `and ${++this.more} more`;
   }
 
   /** A likely mistake; `warning`: the same where it is only told. */
   doubt(what: string, warning = what): void {
     this.doubts.push(what);
-    this.tell(warning);
+    this.warn(warning);
   }
 
   /** To be called before anything is done. Errors: schema_violation with every doubt, if they are errors. */
   mustBeCertain(): void {
     const { doubts } = this;
     if (!this.isStrict || doubts.length === 0) return;
-    const rest = doubts.length - TOLD_MAX;
+    const rest = doubts.length - WARNINGS_MAX;
     throw new QuiverError(
       'schema_violation',
-      `refused because of strict: ${doubts.slice(0, TOLD_MAX).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`,
+      `refused because of strict: ${doubts.slice(0, WARNINGS_MAX).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`,
     );
   }
 

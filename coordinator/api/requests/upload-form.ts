@@ -169,7 +169,7 @@ function lookAtFields(given: Record<string, string>, warnings: RequestWarnings):
   if (STRICT_FIELD in given && isStrict(given[STRICT_FIELD], STRICT_FIELD)) warnings.isStrict = true;
   const ignored = new IgnoredFields();
   ignored.look(given, FORM_FIELDS);
-  ignored.tell(warnings);
+  ignored.reportTo(warnings);
   warnings.mustBeCertain();
 }
 

@@ -32,7 +32,7 @@ export class FrontCatalog {
 }
 
 /** Tells a front thread from now on which collections change. Answers what ends that. */
-export function tellCollections(
+export function publishCollections(
   catalog: Pick<CollectionCatalog, 'onChange'>,
   peer: Pick<ThreadPeer, 'tell'>,
 ): () => void {

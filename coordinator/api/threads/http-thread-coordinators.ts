@@ -54,7 +54,7 @@ export class FrontCoordinators {
 }
 
 /** Tells a front thread who the coordinators are, and from now on each change. Answers what ends that. */
-export function tellCoordinators(map: Pick<ClusterMap, 'coordinators'>, peer: Pick<ThreadPeer, 'tell'>): () => void {
+export function publishCoordinators(map: Pick<ClusterMap, 'coordinators'>, peer: Pick<ThreadPeer, 'tell'>): () => void {
   const tell = (): void =>
     peer.tell(
       'coordinators.put',

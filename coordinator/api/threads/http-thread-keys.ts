@@ -23,7 +23,7 @@ export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; cl
 }
 
 /** Tells a front thread the keys, and from now on each change. Answers what ends that. */
-export function tellKeys(
+export function publishKeys(
   keys: { follow(follower: KeyFollower): () => void },
   peer: Pick<ThreadPeer, 'tell'>,
 ): () => void {

@@ -8,7 +8,7 @@ import { ownDeadline, sharedDeadline } from '../../../shared/base/time/shared-cl
 import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /** A shard's key and its route from now on; null: it has none. */
-type ToldRoute = readonly [key: string, route: ShardRoute | null];
+type PublishedRoute = readonly [key: string, route: ShardRoute | null];
 
 /**
  * A question waits at least this long for a change, however short the pause of the call that asked first: calls that
@@ -43,8 +43,8 @@ export class FrontRoutes implements ShardRoutes {
   /** What the main thread tells. */
   get handlers(): ThreadHandlers {
     return {
-      'routes.put': (told: ToldRoute[]) => {
-        for (const [key, route] of told) {
+      'routes.put': (published: PublishedRoute[]) => {
+        for (const [key, route] of published) {
           if (route === null) this.routes.delete(key);
           else this.routes.set(key, route);
           const question = this.questions.get(key);
@@ -94,11 +94,11 @@ const STEP_SHARDS = 128;
  * The main thread's side: tells the front threads the routes that they asked for, and each change of them at once, so
  * that no call goes to a node that is known to be gone. Where many shards are in use, it looks for changes in slices.
  */
-export class ToldRoutes {
+export class RoutePublisher {
   private readonly routes: ObservedRoutes;
   private readonly clock: Clock;
   /** What was told of each shard in use, by its key. */
-  private readonly told = new Map<string, { id: ShardId; route: ShardRoute }>();
+  private readonly published = new Map<string, { id: ShardId; route: ShardRoute }>();
   private readonly threads = new Set<Pick<ThreadPeer, 'tell'>>();
   private readonly stop: () => void;
   private changes = 0;
@@ -115,10 +115,10 @@ export class ToldRoutes {
 
   /** Tells a thread the routes in use, and from now on each change. Answers what ends that. */
   follow(thread: Pick<ThreadPeer, 'tell'>): () => void {
-    if (this.told.size > 0)
+    if (this.published.size > 0)
       thread.tell(
         'routes.put',
-        Array.from(this.told, ([key, { route }]): ToldRoute => [key, route]),
+        Array.from(this.published, ([key, { route }]): PublishedRoute => [key, route]),
       );
     this.threads.add(thread);
     return () => this.threads.delete(thread);
@@ -129,7 +129,7 @@ export class ToldRoutes {
     return {
       'routes.changed': async (id: ShardId, stale: ShardRoute | null, deadline: number) => {
         await this.routes.changed(id, stale, ownDeadline(deadline, this.clock));
-        this.tell(this.noted(id));
+        this.publish(this.changeOf(id));
       },
     };
   }
@@ -152,30 +152,30 @@ export class ToldRoutes {
   }
 
   private *lookSteps(): Generator<void, void> {
-    let changed: ToldRoute[] = [];
+    let changed: PublishedRoute[] = [];
     let looked = 0;
-    for (const { id } of this.told.values()) {
-      changed.push(...this.noted(id));
+    for (const { id } of this.published.values()) {
+      changed.push(...this.changeOf(id));
       looked += 1;
       if (looked % STEP_SHARDS > 0) continue;
-      this.tell(changed);
+      this.publish(changed);
       changed = [];
       yield;
     }
-    this.tell(changed);
+    this.publish(changed);
   }
 
   /** The shard's route if it has changed since it was told, noted as told; else nothing. */
-  private noted(id: ShardId): ToldRoute[] {
+  private changeOf(id: ShardId): PublishedRoute[] {
     const key = shardKey(id);
     const route = this.routes.route(id);
-    if (isSameRoute(route, this.told.get(key)?.route ?? null)) return [];
-    if (route === null) this.told.delete(key);
-    else this.told.set(key, { id, route });
+    if (isSameRoute(route, this.published.get(key)?.route ?? null)) return [];
+    if (route === null) this.published.delete(key);
+    else this.published.set(key, { id, route });
     return [[key, route]];
   }
 
-  private tell(changed: ToldRoute[]): void {
+  private publish(changed: PublishedRoute[]): void {
     if (changed.length === 0) return;
     for (const thread of this.threads) thread.tell('routes.put', changed);
   }

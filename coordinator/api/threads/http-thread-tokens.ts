@@ -22,7 +22,7 @@ export function tokenHandlers(keys: IssuerKeys | null): ThreadHandlers {
 }
 
 /** Tells a front thread the issuer's keys, and from now on each change. Answers what ends that. */
-export function tellTokenKeys(keys: IssuerKeys | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
+export function publishTokenKeys(keys: IssuerKeys | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
   return keys === null
     ? () => undefined
     : keys.follow((known: readonly PublicKey[]) => peer.tell('tokens.keys', known));

@@ -119,7 +119,7 @@ export function serveFrontThread(parts: {
     'tokens.keys': (known: readonly PublicKey[]) => tokens?.useKeys(known),
     'catalog.forget': (name: string) => catalog.forget(name),
     flush: () => {
-      tellSpans();
+      reportSpans();
       reports.flush();
     },
     synced: () => undefined,
@@ -136,13 +136,13 @@ export function serveFrontThread(parts: {
       clearInterval(beat);
       form.close?.();
       await tracer?.close();
-      tellSpans();
+      reportSpans();
       reports.close();
     },
   });
   const { traces: origin = null } = data;
   const tracer = origin === null ? null : openTracer({ origin, clock, log: threadLog(main) });
-  const tellSpans = (): void => {
+  const reportSpans = (): void => {
     if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
   };
   const noting = new CallNoting();
@@ -155,7 +155,7 @@ export function serveFrontThread(parts: {
     load,
     nodeCalls: form.nodeCalls ?? (() => NO_CALLS),
     send: (report) => main.tell('report', report),
-    notable: (facts) => tellRequest(main, facts),
+    notable: (facts) => reportRequest(main, facts),
   });
   const { service, catalog } = frontServices({
     main,
@@ -250,7 +250,7 @@ export function serveFrontThread(parts: {
   main.tell('ready');
 }
 
-function tellRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): void {
+function reportRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): void {
   main.tell('request', facts, error === null || error === undefined ? null : failureOf(error));
 }
 

@@ -23,7 +23,7 @@ const EVERY_MS = 2_000;
  */
 export class MapRepair {
   private readonly timer: NodeJS.Timeout;
-  private readonly told = new Map<string, string>();
+  private readonly reported = new Map<string, string>();
   private running: Promise<void> | null = null;
   private closed = false;
 
@@ -62,7 +62,7 @@ export class MapRepair {
   private async repair(): Promise<void> {
     const { map, leadership, log } = this.options;
     const behind = map.behind();
-    for (const path of [...this.told.keys()]) if (!behind.has(path)) this.told.delete(path);
+    for (const path of [...this.reported.keys()]) if (!behind.has(path)) this.reported.delete(path);
     if (leadership.guard === null || behind.size === 0) return;
     const reports = await reportsOf(map, this.options.askNode);
     for (const [path, known] of behind) {
@@ -75,8 +75,8 @@ export class MapRepair {
       const stores = new Map(map.nodes.all().map(({ value }) => [value.id, storeOf(value, spec)]));
       const repair = decideRepair({ found, known: later, stores, reports: repliesOn(spec, reports) });
       if ('assignment' in repair) await this.make(path, found.revision, repair.assignment);
-      else if (this.told.get(path) !== repair.unclear) {
-        this.told.set(path, repair.unclear);
+      else if (this.reported.get(path) !== repair.unclear) {
+        this.reported.set(path, repair.unclear);
         log.error(
           { collectionUid: spec.collectionUid, shard: spec.shard, why: repair.unclear },
           'the shard map is earlier than what nodes know of a shard, and what was in force is not clear; nothing is changed about the shard',

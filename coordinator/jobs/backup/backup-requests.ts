@@ -124,12 +124,12 @@ export class BackupRequests implements BackupsService {
     const repository = this.repository(this.checked(target));
     const logs = new ShippedLogs(repository.target);
     // What was told first: it is true of whatever is known of the collections later.
-    const told = await logs.told();
+    const reported = await logs.reported();
     const histories = await logs.histories();
     if (histories.length === 0) return [];
     const manifests = (await readable(repository)).map(({ manifest }) => manifest);
     const views: RestorableView[] = [];
-    for (const history of histories) views.push(...(await restorableOf(history, { logs, told, manifests, histories })));
+    for (const history of histories) views.push(...(await restorableOf(history, { logs, reported, manifests, histories })));
     return views;
   }
 

@@ -12,7 +12,7 @@ import {
 } from '../../service/collections/collection-record';
 import { reshardFromEntry, type ReshardRecord, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
 import { bySuccession } from './kept-moments';
-import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ToldLogs } from './shipped-logs';
+import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ReportedLogs } from './shipped-logs';
 
 const CHECK_EVERY_MS = 2_000;
 
@@ -80,9 +80,9 @@ export class CollectionHistories {
     const isOpen = (history: CollectionHistory): boolean =>
       history.awaits === true || (history.toMs === null && !present.has(history.uid));
     if (![...known.values()].some(isOpen)) return;
-    const told = await this.told();
+    const reported = await this.reported();
     for (const history of [...known.values()].sort(bySuccession))
-      if (history.awaits === true) await this.noteExchange(history, told);
+      if (history.awaits === true) await this.noteExchange(history, reported);
     const latest = new Map<string, KnownHistory>();
     for (const history of known.values()) {
       const other = latest.get(history.identity);
@@ -95,7 +95,7 @@ export class CollectionHistories {
         !damaged.has(history.name) &&
         bySuccession(latest.get(history.identity)!, history) <= 0
       )
-        await this.put({ ...history, toMs: deletedMs(history, { records, nowMs, told }) }, history.isSealed);
+        await this.put({ ...history, toMs: deletedMs(history, { records, nowMs, reported }) }, history.isSealed);
   }
 
   /** A set of shards that was not known. Where it took the place of another one, that is known exactly later. */
@@ -117,13 +117,13 @@ export class CollectionHistories {
     record: CollectionRecord,
     records: readonly CollectionRecord[],
   ): Promise<void> {
-    const told = await this.told();
+    const reported = await this.reported();
     const gone = [...this.known!.values()].filter(
       (other) => other.identity === history.identity && other.uid !== history.uid && other.toMs === null,
     );
     for (const other of gone)
       await this.put(
-        { ...other, toMs: deletedMs(other, { records, nowMs: this.parts.clock.wallMs(), told }) },
+        { ...other, toMs: deletedMs(other, { records, nowMs: this.parts.clock.wallMs(), reported }) },
         other.isSealed,
       );
     await this.put({ ...this.renewed(history, record), toMs: null, order: this.nextOrder() });
@@ -142,12 +142,12 @@ export class CollectionHistories {
   }
 
   /** The set before ends when this one begins, as soon as the logs say when that was. */
-  private async noteExchange(history: KnownHistory, told: ToldLogs): Promise<void> {
+  private async noteExchange(history: KnownHistory, reported: ReportedLogs): Promise<void> {
     const stagesOf = ({
       uid,
       shards,
-    }: CollectionHistory): ToldLogs['stages'] extends ReadonlyMap<string, infer Stages> ? Stages[] : never =>
-      Array.from({ length: shards }, (_, shard) => told.stages.get(shardName({ collectionUid: uid, shard })) ?? []);
+    }: CollectionHistory): ReportedLogs['stages'] extends ReadonlyMap<string, infer Stages> ? Stages[] : never =>
+      Array.from({ length: shards }, (_, shard) => reported.stages.get(shardName({ collectionUid: uid, shard })) ?? []);
     const before = [...this.known!.values()]
       .filter((other) => other.identity === history.identity && bySuccession(other, history) < 0)
       .sort(bySuccession)
@@ -157,13 +157,13 @@ export class CollectionHistories {
     const opened = openedMs(stagesOf(history));
     // All of the time before it was seen is shipped, and nothing tells of it: it is in a gap, or a member ships that
     // does not tell.
-    const isUntold =
+    const isUnreported =
       opened === null &&
       Array.from(
         { length: history.shards },
-        (_, shard) => told.heads.get(shardName({ collectionUid: history.uid, shard }))?.untilMs ?? 0,
+        (_, shard) => reported.heads.get(shardName({ collectionUid: history.uid, shard }))?.untilMs ?? 0,
       ).every((ms) => ms >= history.fromMs);
-    if (opened === null && !isUntold) return;
+    if (opened === null && !isUnreported) return;
     const fromMs = opened ?? history.fromMs;
     if (before !== undefined && before.toMs === null) {
       // Where a clock was ahead, and is not any more, what was told of the shards before stays true beside the new
@@ -183,7 +183,7 @@ export class CollectionHistories {
    * Who can write to the target must not say when sets ended; how far members of an earlier version are is not sealed,
    * and counts where nothing else is told.
    */
-  private async told(): Promise<ToldLogs> {
+  private async reported(): Promise<ReportedLogs> {
     const { logs, clock } = this.parts;
     const nowMs = clock.wallMs();
     const heads = new Map<string, LogHead>();
@@ -225,12 +225,12 @@ function setsBefore(record: CollectionRecord, left: readonly ReshardRecord[]): C
  */
 function deletedMs(
   { name, uid, identity, shards, fromMs }: CollectionHistory,
-  seen: { records: readonly CollectionRecord[]; nowMs: number; told: ToldLogs },
+  seen: { records: readonly CollectionRecord[]; nowMs: number; reported: ReportedLogs },
 ): number {
   const next = seen.records.find((record) => record.name === name && record.identity !== identity);
   const untils = Array.from(
     { length: shards },
-    (_, shard) => seen.told.heads.get(shardName({ collectionUid: uid, shard }))?.untilMs ?? 0,
+    (_, shard) => seen.reported.heads.get(shardName({ collectionUid: uid, shard }))?.untilMs ?? 0,
   );
   return Math.max(
     fromMs,

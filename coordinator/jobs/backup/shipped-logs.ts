@@ -56,7 +56,7 @@ export interface ShardLog {
 }
 
 /** What members told of all logs. */
-export interface ToldLogs {
+export interface ReportedLogs {
   heads: ReadonlyMap<string, LogHead>;
   /** By the names of shards: what changed their stages, and what was told of them before gaps. */
   stages: ReadonlyMap<string, LoggedStage[]>;
@@ -74,9 +74,9 @@ export class ShippedLogs {
     const found = new Map<string, LogHead>();
     for (const { key } of await this.target.list(HEADS_PREFIX)) {
       const bytes = await this.unlessUnreadable(key);
-      const told = bytes === null ? null : headsFromBytes(key, bytes, this.target.seals);
-      if (isSealed && told?.seal !== 'sealed') continue;
-      for (const [name, head] of Object.entries(told?.heads.shards ?? {})) {
+      const reported = bytes === null ? null : headsFromBytes(key, bytes, this.target.seals);
+      if (isSealed && reported?.seal !== 'sealed') continue;
+      for (const [name, head] of Object.entries(reported?.heads.shards ?? {})) {
         const known = found.get(name);
         if (known === undefined || isLater(head, known)) found.set(name, head);
       }
@@ -88,7 +88,7 @@ export class ShippedLogs {
    * What members told, in the order in which it is no more than what is true. `isSealed`: only what this service has
    * sealed.
    */
-  async told(isSealed = false): Promise<ToldLogs> {
+  async reported(isSealed = false): Promise<ReportedLogs> {
     const heads = await this.heads(isSealed);
     return { heads, stages: await this.stages(isSealed) };
   }
@@ -164,7 +164,7 @@ export class ShippedLogs {
   }
 
   /** A look at all segments of a log. */
-  async logOf(collectionUid: string, shard: number, { heads, stages }: ToldLogs): Promise<ShardLog> {
+  async logOf(collectionUid: string, shard: number, { heads, stages }: ReportedLogs): Promise<ShardLog> {
     const name = shardName({ collectionUid, shard });
     const objects = await this.target.list(`${LOG_PREFIX}${name}/`);
     return {
@@ -179,10 +179,10 @@ export class ShippedLogs {
    * The same by what was told alone, without a look at each segment, where that says enough of what goes on from these
    * places (null: the beginning). null: it does not.
    */
-  async toldLogOf(
+  async reportedLogOf(
     collectionUid: string,
     shard: number,
-    { heads, stages }: ToldLogs,
+    { heads, stages }: ReportedLogs,
     places: readonly (LogPlace | null)[],
   ): Promise<ShardLog | null> {
     const name = shardName({ collectionUid, shard });
@@ -293,19 +293,19 @@ export function wayFrom(
 ): LogWay | null {
   const from = place ?? BEGINNING;
   const chain = chainAfter(chains, from);
-  const toldOf = (sequence: number, epoch: number): number | null => {
-    const told = [...(head === null ? [] : [{ ...head, at: head.untilMs }]), ...ends].filter(
+  const reportedOf = (sequence: number, epoch: number): number | null => {
+    const reported = [...(head === null ? [] : [{ ...head, at: head.untilMs }]), ...ends].filter(
       (one) => one.sequence === sequence && one.epoch === epoch,
     );
-    return told.length === 0 ? null : Math.max(...told.map(({ at }) => at));
+    return reported.length === 0 ? null : Math.max(...reported.map(({ at }) => at));
   };
   if (chain === null) {
-    const untilMs = toldOf(from.sequence, from.epoch);
+    const untilMs = reportedOf(from.sequence, from.epoch);
     return untilMs === null ? null : { chain, last: from.sequence, untilMs };
   }
   const end = chain.segments.at(-1)!;
   // Of its last moment there may be more to come.
-  const untilMs = Math.max(end.toMs - 1, toldOf(end.last, end.lastEpoch) ?? 0);
+  const untilMs = Math.max(end.toMs - 1, reportedOf(end.last, end.lastEpoch) ?? 0);
   if (closed === null || !holds(chain, closed)) return { chain, last: end.last, untilMs };
   // Others took its place after it was closed, and clients may write there.
   return { chain, last: end.last, untilMs: (replacedMs ?? closed.at) - 1 };

@@ -3,7 +3,7 @@ import type { CollectionHistory } from '../../../shared/backup-store/log-format'
 import { shardName } from '../../../shared/backup-store/log-format';
 import type { RestorableView } from '../../service/service';
 import { keptMoments, type LogBase } from '../backup/kept-moments';
-import { type LogWay, type ShardLog, type ShippedLogs, type ToldLogs, wayFrom } from '../backup/shipped-logs';
+import { type LogWay, type ShardLog, type ShippedLogs, type ReportedLogs, wayFrom } from '../backup/shipped-logs';
 
 /** From when to when a set of shards can be restored from one base, both ends included. */
 export interface Reach {
@@ -44,7 +44,7 @@ export async function restorableOf(
   history: CollectionHistory,
   parts: {
     logs: ShippedLogs;
-    told: ToldLogs;
+    reported: ReportedLogs;
     manifests: readonly BackupManifest[];
     histories: readonly CollectionHistory[];
   },
@@ -56,7 +56,7 @@ export async function restorableOf(
   const logs = await Promise.all(
     Array.from({ length: shards }, async (_, shard) => {
       const places = bases.map((base) => base.places[shard] ?? null);
-      return (await parts.logs.toldLogOf(uid, shard, parts.told, places)) ?? parts.logs.logOf(uid, shard, parts.told);
+      return (await parts.logs.reportedLogOf(uid, shard, parts.reported, places)) ?? parts.logs.logOf(uid, shard, parts.reported);
     }),
   );
   const reaches = bases
@@ -66,7 +66,7 @@ export async function restorableOf(
     name,
     deletedAt: toMs === null ? null : iso(toMs),
     shards: Array.from({ length: shards }, (_, shard) => {
-      const head = parts.told.heads.get(shardName({ collectionUid: uid, shard })) ?? null;
+      const head = parts.reported.heads.get(shardName({ collectionUid: uid, shard })) ?? null;
       return {
         shard,
         position: head?.sequence ?? null,

@@ -4,9 +4,9 @@ import type { NewRestore } from '../../service/service';
 import type { BackupRepository, StoredBackup } from '../backup/backup-repository';
 import { bySuccession, keptMoments, type LogBase } from '../backup/kept-moments';
 import { beginningOf, reachFrom } from './restorable';
-import { type KnownHistory, type ShardLog, ShippedLogs, type ToldLogs } from '../backup/shipped-logs';
+import { type KnownHistory, type ShardLog, ShippedLogs, type ReportedLogs } from '../backup/shipped-logs';
 
-const NOTHING_TOLD: ToldLogs = { heads: new Map(), stages: new Map() };
+const NOTHING_REPORTED: ReportedLogs = { heads: new Map(), stages: new Map() };
 
 /** Of a backup that a moment is reached from, with up to which place of its log each shard is followed. */
 export interface ReachedCollection {
@@ -23,7 +23,7 @@ export interface ReachedCollection {
 /** Finds how the moment that a restore asks for is reached. */
 export class RestoreMoment {
   private readonly logs: ShippedLogs;
-  private told: { all: ToldLogs; sealed: ToldLogs } = { all: NOTHING_TOLD, sealed: NOTHING_TOLD };
+  private reported: { all: ReportedLogs; sealed: ReportedLogs } = { all: NOTHING_REPORTED, sealed: NOTHING_REPORTED };
   private backups: StoredBackup[] = [];
   /** Whether entries that are not sealed are taken, wherever they lead on from. */
   private isTrusted = false;
@@ -43,7 +43,7 @@ export class RestoreMoment {
   ): Promise<{ collections: ReachedCollection[]; bases: StoredBackup[] }> {
     const { until, backup } = input;
     this.isTrusted = input.unsealed === true;
-    this.told = { all: await this.logs.told(), sealed: await this.logs.told(true) };
+    this.reported = { all: await this.logs.reported(), sealed: await this.logs.reported(true) };
     const found = await readable(this.repository, backup);
     // What anybody could have written takes the place of nothing that this service has sealed.
     this.backups = [...found.filter(({ seal }) => seal === 'sealed'), ...found.filter(({ seal }) => seal !== 'sealed')];
@@ -123,10 +123,10 @@ export class RestoreMoment {
   private logsOf({ uid, shards }: KnownHistory): (isSealed: boolean) => Promise<ShardLog[]> {
     const found = new Map<boolean, Promise<ShardLog[]>>();
     return (isSealed) => {
-      const told = isSealed ? this.told.sealed : this.told.all;
+      const reported = isSealed ? this.reported.sealed : this.reported.all;
       const logs =
         found.get(isSealed) ??
-        Promise.all(Array.from({ length: shards }, (_, shard) => this.logs.logOf(uid, shard, told)));
+        Promise.all(Array.from({ length: shards }, (_, shard) => this.logs.logOf(uid, shard, reported)));
       found.set(isSealed, logs);
       return logs;
     };

@@ -51,12 +51,12 @@ export class KeyDirectory {
   private readonly damaged = new Set<number>();
   /** Where the present history of the store begins among the places. */
   private base = 0;
-  private toldRevision = 0;
+  private watchedRevision = 0;
 
   /** Starts from a listing at `revision`; the watch continues from there. */
   load(entries: StoreEntry[], revision: number): void {
     for (const entry of entries) this.keepEntry(entry);
-    this.toldRevision = revision;
+    this.watchedRevision = revision;
     this.indexDigests();
   }
 
@@ -74,9 +74,9 @@ export class KeyDirectory {
 
   /** Applies changes that the store reports. */
   apply(events: StoreEvent[]): void {
-    const wentBack = events.some(({ revision }) => revision <= this.toldRevision);
+    const wentBack = events.some(({ revision }) => revision <= this.watchedRevision);
     if (wentBack) this.base += HISTORY;
-    this.toldRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.toldRevision);
+    this.watchedRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.watchedRevision);
     for (const event of events) {
       if (event.type === 'put') this.keepEntry(event);
       else this.drop(idOfKeyEntry(event), this.base + HISTORY - 1);

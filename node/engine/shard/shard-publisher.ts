@@ -49,14 +49,14 @@ export class ShardPublisher implements ShardPublications {
     const key = shardKey(id);
     const shard = { indexes, vectors };
     this.shards.set(key, shard);
-    directory.onPart = (part) => this.tell({ type: 'part', key, part });
-    this.tell(this.opened(key));
+    directory.onPart = (part) => this.announce({ type: 'part', key, part });
+    this.announce(this.opened(key));
     return () => {
       if (this.shards.get(key) !== shard) return;
       directory.changes.close();
       directory.onPart = () => undefined;
       this.shards.delete(key);
-      this.tell({ type: 'closed', key });
+      this.announce({ type: 'closed', key });
     };
   }
 
@@ -73,7 +73,7 @@ export class ShardPublisher implements ShardPublications {
     };
   }
 
-  private tell(message: ShardMessage): void {
+  private announce(message: ShardMessage): void {
     for (const follower of this.followers) follower(message);
   }
 }

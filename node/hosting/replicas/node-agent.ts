@@ -58,7 +58,7 @@ export interface NodeAgentOptions {
   /** How long the data of a replica that was moved away are kept; as in ReplicaRemovals by default. */
   keepMovedMs?: number;
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
-  tellFailures: (paths: string[]) => void;
+  publishFailures: (paths: string[]) => void;
   known: KnownAssignments;
   /**
    * The highest epoch that a replica's data on the disk have promised to follow; 0 without data, null when that can't
@@ -66,7 +66,7 @@ export interface NodeAgentOptions {
    */
   promisedEpoch: (id: ShardId) => Promise<number | null>;
   /** Tells the cluster the assignments that this node knows, where the shard map holds earlier ones. */
-  tellLater: (later: KnownAssignment[]) => void;
+  publishLater: (later: KnownAssignment[]) => void;
   clock: Clock;
   log: Logger;
 }
@@ -286,7 +286,7 @@ export class NodeAgent implements ReplicationReceiver {
         void this.end(key, place, 'closed').then(() => this.removals.later(spec));
       }
     }
-    this.options.tellLater(known.later().slice(0, LATER_ASSIGNMENTS_MAX));
+    this.options.publishLater(known.later().slice(0, LATER_ASSIGNMENTS_MAX));
     for (const [key, place] of this.places) {
       if (this.isDropped(place.spec.collectionUid))
         void this.end(key, place, 'dropped').then(() => this.removals.now(place.spec));
@@ -347,17 +347,17 @@ export class NodeAgent implements ReplicationReceiver {
         return openReplica(assignment?.spec ?? spec, assignment, ended);
       },
       onOpened: ({ replica }) => {
-        this.tellFailures();
+        this.publishFailures();
         const known = this.inForce(key);
         if (known !== null) replica.assigned(known.assignment, known.revision);
         this.waiters.wake();
       },
       onFailed: (error, retryMs) => {
         log.error({ error, ...spec, retryMs }, 'a replica cannot be opened; it is tried again');
-        this.tellFailures();
+        this.publishFailures();
       },
       closeFailed: (hosted) => {
-        this.tellFailures();
+        this.publishFailures();
         return hosted
           .close('closed')
           .catch((error: unknown) => log.error({ error, ...spec }, 'a failed replica did not close'));
@@ -366,13 +366,13 @@ export class NodeAgent implements ReplicationReceiver {
   }
 
   /** Others may lead meanwhile. */
-  private tellFailures(): void {
-    this.options.tellFailures([...this.places].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
+  private publishFailures(): void {
+    this.options.publishFailures([...this.places].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
   }
 
   private end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
     this.places.delete(key);
-    this.tellFailures();
+    this.publishFailures();
     const ended = place
       .end(reason)
       .catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));

@@ -27,7 +27,7 @@ export class ServedStream<In, Out> {
   private lifeTimer: NodeJS.Timeout | null = null;
   private hasSpoken = false;
   private onQuiet: (() => void)[] = [];
-  private toldBytes = 0;
+  private reportedBytes = 0;
 
   /**
    * `frame` is called with each frame; `ended` once, when nobody reads answers any more; `cut` before that, if this
@@ -59,7 +59,7 @@ export class ServedStream<In, Out> {
       stallMs: parts.stallMs,
       stalled: () => this.cut('the reader takes no answers'),
       taken: () => {
-        this.tellQueued();
+        this.reportQueued();
         this.resumeWhenRoom();
       },
     });
@@ -78,7 +78,7 @@ export class ServedStream<In, Out> {
     if (this.isOver) return;
     this.hasSpoken = true;
     this.sender.push(entry);
-    this.tellQueued();
+    this.reportQueued();
     if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
   }
 
@@ -141,16 +141,16 @@ export class ServedStream<In, Out> {
     this.isOver = true;
     this.stopShowingLife();
     this.sender.close();
-    this.tellQueued();
+    this.reportQueued();
     // Further frames are read and dropped.
     this.call.resume();
     this.parts.ended();
   }
 
-  private tellQueued(): void {
+  private reportQueued(): void {
     const { queuedBytes } = this.sender;
-    if (queuedBytes !== this.toldBytes) this.parts.queued?.(queuedBytes - this.toldBytes);
-    this.toldBytes = queuedBytes;
+    if (queuedBytes !== this.reportedBytes) this.parts.queued?.(queuedBytes - this.reportedBytes);
+    this.reportedBytes = queuedBytes;
   }
 
   private resumeWhenRoom(): void {

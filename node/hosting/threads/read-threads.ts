@@ -6,7 +6,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { ClusterCredentials } from '../../../shared/wire/streams/rpc-channel';
 import { ServingThreads } from '../../../shared/base/threads/serving-threads';
 import {
-  tellCertificates,
+  publishCertificates,
   type ThreadCredentials,
   threadCredentials,
 } from '../../../shared/wire/handshake/thread-credentials';
@@ -90,7 +90,7 @@ export async function startReadThreads(parts: ReadThreadsParts): Promise<ReadThr
     onStarted: (peer) => {
       const ends = [
         parts.replicas.follow((message) => peer.tell('replicas.published', message)),
-        tellCertificates(credentials.tls, peer),
+        publishCertificates(credentials.tls, peer),
       ];
       return () => {
         for (const end of ends) end();

@@ -36,15 +36,15 @@ export class ReplicaPublisher implements ShardPublications {
   permit(id: ShardId, permit: ReadPermit): () => void {
     const key = shardKey(id);
     this.permits.set(key, permit);
-    this.tell(permitted(key, permit));
+    this.announce(permitted(key, permit));
     return () => {
       if (this.permits.get(key) !== permit) return;
       this.permits.delete(key);
-      this.tell({ type: 'unpermitted', key });
+      this.announce({ type: 'unpermitted', key });
     };
   }
 
-  private tell(message: ReplicaMessage): void {
+  private announce(message: ReplicaMessage): void {
     for (const follower of this.followers) follower(message);
   }
 }

@@ -57,7 +57,7 @@ export class LogShipping {
   /** Since when a shard is led of which nothing was told yet. */
   private readonly waitingSince = new Map<ShippableLog, number>();
   /** What was told of shards that are led elsewhere by now, or are gone: it stays true. null: not read yet. */
-  private told: Map<string, LogHead> | null = null;
+  private reported: Map<string, LogHead> | null = null;
   /** What all members told, as it was read in this round. */
   private heads: Promise<LogHeads[]> | null = null;
   private running: Promise<void> = Promise.resolve();
@@ -139,7 +139,7 @@ export class LogShipping {
         pace,
         clock,
         stop: this.stopping.signal,
-        told: () => (this.heads ??= this.headsOfAll()),
+        reported: () => (this.heads ??= this.headsOfAll()),
         onShipped: (bytes) => (this.counts.bytes += bytes),
         onGap: ({ id }, from, to) => {
           this.counts.gaps += 1;
@@ -164,13 +164,13 @@ export class LogShipping {
   private async publish(): Promise<void> {
     const { member, clock, target, log } = this.parts;
     try {
-      this.told ??= await this.toldBefore();
+      this.reported ??= await this.reportedBefore();
       for (const { log: own, head } of this.shippers.values())
-        if (head !== null) this.told.set(shardName(own.id), head);
-      for (const [name, { untilMs }] of this.told) if (clock.wallMs() - untilMs > TOLD_MS) this.told.delete(name);
+        if (head !== null) this.reported.set(shardName(own.id), head);
+      for (const [name, { untilMs }] of this.reported) if (clock.wallMs() - untilMs > TOLD_MS) this.reported.delete(name);
       await target.put(
         headsKey(member),
-        headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.told) }, target.seals),
+        headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.reported) }, target.seals),
       );
     } catch (error) {
       this.counts.failures += 1;
@@ -188,7 +188,7 @@ export class LogShipping {
     return found;
   }
 
-  private async toldBefore(): Promise<Map<string, LogHead>> {
+  private async reportedBefore(): Promise<Map<string, LogHead>> {
     return new Map(Object.entries((await this.headsAt(headsKey(this.parts.member)))?.shards ?? {}));
   }
 

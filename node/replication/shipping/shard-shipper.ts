@@ -32,7 +32,7 @@ export interface ShipperParts {
   clock: Pick<Clock, 'wallMs'>;
   stop: AbortSignal;
   /** What members have told so far. */
-  told: () => Promise<LogHeads[]>;
+  reported: () => Promise<LogHeads[]>;
   /** Told of bytes that were written, and of entries that were given up. */
   onShipped: (bytes: number) => void;
   onGap: (log: ShippableLog, from: number, to: number) => void;
@@ -126,8 +126,8 @@ export class ShardShipper {
   private async resume({ term }: LogView): Promise<Position | null> {
     const { log, parts } = this;
     const name = shardName(log.id);
-    const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
-    const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
+    const reported = (await parts.reported()).flatMap(({ shards }) => shards[name] ?? []);
+    const untilMs = Math.max(0, ...reported.map((head) => head.untilMs));
     const list = async (from: number): Promise<LogSegment[]> =>
       (await parts.target.list(`${LOG_PREFIX}${name}/`, segmentsFrom(name, from))).flatMap(
         (object) => segmentOf(object) ?? [],
@@ -144,7 +144,7 @@ export class ShardShipper {
     const isHere = (sequence: number, epoch: number): boolean =>
       sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
     // What was shipped after it was told is shipped again, which does no harm.
-    const newest = told
+    const newest = reported
       .filter(({ sequence, epoch }) => isHere(sequence, epoch))
       .sort((a, b) => b.sequence - a.sequence)[0];
     const others = (segments: readonly LogSegment[]): LogSegment[] =>
@@ -153,7 +153,7 @@ export class ShardShipper {
       const behind = log.goOnBehind === undefined ? [] : await list(newest.sequence + 1);
       view = look();
       if (view === null) return null;
-      const isOwn = !isOfOthers(log, view, told) && (await this.sealed.first(others(behind))) === null;
+      const isOwn = !isOfOthers(log, view, reported) && (await this.sealed.first(others(behind))) === null;
       view = look();
       if (view === null) return null;
       if (isOwn) {
@@ -164,8 +164,8 @@ export class ShardShipper {
     const segments = await list(0);
     view = look();
     if (view === null) return null;
-    if (isOfOthers(log, view, told) || (await this.sealed.first(others(segments))) !== null)
-      return this.goOnBehind(view, told, segments);
+    if (isOfOthers(log, view, reported) || (await this.sealed.first(others(segments))) !== null)
+      return this.goOnBehind(view, reported, segments);
     const last = await this.sealed.first([...segments].sort((a, b) => b.lastEpoch - a.lastEpoch || b.last - a.last));
     view = look();
     if (view === null) return null;
@@ -176,7 +176,7 @@ export class ShardShipper {
       at: Math.max(last?.toMs ?? 0, untilMs + 1),
     };
     const isWhole = last !== null && isHere(last.last, last.lastEpoch);
-    if (!isWhole) for (const head of told) await this.keepTold(head);
+    if (!isWhole) for (const head of reported) await this.keepReported(head);
     if (last === null) return position;
     if (isWhole) {
       const chain = chainsOf(segments).find((one) => one.segments.includes(last));
@@ -199,17 +199,17 @@ export class ShardShipper {
    */
   private async goOnBehind(
     view: LogView,
-    told: readonly LogHead[],
+    reported: readonly LogHead[],
     segments: readonly LogSegment[],
   ): Promise<Position | null> {
     const { log, parts, sealed } = this;
     const furthest = await sealed.first([...segments].sort((a, b) => b.last - a.last));
     const latest = await sealed.first([...segments].sort((a, b) => b.toMs - a.toMs));
-    const end = Math.max(furthest?.last ?? 0, ...told.map(({ sequence }) => sequence));
+    const end = Math.max(furthest?.last ?? 0, ...reported.map(({ sequence }) => sequence));
     const atEnd = await sealed.first(segments.filter(({ last }) => last === end).sort((a, b) => b.toMs - a.toMs));
     // Up to when nothing came behind the end of the other history is told by its head alone, which another one takes
     // the place of.
-    const head = told.filter(({ sequence }) => sequence === end).sort((a, b) => b.untilMs - a.untilMs)[0];
+    const head = reported.filter(({ sequence }) => sequence === end).sort((a, b) => b.untilMs - a.untilMs)[0];
     if (head !== undefined) {
       const { epoch } = head;
       const at = Math.max(head.untilMs + 1, atEnd?.toMs ?? 0);
@@ -233,14 +233,14 @@ export class ShardShipper {
       term: view.term,
       next,
       epoch: log.epochOf(next - 1) ?? 0,
-      at: Math.max(latest?.toMs ?? 0, ...told.map(({ untilMs }) => untilMs + 1)),
+      at: Math.max(latest?.toMs ?? 0, ...reported.map(({ untilMs }) => untilMs + 1)),
     };
   }
 
   /** What is not there any more is given up. */
   private async skip(position: Position, first: number): Promise<void> {
     if (position.next >= first) return;
-    if (this.head !== null) await this.keepTold(this.head);
+    if (this.head !== null) await this.keepReported(this.head);
     this.giveUp(position.next, first - 1);
     Object.assign(position, { next: first, epoch: this.log.epochOf(first - 1) ?? 0 });
   }
@@ -262,7 +262,7 @@ export class ShardShipper {
     // When these were acknowledged nobody knows any more: they count as missing.
     const end = entries.findIndex((entry, i) => i > from && !isUntimed(entry));
     const last = entries.at(end < 0 ? -1 : end - 1)!;
-    if (!isBeginning && this.head !== null) await this.keepTold(this.head);
+    if (!isBeginning && this.head !== null) await this.keepReported(this.head);
     if (!isBeginning) this.giveUp(position.next, last.sequence);
     Object.assign(position, { next: last.sequence + 1, epoch: last.epoch });
   }
@@ -291,7 +291,7 @@ export class ShardShipper {
   }
 
   /** Another head takes its place, which tells nothing of the time before a gap. */
-  private async keepTold({ sequence, epoch, untilMs: at }: LogHead): Promise<void> {
+  private async keepReported({ sequence, epoch, untilMs: at }: LogHead): Promise<void> {
     await this.putStage({ sequence, epoch, at, term: 0, stage: TOLD });
   }
 

@@ -1,5 +1,5 @@
 /** Lines about the same kind of thing come no more often than this; those between are counted. */
-const TOLD_EVERY_MS = 1_000;
+const REPORT_EVERY_MS = 1_000;
 
 /**
  * Stands around everything that a stranger's bytes set off: listeners of servers, connections and streams, and what
@@ -8,7 +8,7 @@ const TOLD_EVERY_MS = 1_000;
  * cause it.
  */
 export class ListenerGuard {
-  private toldMs = -Infinity;
+  private reportedMs = -Infinity;
   private untold = 0;
 
   /** `tell` gets an error and how many others were not told since the last one. */
@@ -50,12 +50,12 @@ export class ListenerGuard {
 
   private note(error: unknown): void {
     const nowMs = this.nowMs();
-    if (nowMs - this.toldMs < TOLD_EVERY_MS) {
+    if (nowMs - this.reportedMs < REPORT_EVERY_MS) {
       this.untold += 1;
       return;
     }
     const { untold } = this;
-    this.toldMs = nowMs;
+    this.reportedMs = nowMs;
     this.untold = 0;
     try {
       this.tell(error, untold);

@@ -23,8 +23,8 @@ export class RenewedCertificates {
   renew(certificates: Certificates): void {
     this.present = certificates;
     for (const follower of this.followers) follower(certificates);
-    for (const listener of this.caListeners) this.tellCa(listener);
-    for (const listener of this.identityListeners) this.tellIdentity(listener);
+    for (const listener of this.caListeners) this.publishCa(listener);
+    for (const listener of this.identityListeners) this.publishIdentity(listener);
   }
 
   get current(): Certificates {
@@ -41,7 +41,7 @@ export class RenewedCertificates {
   addCaCertificateListener(listener: CaListener): void {
     this.caListeners.add(listener);
     // Not at once: gRPC's server notes only afterwards that it listens.
-    process.nextTick(() => this.tellCa(listener));
+    process.nextTick(() => this.publishCa(listener));
   }
 
   removeCaCertificateListener(listener: CaListener): void {
@@ -50,18 +50,18 @@ export class RenewedCertificates {
 
   addIdentityCertificateListener(listener: IdentityListener): void {
     this.identityListeners.add(listener);
-    process.nextTick(() => this.tellIdentity(listener));
+    process.nextTick(() => this.publishIdentity(listener));
   }
 
   removeIdentityCertificateListener(listener: IdentityListener): void {
     this.identityListeners.delete(listener);
   }
 
-  private tellCa(listener: CaListener): void {
+  private publishCa(listener: CaListener): void {
     if (this.caListeners.has(listener)) listener({ caCertificate: this.present.ca });
   }
 
-  private tellIdentity(listener: IdentityListener): void {
+  private publishIdentity(listener: IdentityListener): void {
     const { cert, key } = this.present;
     if (!this.identityListeners.has(listener)) return;
     listener(cert === null || key === null ? null : { certificate: cert, privateKey: key });

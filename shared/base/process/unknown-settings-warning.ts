@@ -2,7 +2,7 @@ import { describeUnknown, unknownSettings } from '../config/unknown-settings';
 import type { Logger } from '../logs/logger';
 
 /** Tells the log of each variable that was most likely meant for this program, and that it does not know. */
-export function tellUnknownSettings(
+export function warnOfUnknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
   log: Pick<Logger, 'warn'>,
 ): void {

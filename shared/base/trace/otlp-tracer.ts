@@ -36,7 +36,7 @@ const CLOSE_MS = 3_000;
  */
 const LATE_MS = 500;
 /** A receiver that is away is told of this often. */
-const TELL_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 /** Wall and monotonic time may drift apart by this before they are brought together. */
 const DRIFT_MS = 2;
 
@@ -227,7 +227,7 @@ class Connections {
 
 /** Counts what became of spans, and tells of a receiver that does not take them. A batch that is late has failed. */
 class CountedExporter implements SpanExporter {
-  private toldMs = -Infinity;
+  private reportedMs = -Infinity;
 
   constructor(
     private readonly inner: SpanExporter,
@@ -266,8 +266,8 @@ class CountedExporter implements SpanExporter {
     const { counts, log } = this.parts;
     counts.failed += spans;
     const nowMs = performance.now();
-    if (nowMs - this.toldMs < TELL_EVERY_MS) return;
-    this.toldMs = nowMs;
+    if (nowMs - this.reportedMs < REPORT_EVERY_MS) return;
+    this.reportedMs = nowMs;
     // Its message may hold the address with a password, and what the receiver answered.
     const { name = 'unknown', code = name } = (error ?? {}) as { name?: string; code?: string | number };
     log.warn({ reason: code, ...counts }, 'traces could not be sent; they are lost, and nothing waits for them');

@@ -9,16 +9,16 @@ import type { Logger } from '../../base/logs/logger';
  */
 export class PublishedList {
   private entry: RegisteredEntry | null = null;
-  private told = '';
+  private published = '';
 
   constructor(
     private readonly options: { store: ClusterStore & SessionStore; key: string; ttlSeconds: number; log: Logger },
   ) {}
 
-  tell(list: readonly unknown[]): void {
+  publish(list: readonly unknown[]): void {
     const value = JSON.stringify(list);
-    if (value === this.told) return;
-    this.told = value;
+    if (value === this.published) return;
+    this.published = value;
     if (list.length === 0) {
       void this.entry?.close();
       this.entry = null;

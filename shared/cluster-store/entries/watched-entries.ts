@@ -31,7 +31,7 @@ export class WatchedEntries<T> {
   private beginning: Promise<void> | null = null;
   private isClosed = false;
   /** The last revision of which the watch has told, or from which it began. */
-  private toldRevision = 0;
+  private watchedRevision = 0;
   private forgetting: NodeJS.Timeout | null = null;
 
   /** An entry for which `decode` throws is passed to `onUnreadable` and left out. */
@@ -66,12 +66,12 @@ export class WatchedEntries<T> {
     let list: { entries: StoreEntry[]; revision: number };
     let lists = 0;
     do {
-      told = this.toldRevision;
+      told = this.watchedRevision;
       list = await this.store.list(this.prefix);
       lists += 1;
-    } while (this.toldRevision !== told && lists < LISTS_MAX);
+    } while (this.watchedRevision !== told && lists < LISTS_MAX);
     const { entries, revision } = list;
-    const since = this.toldRevision !== told ? revision : Infinity;
+    const since = this.watchedRevision !== told ? revision : Infinity;
     const present = new Set(entries.map((entry) => entry.key));
     let changed = false;
     for (const key of this.byKey.keys())
@@ -96,7 +96,7 @@ export class WatchedEntries<T> {
 
   /** Takes an entry that this process read or wrote itself, before the watch delivers it. */
   put(entry: StoreEntry): void {
-    if (entry.revision <= Math.max(this.toldRevision, this.get(entry.key)?.revision ?? 0)) return;
+    if (entry.revision <= Math.max(this.watchedRevision, this.get(entry.key)?.revision ?? 0)) return;
     const value = this.decoded(entry);
     if (value === null) return;
     this.own.set(entry.key, { ...value, untilMs: performance.now() + OWN_FOR_MS });
@@ -123,21 +123,21 @@ export class WatchedEntries<T> {
     const { entries, revision } = await this.store.list(this.prefix);
     if (this.isClosed) return;
     for (const entry of entries) this.keep(entry);
-    this.toldRevision = revision;
+    this.watchedRevision = revision;
     this.stopWatching = this.store.watch(this.prefix, revision, (events) => this.apply(events));
     this.notify();
   }
 
   private apply(events: StoreEvent[]): void {
-    const wentBack = events.some(({ revision }) => revision <= this.toldRevision);
+    const wentBack = events.some(({ revision }) => revision <= this.watchedRevision);
     for (const event of events) {
       // A list may have brought something later.
       if (!wentBack && (this.byKey.get(event.key)?.revision ?? 0) > event.revision) continue;
       if (event.type === 'put') this.keep(event);
       else this.byKey.delete(event.key);
     }
-    this.toldRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.toldRevision);
-    for (const [key, { revision }] of this.own) if (wentBack || revision <= this.toldRevision) this.own.delete(key);
+    this.watchedRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.watchedRevision);
+    for (const [key, { revision }] of this.own) if (wentBack || revision <= this.watchedRevision) this.own.delete(key);
     this.notify();
   }
 

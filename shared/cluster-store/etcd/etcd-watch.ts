@@ -249,11 +249,11 @@ export class EtcdWatch {
     if (response.fragment) return null;
     const events = this.fragments;
     this.fragments = [];
-    this.tellByRevision(keys, events);
+    this.emitByRevision(keys, events);
     return null;
   }
 
-  private tellByRevision(keys: WatchedKeys, events: StoreEvent[]): void {
+  private emitByRevision(keys: WatchedKeys, events: StoreEvent[]): void {
     const byRevision = new Map<number, StoreEvent[]>();
     for (const event of events) {
       if (event.revision <= this.seenRevision) continue;

@@ -35,7 +35,7 @@ export function credentialsOfThread(
 }
 
 /** Tells such a thread the members' certificates of now, and from now on each change. Answers what ends that. */
-export function tellCertificates(tls: ClusterTls | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
+export function publishCertificates(tls: ClusterTls | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
   const renewed = tls?.renewed;
   if (renewed === undefined) return () => undefined;
   return renewed.follow((certificates) => peer.tell('members.tls', certificates));

@@ -4,9 +4,9 @@ import type { ApiCertificate } from '../../../coordinator/api/connections/tls-do
 import type { AnsweredRequest } from '../../../coordinator/api/http/observer';
 import type { OneTimeSignIn } from '../../../coordinator/service/keys/sign-in';
 import { type BodyScannerAddon, loadBodyScanner } from '../../../coordinator/api/native/body-scanner';
-import { tellCollections } from '../../../coordinator/api/threads/http-thread-catalog';
+import { publishCollections } from '../../../coordinator/api/threads/http-thread-catalog';
 import { frontHandlers } from '../../../coordinator/api/threads/http-thread-handlers';
-import { tellKeys } from '../../../coordinator/api/threads/http-thread-keys';
+import { publishKeys } from '../../../coordinator/api/threads/http-thread-keys';
 import { FrontThreads } from '../../../coordinator/api/threads/http-threads';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../shared/base/time/clock';
@@ -70,7 +70,7 @@ export async function startThreadedServer(
     onStarted: (peer) => {
       peers.push(peer);
       if (options.certificate !== undefined) peer.tell('api.certificate', options.certificate);
-      const ends = [tellKeys(parts.keys, peer), tellCollections(catalog, peer)];
+      const ends = [publishKeys(parts.keys, peer), publishCollections(catalog, peer)];
       return () => ends.forEach((end) => end());
     },
     isShort: () => false,

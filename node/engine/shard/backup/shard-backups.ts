@@ -21,7 +21,7 @@ export class ShardBackups {
   private closed = false;
   private askedMs = -Infinity;
   /** Somebody was told how the job ended. */
-  private isTold = false;
+  private isReported = false;
 
   constructor(
     private readonly source: BackupSource,
@@ -38,10 +38,10 @@ export class ShardBackups {
       const target = this.place.open(order.target);
       const before = this.job;
       this.job = this.begin(order, target, before?.ended ?? Promise.resolve());
-      this.isTold = false;
+      this.isReported = false;
       before?.stop.abort();
     }
-    this.isTold ||= this.job.state.state !== 'running';
+    this.isReported ||= this.job.state.state !== 'running';
     return { ...this.job.state };
   }
 
@@ -49,7 +49,7 @@ export class ShardBackups {
   get isWanted(): boolean {
     return (
       this.job !== null &&
-      (this.job.state.state === 'running' || (!this.isTold && performance.now() - this.askedMs < ASKED_WITHIN_MS))
+      (this.job.state.state === 'running' || (!this.isReported && performance.now() - this.askedMs < ASKED_WITHIN_MS))
     );
   }
 

@@ -1,4 +1,4 @@
-import { longIntegers, tellLongIntegers } from '../../../../../coordinator/api/body/long-integers';
+import { longIntegers, warnOfLongIntegers } from '../../../../../coordinator/api/body/long-integers';
 import { RequestWarnings } from '../../../../../coordinator/api/requests/request-warnings';
 import { openCodecs } from '../../../../support/http/scanned-body';
 
@@ -22,7 +22,7 @@ test('whole numbers beyond 2^53 are found with their places, and nothing else', 
 
 test('of very many, the first are told', () => {
   const warnings = new RequestWarnings();
-  tellLongIntegers(longIntegers(`[${Array.from({ length: 100 }, () => '9007199254740993').join(',')}]`), warnings);
+  warnOfLongIntegers(longIntegers(`[${Array.from({ length: 100 }, () => '9007199254740993').join(',')}]`), warnings);
   expect(warnings.list).toHaveLength(11);
   expect(warnings.list[10]).toBe('more whole numbers are beyond 2^53');
 });

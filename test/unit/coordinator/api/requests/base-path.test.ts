@@ -44,7 +44,7 @@ test.each([
 
 test('where no proxy is trusted, nobody says another path', () => {
   const path = new BasePath({ own: '', proxies: new NetworkList([]) });
-  expect([path.of(from('127.0.0.1', '/evil')), path.isTold]).toEqual(['', false]);
+  expect([path.of(from('127.0.0.1', '/evil')), path.dependsOnProxy]).toEqual(['', false]);
 });
 
 test('a path that comes with BASE_PATH is served as one without', () => {

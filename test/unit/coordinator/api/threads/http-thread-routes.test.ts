@@ -2,7 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { ClusterMap } from '../../../../../coordinator/cluster/cluster-map';
 import { MapShardRoutes } from '../../../../../coordinator/cluster/calls/map-shard-routes';
 import type { ShardRoute } from '../../../../../coordinator/cluster/calls/shard-routes';
-import { FrontRoutes, ToldRoutes } from '../../../../../coordinator/api/threads/http-thread-routes';
+import { FrontRoutes, RoutePublisher } from '../../../../../coordinator/api/threads/http-thread-routes';
 import { ThreadPeer } from '../../../../../shared/base/threads/thread-peer';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -26,7 +26,7 @@ const SHARD = { collectionUid: 'c', shard: 0 };
 let store: KeyValueClusterStore;
 let map: ClusterMap;
 let routes: MapShardRoutes;
-let told: ToldRoutes;
+let told: RoutePublisher;
 let ports: { close(): void }[];
 /** Questions to the main thread. */
 let asked: number;
@@ -36,7 +36,7 @@ beforeEach(async () => {
   map = new ClusterMap({ store, log: silentLogger });
   await map.follow();
   routes = new MapShardRoutes({ map, clock: systemClock, readReplicas: 'in-sync' });
-  told = new ToldRoutes({ routes, clock: systemClock });
+  told = new RoutePublisher({ routes, clock: systemClock });
   ports = [];
   asked = 0;
   for (const node of ['a', 'b'])
@@ -165,7 +165,7 @@ test('a change finds each route in use again once, and tells each thread in few 
   let current: ShardRoute = { node: 'a', address: 'a:1', epoch: 1 };
   let found = 0;
   let change = (): void => undefined;
-  const many = new ToldRoutes({
+  const many = new RoutePublisher({
     clock: systemClock,
     routes: {
       route: () => {
@@ -191,10 +191,10 @@ test('a change finds each route in use again once, and tells each thread in few 
   current = { node: 'b', address: 'b:1', epoch: 2 };
   change();
   change();
-  const isTold = (): boolean =>
+  const dependsOnProxy = (): boolean =>
     new Set(messages.slice(1).flatMap((told) => told.flatMap(([key, { epoch }]) => (epoch === 2 ? [key] : []))))
       .size === 1_000;
-  await eventually('all are told', isTold);
+  await eventually('all are told', dependsOnProxy);
   expect(messages.slice(1).flat()).toHaveLength(1_000);
   expect(messages.length).toBeLessThan(10);
 });

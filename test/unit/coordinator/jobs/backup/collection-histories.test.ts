@@ -197,11 +197,11 @@ test('what came late of an earlier driver, or was opened again, has closed nothi
   await stage('first.0', 3, 1_000, 1, 'closed');
   await stage('first.0', 4, 1_100, 2, 'tracking');
   await stage('first.0', 5, 1_200, 1, 'closed');
-  const { stages, heads } = await logs.told();
+  const { stages, heads } = await logs.reported();
   expect((await logs.logOf('first', 0, { stages, heads })).closed).toBeNull();
   await stage('first.0', 6, 1_300, 2, 'closed');
   await stage('first.0', 7, 1_400, 3, 'closed');
-  expect((await logs.logOf('first', 0, await logs.told())).closed).toMatchObject({ at: startMs + 1_300 });
+  expect((await logs.logOf('first', 0, await logs.reported())).closed).toMatchObject({ at: startMs + 1_300 });
 });
 
 test('shards that are new begin by the clock as it is, and those that were ahead of it end by theirs', async () => {

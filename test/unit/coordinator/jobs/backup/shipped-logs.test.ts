@@ -111,9 +111,9 @@ async function sweep(present: BackupManifest[], day: number): Promise<void> {
 /** From which day to which day sets can be restored. */
 async function offered(manifests: BackupManifest[]): Promise<[number, number][]> {
   const histories = await logs.histories();
-  const told = await logs.told();
+  const reported = await logs.reported();
   const views = (
-    await Promise.all(histories.map((one) => restorableOf(one, { logs, told, manifests, histories })))
+    await Promise.all(histories.map((one) => restorableOf(one, { logs, reported, manifests, histories })))
   ).flat();
   const dayOf = (iso: string): number => Math.round((Date.parse(iso) - START_MS) / DAY_MS);
   return views.flatMap(({ from, until }): [number, number][] =>
@@ -186,7 +186,7 @@ describe('a set of shards that took over between two backups', () => {
     const views = (
       await Promise.all(
         histories.map(async (one) =>
-          restorableOf(one, { logs, told: await logs.told(), manifests: [first], histories }),
+          restorableOf(one, { logs, reported: await logs.reported(), manifests: [first], histories }),
         ),
       )
     ).flat();

@@ -79,10 +79,10 @@ async function start(): Promise<void> {
     openReplica: async (spec) =>
       ({ spec, replica: { assigned: () => undefined }, close: async () => undefined }) as unknown as HostedReplica,
     removeReplica: async () => undefined,
-    tellFailures: () => undefined,
+    publishFailures: () => undefined,
     known: await KnownAssignments.load(folder, silentLogger),
     promisedEpoch: async () => 0,
-    tellLater: () => undefined,
+    publishLater: () => undefined,
     clock: systemClock,
     log: silentLogger,
   });

@@ -52,10 +52,10 @@ async function start(
     folder,
     openReplica: async (spec) => replicaOf(spec),
     removeReplica: ({ collectionUid, shard }) => removeReplica(join(folder, 'shards', collectionUid, String(shard))),
-    tellFailures: () => undefined,
+    publishFailures: () => undefined,
     known,
     promisedEpoch: async () => 0,
-    tellLater: () => undefined,
+    publishLater: () => undefined,
     clock: systemClock,
     log: silentLogger,
     ...options,
@@ -96,7 +96,7 @@ test('a shard that can not be opened is told of until it can', async () => {
       if (spec.shard === 1 && isFull) throw new Error('no space left on device');
       return replicaOf(spec);
     },
-    tellFailures: (paths) => void told.push(paths),
+    publishFailures: (paths) => void told.push(paths),
   });
   const sick = [assignmentPath({ collectionUid: 'c', shard: 1 })];
   expect(told.at(-1)).toEqual(sick);
@@ -140,7 +140,7 @@ test('a node that is asked to end while it opens its shards begins nothing more'
 test('a replica that fails while it is open is told of until it is open again', async () => {
   await assign(0);
   const told: string[][] = [];
-  const started = await start({ tellFailures: (paths) => void told.push(paths) });
+  const started = await start({ publishFailures: (paths) => void told.push(paths) });
   started.failed({ collectionUid: 'c', shard: 0 }, new Error('it failed'));
   expect(told.at(-1)).toEqual([assignmentPath({ collectionUid: 'c', shard: 0 })]);
   await eventually('it is open', () => started.hosted({ collectionUid: 'c', shard: 0 }) !== null);
@@ -329,7 +329,7 @@ test('what a node knows stays in force when the map is put back, is told of, and
       },
       close: async (reason: string) => void closed.push(reason),
     }) as unknown as HostedReplica;
-  const options: Partial<NodeAgentOptions> = { openReplica, tellLater: (later) => void told.push(later) };
+  const options: Partial<NodeAgentOptions> = { openReplica, publishLater: (later) => void told.push(later) };
   for (let changes = 0; changes < 20; changes += 1)
     await store.transact([], [{ type: 'put', key: '/q/keys/k', value: String(changes) }]);
   await assign(0, { epoch: 7 });
@@ -439,7 +439,7 @@ test('a cluster store that is put back under a running node takes nothing from i
     return () => undefined;
   });
   await start({
-    tellLater: (later) => void told.push(later),
+    publishLater: (later) => void told.push(later),
     openReplica: async (spec) =>
       ({ ...replicaOf(spec), close: async (reason: string) => void closed.push(reason) }) as unknown as HostedReplica,
   });

@@ -32,7 +32,7 @@ const target = new MemoryTarget();
 const { objects } = target;
 const gaps: [number, number][] = [];
 /** What members have told. */
-let told: LogHeads[] = [];
+let reported: LogHeads[] = [];
 
 /** A log in an array, of which a primary of `term` has the entries from `first` on. */
 class PlainLog implements ShippableLog {
@@ -84,7 +84,7 @@ const shipperOf = (one: ShippableLog): ShardShipper =>
     pace: new Pace(Infinity),
     clock,
     stop: new AbortController().signal,
-    told: async () => told,
+    reported: async () => reported,
     onShipped: () => undefined,
     onGap: (_, from, to) => gaps.push([from, to]),
   });
@@ -104,7 +104,7 @@ const sequences = (): number[][] => shipped().map((chain) => chain.map(({ sequen
 beforeEach(() => {
   objects.clear();
   gaps.length = 0;
-  told = [];
+  reported = [];
   log = new PlainLog();
 });
 
@@ -198,7 +198,7 @@ test('what was shipped after it was told is shipped again, with the same times',
   log.write();
   const one = shipper();
   await one.ship();
-  told = [{ member: 'a', at: 0, shards: { 'c.0': one.head! } }];
+  reported = [{ member: 'a', at: 0, shards: { 'c.0': one.head! } }];
   clock.advance(5);
   log.write();
   log.write();
@@ -271,7 +271,7 @@ describe('a log that nobody else has', () => {
     return open();
   }
 
-  const tell = ({ head }: ShardShipper): void => void (told = [{ member: 'a', at: 0, shards: { 'c.0': head! } }]);
+  const tell = ({ head }: ShardShipper): void => void (reported = [{ member: 'a', at: 0, shards: { 'c.0': head! } }]);
 
   test('goes on where it ended, over starts', async () => {
     const one = await open();
@@ -315,7 +315,7 @@ describe('a log that nobody else has', () => {
       [1, 2, 3, 4, 5, 6, 7, 8],
       [next + 1, next + 2],
     ]);
-    expect(shipped()[0].at(-1)).toMatchObject({ at: told[0].shards['c.0'].untilMs + 1, write: null });
+    expect(shipped()[0].at(-1)).toMatchObject({ at: reported[0].shards['c.0'].untilMs + 1, write: null });
     // And it is noticed once.
     tell(two);
     const three = await open();
@@ -470,10 +470,10 @@ test('stages are told before the entries that have them, and the same one once',
   expect([...objects.keys()].map((key) => stageOf(key)?.stage)).toEqual(['tracking']);
   put.mockRestore();
   await one.ship();
-  const told = [...objects.keys()]
+  const reported = [...objects.keys()]
     .flatMap((key) => stageOf(key) ?? [])
     .map(({ sequence, epoch, at, term, stage: given }) => [sequence, epoch, at, term, given]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [2, 1, log.entriesOfLog[1].at, 1, 'tracking'],
     [4, 1, log.entriesOfLog[3].at, 1, 'closed'],
     [5, 1, log.entriesOfLog[4].at, 2, 'closed'],
@@ -492,7 +492,7 @@ test('up to when nothing came before a gap is told beside it, by who was there a
   expect(one.head).toMatchObject({ sequence: 1, untilMs });
   for (let i = 0; i < 4; i += 1) log.write();
   log.first = 4;
-  told = [{ member: 'a', at: 0, shards: { 'c.0': one.head! } }];
+  reported = [{ member: 'a', at: 0, shards: { 'c.0': one.head! } }];
   await shipper().ship();
   expect(tolds()).toEqual([[1, 1, untilMs]]);
   objects.clear();

@@ -4,7 +4,7 @@ import {
   unknownClientSettings,
   unknownSettings,
 } from '../../../../../shared/base/config/unknown-settings';
-import { tellUnknownSettings } from '../../../../../shared/base/process/unknown-settings-warning';
+import { warnOfUnknownSettings } from '../../../../../shared/base/process/unknown-settings-warning';
 
 const nearest = (name: string, value = '1'): string | null | undefined =>
   unknownSettings({ [name]: value })[0]?.nearest;
@@ -69,7 +69,7 @@ test('what Kubernetes says of a service, what is empty, and what is set rightly 
 
 test('each is a line of the log, without its value', () => {
   const lines: unknown[] = [];
-  tellUnknownSettings({ RECALL_TARGT: 'hush', QUIVER_X: 'hush' }, { warn: (...line) => void lines.push(line) });
+  warnOfUnknownSettings({ RECALL_TARGT: 'hush', QUIVER_X: 'hush' }, { warn: (...line) => void lines.push(line) });
   expect(lines).toEqual([
     [{ setting: 'QUIVER_X', nearest: null }, 'QUIVER_X is not a setting'],
     [
