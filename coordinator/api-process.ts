@@ -58,12 +58,12 @@ import { CallNoting } from './service/routing/call-profiling';
 import { DeepReads } from './service/routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
 import { publishCollections } from './api/threads/http-thread-catalog';
-import { frontHandlers, type MainServices } from './api/threads/http-thread-handlers';
+import { httpThreadHandlers, type MainServices } from './api/threads/http-thread-handlers';
 import { publishKeys } from './api/threads/http-thread-keys';
 import { logHandlers } from '../shared/base/threads/thread-log';
 import { publishTokenKeys, tokenHandlers } from './api/threads/http-thread-tokens';
-import type { FrontLoad } from './api/threads/http-thread-reports';
-import { FrontThreads } from './api/threads/http-threads';
+import type { HttpThreadLoad } from './api/threads/http-thread-reports';
+import { HttpThreads } from './api/threads/http-threads';
 import type { ThreadHandlers, ThreadPeer } from '../shared/base/threads/thread-peer';
 
 /** The part of the stop time that flushing and checkpoints need at the end. The rest is for running requests. */
@@ -75,8 +75,8 @@ const REQUEST_GRACE_MIN_MS = 1_000;
  */
 const SCRAPE_SHARDS_MS = 3_000;
 
-/** What front threads are in one form of the service. */
-export interface FrontForm {
+/** What HTTP threads are in one form of the service. */
+export interface HttpThreadForm {
   /** The JavaScript file of the worker. */
   entry: string;
   /** What its threads are started with besides what all are; to be cloned. */
@@ -84,7 +84,7 @@ export interface FrontForm {
   /** What its threads may ask besides what all may. */
   handlers?: ThreadHandlers;
   /** The load of all threads changed. */
-  onLoad?: (load: FrontLoad) => void;
+  onLoad?: (load: HttpThreadLoad) => void;
   /** Tells a thread what it must know of this form; answers what ends that. */
   follow(peer: ThreadPeer): () => void;
 }
@@ -190,8 +190,8 @@ export class ApiProcess {
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
     reached?: UntilStoreAnswers;
-    /** How front threads are made, if HTTP_THREADS asks for them. */
-    fronts: FrontForm;
+    /** How HTTP threads are made, if HTTP_THREADS asks for them. */
+    httpThreads: HttpThreadForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null; modelNotice: string | null }> {
     const { config, clock, log, shutdown, instanceId } = this;
     const { reached = (attempt) => attempt() } = parts;
@@ -298,7 +298,7 @@ export class ApiProcess {
           metricsText,
           deep: new DeepReads(clock),
         },
-        parts.fronts,
+        parts.httpThreads,
         certificates,
         audit,
         tokens,
@@ -397,12 +397,12 @@ export class ApiProcess {
 
   private async startThreads(
     main: MainServices & { keys: StoreKeysService; catalog: CollectionCatalog; stampMemory: BigInt64Array },
-    form: FrontForm,
+    form: HttpThreadForm,
     certificates: ApiCertificates | null,
     audit: ProcessAudit | null,
     tokens: OpenTokens,
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
-  ): Promise<FrontThreads> {
+  ): Promise<HttpThreads> {
     const { log, apiMetrics } = this;
     const {
       apiKey: _apiKey,
@@ -419,7 +419,7 @@ export class ApiProcess {
     const origin = this.traces === null ? null : ({ ...rest, variables: {} } as TraceOrigin);
     const spans = new ThreadTraceCounts();
     if (this.traces !== null) addTraceMetrics(this.metrics, () => spans.sum());
-    const threads = await FrontThreads.start({
+    const threads = await HttpThreads.start({
       entry: form.entry,
       threads: config.httpThreads,
       data: {
@@ -432,7 +432,7 @@ export class ApiProcess {
       },
       environment: variables,
       handlers: (started, peer) => ({
-        ...frontHandlers(main, started, peer),
+        ...httpThreadHandlers(main, started, peer),
         ...logHandlers(log),
         'traces.counts': (counts: TraceCounts) => spans.take(peer(), counts),
         ...tokenHandlers(tokens.keys),

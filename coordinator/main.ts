@@ -67,7 +67,7 @@ import { HealthReading } from './cluster/operations/health-reading';
 import type { ClusterThreadData } from './cluster-http-thread';
 import { threadCredentials, publishCertificates } from '../shared/wire/handshake/thread-credentials';
 import { publishCoordinators } from './api/threads/http-thread-coordinators';
-import type { FrontLoad } from './api/threads/http-thread-reports';
+import type { HttpThreadLoad } from './api/threads/http-thread-reports';
 import { sharedClock } from '../shared/base/time/shared-clock';
 import { RoutePublisher } from './api/threads/http-thread-routes';
 import { handlersOf } from '../shared/base/threads/thread-peer';
@@ -168,7 +168,7 @@ async function build(
     linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
   });
   shutdown.defer(() => shardClient.close());
-  let threadsLoad: Pick<FrontLoad, 'nodeCalls' | 'nodeBytes'> = { nodeCalls: 0, nodeBytes: 0 };
+  let threadsLoad: Pick<HttpThreadLoad, 'nodeCalls' | 'nodeBytes'> = { nodeCalls: 0, nodeBytes: 0 };
   metrics.gauge(
     'quiver_node_calls_open',
     'Calls to storage nodes that wait for their answer',
@@ -266,7 +266,7 @@ async function build(
     localLimiter,
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: clusterQuota(map, capacity.collectionsMax),
-    fronts: {
+    httpThreads: {
       entry: join(__dirname, 'cluster-http-thread.js'),
       // The threads that serve reach storage nodes, and never etcd.
       data: { memberId: coordinatorId, credentials: threadCredentials(credentials) } satisfies ClusterThreadData,

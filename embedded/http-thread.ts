@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { serveFrontThread, type FrontThreadData } from '../coordinator/api/threads/http-thread';
-import { FrontShards } from '../coordinator/api/threads/http-thread-shards';
+import { serveHttpThread, type HttpThreadData } from '../coordinator/api/threads/http-thread';
+import { HttpThreadShards } from '../coordinator/api/threads/http-thread-shards';
 import { ShardViews } from '../node/engine/shard/reading/shard-views';
 import { systemClock } from '../shared/base/time/clock';
 
@@ -10,11 +10,11 @@ import { systemClock } from '../shared/base/time/clock';
  */
 
 const views = new ShardViews();
-serveFrontThread({
+serveHttpThread({
   port: parentPort!,
-  data: workerData as FrontThreadData,
+  data: workerData as HttpThreadData,
   form: (main) => ({
-    shards: new FrontShards({ main, inline: views, clock: systemClock }),
+    shards: new HttpThreadShards({ main, inline: views, clock: systemClock }),
     handlers: { 'shards.published': (message: unknown) => views.take(message) },
   }),
 });

@@ -175,7 +175,7 @@ async function build(
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: processQuota(capacity, () => files.isShort),
     connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
-    fronts: {
+    httpThreads: {
       entry: join(__dirname, 'http-thread.js'),
       follow: (peer) => host.follow((message) => peer.tell('shards.published', message)),
     },
@@ -239,7 +239,7 @@ async function build(
 }
 
 /**
- * Front threads search by themselves. Where there are none and one processor, searches have no other thread to go to
+ * HTTP threads search by themselves. Where there are none and one processor, searches have no other thread to go to
  * either.
  */
 function shardsOf(

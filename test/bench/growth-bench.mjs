@@ -195,7 +195,7 @@ async function searched(index, asked, passes) {
   return best;
 }
 
-/** As a front thread searches: at once, unless that is expected to take long. */
+/** As an HTTP thread searches: at once, unless that is expected to take long. */
 function inlineOr(index) {
   const options = { k: K, effort: CALIBRATED, allowed: null };
   const shared = index.share();

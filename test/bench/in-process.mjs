@@ -54,7 +54,7 @@ export const IN_PROCESS = {
       shown: () => Math.max(0, ...index.status().segments.map((segment) => segment.ef)),
       search: async (query) =>
         Array.from((await index.search(query, { k: K, effort, allowed: null })).slots.subarray(0, K)),
-      // As a front thread does; what it expects to take long goes to another thread.
+      // As an HTTP thread does; what it expects to take long goes to another thread.
       searchHere: (query) =>
         here(searchSharedVectors(index.share(), query, { k: K, effort, filter: null })) ??
         index.search(query, { k: K, effort, allowed: null }).then(({ slots }) => slots),

@@ -27,7 +27,7 @@ as large.
   --dataset NAME     clusters-100k-128; as for the benchmark of vectors, with --rows, --queries (1000) and --dim
   --connections N    8
   --threads N        HTTP_THREADS; by default the service's own
-  --apart            one front thread with a core of its own, and the load on the others: neither waits for the other's
+  --apart            one HTTP thread with a core of its own, and the load on the others: neither waits for the other's
                      core
   --seconds N        of each kind of load (15), in --rounds N (5), in which kinds take turns
   --collections N    1000, of the data set's first rows in equal parts; 0 leaves them out

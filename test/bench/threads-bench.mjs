@@ -1,4 +1,4 @@
-// `npm run bench -- threads`: throughput with one front thread, two and more, and what the threads of the process do
+// `npm run bench -- threads`: throughput with one HTTP thread, two and more, and what the threads of the process do
 // for it.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -15,12 +15,12 @@ import { WIRE_FORMATS } from './wire-formats.mjs';
 
 const USAGE = `npm run bench -- threads [options]
 
-Searches a second, and the processor time of a search on each thread, with each number of front threads (HTTP_THREADS). What
+Searches a second, and the processor time of a search on each thread, with each number of HTTP threads (HTTP_THREADS). What
 follows from these times for more cores is printed, too. Linux only.
 
   --dataset NAME     clusters-100k-128; as for the benchmark of vectors, with --rows, --queries (1000) and --dim
   --threads LIST     1,2,4
-  --connections N    for each front thread (8)
+  --connections N    for each HTTP thread (8)
   --seconds N        for each number of threads (20), in --rounds N (5), in which they take turns
   --no-pin           lets the system choose the cores
   --picture FILE     searches/s as an SVG file, and the processor times as another, whose name ends in -time
@@ -31,7 +31,7 @@ const K = 10;
 const LOAD_CONNECTIONS = 4;
 /** Before each window: programs have to be compiled in a process that has just started. */
 const WARM_UP_SECONDS = 3;
-/** One thread that generates load keeps up with so many front threads. */
+/** One thread that generates load keeps up with so many HTTP threads. */
 const THREADS_A_GENERATOR = 2;
 /** Shown in the pictures, measured or not. */
 const CORES = [1, 2, 4, 8, 16];
@@ -90,7 +90,7 @@ export async function threadsBench(words) {
 }
 
 /**
- * A core for each front thread, and the rest for the load, if that has as many generators as it needs; else both share
+ * A core for each HTTP thread, and the rest for the load, if that has as many generators as it needs; else both share
  * all cores.
  */
 export function coresFor(threads, cores, isPinned) {
@@ -183,7 +183,7 @@ async function measuredWindow(pid, load) {
 /**
  * What the processor times allow on so many cores: all cores busy with searches, and the main thread, which there is
  * once, not busier than one core. What cores share (memory, caches) may allow less. The times are those with the number
- * of front threads that took least of all: more threads than cores only get in each other's way. One thread is the main
+ * of HTTP threads that took least of all: more threads than cores only get in each other's way. One thread is the main
  * thread itself.
  */
 export function followingFrom(measured) {
@@ -206,7 +206,7 @@ export function formatThreadsReport({ dataset, cores, measured, following }) {
   const lines = [
     `${dataset.name}: ${dataset.count} × ${dataset.dim}, ${dataset.metric}, k = ${K}; ${cores.length} cores`,
     '',
-    '| front threads | on cores | the load on | searches/s | p50; p99 | processor time a search | of the busiest thread | of the main thread |',
+    '| HTTP threads | on cores | the load on | searches/s | p50; p99 | processor time a search | of the busiest thread | of the main thread |',
     '|---|---|---|---|---|---|---|---|',
     ...measured.map(
       (one) =>
@@ -246,7 +246,7 @@ function throughputPicture({ dataset, cores, measured, following }) {
   ];
   return curvePicture({
     title: `Searches a second, ${dataset.count.toLocaleString('en')} × ${dataset.dim}, on ${cores.length} cores`,
-    x: { ...X_AXIS, label: 'front threads; cores, for what follows from the processor times' },
+    x: { ...X_AXIS, label: 'HTTP threads; cores, for what follows from the processor times' },
     y: upTo(Math.max(...curves.flatMap(({ points }) => points.map(({ y }) => y))), 'searches a second'),
     curves,
   });
@@ -261,7 +261,7 @@ function timePicture({ dataset, cores, measured }) {
   ];
   return curvePicture({
     title: `Processor time of a search, ${dataset.count.toLocaleString('en')} × ${dataset.dim}, on ${cores.length} cores`,
-    x: { ...X_AXIS, label: 'front threads' },
+    x: { ...X_AXIS, label: 'HTTP threads' },
     y: upTo(Math.max(...curves.flatMap(({ points }) => points.map(({ y }) => y))), 'µs of a search'),
     curves,
   });

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { GrpcShardClient, type ShardPlacement } from '../../coordinator/cluster/calls/grpc-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/calls/shard-routes';
-import { FrontRoutes, RoutePublisher } from '../../coordinator/api/threads/http-thread-routes';
+import { HttpThreadRoutes, RoutePublisher } from '../../coordinator/api/threads/http-thread-routes';
 import { ThreadPeer } from '../../shared/base/threads/thread-peer';
 import { shardServices, threadReads } from '../../node/hosting/services/shard-service';
 import { silentLogger } from '../../shared/base/logs/logger';
@@ -55,14 +55,14 @@ async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   return { client, close };
 }
 
-/** The routes as a front thread has them, over a real channel whose two ends are here. */
+/** The routes as an HTTP thread has them, over a real channel whose two ends are here. */
 function ofAnotherThread(routes: SettableRoutes): { routes: ShardRoutes; close(): void } {
   const { port1, port2 } = new MessageChannel();
   const told = new RoutePublisher({ routes, clock: systemClock });
   const main = new ThreadPeer(port1, told.handlers);
   told.follow(main);
   const thread = new ThreadPeer(port2, {});
-  const front = new FrontRoutes({ main: thread, clock: systemClock });
+  const front = new HttpThreadRoutes({ main: thread, clock: systemClock });
   thread.handle(front.handlers);
   return { routes: front, close: () => port1.close() };
 }

@@ -299,7 +299,7 @@ test('measures half load, bulk searches and many collections of a real process',
   });
 });
 
-test('measures how throughput follows the number of front threads, and draws it', async () => {
+test('measures how throughput follows the number of HTTP threads, and draws it', async () => {
   const [json, picture] = [join(folder, 'threads.json'), join(folder, 'threads.svg')];
   const words = [
     '--dataset',

@@ -1,7 +1,7 @@
 import { startThreadedServer, type ThreadedServer } from '../support/servers/threaded-server';
 
 /**
- * Large bulk writes through real front threads: encoded as they come, and the long way, which an escape in the body
+ * Large bulk writes through real HTTP threads: encoded as they come, and the long way, which an escape in the body
  * makes them go.
  */
 

@@ -5,8 +5,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { FRONT_STATE } from '../../coordinator/api/threads/http-thread-state';
-import type { FrontThreads } from '../../coordinator/api/threads/http-threads';
+import { HTTP_THREAD_STATE } from '../../coordinator/api/threads/http-thread-state';
+import type { HttpThreads } from '../../coordinator/api/threads/http-threads';
 import { ApiClient } from '../support/targets/api-client';
 import { CertificateAuthority } from '../support/cluster/certificate-authority';
 import { eventually } from '../support/eventually';
@@ -14,7 +14,7 @@ import { RawConnection } from '../support/http/raw-connection';
 import { startThreadedServer, type ThreadedServer } from '../support/servers/threaded-server';
 
 /**
- * Front threads as real worker threads: what one of them does to the others, and what all of them must know at once.
+ * HTTP threads as real worker threads: what one of them does to the others, and what all of them must know at once.
  */
 
 let server: ThreadedServer;
@@ -49,9 +49,9 @@ function client(key = server.adminKey): (method: string, path: string, body?: un
 const SEARCH = ['POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 }] as const;
 
 /** When the main thread's event loop turned last, as each thread sees it. */
-function mainBeats(threads: FrontThreads): number[] {
+function mainBeats(threads: HttpThreads): number[] {
   const { running } = (threads as unknown as { threads: { running: { state: Int32Array }[] } }).threads;
-  return running.map(({ state }) => Atomics.load(state, FRONT_STATE.mainBeat));
+  return running.map(({ state }) => Atomics.load(state, HTTP_THREAD_STATE.mainBeat));
 }
 
 async function withCollection(): Promise<void> {

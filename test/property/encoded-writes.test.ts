@@ -201,7 +201,7 @@ function encodedOf(write: Write): EncodedUpserts {
   return new EncodedUpserts({ count: write.ids.length, dim: write.dim, bytes, memory });
 }
 
-/** Shards of this process that take bytes as those of a front thread do: they are lent, and come back elsewhere. */
+/** Shards of this process that take bytes as those of an HTTP thread do: they are lent, and come back elsewhere. */
 function lending(shards: PlainShardClient): ShardClient & WritesEncoded {
   return {
     make: (spec) => shards.make(spec),

@@ -6,7 +6,7 @@ import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
  * The collections that calls of this thread have met. The main thread says which of them have changed, before it
  * answers whoever changed them.
  */
-export class FrontCatalog {
+export class HttpThreadCatalog {
   private readonly records = new Map<string, CollectionRecord>();
   private changes = 0;
 
@@ -31,7 +31,7 @@ export class FrontCatalog {
   }
 }
 
-/** Tells a front thread from now on which collections change. Answers what ends that. */
+/** Tells an HTTP thread from now on which collections change. Answers what ends that. */
 export function publishCollections(
   catalog: Pick<CollectionCatalog, 'onChange'>,
   peer: Pick<ThreadPeer, 'tell'>,

@@ -9,10 +9,10 @@ import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/th
 type Peer = Pick<CoordinatorMember, 'id' | 'peerAddress'>;
 
 /**
- * The coordinators that share the limits of keys, on a front thread of one of them. The main thread tells who they are;
+ * The coordinators that share the limits of keys, on an HTTP thread of one of them. The main thread tells who they are;
  * the thread asks them by itself.
  */
-export class FrontCoordinators {
+export class HttpThreadCoordinators {
   private readonly ownId: string;
   private readonly limit: number;
   private readonly addresses = new Map<string, string>();
@@ -53,7 +53,7 @@ export class FrontCoordinators {
   }
 }
 
-/** Tells a front thread who the coordinators are, and from now on each change. Answers what ends that. */
+/** Tells an HTTP thread who the coordinators are, and from now on each change. Answers what ends that. */
 export function publishCoordinators(map: Pick<ClusterMap, 'coordinators'>, peer: Pick<ThreadPeer, 'tell'>): () => void {
   const tell = (): void =>
     peer.tell(

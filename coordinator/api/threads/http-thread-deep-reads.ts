@@ -5,10 +5,10 @@ import { ownDeadline, sharedDeadline } from '../../../shared/base/time/shared-cl
 import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /**
- * Deep reads of a front thread that run on other nodes: the main thread gives the places, so that all threads of the
+ * Deep reads of an HTTP thread that run on other nodes: the main thread gives the places, so that all threads of the
  * process together have as many as one of them would have alone, and takes those out of the line whose time is over.
  */
-export class FrontDeepReads implements Pick<DeepReads, 'run'> {
+export class HttpThreadDeepReads implements Pick<DeepReads, 'run'> {
   private readonly main: Pick<ThreadPeer, 'ask' | 'tell'>;
   private readonly clock: Clock;
 
@@ -31,7 +31,7 @@ export class FrontDeepReads implements Pick<DeepReads, 'run'> {
   }
 }
 
-/** The main thread's side: what one front thread may ask. A thread that ends gives its places back. */
+/** The main thread's side: what one HTTP thread may ask. A thread that ends gives its places back. */
 export function deepHandlers(deep: DeepReads, clock: Clock, peer: () => Pick<ThreadPeer, 'onClose'>): ThreadHandlers {
   const taken: (() => void)[] = [];
   let isEnded = false;

@@ -19,7 +19,7 @@ import type { UploadedFile } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../../service/routing/deep-reads';
 import { deepHandlers } from './http-thread-deep-reads';
-import type { FrontThreads } from './http-threads';
+import type { HttpThreads } from './http-threads';
 import type { FilePiece } from './http-thread-services';
 import {
   errorOf,
@@ -30,7 +30,7 @@ import {
   type ThreadPeer,
 } from '../../../shared/base/threads/thread-peer';
 
-/** What the main thread does for front threads. */
+/** What the main thread does for HTTP threads. */
 export interface MainServices extends Pick<
   HttpServerParts,
   'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'
@@ -47,14 +47,14 @@ export interface MainServices extends Pick<
   deep: DeepReads;
 }
 
-/** A collection as a front thread knows it; another one may have its name by now. */
+/** A collection as an HTTP thread knows it; another one may have its name by now. */
 type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
 
 /**
- * What a front thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
+ * What an HTTP thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
  * collection is known to all threads before whoever made it has the answer.
  */
-export function frontHandlers(main: MainServices, threads: FrontThreads, peer: () => ThreadPeer): ThreadHandlers {
+export function httpThreadHandlers(main: MainServices, threads: HttpThreads, peer: () => ThreadPeer): ThreadHandlers {
   const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
   const counts = {
     ...handlersOf('keys', keys, ['list', 'unreadable', 'get']),

@@ -4,8 +4,8 @@ import { keyInUse } from '../../service/keys/key-record';
 import type { KeyInUse, KeysService } from '../../service/keys/keys-service';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
-/** The keys on a front thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
-export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {
+/** The keys on an HTTP thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
+export function httpThreadKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {
   const { list, unreadable, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
   return {
     authenticate: (secret): KeyInUse | null => {
@@ -22,7 +22,7 @@ export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; cl
   };
 }
 
-/** Tells a front thread the keys, and from now on each change. Answers what ends that. */
+/** Tells an HTTP thread the keys, and from now on each change. Answers what ends that. */
 export function publishKeys(
   keys: { follow(follower: KeyFollower): () => void },
   peer: Pick<ThreadPeer, 'tell'>,

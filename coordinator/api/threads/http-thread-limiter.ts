@@ -6,10 +6,10 @@ import { sharedClock } from '../../../shared/base/time/shared-clock';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /**
- * A limit on a front thread. It counts in windows that all threads share, of which the main thread tells it, as
+ * A limit on an HTTP thread. It counts in windows that all threads share, of which the main thread tells it, as
  * `local`; `around` makes the whole limiter of that. Limits too high for that are the main thread's, as `whole`.
  */
-export function frontLimiter(
+export function httpThreadLimiter(
   main: Pick<ThreadPeer, 'ask'>,
   limits: { whole: string; local: string; limit: number; around?: (local: RateLimiter) => RateLimiter },
 ): RateLimiter {

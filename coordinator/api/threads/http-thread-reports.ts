@@ -22,15 +22,15 @@ export interface NodeCalls {
   queuedBytes: number;
 }
 
-/** What a front thread does at present, and how much it has refused. */
-export type FrontLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & {
+/** What an HTTP thread does at present, and how much it has refused. */
+export type HttpThreadLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & {
   answerBytes: number;
   nodeCalls: number;
   nodeBytes: number;
 };
 
-/** What a front thread has counted since its last report. */
-export interface FrontReport {
+/** What an HTTP thread has counted since its last report. */
+export interface HttpThreadReport {
   /** Names that are used for the first time; `facts` mean them by their index among all names of the thread. */
   names: string[];
   /**
@@ -38,7 +38,7 @@ export interface FrontReport {
    * [PHASE, index of the phase, duration in ms], [USE, id of the key, endpoint's name, wall time in ms], [REPETITION].
    */
   facts: Float64Array;
-  load: FrontLoad;
+  load: HttpThreadLoad;
 }
 
 /** Where reports go on the main thread. */
@@ -50,10 +50,10 @@ export interface ReportReader {
 }
 
 /**
- * Counts on a front thread what the main thread's metrics and usage are made of, as numbers that are sent together.
+ * Counts on an HTTP thread what the main thread's metrics and usage are made of, as numbers that are sent together.
  * A request that gets a line in the log or the audit log is told at once and whole.
  */
-export class FrontReports implements RequestObserver, SearchObserver {
+export class HttpThreadReports implements RequestObserver, SearchObserver {
   private readonly indexes = new Map<string, number>();
   private names: string[] = [];
   private facts: number[] = [];
@@ -62,7 +62,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private readonly clock: Clock;
   private readonly load: HttpLoad;
   private readonly nodeCalls: () => NodeCalls;
-  private readonly send: (report: FrontReport) => void;
+  private readonly send: (report: HttpThreadReport) => void;
   private readonly notable: (facts: AnsweredRequest) => void;
   private readonly timer: NodeJS.Timeout;
 
@@ -71,7 +71,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
     clock: Clock;
     load: HttpLoad;
     nodeCalls: () => NodeCalls;
-    send: (report: FrontReport) => void;
+    send: (report: HttpThreadReport) => void;
     notable: (facts: AnsweredRequest) => void;
   }) {
     this.rule = parts.rule;
@@ -140,13 +140,13 @@ export class FrontReports implements RequestObserver, SearchObserver {
   }
 }
 
-/** Reads the reports of one front thread, in their order. */
-export class FrontReportReader {
+/** Reads the reports of one HTTP thread, in their order. */
+export class HttpThreadReportReader {
   private readonly names: string[] = [];
 
   constructor(private readonly reader: ReportReader) {}
 
-  read({ names, facts }: FrontReport): void {
+  read({ names, facts }: HttpThreadReport): void {
     this.names.push(...names);
     for (let at = 0; at < facts.length;) {
       switch (facts[at]) {

@@ -23,12 +23,12 @@ interface Question {
 }
 
 /**
- * Routes on a front thread: those that the main thread told it. A route that is outdated leads to a node that does not
+ * Routes on an HTTP thread: those that the main thread told it. A route that is outdated leads to a node that does not
  * lead the shard, and so to a question to the main thread, as one that is missing does. All calls that wait for the
  * next route of a shard share one question, each until its own deadline: when a node dies, there may be thousands of
  * them.
  */
-export class FrontRoutes implements ShardRoutes {
+export class HttpThreadRoutes implements ShardRoutes {
   private readonly routes = new Map<string, ShardRoute>();
   /** By the shard's key, the question that is open while its route stays the same. */
   private readonly questions = new Map<string, Question>();
@@ -91,7 +91,7 @@ export class FrontRoutes implements ShardRoutes {
 const STEP_SHARDS = 128;
 
 /**
- * The main thread's side: tells the front threads the routes that they asked for, and each change of them at once, so
+ * The main thread's side: tells the HTTP threads the routes that they asked for, and each change of them at once, so
  * that no call goes to a node that is known to be gone. Where many shards are in use, it looks for changes in slices.
  */
 export class RoutePublisher {

@@ -24,14 +24,14 @@ import type {
 } from '../../service/service';
 import type { JobsService } from '../../service/jobs-service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
-import { FrontCatalog } from './http-thread-catalog';
+import { HttpThreadCatalog } from './http-thread-catalog';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /**
- * The use cases on a front thread. Searches, reads and writes of vectors run here, over the shards that the thread
+ * The use cases on an HTTP thread. Searches, reads and writes of vectors run here, over the shards that the thread
  * reaches by itself. Collections, documents, checks of recall and the embedding of texts are the main thread's.
  */
-export function frontServices(parts: {
+export function httpThreadServices(parts: {
   main: ThreadPeer;
   shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
   deep: Pick<DeepReads, 'run'>;
@@ -42,11 +42,11 @@ export function frontServices(parts: {
   noting: CallNoting;
 }): {
   service: Service;
-  catalog: FrontCatalog;
+  catalog: HttpThreadCatalog;
 } {
   const { main, deep, clock, noting } = parts;
   const shards = new NotedShards(parts.shards);
-  const catalog = new FrontCatalog(main);
+  const catalog = new HttpThreadCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
   const scatter = new ScatterGather({
     clock,
@@ -67,7 +67,7 @@ export function frontServices(parts: {
     settle: (reservation, items) => main.tell('quotas.settle', reservation, items),
     noteRefusal: () => main.tell('quotas.noteRefusal'),
   };
-  const keyQuotas = frontKeyQuotas(main);
+  const keyQuotas = httpThreadKeyQuotas(main);
   const vectors = new ShardedVectorsService({
     ...shared,
     quotas,
@@ -75,7 +75,7 @@ export function frontServices(parts: {
     collections,
     stamps: new StampClock({ clock, last: parts.stampMemory }),
   });
-  const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
+  const own = { search, samples, vectors, collections, documents: httpThreadDocuments(main) };
   return {
     catalog,
     service: {
@@ -91,7 +91,7 @@ export function frontServices(parts: {
 }
 
 /** What keys store is counted on the main thread. */
-function frontKeyQuotas(main: ThreadPeer): KeyQuotasService {
+function httpThreadKeyQuotas(main: ThreadPeer): KeyQuotasService {
   return {
     take: ({ identity, quota }, written) => main.ask('keyQuotas.take', { identity, quota }, written),
     settle: (charge, written) => main.tell('keyQuotas.settle', charge, written),
@@ -102,7 +102,7 @@ function frontKeyQuotas(main: ThreadPeer): KeyQuotasService {
   };
 }
 
-function frontDocuments(main: ThreadPeer): DocumentsService {
+function httpThreadDocuments(main: ThreadPeer): DocumentsService {
   return {
     async upload(collection, { name, content, expiresAt }, mark, writer) {
       const file = new SentFile(content, expiresAt);

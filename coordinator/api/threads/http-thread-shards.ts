@@ -25,10 +25,10 @@ import { SearchTurns } from '../../../shared/base/threads/search-turns';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /**
- * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
+ * The shards of this process on an HTTP thread. Vectors are searched here, in the shards' shared memory, where that is
  * enough; else the main thread does the shard's part.
  */
-export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce, WritesEncoded {
+export class HttpThreadShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce, WritesEncoded {
   private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
   private readonly inline: InlineSearches | null;
   private readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { THREAD_STATE, THREAD_WORDS } from '../../../shared/base/threads/thread-state';
 
-/** What a front thread and the main thread show each other in shared memory, as int32 numbers. */
-export const FRONT_STATE = {
+/** What an HTTP thread and the main thread show each other in shared memory, as int32 numbers. */
+export const HTTP_THREAD_STATE = {
   ...THREAD_STATE,
   /** The closed ones that were only told that there is no room. */
   closedTurnedAway: THREAD_WORDS,
@@ -12,4 +12,4 @@ export const FRONT_STATE = {
 /** How often the main thread shows that its event loop turns. */
 export const MAIN_BEAT_MS = 100;
 
-export const FRONT_WORDS = Object.keys(FRONT_STATE).length;
+export const HTTP_THREAD_WORDS = Object.keys(HTTP_THREAD_STATE).length;

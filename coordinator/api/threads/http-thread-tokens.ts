@@ -4,8 +4,8 @@ import type { IssuerKeys, PublicKey } from '../../service/keys/tokens/issuer-key
 import { TokenVerifier } from '../../service/keys/tokens/token-verifier';
 import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
-/** Checks bearer tokens on a front thread, by the keys that the main thread tells; null where none are taken. */
-export function frontTokens(parts: {
+/** Checks bearer tokens on an HTTP thread, by the keys that the main thread tells; null where none are taken. */
+export function httpThreadTokens(parts: {
   main: Pick<ThreadPeer, 'ask'>;
   config: TokenVariables;
   clock: Clock;
@@ -16,12 +16,12 @@ export function frontTokens(parts: {
     : new TokenVerifier({ settings, clock: parts.clock, refresh: () => parts.main.ask('tokens.refresh') });
 }
 
-/** What a front thread may ask. The keys that were read are told before the answer. */
+/** What an HTTP thread may ask. The keys that were read are told before the answer. */
 export function tokenHandlers(keys: IssuerKeys | null): ThreadHandlers {
   return keys === null ? {} : { 'tokens.refresh': () => keys.refresh() };
 }
 
-/** Tells a front thread the issuer's keys, and from now on each change. Answers what ends that. */
+/** Tells an HTTP thread the issuer's keys, and from now on each change. Answers what ends that. */
 export function publishTokenKeys(keys: IssuerKeys | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
   return keys === null
     ? () => undefined

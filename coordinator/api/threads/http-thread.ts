@@ -24,16 +24,16 @@ import type { ActivityService } from '../../cluster/operations/activity-service'
 import type { OperationsService } from '../../cluster/operations/operations-service';
 import { CallNoting } from '../../service/routing/call-profiling';
 import { DeepReads } from '../../service/routing/deep-reads';
-import { frontKeys } from './http-thread-keys';
+import { httpThreadKeys } from './http-thread-keys';
 import { threadLog } from '../../../shared/base/threads/thread-log';
-import { frontLimiter } from './http-thread-limiter';
-import { FrontReports, type NodeCalls } from './http-thread-reports';
-import { frontServices } from './http-thread-services';
-import { frontTokens } from './http-thread-tokens';
+import { httpThreadLimiter } from './http-thread-limiter';
+import { HttpThreadReports, type NodeCalls } from './http-thread-reports';
+import { httpThreadServices } from './http-thread-services';
+import { httpThreadTokens } from './http-thread-tokens';
 import { ReadRoom } from '../../../shared/base/threads/read-room';
 import { takenConnection } from '../../../shared/base/threads/taken-connection';
 import { THREAD_BEAT_MS } from '../../../shared/base/threads/thread-state';
-import { FRONT_STATE, MAIN_BEAT_MS } from './http-thread-state';
+import { HTTP_THREAD_STATE, MAIN_BEAT_MS } from './http-thread-state';
 import {
   failureOf,
   remote,
@@ -44,8 +44,8 @@ import {
 
 const NO_CALLS: NodeCalls = { open: 0, queuedBytes: 0 };
 
-/** What a front thread is started with. */
-export interface FrontThreadData {
+/** What an HTTP thread is started with. */
+export interface HttpThreadData {
   config: Omit<
     Config,
     | 'apiKey'
@@ -78,7 +78,7 @@ export interface FrontThreadData {
 }
 
 /**
- * What is different on the front threads of each form of the service: how they reach the shards, and who counts limits.
+ * What is different on the HTTP threads of each form of the service: how they reach the shards, and who counts limits.
  */
 export interface ThreadForm {
   shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
@@ -95,9 +95,9 @@ export interface ThreadForm {
 }
 
 /** Serves the API on this worker thread, with the connections that the main thread hands over. */
-export function serveFrontThread(parts: {
+export function serveHttpThread(parts: {
   port: ThreadPort;
-  data: FrontThreadData;
+  data: HttpThreadData;
   form: (main: ThreadPeer) => ThreadForm;
 }): void {
   const { data } = parts;
@@ -146,10 +146,10 @@ export function serveFrontThread(parts: {
     if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
   };
   const noting = new CallNoting();
-  const tokens = frontTokens({ main, config, clock });
+  const tokens = httpThreadTokens({ main, config, clock });
   const form = parts.form(main);
   main.handle(form.handlers ?? {});
-  const reports = new FrontReports({
+  const reports = new HttpThreadReports({
     rule: config,
     clock,
     load,
@@ -157,7 +157,7 @@ export function serveFrontThread(parts: {
     send: (report) => main.tell('report', report),
     notable: (facts) => reportRequest(main, facts),
   });
-  const { service, catalog } = frontServices({
+  const { service, catalog } = httpThreadServices({
     main,
     shards: form.shards,
     deep: form.deep ?? new DeepReads(clock),
@@ -178,16 +178,16 @@ export function serveFrontThread(parts: {
   const { delayMsMax = bounds.delayMsMax } = data;
   const server = createHttpServer({
     service,
-    keys: frontKeys({ main, directory: keys, clock }),
+    keys: httpThreadKeys({ main, directory: keys, clock }),
     tokens,
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
-    rateLimiter: frontLimiter(main, {
+    rateLimiter: httpThreadLimiter(main, {
       whole: 'rateLimiter',
       local: 'localLimiter',
       limit: config.rateLimitPerMinute,
       around: form.limiterAround,
     }),
-    addressLimiter: frontLimiter(main, {
+    addressLimiter: httpThreadLimiter(main, {
       whole: 'addressLimiter',
       local: 'addressLimiter',
       limit: config.badKeyLimitPerMinute,
@@ -221,11 +221,11 @@ export function serveFrontThread(parts: {
   });
   startUnlistened(server);
   const connections = new Set<Socket>();
-  const beat = setInterval(() => Atomics.add(state, FRONT_STATE.beat, 1), THREAD_BEAT_MS);
+  const beat = setInterval(() => Atomics.add(state, HTTP_THREAD_STATE.beat, 1), THREAD_BEAT_MS);
 
   const take = (handle: number, isTurnedAway: boolean): void => {
     const closed = (): void => {
-      if (isTurnedAway) Atomics.add(state, FRONT_STATE.closedTurnedAway, 1);
+      if (isTurnedAway) Atomics.add(state, HTTP_THREAD_STATE.closedTurnedAway, 1);
     };
     const socket = takenConnection(state, handle, { closed, room });
     if (socket === null) return;
@@ -256,6 +256,6 @@ function reportRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): 
 
 /** How late the main thread's event loop is, which does what this thread can't. */
 function mainDelayMs(state: Int32Array): number {
-  const sinceMs = (Math.floor(sharedMs()) - Atomics.load(state, FRONT_STATE.mainBeat)) | 0;
+  const sinceMs = (Math.floor(sharedMs()) - Atomics.load(state, HTTP_THREAD_STATE.mainBeat)) | 0;
   return Math.max(0, sinceMs - MAIN_BEAT_MS);
 }

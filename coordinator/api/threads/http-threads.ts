@@ -8,25 +8,25 @@ import { forgetAnswerPart, answerParts } from '../load/answer-memory';
 import { REFUSED_MAX, SWEEP_MS } from '../connections/connection-admission';
 import { sharedHeapGrowth } from '../load/heap-growth';
 import { listen } from '../http/http-server';
-import { type FrontLoad, type FrontReport, FrontReportReader, type ReportReader } from './http-thread-reports';
-import { FRONT_STATE, FRONT_WORDS, MAIN_BEAT_MS } from './http-thread-state';
-import type { FrontThreadData } from './http-thread';
+import { type HttpThreadLoad, type HttpThreadReport, HttpThreadReportReader, type ReportReader } from './http-thread-reports';
+import { HTTP_THREAD_STATE, HTTP_THREAD_WORDS, MAIN_BEAT_MS } from './http-thread-state';
+import type { HttpThreadData } from './http-thread';
 import { HeldConnections } from './held-connections';
 
-const NO_LOAD: FrontLoad = { requests: 0, bodyBytes: 0, answerBytes: 0, refused: 0, nodeCalls: 0, nodeBytes: 0 };
+const NO_LOAD: HttpThreadLoad = { requests: 0, bodyBytes: 0, answerBytes: 0, refused: 0, nodeCalls: 0, nodeBytes: 0 };
 
-export interface FrontThreadsParts {
-  /** The JavaScript file of a worker that calls serveFrontThread. */
+export interface HttpThreadsParts {
+  /** The JavaScript file of a worker that calls serveHttpThread. */
   entry: string;
   threads: number;
-  data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes' | 'answerBytes' | 'heapGrowth'>;
+  data: Omit<HttpThreadData, 'state' | 'place' | 'bodyBytes' | 'answerBytes' | 'heapGrowth'>;
   /** The environment of the threads; default: none. */
   environment?: Readonly<Record<string, string>>;
   /** What the threads may ask. `peer` is the one that asks. */
-  handlers: (threads: FrontThreads, peer: () => ThreadPeer) => ThreadHandlers;
+  handlers: (threads: HttpThreads, peer: () => ThreadPeer) => ThreadHandlers;
   reader: ReportReader;
   /** The load of all threads changed. */
-  onLoad: (load: FrontLoad) => void;
+  onLoad: (load: HttpThreadLoad) => void;
   /** Called for each thread as it starts, to tell it what it must know; answers what ends that. */
   onStarted: (peer: ThreadPeer) => () => void;
   isShort: () => boolean;
@@ -37,20 +37,20 @@ export interface FrontThreadsParts {
   lookMs?: number;
 }
 
-/** What is kept of a front thread. */
-interface Front {
-  reader: FrontReportReader;
-  load: FrontLoad;
+/** What is kept of an HTTP thread. */
+interface HttpThread {
+  reader: HttpThreadReportReader;
+  load: HttpThreadLoad;
   /** Connections that it was given since it started and that are only told that there is no room. */
   dealtTurnedAway: number;
 }
 
 /**
- * The front threads of a process: workers that serve the API, among which the main thread deals the connections. A
+ * The HTTP threads of a process: workers that serve the API, among which the main thread deals the connections. A
  * thread that ends, or whose event loop stands still, is replaced; only its own connections break.
  */
-export class FrontThreads {
-  private readonly threads: ServingThreads<Front>;
+export class HttpThreads {
+  private readonly threads: ServingThreads<HttpThread>;
   private readonly server: Server;
   private readonly beat: NodeJS.Timeout;
   private readonly held = new HeldConnections();
@@ -58,7 +58,7 @@ export class FrontThreads {
   private refused = 0;
   private sweptMs = -Infinity;
 
-  private constructor(private readonly parts: FrontThreadsParts) {
+  private constructor(private readonly parts: HttpThreadsParts) {
     const guard = new ListenerGuard((error, untold) =>
       parts.logger.error({ error, untold }, 'a fault of this program closed a connection'),
     );
@@ -72,20 +72,20 @@ export class FrontThreads {
     const bodyBytes = new Float64Array(new SharedArrayBuffer(parts.threads * Float64Array.BYTES_PER_ELEMENT));
     const answerBytes = answerParts(parts.threads);
     const heapGrowth = sharedHeapGrowth();
-    this.threads = new ServingThreads<Front>({
+    this.threads = new ServingThreads<HttpThread>({
       task: 'serves the API',
       entry: parts.entry,
       threads: parts.threads,
-      words: FRONT_WORDS,
-      own: () => ({ reader: new FrontReportReader(parts.reader), load: NO_LOAD, dealtTurnedAway: 0 }),
-      data: (state, place): FrontThreadData => {
+      words: HTTP_THREAD_WORDS,
+      own: () => ({ reader: new HttpThreadReportReader(parts.reader), load: NO_LOAD, dealtTurnedAway: 0 }),
+      data: (state, place): HttpThreadData => {
         showBeat(state);
         return { ...parts.data, state, place, bodyBytes, answerBytes, heapGrowth };
       },
       environment: parts.environment,
       handlers: (thread) => ({
         ...parts.handlers(this, () => thread().peer),
-        report: (report: FrontReport) => this.read(thread().own, report),
+        report: (report: HttpThreadReport) => this.read(thread().own, report),
       }),
       onStarted: parts.onStarted,
       onReady: () => {
@@ -108,15 +108,15 @@ export class FrontThreads {
   }
 
   /** Resolves when all threads are ready. Errors: internal when one ends before that. */
-  static async start(parts: FrontThreadsParts): Promise<FrontThreads> {
-    const fronts = new FrontThreads(parts);
+  static async start(parts: HttpThreadsParts): Promise<HttpThreads> {
+    const httpThreads = new HttpThreads(parts);
     try {
-      await fronts.threads.begin();
+      await httpThreads.threads.begin();
     } catch (error) {
-      await fronts.close(0);
+      await httpThreads.close(0);
       throw error;
     }
-    return fronts;
+    return httpThreads;
   }
 
   /** Threads that ended though nobody asked them to. */
@@ -192,13 +192,13 @@ export class FrontThreads {
   private dealt(): { connections: number; turnedAway: number } {
     const connections = this.threads.connections.reduce((sum, count) => sum + count, 0);
     const turnedAway = this.threads.running.reduce(
-      (sum, { own, state }) => sum + ((own.dealtTurnedAway - Atomics.load(state, FRONT_STATE.closedTurnedAway)) | 0),
+      (sum, { own, state }) => sum + ((own.dealtTurnedAway - Atomics.load(state, HTTP_THREAD_STATE.closedTurnedAway)) | 0),
       0,
     );
     return { connections, turnedAway };
   }
 
-  private read(front: Front, report: FrontReport): void {
+  private read(front: HttpThread, report: HttpThreadReport): void {
     front.reader.read(report);
     front.load = report.load;
     this.sumLoads();
@@ -207,12 +207,12 @@ export class FrontThreads {
   private sumLoads(): void {
     const sum = { ...NO_LOAD, refused: this.refused };
     for (const { own } of this.threads.running) {
-      for (const name of Object.keys(sum) as (keyof FrontLoad)[]) sum[name] += own.load[name];
+      for (const name of Object.keys(sum) as (keyof HttpThreadLoad)[]) sum[name] += own.load[name];
     }
     this.parts.onLoad(sum);
   }
 }
 
 function showBeat(state: Int32Array): void {
-  Atomics.store(state, FRONT_STATE.mainBeat, Math.floor(sharedMs()));
+  Atomics.store(state, HTTP_THREAD_STATE.mainBeat, Math.floor(sharedMs()));
 }

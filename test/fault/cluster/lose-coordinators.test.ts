@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, isRetriable, underLoad } from './under-load';
 
-/** What happens while front threads serve the API of the coordinators. */
+/** What happens while HTTP threads serve the API of the coordinators. */
 
 const on = sharedCluster({ coordinators: 3, threads: 2 });
 

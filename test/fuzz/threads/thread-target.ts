@@ -34,7 +34,7 @@ const CANARY_PAUSE_MS = 200;
 const EXPECTED =
   /a thread that serves the API (?:has ended; it is replaced|could not start)|this thread was to be ended/;
 
-/** An embedded process with several front threads and TLS, whose threads are ended under load. */
+/** An embedded process with several HTTP threads and TLS, whose threads are ended under load. */
 export class ThreadTarget implements FuzzTarget<ThreadCase> {
   readonly name = 'threads';
   readonly casesPerCheck = 1;

@@ -71,7 +71,7 @@ export function operationsSuite(context: SuiteContext): void {
     test('the summary tells rates and times of what was called, and slow requests to admins', async () => {
       const name = await context.collection();
       dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3] }));
-      // Front threads tell what they counted a few times a second.
+      // HTTP threads tell what they counted a few times a second.
       let summary: any;
       await eventually('the search is counted', async () => {
         summary = dataOf(await context.api.get('/v1/metrics/summary'));

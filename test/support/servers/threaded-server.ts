@@ -5,9 +5,9 @@ import type { AnsweredRequest } from '../../../coordinator/api/http/observer';
 import type { OneTimeSignIn } from '../../../coordinator/service/keys/sign-in';
 import { type BodyScannerAddon, loadBodyScanner } from '../../../coordinator/api/native/body-scanner';
 import { publishCollections } from '../../../coordinator/api/threads/http-thread-catalog';
-import { frontHandlers } from '../../../coordinator/api/threads/http-thread-handlers';
+import { httpThreadHandlers } from '../../../coordinator/api/threads/http-thread-handlers';
 import { publishKeys } from '../../../coordinator/api/threads/http-thread-keys';
-import { FrontThreads } from '../../../coordinator/api/threads/http-threads';
+import { HttpThreads } from '../../../coordinator/api/threads/http-threads';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../shared/base/time/clock';
 import type { ApiTarget } from '../targets/api-target';
@@ -23,12 +23,12 @@ export interface ThreadedServer extends ApiTarget {
   /** Requests that were counted, `endpoint code`, and those that were told whole. */
   counted: string[];
   answered: AnsweredRequest[];
-  threads: FrontThreads;
+  threads: HttpThreads;
   signIn: OneTimeSignIn;
 }
 
 /**
- * Real front threads over a plain service in this process, which refuse nothing because a test keeps this thread busy.
+ * Real HTTP threads over a plain service in this process, which refuse nothing because a test keeps this thread busy.
  * `environment` as for the process.
  */
 export async function startThreadedServer(
@@ -49,7 +49,7 @@ export async function startThreadedServer(
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];
-  const threads = await FrontThreads.start({
+  const threads = await HttpThreads.start({
     entry: options.entry ?? join(__dirname, '../threads/http-thread-worker.js'),
     threads: config.httpThreads,
     data: {
@@ -59,7 +59,7 @@ export async function startThreadedServer(
       stampMemory,
       delayMsMax: Infinity,
     },
-    handlers: (started, peer) => frontHandlers(main, started, peer),
+    handlers: (started, peer) => httpThreadHandlers(main, started, peer),
     reader: {
       request: (endpoint, code) => counted.push(`${endpoint} ${code}`),
       phase: () => undefined,

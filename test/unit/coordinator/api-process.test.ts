@@ -111,7 +111,7 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
     quota: UNBOUNDED,
     connections: { connectionsMax: 10, isShort: () => false },
     openTarget: () => new MemoryTarget(),
-    fronts: { entry: '', follow: () => () => undefined },
+    httpThreads: { entry: '', follow: () => () => undefined },
     operations: (service, embedding) =>
       new EmbeddedOperations({
         process: { coordinatorId: 'c', nodeId: 'n', address: 'local', zone: '', pid: process.pid },

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { DeepReads } from '../../../../../coordinator/service/routing/deep-reads';
-import { deepHandlers, FrontDeepReads } from '../../../../../coordinator/api/threads/http-thread-deep-reads';
+import { deepHandlers, HttpThreadDeepReads } from '../../../../../coordinator/api/threads/http-thread-deep-reads';
 import { ThreadPeer } from '../../../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../../../shared/base/time/clock';
 import { eventually } from '../../../../support/eventually';
@@ -13,14 +13,14 @@ afterEach(() => {
   for (const port of ports.splice(0)) port.close();
 });
 
-function thread(deep: DeepReads): { front: FrontDeepReads; main: ThreadPeer } {
+function thread(deep: DeepReads): { front: HttpThreadDeepReads; main: ThreadPeer } {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1);
   const main: ThreadPeer = new ThreadPeer(
     port1,
     deepHandlers(deep, systemClock, () => main),
   );
-  return { front: new FrontDeepReads({ main: new ThreadPeer(port2, {}), clock: systemClock }), main };
+  return { front: new HttpThreadDeepReads({ main: new ThreadPeer(port2, {}), clock: systemClock }), main };
 }
 
 /** Reads that say when they begin, and end when they are told. */

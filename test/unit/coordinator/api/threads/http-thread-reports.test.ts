@@ -1,9 +1,9 @@
 import { HttpLoad } from '../../../../../coordinator/api/load/http-load';
 import type { AnsweredRequest } from '../../../../../coordinator/api/http/observer';
 import {
-  type FrontReport,
-  FrontReportReader,
-  FrontReports,
+  type HttpThreadReport,
+  HttpThreadReportReader,
+  HttpThreadReports,
 } from '../../../../../coordinator/api/threads/http-thread-reports';
 
 const READ = '/v1/collections/{name}/search';
@@ -32,11 +32,11 @@ function request(given: Partial<AnsweredRequest> = {}): AnsweredRequest {
 function reporting(
   rule: { logRequests: 'notable' | 'all'; logSlowMs: number } = { logRequests: 'notable', logSlowMs: 1000 },
 ) {
-  const sent: FrontReport[] = [];
+  const sent: HttpThreadReport[] = [];
   const notable: AnsweredRequest[] = [];
   const load = new HttpLoad();
   const nodeCalls = { open: 0, queuedBytes: 0 };
-  const reports = new FrontReports({
+  const reports = new HttpThreadReports({
     rule: { ...rule, auditLog: '', auditReads: 'false' },
     clock: { wallMs: () => 77, monotonicMs: () => 0 },
     load,
@@ -45,7 +45,7 @@ function reporting(
     notable: (facts) => notable.push(facts),
   });
   const read: unknown[] = [];
-  const reader = new FrontReportReader({
+  const reader = new HttpThreadReportReader({
     request: (...facts) => read.push(['request', ...facts]),
     phase: (...facts) => read.push(['phase', ...facts]),
     use: (...facts) => read.push(['use', ...facts]),

@@ -2,7 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { ClusterMap } from '../../../../../coordinator/cluster/cluster-map';
 import { MapShardRoutes } from '../../../../../coordinator/cluster/calls/map-shard-routes';
 import type { ShardRoute } from '../../../../../coordinator/cluster/calls/shard-routes';
-import { FrontRoutes, RoutePublisher } from '../../../../../coordinator/api/threads/http-thread-routes';
+import { HttpThreadRoutes, RoutePublisher } from '../../../../../coordinator/api/threads/http-thread-routes';
 import { ThreadPeer } from '../../../../../shared/base/threads/thread-peer';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -56,7 +56,7 @@ afterEach(async () => {
   await store.close();
 });
 
-function thread(): FrontRoutes {
+function thread(): HttpThreadRoutes {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1);
   const counted = Object.entries(told.handlers).map(([name, handler]) => [
@@ -68,7 +68,7 @@ function thread(): FrontRoutes {
   ]);
   told.follow(new ThreadPeer(port1, Object.fromEntries(counted)));
   const main = new ThreadPeer(port2, {});
-  const front = new FrontRoutes({ main, clock: systemClock });
+  const front = new HttpThreadRoutes({ main, clock: systemClock });
   main.handle(front.handlers);
   return front;
 }
@@ -139,7 +139,7 @@ test('a shard that nobody leads has no route, and one that was dropped is not fo
 test('calls that wait for the same shard put one question, and each ends at its own deadline, answered or not', async () => {
   const questions: unknown[] = [];
   let answer: (() => void) | undefined;
-  const front = new FrontRoutes({
+  const front = new HttpThreadRoutes({
     clock: systemClock,
     main: {
       ask: <Value>(...question: unknown[]) => {

@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { FrontShards } from '../../../../../coordinator/api/threads/http-thread-shards';
+import { HttpThreadShards } from '../../../../../coordinator/api/threads/http-thread-shards';
 import { outcomesToBytes, versionsToBytes } from '../../../../../shared/wire/codecs/outcome-codec';
 import { HandedBack, ThreadPeer } from '../../../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../../../shared/base/time/clock';
@@ -25,7 +25,7 @@ function shards(inline: (request: VectorSearch) => VectorSearchResult | null) {
   };
   return {
     asked,
-    client: new FrontShards({ main, inline: { search: (_id, request) => inline(request) }, clock: systemClock }),
+    client: new HttpThreadShards({ main, inline: { search: (_id, request) => inline(request) }, clock: systemClock }),
   };
 }
 
@@ -53,7 +53,7 @@ test('an encoded write goes over with its memory, and gets it back with the outc
       );
     },
   });
-  const client = new FrontShards({ main, inline: null, clock: systemClock });
+  const client = new HttpThreadShards({ main, inline: null, clock: systemClock });
   const bytes = Buffer.from(new ArrayBuffer(16), 0, 3);
   bytes.set([4, 5, 6]);
   const {
@@ -126,7 +126,7 @@ test('no search is overtaken for ever by those that come in', async () => {
       return NOTHING;
     },
   };
-  const client = new FrontShards({
+  const client = new HttpThreadShards({
     main: { ask: async () => undefined as any, hand: async () => undefined as any },
     inline,
     clock,
