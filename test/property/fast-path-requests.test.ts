@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { WholeRequests } from '../../coordinator/api/fast-path/fast-path-requests';
+import { FastPathRequests } from '../../coordinator/api/fast-path/fast-path-requests';
 import { ApiClient, dataOf } from '../support/targets/api-client';
 import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 import { RawConnection } from '../support/http/raw-connection';
@@ -23,8 +23,8 @@ beforeAll(async () => {
   quick = await startPlainServer();
   quick.server.on('request', () => (read += 1));
   plain = await startPlainServer({ API_KEY: quick.adminKey });
-  const { watch } = WholeRequests.prototype;
-  jest.spyOn(WholeRequests.prototype, 'watch').mockImplementation(function (this: WholeRequests, socket) {
+  const { watch } = FastPathRequests.prototype;
+  jest.spyOn(FastPathRequests.prototype, 'watch').mockImplementation(function (this: FastPathRequests, socket) {
     const { server } = socket as Socket & { server: unknown };
     if (server === quick.server) watch.call(this, socket);
     // So the server reads in the same way: a body that came with its head has arrived when the request is looked at.

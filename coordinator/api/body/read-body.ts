@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Turns } from '../load/turns';
-import { wholeBody } from '../fast-path/fast-path-request';
+import { fastPathBody } from '../fast-path/fast-path-request';
 import type { BodyMemory } from './body-memory';
 import { ClientGone } from './client-gone';
 
@@ -76,7 +76,7 @@ export function readBody(request: IncomingMessage, options: ReadBodyOptions): Bu
   if (announced !== 'chunked' && announced > bound.bytesMax) throw bodyTooLarge(bound);
   if (request.destroyed) throw new ClientGone();
 
-  const whole = wholeBody(request);
+  const whole = fastPathBody(request);
   if (whole !== null) {
     options.grown(whole.length);
     return whole;

@@ -5,7 +5,7 @@ import type { RequestHead } from './request-head';
 /**
  * A request that has arrived as a whole, in the form that everything behind it reads of one that may still be arriving.
  */
-export class WholeRequest {
+export class FastPathRequest {
   readonly complete = true;
   readonly httpVersion = '1.1';
   readonly httpVersionMajor = 1;
@@ -29,8 +29,8 @@ export class WholeRequest {
 }
 
 /** The body of a request that has arrived as a whole; null if it may still be arriving. */
-export function wholeBody(request: IncomingMessage): Buffer | null {
-  return request instanceof (WholeRequest as unknown as new () => never)
-    ? (request as unknown as WholeRequest).body
+export function fastPathBody(request: IncomingMessage): Buffer | null {
+  return request instanceof (FastPathRequest as unknown as new () => never)
+    ? (request as unknown as FastPathRequest).body
     : null;
 }

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { ListenerGuard } from '../../../shared/base/process/listener-guard';
 import { type RequestHead, RequestHeads } from './request-head';
-import { WholeRequest } from './fast-path-request';
-import { WholeResponse } from './fast-path-response';
+import { FastPathRequest } from './fast-path-request';
+import { FastPathResponse } from './fast-path-response';
 
 /** What the server of HTTP/1.1 adds to a socket, for itself, and the handle of one without TLS. */
 type ServedSocket = Socket & { _httpMessage?: unknown; _handle?: { fd?: number } | null };
@@ -19,11 +19,11 @@ const REST_WITHIN_MS = 2_000;
 /** Bytes of requests that a client may send before it has its answer, beyond which it is not read from. */
 const AHEAD_BYTES_MAX = 256 * 1024;
 
-export interface WholeRequestsParts {
+export interface FastPathRequestsParts {
   /** Whether the server of HTTP/1.1 has no request of this connection under way. */
   isIdle: (socket: Socket) => boolean;
   /** Serves it, later; or answers false, and the server does. */
-  take: (request: WholeRequest, response: WholeResponse) => boolean;
+  take: (request: FastPathRequest, response: FastPathResponse) => boolean;
   keepAliveTimeoutMs: number;
   /** For all that the bytes of a connection set off here. */
   guard: ListenerGuard;
@@ -38,10 +38,10 @@ export interface WholeRequestsParts {
  * It is always known at which byte the server's last request ends: from its head, if that is a plain one. As soon as it
  * is not known (another kind of head, several requests in one piece), the connection is the server's for good.
  */
-export class WholeRequests {
+export class FastPathRequests {
   private readonly keepAlive: string;
 
-  constructor(private readonly parts: WholeRequestsParts) {
+  constructor(private readonly parts: FastPathRequestsParts) {
     this.keepAlive = `Keep-Alive: timeout=${Math.floor(parts.keepAliveTimeoutMs / 1000)}\r\n`;
   }
 
@@ -83,7 +83,7 @@ class WatchedConnection {
   constructor(
     private readonly socket: ServedSocket,
     private readonly server: Listener,
-    private readonly parts: WholeRequestsParts,
+    private readonly parts: FastPathRequestsParts,
     private readonly keepAlive: string,
   ) {
     const { _handle: inner } = socket;
@@ -166,8 +166,8 @@ class WatchedConnection {
   }
 
   private serve(head: RequestHead, bytes: Buffer): void {
-    const request = new WholeRequest(head, bytes.subarray(head.bytes), this.socket);
-    const response = new WholeResponse(this.socket, this.keepAlive, this.answered, this.handle);
+    const request = new FastPathRequest(head, bytes.subarray(head.bytes), this.socket);
+    const response = new FastPathResponse(this.socket, this.keepAlive, this.answered, this.handle);
     this.isAnswering = true;
     this.socket._httpMessage = response;
     if (this.parts.take(request, response)) return;

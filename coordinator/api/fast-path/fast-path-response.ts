@@ -23,10 +23,10 @@ function dateNow(): string {
 }
 
 /**
- * The answer to a WholeRequest, in the form of Node's ServerResponse as far as it is used here. A short one is written
- * as one string. It can't be the answer to a request that is still arriving, nor to HEAD.
+ * The answer to a FastPathRequest, in the form of Node's ServerResponse as far as it is used here. A short one is
+ * written as one string. It can't be the answer to a request that is still arriving, nor to HEAD.
  */
-export class WholeResponse {
+export class FastPathResponse {
   headersSent = false;
   shouldKeepAlive = true;
   statusCode = 200;

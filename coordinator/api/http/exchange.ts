@@ -30,7 +30,7 @@ import { newRequestId } from '../requests/request-id';
 import { RequestWarnings } from '../requests/request-warnings';
 import { REPLAYED_HEADER } from '../requests/request-once';
 import { PREFERENCE_HEADER, statusPreference } from '../requests/status-preference';
-import { WholeResponse } from '../fast-path/fast-path-response';
+import { FastPathResponse } from '../fast-path/fast-path-response';
 
 const NO_BYTES = Buffer.alloc(0);
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -290,8 +290,8 @@ export class Exchange {
   private sendInTurn(text: string | Buffer, contentType: string): Promise<void> | undefined {
     const turn = text.length > WRITE_CHARACTERS ? ownTurn() : undefined;
     if (turn !== undefined)
-      return turn.then(() => this.sendWhole(text, contentType)).then(() => this.observe(200, null));
-    const sent = this.sendWhole(text, contentType);
+      return turn.then(() => this.sendAtOnce(text, contentType)).then(() => this.observe(200, null));
+    const sent = this.sendAtOnce(text, contentType);
     this.observe(200, null);
     return sent;
   }
@@ -319,7 +319,7 @@ export class Exchange {
   }
 
   /** Sends the text of an answer in one piece, or where that would not show whether it is taken, in several. */
-  private sendWhole(text: string | Buffer, contentType: string): Promise<void> | undefined {
+  private sendAtOnce(text: string | Buffer, contentType: string): Promise<void> | undefined {
     this.mustHaveRoom(text.length);
     if (!this.isInSlices(text)) {
       this.send(text, contentType);
@@ -374,11 +374,11 @@ export class Exchange {
     const headers = this.headers(JSON_TYPE);
     headers['content-length'] = answers.length;
     this.begin(headers);
-    if (!(response instanceof (WholeResponse as unknown as new () => never))) {
+    if (!(response instanceof (FastPathResponse as unknown as new () => never))) {
       this.end(answers.copy());
       return true;
     }
-    (response as unknown as WholeResponse).endWith(answers);
+    (response as unknown as FastPathResponse).endWith(answers);
     this.watchRest();
     return true;
   }

@@ -44,7 +44,7 @@ import { watchReader } from '../connections/reader-pace';
 import { parseTarget } from '../requests/request-target';
 import type { StreamResponse } from '../connections/stream-response';
 import { Turns } from '../load/turns';
-import { WholeRequests } from '../fast-path/fast-path-requests';
+import { FastPathRequests } from '../fast-path/fast-path-requests';
 
 /** How often idle connections are looked for while the server closes. */
 const SWEEP_MS = 50;
@@ -375,7 +375,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     headerBytesMax: HEADER_BYTES_MAX,
     guard,
   });
-  const whole = new WholeRequests({
+  const fastPath = new FastPathRequests({
     isIdle: (socket) => queue.isIdle(socket),
     take: (request, response) => {
       const arrival = arrivalOf(request as unknown as IncomingMessage, response as unknown as ServerResponse, false);
@@ -395,7 +395,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       (socket: Socket) => {
         server.noteServed(socket);
         writeInOnePiece(socket);
-        if (!connections.isTurnedAway(socket)) whole.watch(socket);
+        if (!connections.isTurnedAway(socket)) fastPath.watch(socket);
       },
       (socket) => socket.destroy(),
     ),

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { AnswerRoom } from '../../../../../coordinator/api/load/answer-room';
-import { WholeResponse } from '../../../../../coordinator/api/fast-path/fast-path-response';
+import { FastPathResponse } from '../../../../../coordinator/api/fast-path/fast-path-response';
 
 /** What an answer gives to the system, and what to the stream of its connection. */
 
@@ -43,7 +43,7 @@ function answered({
     },
   });
   expect(room.write('<', Buffer.alloc(0), '>')).toBe(true);
-  const response = new WholeResponse(
+  const response = new FastPathResponse(
     socket as unknown as Socket,
     'Keep-Alive: timeout=65\r\n',
     () => (ends += 1),
