@@ -54,7 +54,7 @@ import { SlowRequests } from './api/metrics/slow-requests';
 import { addTokenMetrics } from './api/metrics/token-metrics';
 import type { OperationsService } from './cluster/operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './api/native/body-scanner';
-import { CallNoting } from './service/routing/call-profiling';
+import { CallProfiling } from './service/routing/call-profiling';
 import { DeepReads } from './service/routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
 import { publishCollections } from './api/threads/http-thread-catalog';
@@ -226,7 +226,7 @@ export class ApiProcess {
     await embedding.defaultModel();
 
     const measured = new MeasuredEmbedding(embedding, this.metrics);
-    const noting = new CallNoting();
+    const profiling = new CallProfiling();
     const service = createService({
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
@@ -238,7 +238,7 @@ export class ApiProcess {
       openTarget: parts.openTarget,
       instanceId,
       searchObserver: this.apiMetrics.searches,
-      noting,
+      profiling,
     });
     shutdown.defer(() => service.keyQuotas.close());
     shutdown.defer(() => service.close());
@@ -330,7 +330,7 @@ export class ApiProcess {
         dashboardFolder: dashboardFolderOf(config),
         load: this.apiMetrics.load,
         tracer: this.openTracer(),
-        noting,
+        profiling,
         slowMs: config.logSlowMs,
         limits: config,
         trustedProxies: config.trustedProxies,

@@ -40,11 +40,11 @@ import { ShardUpkeep } from './service/collections/shard-upkeep';
 import { CollectionDemoService } from './service/demo/collection-demo-service';
 import { DocumentService } from './service/documents/document-service';
 import type { EmbeddingProvider } from './models/embedding-provider';
-import type { CallNoting } from './service/routing/call-profiling';
+import type { CallProfiling } from './service/routing/call-profiling';
 import { KeyQuotaLedger } from './service/keys/quota/key-quota-ledger';
 import { StoredOutcomes } from './service/idempotency/stored-outcomes';
 import { DeepReads } from './service/routing/deep-reads';
-import { withNotes } from './service/routing/profiled-shards';
+import { withProfiles } from './service/routing/profiled-shards';
 import { ScatterGather } from './service/routing/scatter-gather';
 import { newStampMemory, StampClock } from './service/routing/stamp-clock';
 import { ShardedSamplesService } from './service/sampling/sharded-samples-service';
@@ -128,20 +128,20 @@ export function createService(options: {
   instanceId: string;
   searchObserver?: SearchObserver;
   /** Hands over what is noted of requests; default: nothing is. */
-  noting?: CallNoting;
+  profiling?: CallProfiling;
   /** The file of the worker that projects samples; default: the compiled one. */
   projectionWorker?: string;
   /** Opens targets of backups. */
   openTarget: OpenTarget;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store } = options;
-  const shards = withNotes(options.shardClient);
+  const shards = withProfiles(options.shardClient);
   const catalog = new CollectionCatalog({ store });
   const scatter = new ScatterGather({
     clock,
     timeoutMs: config.requestTimeoutMs,
     uidOf: (collection) => catalog.uidOf(collection),
-    noting: options.noting,
+    profiling: options.profiling,
   });
   const stampMemory = newStampMemory();
   const stamps = new StampClock({ clock, last: stampMemory });

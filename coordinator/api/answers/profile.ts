@@ -1,4 +1,4 @@
-import type { CallNotes, NotedStep, ShardNote } from '../../../shared/contract/shard/call-profile';
+import type { CallProfile, ProfiledStep, ProfiledCall } from '../../../shared/contract/shard/call-profile';
 
 /** When a request came, was handed to its use case, and was done; monotonic. */
 export interface RequestTimes {
@@ -54,17 +54,17 @@ export interface ShardProfile {
 }
 
 export function profileOf(
-  notes: CallNotes,
+  callProfile: CallProfile,
   times: RequestTimes,
   { requestId, traceId }: { requestId: string; traceId: string | null },
 ): RequestProfile {
-  const parts = partsOf(notes, times);
+  const parts = partsOf(callProfile, times);
   return {
     request_id: requestId,
     trace_id: traceId,
     total_ms: rounded(times.doneMs - times.startedMs),
     ...(Object.fromEntries(PARTS.map((part) => [`${part}_ms`, rounded(parts[part])])) as Record<`${Part}_ms`, number>),
-    shards: notes.calls.map((call) => shardProfile(call, times)),
+    shards: callProfile.calls.map((call) => shardProfile(call, times)),
   };
 }
 
@@ -84,13 +84,13 @@ export function shortProfile(profile: RequestProfile, callsMax: number): Request
  * for the calls that are under way, otherwise for the step that it is in.
  */
 function partsOf(
-  { steps, calls }: CallNotes,
+  { steps, calls }: CallProfile,
   { startedMs, handedMs, doneMs, parseMs }: RequestTimes,
 ): Record<Part, number> {
   const parts = Object.fromEntries(PARTS.map((part) => [part, 0])) as Record<Part, number>;
   parts.parse = parseMs;
   parts.wait = Math.max(0, handedMs - startedMs - parseMs);
-  const asked: NotedStep[] = calls.map((call) => ({
+  const asked: ProfiledStep[] = calls.map((call) => ({
     name: 'shards',
     startMs: call.startMs,
     endMs: call.endMs || doneMs,
@@ -117,25 +117,25 @@ function partOf(names: ReadonlySet<string>, isBefore: boolean): Part {
   return isBefore ? 'queue' : 'merge';
 }
 
-function shardProfile(note: ShardNote, { startedMs, doneMs }: RequestTimes): ShardProfile {
-  const { asked, served, cost, attempts } = note;
+function shardProfile(call: ProfiledCall, { startedMs, doneMs }: RequestTimes): ShardProfile {
+  const { asked, served, cost, attempts } = call;
   const detail = cost?.detail;
-  const totalMs = (note.endMs || doneMs) - note.startMs;
+  const totalMs = (call.endMs || doneMs) - call.startMs;
   const known = (value: number | undefined): number | null => (value === undefined ? null : rounded(value));
   return {
-    read: note.kind,
-    query: note.query,
-    shard: note.shard,
+    read: call.kind,
+    query: call.query,
+    shard: call.shard,
     node: asked === null ? null : (asked.node ?? asked.address),
     role: asked?.role ?? null,
-    place: attempts > 0 ? 'node' : note.place,
+    place: attempts > 0 ? 'node' : call.place,
     attempts: Math.max(1, attempts),
-    start_ms: rounded(note.startMs - startedMs),
+    start_ms: rounded(call.startMs - startedMs),
     total_ms: rounded(totalMs),
     wait_ms: known(served?.waitMs),
     run_ms: known(served?.runMs),
     rpc_ms: attempts === 0 || served === null ? null : rounded(Math.max(0, totalMs - served.waitMs - served.runMs)),
-    results: note.results,
+    results: call.results,
     plan: detail?.plan ?? null,
     candidates: detail?.allowed ?? null,
     scored: cost?.scored ?? null,
@@ -146,7 +146,7 @@ function shardProfile(note: ShardNote, { startedMs, doneMs }: RequestTimes): Sha
     vectors_ms: known(detail?.vectorsMs),
     hits_ms: known(detail?.hitsMs),
     texts_ms: known(detail?.textsMs),
-    error: note.error,
+    error: call.error,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
-import type { CallNotes } from '../../../shared/contract/shard/call-profile';
+import type { CallProfile } from '../../../shared/contract/shard/call-profile';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import type { Span } from '../../../shared/base/trace/span';
@@ -93,7 +93,7 @@ export class Exchange {
   answering: (() => void) | null = null;
   bodyBytes = 0;
   /** What is noted of it; null where nobody looks. */
-  notes: CallNotes | null = null;
+  callProfile: CallProfile | null = null;
   /** What the client should know about a request that succeeds. */
   readonly warnings = new RequestWarnings();
   /** Whether the client waits for `100 Continue` before it sends its body. */
@@ -556,10 +556,10 @@ export class Exchange {
   }
 
   /** What it was so far, as its own notes have it. */
-  profile(notes: CallNotes): RequestProfile {
+  profile(callProfile: CallProfile): RequestProfile {
     const { startedMs, handedMs, parseMs, requestId } = this;
     return profileOf(
-      notes,
+      callProfile,
       { startedMs, handedMs, parseMs, doneMs: this.clock.monotonicMs() },
       { requestId, traceId: this.trace?.traceId ?? null },
     );
@@ -572,7 +572,7 @@ export class Exchange {
 
   /** Where the time of a slow one went, as far as that is known. */
   private breakdown(nowMs: number): SlowBreakdown {
-    const { worked, notes, startedMs, handedMs, parseMs } = this;
+    const { worked, callProfile, startedMs, handedMs, parseMs } = this;
     if (handedMs === 0) return { steps: null, profile: null };
     const workedMs = worked?.totalMs ?? 0;
     const steps = {
@@ -585,7 +585,7 @@ export class Exchange {
     };
     return {
       steps,
-      profile: notes === null || notes.calls.length === 0 ? null : shortProfile(this.profile(notes), LOGGED_CALLS_MAX),
+      profile: callProfile === null || callProfile.calls.length === 0 ? null : shortProfile(this.profile(callProfile), LOGGED_CALLS_MAX),
     };
   }
 

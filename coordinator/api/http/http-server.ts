@@ -15,7 +15,7 @@ import type { SignIn } from '../../service/keys/sign-in';
 import type { RateLimiter } from '../../service/limits/rate-limiter';
 import type { ActivityService } from '../../cluster/operations/activity-service';
 import type { OperationsService } from '../../cluster/operations/operations-service';
-import { CallNoting } from '../../service/routing/call-profiling';
+import { CallProfiling } from '../../service/routing/call-profiling';
 import type { Service } from '../../service/service';
 import { AnswerMemory, busy } from '../load/answer-memory';
 import { BasePath } from '../requests/base-path';
@@ -87,7 +87,7 @@ export interface HttpServerParts {
   /** Default: nothing is traced. */
   tracer?: Tracer | null;
   /** Shared with the use cases; default: what is noted of requests stays without their calls of shards. */
-  noting?: CallNoting;
+  profiling?: CallProfiling;
   /** From how many milliseconds on a request is slow; default: none is. */
   slowMs?: number;
   /** Default: the native codec if it is built. */
@@ -276,7 +276,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     collectionNames: () => service.collections.names(),
     pathHint: (method, target) => pathHint(matcher, method, target),
     tracer: parts.tracer ?? null,
-    noting: parts.noting ?? new CallNoting(),
+    profiling: parts.profiling ?? new CallProfiling(),
     slowMs: parts.slowMs ?? Infinity,
   });
   const connections = new ConnectionGate({

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { CallNotes } from '../../../shared/contract/shard/call-profile';
+import { CallProfile } from '../../../shared/contract/shard/call-profile';
 import type { Clock } from '../../../shared/base/time/clock';
 import { type Span, stepSpan, type Tracer } from '../../../shared/base/trace/span';
 import { contextFromHeaders } from '../../../shared/base/trace/trace-context';
@@ -14,7 +14,7 @@ import { isMistyped } from '../../service/keys/secret';
 import type { Tokens } from '../../service/keys/tokens/token-verifier';
 import type { RateDecision, RateLimiter } from '../../service/limits/rate-limiter';
 import { subjectWithLimit } from '../../service/limits/subject';
-import type { CallNoting } from '../../service/routing/call-profiling';
+import type { CallProfiling } from '../../service/routing/call-profiling';
 import { type AnswerMemory, isBusy } from '../load/answer-memory';
 import type { AnswerRoom } from '../load/answer-room';
 import { auditTarget } from '../requests/audit-target';
@@ -85,7 +85,7 @@ export interface PipelineParts {
   pathHint: (method: string, target: RequestTarget) => string;
   /** null: nothing is traced. */
   tracer: Tracer | null;
-  noting: CallNoting;
+  profiling: CallProfiling;
   /** A request is slow that takes this long, in milliseconds. */
   slowMs: number;
 }
@@ -219,7 +219,7 @@ export class Pipeline {
   }
 
   /** What is noted of a request whose handler is about to be called; null, nearly always: nothing. */
-  private notesOf(endpoint: Endpoint, query: unknown, exchange: Exchange): CallNotes | null {
+  private profileOf(endpoint: Endpoint, query: unknown, exchange: Exchange): CallProfile | null {
     const { clock } = this.parts;
     const { span, collection } = exchange;
     if (span === null && !endpoint.isProfiled) return null;
@@ -237,29 +237,29 @@ export class Pipeline {
         startMs: exchange.handedMs,
         attributes,
       }) ?? null;
-    return new CallNotes(clock, work);
+    return new CallProfile(clock, work);
   }
 
   /** Calls the handler of a request that is looked at. */
-  private async handleNoted(
+  private async handleProfiled(
     endpoint: Endpoint,
     call: EndpointCall,
     exchange: Exchange,
-    notes: CallNotes,
+    callProfile: CallProfile,
   ): Promise<Answer> {
-    exchange.notes = notes;
+    exchange.callProfile = callProfile;
     if (endpoint.isProfiled && (call.query as { profile?: boolean }).profile === true) {
       const profile = (): RequestProfile =>
-        seesNodes(call.key) ? exchange.profile(notes) : withoutNodes(exchange.profile(notes));
+        seesNodes(call.key) ? exchange.profile(callProfile) : withoutNodes(exchange.profile(callProfile));
       call.profile = () => `,"profile":${JSON.stringify(profile())}`;
     }
     try {
-      return await this.parts.noting.during(notes, async () => endpoint.handle(call));
+      return await this.parts.profiling.during(callProfile, async () => endpoint.handle(call));
     } catch (error) {
-      notes.span?.fail(isQuiverError(error) ? error.kind : 'internal');
+      callProfile.span?.fail(isQuiverError(error) ? error.kind : 'internal');
       throw error;
     } finally {
-      notes.span?.end();
+      callProfile.span?.end();
     }
   }
 
@@ -343,8 +343,8 @@ export class Pipeline {
       };
       const expected = this.lengths.get(endpoint);
       if (expected !== undefined) await exchange.hold.reserve(expected);
-      const notes = this.notesOf(endpoint, query, exchange);
-      const handled = notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes);
+      const callProfile = this.profileOf(endpoint, query, exchange);
+      const handled = callProfile === null ? endpoint.handle(call) : this.handleProfiled(endpoint, call, exchange, callProfile);
       const answer = handled instanceof Promise ? await handled : handled;
       if (answer.type === 'data' || answer.type === 'text')
         this.noteLength(endpoint, answer.type === 'data' ? answer.json.length : answer.text.length);

@@ -2,7 +2,7 @@ import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract
 import { isLongAnswer, type ReadKind, type RequestOf } from '../../../shared/contract/shard/shard-read';
 import { operationsInSteps } from '../../../shared/contract/writes/operation-codec';
 import { outcomesToBytes, versionsToBytes } from '../../../shared/wire/codecs/outcome-codec';
-import { answerNoted } from '../../../shared/contract/shard/profiled-call';
+import { answerProfiled } from '../../../shared/contract/shard/profiled-call';
 import { ownDeadline } from '../../../shared/base/time/shared-clock';
 import { inSlices, inTurn, ownTurn } from '../../../shared/base/time/work-slices';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
@@ -162,10 +162,10 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       );
       return hasBound(request) ? answer.then(copiedInTurn) : answer;
     },
-    'shards.notedRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
-      answerNoted(
-        (note) => {
-          const call = { ...callUntil(deadline), note };
+    'shards.profiledRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
+      answerProfiled(
+        (profiled) => {
+          const call = { ...callUntil(deadline), profiled };
           const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () =>
             shardClient.read(id, kind, request, call),
           );

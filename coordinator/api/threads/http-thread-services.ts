@@ -3,11 +3,11 @@ import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-searc
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
-import type { CallNoting } from '../../service/routing/call-profiling';
+import type { CallProfiling } from '../../service/routing/call-profiling';
 import type { OutcomesService } from '../../service/idempotency/store-dedup';
 import type { QuotaGate } from '../../service/collections/quota-ledger';
 import type { DeepReads } from '../../service/routing/deep-reads';
-import { NotedShards } from '../../service/routing/profiled-shards';
+import { ProfiledShards } from '../../service/routing/profiled-shards';
 import { ScatterGather } from '../../service/routing/scatter-gather';
 import { StampClock } from '../../service/routing/stamp-clock';
 import { ShardedSamplesService } from '../../service/sampling/sharded-samples-service';
@@ -39,20 +39,20 @@ export function httpThreadServices(parts: {
   requestTimeoutMs: number;
   stampMemory: BigInt64Array;
   observer: SearchObserver;
-  noting: CallNoting;
+  profiling: CallProfiling;
 }): {
   service: Service;
   catalog: HttpThreadCatalog;
 } {
-  const { main, deep, clock, noting } = parts;
-  const shards = new NotedShards(parts.shards);
+  const { main, deep, clock, profiling } = parts;
+  const shards = new ProfiledShards(parts.shards);
   const catalog = new HttpThreadCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
   const scatter = new ScatterGather({
     clock,
     timeoutMs: parts.requestTimeoutMs,
     uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }),
-    noting,
+    profiling,
   });
   const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'> = {
     embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),

@@ -20,7 +20,7 @@ import type {
 import type { Clock } from '../../../shared/base/time/clock';
 import { sharedDeadline } from '../../../shared/base/time/shared-clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { askNoted } from '../../../shared/contract/shard/profiled-call';
+import { askProfiled } from '../../../shared/contract/shard/profiled-call';
 import { SearchTurns } from '../../../shared/base/threads/search-turns';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
@@ -88,13 +88,13 @@ export class HttpThreadShards implements Pick<ShardClient, 'read' | 'write'>, Se
     request: RequestOf<Kind>,
     call: CallOptions,
   ): Promise<AnswerOf<Kind>> {
-    const { note } = call;
+    const { profiled } = call;
     const found = await this.turns.take(() => {
-      note?.begun();
+      profiled?.begun();
       return inline.search(id, request as VectorSearch);
     });
     if (found === null) return this.ask(id, kind, request, call);
-    if (note !== undefined) note.place = 'inline';
+    if (profiled !== undefined) profiled.place = 'inline';
     return found as AnswerOf<Kind>;
   }
 
@@ -108,9 +108,9 @@ export class HttpThreadShards implements Pick<ShardClient, 'read' | 'write'>, Se
     // one.
     if (isLong(request)) await this.main.ask('turn');
     const asked = [id, kind, withOwnVector(request), sharedDeadline(call.deadlineMs, this.clock)];
-    return call.note === undefined
+    return call.profiled === undefined
       ? this.main.ask('shards.read', ...asked)
-      : askNoted(() => this.main.ask('shards.notedRead', ...asked), call.note, this.clock);
+      : askProfiled(() => this.main.ask('shards.profiledRead', ...asked), call.profiled, this.clock);
   }
 }
 

@@ -22,7 +22,7 @@ import type { SignIn } from '../../service/keys/sign-in';
 import type { RateLimiter } from '../../service/limits/rate-limiter';
 import type { ActivityService } from '../../cluster/operations/activity-service';
 import type { OperationsService } from '../../cluster/operations/operations-service';
-import { CallNoting } from '../../service/routing/call-profiling';
+import { CallProfiling } from '../../service/routing/call-profiling';
 import { DeepReads } from '../../service/routing/deep-reads';
 import { httpThreadKeys } from './http-thread-keys';
 import { threadLog } from '../../../shared/base/threads/thread-log';
@@ -145,7 +145,7 @@ export function serveHttpThread(parts: {
   const reportSpans = (): void => {
     if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
   };
-  const noting = new CallNoting();
+  const profiling = new CallProfiling();
   const tokens = httpThreadTokens({ main, config, clock });
   const form = parts.form(main);
   main.handle(form.handlers ?? {});
@@ -165,7 +165,7 @@ export function serveHttpThread(parts: {
     requestTimeoutMs: config.requestTimeoutMs,
     stampMemory: data.stampMemory,
     observer: reports,
-    noting,
+    profiling,
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
@@ -205,7 +205,7 @@ export function serveHttpThread(parts: {
     signIn: remote<SignIn>(main, 'signIn'),
     load,
     tracer,
-    noting,
+    profiling,
     slowMs: config.logSlowMs,
     limits: config,
     answerMemory,

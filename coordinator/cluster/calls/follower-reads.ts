@@ -72,8 +72,8 @@ export class FollowerReads {
       const link = this.parts.links.to(address);
       let heard = link.readsHeard;
       const to: Addressed = { id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs };
-      if (open.note !== undefined)
-        to.noted = { note: open.note, context: open.note.send({ node: null, address, role: 'follower' }) };
+      if (open.profiled !== undefined)
+        to.noted = { profiled: open.profiled, context: open.profiled.send({ node: null, address, role: 'follower' }) };
       const attempt = link.read(to, kind, request);
       return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
         attempt.answer.then((answer) => done({ answer }), fail);

@@ -142,7 +142,7 @@ export class GrpcShardClient implements ShardClient, WritesEncoded {
       return await this.calls.run(
         call.deadlineMs,
         (open) => {
-          open.note = call.note;
+          open.profiled = call.profiled;
           return this.writeUntilDone(id, { forAttempt, filters, name }, open);
         },
         () => (wasSent ? unconfirmed(id) : notInTime(id)),
@@ -161,7 +161,7 @@ export class GrpcShardClient implements ShardClient, WritesEncoded {
     return this.calls.run(
       call.deadlineMs,
       (open) => {
-        open.note = call.note;
+        open.profiled = call.profiled;
         const route = this.routes.route(id);
         const follower = this.followers.choose(id, kind, route);
         if (follower !== null && route?.lacking !== undefined) mustBeKnown(id, filtersOf(request), route.lacking);

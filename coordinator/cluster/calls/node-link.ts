@@ -20,7 +20,7 @@ import { everyoneKnows, type MemberVersion, READ_THREADS } from '../../../shared
 import type { RpcChannel, StreamChannel, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
 import { notedToProto } from '../../../shared/wire/codecs/noted-codec';
 import { failureFromProto } from '../../../shared/wire/codecs/wire-failure';
-import type { ShardNote } from '../../../shared/contract/shard/call-profile';
+import type { ProfiledCall } from '../../../shared/contract/shard/call-profile';
 import type { ShardId, WriteResult } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { WriteSource } from '../../../shared/contract/writes/write-source';
@@ -45,7 +45,7 @@ export interface Addressed {
   epoch: number;
   deadlineMs: number;
   /** Where somebody looks at the call: what it belongs to, and where to note what the node says of it. */
-  noted?: { note: ShardNote; context: TraceContext | null };
+  noted?: { profiled: ProfiledCall; context: TraceContext | null };
 }
 
 /** A write in the form in which it is sent. */
@@ -160,7 +160,7 @@ export class NodeLink {
     const { noted } = to;
     if (noted === undefined) return attempt(stream, entriesOf, (part) => answer.add(part));
     return attempt(stream, entriesOf, (part) => {
-      noted.note.served = part.served ?? noted.note.served;
+      noted.profiled.served = part.served ?? noted.profiled.served;
       return answer.add(part);
     });
   }

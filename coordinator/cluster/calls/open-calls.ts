@@ -1,5 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { ShardNote } from '../../../shared/contract/shard/call-profile';
+import type { ProfiledCall } from '../../../shared/contract/shard/call-profile';
 import { NumberTable } from '../../../shared/base/tables/number-table';
 import type { Clock } from '../../../shared/base/time/clock';
 import { deadlineTimer } from '../../../shared/base/time/deadline';
@@ -12,7 +12,7 @@ export interface OpenCall {
   /** Called when the caller stops waiting. The work sets it for each of its steps. */
   cancel: () => void;
   /** What is noted of it; absent from nearly all. */
-  note?: ShardNote | undefined;
+  profiled?: ProfiledCall | undefined;
 }
 
 /** The calls of a client that are under way: each ends with its answer, at its deadline or when the client closes. */

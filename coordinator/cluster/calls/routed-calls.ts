@@ -46,10 +46,10 @@ export class RoutedCalls {
     for (;;) {
       const route = next ?? (await this.nextRoute(id, open));
       try {
-        const { note } = open;
+        const { profiled } = open;
         const to: Addressed = { id, epoch: route.epoch, deadlineMs: open.deadlineMs };
-        if (note !== undefined)
-          to.noted = { note, context: note.send({ node: route.node, address: route.address, role: 'primary' }) };
+        if (profiled !== undefined)
+          to.noted = { profiled, context: profiled.send({ node: route.node, address: route.address, role: 'primary' }) };
         const attempt = send(links.to(route.address), to, route);
         open.cancel = attempt.cancel;
         return await attempt.answer;

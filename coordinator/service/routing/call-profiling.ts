@@ -1,24 +1,24 @@
-import type { CallNotes } from '../../../shared/contract/shard/call-profile';
+import type { CallProfile } from '../../../shared/contract/shard/call-profile';
 
 /**
  * Hands the notes of a request to the calls that its handler begins (ScatterGather.begin), of one thread. A use case
  * begins its calls before it waits for anything, so what is set while it is called is set for it alone. One that begins
  * them later notes nothing.
  */
-export class CallNoting {
-  private notes: CallNotes | undefined;
+export class CallProfiling {
+  private profile: CallProfile | undefined;
 
   /** Of the request whose handler is being called. */
-  get current(): CallNotes | undefined {
-    return this.notes;
+  get current(): CallProfile | undefined {
+    return this.profile;
   }
 
-  during<Result>(notes: CallNotes, handle: () => Result): Result {
-    this.notes = notes;
+  during<Result>(profile: CallProfile, handle: () => Result): Result {
+    this.profile = profile;
     try {
       return handle();
     } finally {
-      this.notes = undefined;
+      this.profile = undefined;
     }
   }
 }

@@ -2,7 +2,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type { CallOptions, ShardId } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import { deadlineTimer } from '../../../shared/base/time/deadline';
-import type { CallNoting } from './call-profiling';
+import type { CallProfiling } from './call-profiling';
 import { collectionNotFound } from './collection-not-found';
 
 /** What a call needs to know about a collection to reach its shards. */
@@ -41,7 +41,7 @@ export class ScatterGather {
   private readonly clock: Clock;
   private readonly timeoutMs: number;
   private readonly uidOf: (collection: ShardedCollection) => Promise<string | null>;
-  private readonly noting: CallNoting | null;
+  private readonly profiling: CallProfiling | null;
 
   /**
    * `uidOf` answers the uid that the collection's shards have now, null when it is gone; called only if a shard is
@@ -51,9 +51,9 @@ export class ScatterGather {
     clock: Clock;
     timeoutMs: number;
     uidOf: (collection: ShardedCollection) => Promise<string | null>;
-    noting?: CallNoting | undefined;
+    profiling?: CallProfiling | undefined;
   }) {
-    this.noting = options.noting ?? null;
+    this.profiling = options.profiling ?? null;
     this.clock = options.clock;
     this.timeoutMs = options.timeoutMs;
     this.uidOf = options.uidOf;
@@ -63,7 +63,7 @@ export class ScatterGather {
    * The deadline of a call that starts now, for all of its rounds. Default: the time that a client's request may take.
    */
   begin(timeoutMs = this.timeoutMs): CallOptions {
-    return { deadlineMs: this.clock.monotonicMs() + timeoutMs, notes: this.noting?.current };
+    return { deadlineMs: this.clock.monotonicMs() + timeoutMs, profile: this.profiling?.current };
   }
 
   /** Answers of all shards, in the order of the shards. */

@@ -57,7 +57,7 @@ interface RankOptions {
 }
 
 /** Who is told how long a step took. */
-export type NoteStep = (call: CallOptions, phase: SearchPhase, startMs: number, endMs?: number) => void;
+export type RecordStep = (call: CallOptions, phase: SearchPhase, startMs: number, endMs?: number) => void;
 
 /**
  * Ranks the items of a collection for a request whose vector is made: asks all shards and merges their answers, so a
@@ -70,7 +70,7 @@ export class RankedLists {
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly hybrid: HybridSearch;
   private readonly clock: Clock;
-  private readonly noteStep: NoteStep;
+  private readonly recordStep: RecordStep;
 
   constructor(options: {
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
@@ -78,14 +78,14 @@ export class RankedLists {
     sets: ShardSets<CollectionRecord>;
     deep: Pick<DeepReads, 'run'>;
     clock: Clock;
-    noteStep: NoteStep;
+    recordStep: RecordStep;
   }) {
     this.shards = options.shards;
     this.scatter = options.scatter;
     this.sets = options.sets;
     this.deep = options.deep;
     this.clock = options.clock;
-    this.noteStep = options.noteStep;
+    this.recordStep = options.recordStep;
     this.hybrid = new HybridSearch(options);
   }
 
@@ -212,7 +212,7 @@ export class RankedLists {
       this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
     );
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
-    this.noteStep(call, 'node', askedMs);
+    this.recordStep(call, 'node', askedMs);
     return { hits, totalCount: null };
   }
 
@@ -254,8 +254,8 @@ export class RankedLists {
       .flat()
       .sort(compareHits)
       .slice(offset, offset + k);
-    this.noteStep(call, 'node', askedMs, answeredMs);
-    this.noteStep(call, 'merge', answeredMs);
+    this.recordStep(call, 'node', askedMs, answeredMs);
+    this.recordStep(call, 'merge', answeredMs);
     return { hits, totalCount: null };
   }
 
@@ -268,8 +268,8 @@ export class RankedLists {
       utf8Hits === null
         ? { hits: mergeHits(results.map(hitsOf), offset, k), totalCount }
         : { hits: [], utf8Hits, totalCount };
-    this.noteStep(call, 'node', askedMs, answeredMs);
-    this.noteStep(call, 'merge', answeredMs);
+    this.recordStep(call, 'node', askedMs, answeredMs);
+    this.recordStep(call, 'merge', answeredMs);
     return nearest;
   }
 

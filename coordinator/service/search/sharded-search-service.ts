@@ -70,7 +70,7 @@ export class ShardedSearchService implements SearchService {
     this.lists = new RankedLists({
       ...options,
       sets: this.sets,
-      noteStep: (call, phase, startMs, endMs) => this.noteStep(call, phase, startMs, endMs),
+      recordStep: (call, phase, startMs, endMs) => this.recordStep(call, phase, startMs, endMs),
     });
   }
 
@@ -91,7 +91,7 @@ export class ShardedSearchService implements SearchService {
     )
       return this.searchLater(name, request, hold, call, startMs);
     const vector = givenVector(collection, request.query);
-    this.noteStep(call, 'route', startMs);
+    this.recordStep(call, 'route', startMs);
     return this.listed(collection, request, vector, hold, call, { startMs, embeddedMs: null });
   }
 
@@ -229,7 +229,7 @@ export class ShardedSearchService implements SearchService {
     what: (index: number) => string = () => 'the vector',
   ): Promise<{ vectors: (Float32Array | null)[]; times: Times; cut: NonNullable<OfTexts['cut']> }> {
     const vectors = requests.map(({ query }, i) => givenVector(collection, query, what(i)));
-    this.noteStep(call, 'route', startMs);
+    this.recordStep(call, 'route', startMs);
     const embedded = requests.flatMap(({ query }, i) => (vectors[i] === null && textOf(query) !== null ? [i] : []));
     const { vectors: made, cut } =
       embedded.length === 0
@@ -267,18 +267,18 @@ export class ShardedSearchService implements SearchService {
   private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<TextVectors> {
     const startMs = this.clock.monotonicMs();
     const made = await this.embedder.embedQueries(collection, texts);
-    this.noteStep(call, 'embed', startMs);
+    this.recordStep(call, 'embed', startMs);
     return made;
   }
 
-  private noteStep(
-    { notes }: CallOptions,
+  private recordStep(
+    { profile }: CallOptions,
     phase: SearchPhase,
     startMs: number,
     endMs = this.clock.monotonicMs(),
   ): void {
     this.observer.phase(phase, endMs - startMs);
-    notes?.step(phase, startMs, endMs);
+    profile?.step(phase, startMs, endMs);
   }
 
   private timingFrom({ startMs, embeddedMs }: Times): SearchTiming {
@@ -320,7 +320,7 @@ function textOf(query: Query): string | null {
 
 /** The call of one query of a bulk. */
 function queryCall(call: CallOptions, query: number): CallOptions {
-  return call.notes === undefined ? call : { ...call, notes: call.notes.ofQuery(query) };
+  return call.profile === undefined ? call : { ...call, profile: call.profile.ofQuery(query) };
 }
 
 /**

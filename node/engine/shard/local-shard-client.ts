@@ -46,7 +46,7 @@ export class LocalShardClient implements ShardClient {
       call,
       id,
       (shard) => {
-        call.note?.begun();
+        call.profiled?.begun();
         return shard.write(operations);
       },
       unconfirmed,
@@ -63,7 +63,7 @@ export class LocalShardClient implements ShardClient {
     const known = kind === 'status' ? this.host.statusAtRest(id) : null;
     if (known !== null) return Promise.resolve(known as AnswerOf<Kind>);
     return this.within(call, id, (shard) => {
-      call.note?.begun();
+      call.profiled?.begun();
       return shard.read(kind, request);
     });
   }

@@ -33,7 +33,7 @@ export class ReplicaShards implements NodeShards {
     const { replica, shard } = await this.find(id, call);
     // Once in the log it has to be applied, on every replica and at every start.
     const admitted = await shard.admit(request.payload);
-    call.note?.begun();
+    call.profiled?.begun();
     try {
       return await replica.write(request, call);
     } finally {
@@ -57,7 +57,7 @@ export class ReplicaShards implements NodeShards {
     // The cluster itself asks each shard for its status now and then, for which followers need no shares.
     if (SHARED_READS.has(kind)) hosted.replica.noteRead();
     const answer = await hosted.replica.read(call, () => {
-      call.note?.begun();
+      call.profiled?.begun();
       return hosted.shard.read(kind, request);
     });
     if (kind === 'purge')

@@ -24,7 +24,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { inTurn, ownTurn } from '../../../shared/base/time/work-slices';
 import type { Tracer } from '../../../shared/base/trace/span';
 import type { AnswerBytes } from './answer-bytes';
-import { NotedCall } from './served-profile';
+import { ServedProfile } from './served-profile';
 import type { NodeCall, ReadShards } from '../../replication/node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
@@ -113,7 +113,7 @@ export class ReadsService implements RpcService {
   private answer(request: ReadRequest__Output, stream: ReadStream, taken: Set<number>): void {
     taken.add(request.id);
     stream.begin();
-    let noted: NotedCall | null = null;
+    let noted: ServedProfile | null = null;
     try {
       const kind = readKindOf(request);
       noted = request.noted === null ? null : this.noted(kind, request);
@@ -136,13 +136,13 @@ export class ReadsService implements RpcService {
     return undefined;
   }
 
-  private send<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>, noted: NotedCall | null, to: Asked): void {
+  private send<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>, noted: ServedProfile | null, to: Asked): void {
     const { request, stream, taken } = to;
     try {
       if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');
       noted?.end(null);
       if (taken.has(request.id)) {
-        const parts = readAnswerToProto(request.id, kind, answer, noted?.note.served);
+        const parts = readAnswerToProto(request.id, kind, answer, noted?.profiled.served);
         this.answers.mustHaveRoom(stream.queuedBytes, bytesOf(parts));
         for (const part of parts) send(stream, part);
       }
@@ -153,7 +153,7 @@ export class ReadsService implements RpcService {
     stream.finish();
   }
 
-  private fail(error: unknown, noted: NotedCall | null, { request, stream, taken }: Asked): void {
+  private fail(error: unknown, noted: ServedProfile | null, { request, stream, taken }: Asked): void {
     noted?.end(error);
     if (!isQuiverError(error))
       this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
@@ -164,9 +164,9 @@ export class ReadsService implements RpcService {
     stream.finish();
   }
 
-  private noted(operation: ReadKind, { noted, shard }: ReadRequest__Output): NotedCall | null {
+  private noted(operation: ReadKind, { noted, shard }: ReadRequest__Output): ServedProfile | null {
     if (noted === null || shard === null) return null;
-    return new NotedCall({
+    return new ServedProfile({
       noted,
       tracer: this.tracer,
       clock: this.clock,
@@ -185,7 +185,7 @@ export class ReadsService implements RpcService {
   private limited<Kind extends ReadKind>(
     kind: Kind,
     message: ReadRequest__Output,
-    noted: NotedCall | null,
+    noted: ServedProfile | null,
     bytes: number,
   ): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
@@ -203,7 +203,7 @@ export class ReadsService implements RpcService {
     const ask = (request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> => {
       outcome = 'failed';
       const call: NodeCall = { epoch, deadlineMs: startMs + remainingMs };
-      if (noted !== null) call.note = noted.note;
+      if (noted !== null) call.profiled = noted.profiled;
       return this.shards.read(shard, kind, request, call);
     };
     const answered = (answer: AnswerOf<Kind>): AnswerOf<Kind> => {

@@ -1,7 +1,7 @@
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import { contextFromNoted } from '../../../shared/wire/codecs/noted-codec';
 import type { Noted__Output, ShardRef__Output } from '../../../shared/wire/generated/quiver/v1/shard';
-import { costAttributes, ShardNote } from '../../../shared/contract/shard/call-profile';
+import { costAttributes, ProfiledCall } from '../../../shared/contract/shard/call-profile';
 import type { VectorSearchResult } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { type Span, stepSpan, type Tracer } from '../../../shared/base/trace/span';
@@ -10,8 +10,8 @@ import { type Span, stepSpan, type Tracer } from '../../../shared/base/trace/spa
  * A call of a coordinator that somebody looks at: what it took here goes into the answer, and where it is traced, into
  * a span.
  */
-export class NotedCall {
-  readonly note: ShardNote;
+export class ServedProfile {
+  readonly profiled: ProfiledCall;
   private readonly span: Span | null;
 
   constructor(parts: {
@@ -38,34 +38,34 @@ export class NotedCall {
       context === null
         ? null
         : (tracer?.begin(`quiver.v1.${service}/Exchange`, context, { kind: 'server', startMs, attributes }) ?? null);
-    this.note = new ShardNote({ clock, kind: operation, shard: shard.shard, query: null, startMs, span: null });
+    this.profiled = new ProfiledCall({ clock, kind: operation, shard: shard.shard, query: null, startMs, span: null });
   }
 
   answered(answer: unknown): void {
-    const { note } = this;
-    if (Array.isArray(answer)) note.results = answer.length;
-    if (note.kind !== 'search') return;
+    const { profiled } = this;
+    if (Array.isArray(answer)) profiled.results = answer.length;
+    if (profiled.kind !== 'search') return;
     const { hits, cost } = answer as VectorSearchResult;
-    note.results = hits.length;
-    note.cost = cost ?? null;
+    profiled.results = hits.length;
+    profiled.cost = cost ?? null;
   }
 
   /** Ends it, once; `error` null: it was answered. */
   end(error: unknown): void {
-    const { note, span } = this;
-    if (note.endMs > 0) return;
+    const { profiled, span } = this;
+    if (profiled.endMs > 0) return;
     const reason = error === null ? null : isQuiverError(error) ? error.kind : 'internal';
-    note.end(reason);
+    profiled.end(reason);
     if (span === null) return;
-    if (note.served !== null) {
-      const begunMs = note.startMs + note.served.waitMs;
-      stepSpan(span, 'wait', note.startMs, begunMs);
-      stepSpan(span, note.kind, begunMs, note.endMs, {
-        'db.response.returned_rows': note.results ?? undefined,
-        ...costAttributes(note.cost),
+    if (profiled.served !== null) {
+      const begunMs = profiled.startMs + profiled.served.waitMs;
+      stepSpan(span, 'wait', profiled.startMs, begunMs);
+      stepSpan(span, profiled.kind, begunMs, profiled.endMs, {
+        'db.response.returned_rows': profiled.results ?? undefined,
+        ...costAttributes(profiled.cost),
       });
     }
     if (reason !== null) span.fail(reason);
-    span.end(note.endMs);
+    span.end(profiled.endMs);
   }
 }

@@ -14,7 +14,7 @@ import { failureToProto } from '../../../shared/wire/codecs/wire-failure';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { Tracer } from '../../../shared/base/trace/span';
 import type { NodeCall, NodeShards } from '../../replication/node-shards';
-import { NotedCall } from './served-profile';
+import { ServedProfile } from './served-profile';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
@@ -127,12 +127,12 @@ export class WritesService implements RpcService {
     stream.begin();
     const startMs = this.clock.monotonicMs();
     let outcome: 'answered' | 'failed' = 'failed';
-    let noted: NotedCall | null = null;
+    let noted: ServedProfile | null = null;
     try {
       if (!shard) throw new QuiverError('internal', 'a write that names no shard');
       const call: NodeCall = { epoch, deadlineMs: startMs + remainingMs };
       if (request.noted !== null) {
-        noted = new NotedCall({
+        noted = new ServedProfile({
           noted: request.noted,
           tracer: this.tracer,
           clock: this.clock,
@@ -141,7 +141,7 @@ export class WritesService implements RpcService {
           operation: 'write',
           startMs,
         });
-        call.note = noted.note;
+        call.profiled = noted.profiled;
       }
       const result = await this.shards.write(
         shard,

@@ -1,12 +1,12 @@
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
-import { answerNoted } from '../../../shared/contract/shard/profiled-call';
+import { answerProfiled } from '../../../shared/contract/shard/profiled-call';
 import type { ThreadHandlers } from '../../../shared/base/threads/thread-peer';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ownDeadline } from '../../../shared/base/time/shared-clock';
 import type { NodeCall, NodeShards } from '../../replication/node-shards';
 import type { RunningLimit } from '../services/running-limit';
-import { NOTED_READ, READ } from './thread-shards';
+import { PROFILED_READ, READ } from './thread-shards';
 
 /**
  * What the main thread of a node does for the threads that answer reads. `limit`: of what runs here at once, for all
@@ -39,14 +39,14 @@ export function readHandlers(parts: {
       epoch: number,
       deadline: number,
     ) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock) }),
-    [NOTED_READ]: <Kind extends ReadKind>(
+    [PROFILED_READ]: <Kind extends ReadKind>(
       id: ShardId,
       kind: Kind,
       request: RequestOf<Kind>,
       epoch: number,
       deadline: number,
     ) =>
-      answerNoted((note) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), note }), {
+      answerProfiled((profiled) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), profiled }), {
         kind,
         shard: id.shard,
         clock,

@@ -2,7 +2,7 @@ import { notInTime } from '../../../shared/contract/shard/not-in-time';
 import { withOwnVector } from '../../../shared/contract/writes/own-vector';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../../shared/contract/shard/shard-read';
-import { askNoted } from '../../../shared/contract/shard/profiled-call';
+import { askProfiled } from '../../../shared/contract/shard/profiled-call';
 import { SearchTurns } from '../../../shared/base/threads/search-turns';
 import type { ThreadPeer } from '../../../shared/base/threads/thread-peer';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -13,7 +13,7 @@ import type { PermittedResult, ReplicaViews } from './replica-views';
 
 /** What a thread asks the main thread of a node. */
 export const READ = 'reads.read';
-export const NOTED_READ = 'reads.notedRead';
+export const PROFILED_READ = 'reads.profiledRead';
 
 /**
  * The replicas of this node on a thread that answers reads. Vectors are searched here, in the shards' shared memory,
@@ -50,7 +50,7 @@ export class ThreadShards implements ReadShards {
     const found = this.turns.take((nowMs) => {
       // It waited, and nobody waits for it any more.
       if (nowMs >= call.deadlineMs) throw notInTime(id);
-      call.note?.begun();
+      call.profiled?.begun();
       return this.views.search(id, request as VectorSearch, call.epoch);
     });
     return found instanceof Promise
@@ -77,11 +77,11 @@ export class ThreadShards implements ReadShards {
     id: ShardId,
     kind: Kind,
     request: RequestOf<Kind>,
-    { epoch, deadlineMs, note }: NodeCall,
+    { epoch, deadlineMs, profiled }: NodeCall,
   ): Promise<AnswerOf<Kind>> {
     const asked = [id, kind, withOwnVector(request), epoch, sharedDeadline(deadlineMs, this.clock)];
-    return note === undefined
+    return profiled === undefined
       ? this.main.ask(READ, ...asked)
-      : askNoted(() => this.main.ask(NOTED_READ, ...asked), note, this.clock);
+      : askProfiled(() => this.main.ask(PROFILED_READ, ...asked), profiled, this.clock);
   }
 }

@@ -4,7 +4,7 @@ import type { TraceContext } from '../../base/trace/trace-context';
 import type { SearchCost } from './shard-read';
 
 /** A step of a request, between two readings of the monotonic clock. */
-export interface NotedStep {
+export interface ProfiledStep {
   name: string;
   startMs: number;
   endMs: number;
@@ -17,9 +17,9 @@ const CALLS_MAX = 8_192;
  * What one request notes on its way through the service: for a profile, for the log of slow requests, or for a trace.
  * Requests that nobody looks at have none.
  */
-export class CallNotes {
-  readonly steps: NotedStep[] = [];
-  readonly calls: ShardNote[] = [];
+export class CallProfile {
+  readonly steps: ProfiledStep[] = [];
+  readonly calls: ProfiledCall[] = [];
 
   /** `span`: of the use case, where the request is traced. `query`: which one of a bulk this is; null: the only one. */
   constructor(
@@ -35,23 +35,23 @@ export class CallNotes {
   }
 
   /** The notes of one query of a bulk: its calls are among these. */
-  ofQuery(query: number): CallNotes {
-    const part = new CallNotes(this.clock, this.span, query);
+  ofQuery(query: number): CallProfile {
+    const part = new CallProfile(this.clock, this.span, query);
     Object.assign(part, { steps: this.steps, calls: this.calls });
     return part;
   }
 
   /** Notes a call of a shard that begins now. */
-  begin(kind: string, shard: number): ShardNote {
+  begin(kind: string, shard: number): ProfiledCall {
     const startMs = this.clock.monotonicMs();
     const span =
       this.span?.child(`shard ${kind}`, {
         startMs,
         attributes: { 'db.operation.name': kind, 'quiver.shard': shard, 'quiver.query': this.query ?? undefined },
       }) ?? null;
-    const note = new ShardNote({ clock: this.clock, kind, shard, query: this.query, startMs, span });
-    if (this.calls.length < CALLS_MAX) this.calls.push(note);
-    return note;
+    const profiled = new ProfiledCall({ clock: this.clock, kind, shard, query: this.query, startMs, span });
+    if (this.calls.length < CALLS_MAX) this.calls.push(profiled);
+    return profiled;
   }
 }
 
@@ -69,7 +69,7 @@ export interface AskedReplica {
 }
 
 /** What is noted of one call of a shard: who answered, where the time went, what was done. */
-export class ShardNote {
+export class ProfiledCall {
   /** 0 while it is under way. */
   endMs = 0;
   /** How often it was sent; 0: it did not leave the process. */

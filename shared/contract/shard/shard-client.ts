@@ -4,7 +4,7 @@ import type { Quantization } from '../vector/quantization';
 import type { VectorPlace } from '../vector/vector-storage';
 import type { MetadataPlace } from './metadata-storage';
 import type { Metric } from '../vector/metric';
-import type { CallNotes, ShardNote } from './call-profile';
+import type { CallProfile, ProfiledCall } from './call-profile';
 import type { Expiring, Expiry } from '../writes/expiry';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
@@ -61,9 +61,9 @@ export interface CallOptions {
   /** Monotonic deadline in milliseconds (Clock.monotonicMs). After it the call fails with `unavailable`. */
   deadlineMs: number;
   /** What is noted of the request that it is for; absent from nearly all. */
-  notes?: CallNotes | undefined;
+  profile?: CallProfile | undefined;
   /** What is noted of this call of a shard. */
-  note?: ShardNote | undefined;
+  profiled?: ProfiledCall | undefined;
 }
 
 export interface ShardId {

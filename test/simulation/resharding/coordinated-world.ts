@@ -279,7 +279,7 @@ export abstract class CoordinatedWorld implements Shards {
   }
 
   /** What is driven got on: late messages may come now. */
-  protected noteStep(): void {
+  protected recordStep(): void {
     const due = this.awaiting.filter((one) => (one.steps -= 1) === 0);
     this.awaiting = this.awaiting.filter(({ steps }) => steps > 0);
     for (const { send } of due) this.schedule.after(this.chance.unit() * STEP_MS, send);

@@ -164,7 +164,7 @@ class ReshardWorld extends CoordinatedWorld {
     const { counts, store, schedule, chance } = this;
     const states = new Map<string, string>();
     store.watch('/q/reshards/', 0, (events) => {
-      this.noteStep();
+      this.recordStep();
       for (const event of events) {
         if (event.type === 'delete') {
           if (states.get(event.key) === 'cancelling') counts.givenUp += 1;

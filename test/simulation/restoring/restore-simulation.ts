@@ -293,7 +293,7 @@ class RestoreWorld extends CoordinatedWorld {
 
   private strike(): void {
     const { chance, schedule } = this;
-    this.noteStep();
+    this.recordStep();
     if (schedule.now < this.ground.faultsUntil && chance.happens(STRUCK_SHARE))
       schedule.after(chance.unit() * 150, () => this.strikeDriver());
   }

@@ -1,5 +1,5 @@
 import { InlineShards } from '../../../embedded/inline-shards';
-import { withNotes } from '../../../coordinator/service/routing/profiled-shards';
+import { withProfiles } from '../../../coordinator/service/routing/profiled-shards';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { VectorSearch, VectorSearchResult } from '../../../shared/contract/shard/shard-read';
 
@@ -67,7 +67,7 @@ test('searches of one round of the event loop have a bound, and the next round b
 
 test('a service searches at once where its shards can, and only there', () => {
   const { shards } = shardsWith();
-  expect(withNotes(shards).searchNow?.(ID, SEARCH, CALL)).toBe(ANSWER);
+  expect(withProfiles(shards).searchNow?.(ID, SEARCH, CALL)).toBe(ANSWER);
   const { make, open, drop, write, read } = shards;
-  expect(withNotes({ make, open, drop, write, read }).searchNow).toBeUndefined();
+  expect(withProfiles({ make, open, drop, write, read }).searchNow).toBeUndefined();
 });

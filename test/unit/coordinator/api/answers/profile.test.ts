@@ -1,17 +1,17 @@
 import { profileOf, shortProfile } from '../../../../../coordinator/api/answers/profile';
 import { SlowWatch } from '../../../../../coordinator/api/load/slow-watch';
-import { CallNotes } from '../../../../../shared/contract/shard/call-profile';
+import { CallProfile } from '../../../../../shared/contract/shard/call-profile';
 import { ManualClock } from '../../../../support/manual-clock';
 
 const NAMES = { requestId: 'r', traceId: null };
 
 /** Calls of shards, each by when it begins and ends. */
-function noted(clock: ManualClock, calls: [number, number][]): CallNotes {
+function noted(clock: ManualClock, calls: [number, number][]): CallProfile {
   const startMs = clock.monotonicMs();
-  const notes = new CallNotes(clock);
+  const notes = new CallProfile(clock);
   calls.forEach(([from, to], shard) => {
     const at = new ManualClock(startMs + from);
-    const note = Object.assign(new CallNotes(at), { calls: notes.calls }).begin('search', shard);
+    const note = Object.assign(new CallProfile(at), { calls: notes.calls }).begin('search', shard);
     at.advance(to - from);
     note.end(null);
   });
@@ -50,7 +50,7 @@ describe('a profile', () => {
 
   test('of a request that asked no shard has no calls', () => {
     const profile = profileOf(
-      new CallNotes(new ManualClock()),
+      new CallProfile(new ManualClock()),
       { startedMs: 0, handedMs: 1, doneMs: 3, parseMs: 0 },
       NAMES,
     );

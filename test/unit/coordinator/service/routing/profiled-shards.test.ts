@@ -1,5 +1,5 @@
-import { NotedShards } from '../../../../../coordinator/service/routing/profiled-shards';
-import { CallNotes } from '../../../../../shared/contract/shard/call-profile';
+import { ProfiledShards } from '../../../../../coordinator/service/routing/profiled-shards';
+import { CallProfile } from '../../../../../shared/contract/shard/call-profile';
 import { operationsToBytes } from '../../../../../shared/contract/writes/operation-codec';
 import type { CallOptions } from '../../../../../shared/contract/shard/shard-client';
 import { ManualClock } from '../../../../support/manual-clock';
@@ -16,7 +16,7 @@ function encoding() {
     calls.push(call);
     return { result: { outcomes: [], firstVersion: 0, present: [] }, bytes, isShared: false };
   };
-  const noted = new NotedShards(Object.assign(plain, { writeEncoded }));
+  const noted = new ProfiledShards(Object.assign(plain, { writeEncoded }));
   return { noted, calls };
 }
 
@@ -25,12 +25,12 @@ test('encoded writes pass as they are, and are noted where somebody looks', asyn
   const plainCall = { deadlineMs: 7 };
   expect((await noted.writeEncoded!(ID, BYTES, plainCall)).bytes).toBe(BYTES);
   expect(calls[0]).toBe(plainCall);
-  const notes = new CallNotes(new ManualClock());
-  await noted.writeEncoded!(ID, BYTES, { deadlineMs: 7, notes });
-  expect(notes.calls).toMatchObject([{ kind: 'write', shard: 3, operations: 2 }]);
-  expect(calls[1].note).toBe(notes.calls[0]);
+  const profile = new CallProfile(new ManualClock());
+  await noted.writeEncoded!(ID, BYTES, { deadlineMs: 7, profile });
+  expect(profile.calls).toMatchObject([{ kind: 'write', shard: 3, operations: 2 }]);
+  expect(calls[1].profiled).toBe(profile.calls[0]);
 });
 
 test('where shards take no bytes, nor do the noted ones', () => {
-  expect(new NotedShards(new PlainShardClient()).writeEncoded).toBeUndefined();
+  expect(new ProfiledShards(new PlainShardClient()).writeEncoded).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import type { PermittedResult } from '../../../../../node/hosting/threads/replic
 import { ThreadShards } from '../../../../../node/hosting/threads/thread-shards';
 import type { NodeCall } from '../../../../../node/replication/node-shards';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
-import { ShardNote } from '../../../../../shared/contract/shard/call-profile';
+import { ProfiledCall } from '../../../../../shared/contract/shard/call-profile';
 import type { VectorSearch, VectorSearchResult } from '../../../../../shared/contract/shard/shard-read';
 import { ThreadPeer, type ThreadPort } from '../../../../../shared/base/threads/thread-peer';
 import { systemClock } from '../../../../../shared/base/time/clock';
@@ -102,13 +102,13 @@ test('the main thread bounds what it is asked at once, and other reads than sear
 
 test('a call that is noted is so wherever it is answered', async () => {
   const answers: (PermittedResult | null)[] = [{ result: HERE, isPrimary: true }, null];
-  const read = async ({ note }: NodeCall): Promise<unknown> => {
-    note?.begun();
+  const read = async ({ profiled }: NodeCall): Promise<unknown> => {
+    profiled?.begun();
     return THERE;
   };
   const { client, call } = threads({ inline: () => answers.shift()!, read });
   for (const answer of [HERE, THERE]) {
-    const note = new ShardNote({
+    const profiled = new ProfiledCall({
       clock: systemClock,
       kind: 'search',
       shard: 0,
@@ -116,9 +116,9 @@ test('a call that is noted is so wherever it is answered', async () => {
       startMs: systemClock.monotonicMs(),
       span: null,
     });
-    expect(await client.read(ID, 'search', search(), { ...call(), note })).toEqual(answer);
-    note.end(null);
-    expect(note.served).toEqual({ waitMs: expect.any(Number), runMs: expect.any(Number) });
+    expect(await client.read(ID, 'search', search(), { ...call(), profiled })).toEqual(answer);
+    profiled.end(null);
+    expect(profiled.served).toEqual({ waitMs: expect.any(Number), runMs: expect.any(Number) });
   }
 });
 

@@ -1,15 +1,15 @@
-import { ShardNote } from '../../../../../shared/contract/shard/call-profile';
-import { answerNoted, askNoted } from '../../../../../shared/contract/shard/profiled-call';
+import { ProfiledCall } from '../../../../../shared/contract/shard/call-profile';
+import { answerProfiled, askProfiled } from '../../../../../shared/contract/shard/profiled-call';
 import { ManualClock } from '../../../../support/manual-clock';
 
 const about = (clock: ManualClock) => ({ kind: 'search', shard: 0, clock });
 
 test('what the other thread measured is part of what this one waited for, however long the question takes to be copied', async () => {
   const [here, there] = [new ManualClock(), new ManualClock()];
-  const note = new ShardNote({ ...about(here), query: null, startMs: here.monotonicMs(), span: null });
+  const profiled = new ProfiledCall({ ...about(here), query: null, startMs: here.monotonicMs(), span: null });
   here.advance(5);
   const ask = () => {
-    const answer = answerNoted(async (served) => {
+    const answer = answerProfiled(async (served) => {
       there.advance(2);
       served.begun();
       there.advance(3);
@@ -19,15 +19,15 @@ test('what the other thread measured is part of what this one waited for, howeve
     here.advance(10);
     return answer;
   };
-  expect(await askNoted(ask, note, here)).toBe('found');
-  note.end(null);
-  expect(note.served).toEqual({ waitMs: 7, runMs: 3 });
+  expect(await askProfiled(ask, profiled, here)).toBe('found');
+  profiled.end(null);
+  expect(profiled.served).toEqual({ waitMs: 7, runMs: 3 });
 });
 
 test('what fails there fails here, and nothing is noted', async () => {
   const clock = new ManualClock();
-  const note = new ShardNote({ ...about(clock), query: null, startMs: clock.monotonicMs(), span: null });
-  const ask = () => answerNoted(() => Promise.reject(new Error('out of memory')), about(clock));
-  await expect(askNoted(ask, note, clock)).rejects.toThrow('out of memory');
-  expect(note.served).toBeNull();
+  const profiled = new ProfiledCall({ ...about(clock), query: null, startMs: clock.monotonicMs(), span: null });
+  const ask = () => answerProfiled(() => Promise.reject(new Error('out of memory')), about(clock));
+  await expect(askProfiled(ask, profiled, clock)).rejects.toThrow('out of memory');
+  expect(profiled.served).toBeNull();
 });
