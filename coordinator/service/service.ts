@@ -6,7 +6,7 @@ import type { Metric } from '../../shared/contract/vector/metric';
 import type { IndexProgress } from '../../shared/contract/shard/shard-read';
 import type { Language } from '../../shared/base/text/language';
 import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
-import type { OutcomesService, StoreMark } from './idempotency/store-dedup';
+import type { OutcomesService, StoreDedup } from './idempotency/store-dedup';
 import type { Once } from './idempotency/write-dedup';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
@@ -68,7 +68,7 @@ export interface CollectionChange {
  * there already.
  */
 export interface CollectionsService {
-  create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
+  create(input: NewCollection, dedup?: StoreDedup): Promise<CollectionView>;
   /**
    * By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. While
    * the cluster store is away: those that this process knows.
@@ -83,10 +83,10 @@ export interface CollectionsService {
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
   /** What is undefined stays. */
-  update(name: string, change: CollectionChange, mark?: StoreMark): Promise<CollectionView>;
+  update(name: string, change: CollectionChange, dedup?: StoreDedup): Promise<CollectionView>;
   /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
-  setQuota(name: string, quota: StorageQuota | null, mark?: StoreMark): Promise<CollectionView>;
-  delete(name: string, mark?: StoreMark): Promise<void>;
+  setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView>;
+  delete(name: string, dedup?: StoreDedup): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
   /**
@@ -104,9 +104,9 @@ export interface CollectionsService {
    * Errors: not_found; invalid_parameter for the number that it has; already_exists while one is under way;
    * limit_exceeded; unavailable.
    */
-  reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView>;
+  reshard(name: string, shards: number, dedup?: StoreDedup): Promise<ReshardView>;
   /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
-  cancelReshard(name: string, mark?: StoreMark): Promise<ReshardView>;
+  cancelReshard(name: string, dedup?: StoreDedup): Promise<ReshardView>;
 }
 
 /** A change of a collection's number of shards, under way or failed. */
@@ -628,7 +628,7 @@ export interface DocumentsService {
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark,
    * one that was complete before is read, compared and not stored again. Errors then also: key_reused.
    */
-  upload(collection: string, file: UploadedFile, mark?: StoreMark, writer?: KeyWriter): Promise<UploadResult>;
+  upload(collection: string, file: UploadedFile, dedup?: StoreDedup, writer?: KeyWriter): Promise<UploadResult>;
 }
 
 export interface BackupsService {
@@ -636,7 +636,7 @@ export interface BackupsService {
    * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target
    * that may not be used, or where there is none; not_found.
    */
-  create(input: NewBackup, mark?: StoreMark): Promise<BackupView>;
+  create(input: NewBackup, dedup?: StoreDedup): Promise<BackupView>;
   /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */
   list(target?: string): Promise<BackupView[]>;
   /**
@@ -650,7 +650,7 @@ export interface BackupsService {
    * Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`; conflict while
    * it is restored.
    */
-  delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView>;
+  delete(id: string, target?: string, dedup?: StoreDedup): Promise<BackupView>;
   /**
    * Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one
    * that is not complete.
@@ -661,7 +661,7 @@ export interface BackupsService {
    * already_exists for one that is not; dimension_mismatch or invalid_parameter for one that is not like that in the
    * backup; unavailable.
    */
-  restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView>;
+  restore(input: NewRestore, dedup?: StoreDedup): Promise<RestoreView>;
   restores(): Promise<RestoreView[]>;
   /** Errors: not_found. */
   restoreState(id: string): Promise<RestoreView>;
@@ -669,7 +669,7 @@ export interface BackupsService {
    * Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found; conflict when some of
    * it takes its place already.
    */
-  cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView>;
+  cancelRestore(id: string, dedup?: StoreDedup): Promise<RestoreView>;
 }
 
 export interface NewBackup {

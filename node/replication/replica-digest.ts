@@ -3,7 +3,7 @@ import type { ReplicaDigest } from '../../shared/cluster-store/entries/node-repo
 import { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { KeyValueStore } from '../engine/kv/key-value-store';
 import { contentOfRecordBytes } from '../engine/records/record-codec';
-import { ITEM_RANGE, MARK_RANGES, ORDER_RANGE } from '../engine/records/record-keys';
+import { ITEM_RANGE, DEDUP_RANGES, ORDER_RANGE } from '../engine/records/record-keys';
 import { decodedRecord } from '../engine/records/record-store';
 import type { Pace } from '../../shared/base/time/pace';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log/log-keys';
@@ -49,7 +49,7 @@ export async function digestOf(
         for (let lane = 0; lane < 4; lane++) sums[lane] = (sums[lane] + hash.readBigUInt64LE(lane * 8)) & MASK;
       } else if (isWithin(ORDER_RANGE, key)) {
         order.update(lengthBytes(key)).update(key);
-      } else if (isWithin(SESSIONS_RANGE, key) || isWithin(MARK_RANGES, key)) {
+      } else if (isWithin(SESSIONS_RANGE, key) || isWithin(DEDUP_RANGES, key)) {
         sessions.update(lengthBytes(key)).update(key).update(lengthBytes(value)).update(value);
       } else if (key.equals(APPLIED_KEY)) {
         [appliedSequence] = pairFromBytes(value);

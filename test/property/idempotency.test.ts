@@ -44,7 +44,7 @@ function faulty(client: ShardClient, random: Random, late: Promise<unknown>[]): 
     read: (id, kind, request, call) => client.read(id, kind, request, call),
     write: async (id, operations, call) => {
       const draw = random();
-      if (operations[0].type !== 'mark' || operations[0].term > 0) return client.write(id, operations, call);
+      if (operations[0].type !== 'dedup' || operations[0].term > 0) return client.write(id, operations, call);
       if (draw < 0.12) throw new QuiverError('unavailable', 'a call that failed');
       if (draw < 0.24) {
         const pauseMs = random() * 30;

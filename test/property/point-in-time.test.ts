@@ -18,7 +18,7 @@ import type { BackedUpShard } from '../../shared/backup-store/backup-format';
 import type { BackupTarget } from '../../shared/backup-store/backup-target';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { isExpired } from '../../shared/contract/writes/expiry';
-import type { MarkRecord } from '../../shared/contract/writes/dedup-record';
+import type { DedupRecord } from '../../shared/contract/writes/dedup-record';
 import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
 import {
   ANY_VERSION,
@@ -53,7 +53,7 @@ interface Subject {
   readonly shards: number;
   write(shard: number, operations: WriteOperation[], again: boolean): Promise<void>;
   items(shard: number): Promise<StoredItem[]>;
-  marks(shard: number): Promise<MarkRecord[]>;
+  marks(shard: number): Promise<DedupRecord[]>;
   backUp(id: string, shard: number): Promise<BackedUpShard>;
   ship(): Promise<void>;
   /** A crash, or another primary. */
@@ -206,7 +206,7 @@ class Life {
     try {
       const seed = { target: 'memory', backup: base, collectionUid: uid, shards, log: { upTo } };
       const items: StoredItem[] = [];
-      const marks: MarkRecord[] = [];
+      const marks: DedupRecord[] = [];
       for (let shard = 0; shard < shards; shard += 1) {
         const id = { collectionUid: 'new', shard };
         await node.client.make({ ...id, dim: DIM, metric: 'l2', seed });
@@ -234,7 +234,7 @@ class Life {
     const nowMs = Math.floor(this.clock.wallMs());
     return [
       {
-        type: 'mark',
+        type: 'dedup',
         token,
         digest: 'd'.repeat(32),
         nowMs,
@@ -307,7 +307,7 @@ function itemsOf(
 const ALL_MARKS = { token: null, after: 0, limit: 10_000 };
 
 /** What became of each item of each write, in whatever shard it is remembered. */
-function entriesOf(marks: MarkRecord[]): string[] {
+function entriesOf(marks: DedupRecord[]): string[] {
   return marks
     .flatMap(({ token, digest, expiresAtMs, entries }) =>
       entries.map((entry) => JSON.stringify({ token, digest, expiresAtMs, ...entry })),
@@ -393,7 +393,7 @@ class OwnShards implements Subject {
     return itemsOf((request) => this.open[shard].read('scan', request));
   }
 
-  marks(shard: number): Promise<MarkRecord[]> {
+  marks(shard: number): Promise<DedupRecord[]> {
     return this.open[shard].read('marks', ALL_MARKS);
   }
 
@@ -513,7 +513,7 @@ class Replicas implements Subject {
     return itemsOf((request) => this.replicas[shard][this.leader].shard.read('scan', request));
   }
 
-  marks(shard: number): Promise<MarkRecord[]> {
+  marks(shard: number): Promise<DedupRecord[]> {
     return this.replicas[shard][this.leader].shard.read('marks', ALL_MARKS);
   }
 

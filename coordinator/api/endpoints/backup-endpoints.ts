@@ -80,8 +80,8 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       errors: [404],
       isOnce: true,
       handle: async ({ body, about, inStore }) => {
-        const begun = await inStore((mark) =>
-          backups.create({ collections: body?.collections, target: body?.target }, mark),
+        const begun = await inStore((dedup) =>
+          backups.create({ collections: body?.collections, target: body?.target }, dedup),
         );
         about(`backup:${begun.id}`);
         return dataAnswer(backupData(begun));
@@ -128,7 +128,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       errors: [404, 409],
       isOnce: true,
       handle: async ({ path, query, inStore }) =>
-        dataAnswer(backupData(await inStore((mark) => backups.delete(path.id, query.target, mark)))),
+        dataAnswer(backupData(await inStore((dedup) => backups.delete(path.id, query.target, dedup)))),
     }),
     defineEndpoint({
       method: 'POST',
@@ -162,7 +162,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       isOnce: true,
       handle: async ({ body, about, inStore }) => {
         if (body.backup !== undefined) about(`backup:${body.backup}`);
-        const begun = await inStore((mark) => backups.restore(body, mark));
+        const begun = await inStore((dedup) => backups.restore(body, dedup));
         about(`restore:${begun.id}`);
         return dataAnswer(restoreData(begun));
       },
@@ -200,7 +200,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       errors: [404, 409],
       isOnce: true,
       handle: async ({ path, inStore }) =>
-        dataAnswer(restoreData(await inStore((mark) => backups.cancelRestore(path.id, mark)))),
+        dataAnswer(restoreData(await inStore((dedup) => backups.cancelRestore(path.id, dedup)))),
     }),
   ];
 }

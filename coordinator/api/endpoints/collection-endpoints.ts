@@ -167,7 +167,7 @@ export function collectionEndpoints(parts: {
           ttlSeconds,
           quota,
         };
-        return dataAnswer(collectionData(await inStore((mark) => collections.create(input, mark))));
+        return dataAnswer(collectionData(await inStore((dedup) => collections.create(input, dedup))));
       },
     }),
     defineEndpoint({
@@ -270,7 +270,7 @@ export function collectionEndpoints(parts: {
       errors: [404],
       isOnce: true,
       handle: async ({ path, body, inStore }) =>
-        dataAnswer(collectionData(await inStore((mark) => collections.setQuota(path.name, quotaOf(body), mark)))),
+        dataAnswer(collectionData(await inStore((dedup) => collections.setQuota(path.name, quotaOf(body), dedup)))),
     }),
     defineEndpoint({
       method: 'POST',
@@ -286,7 +286,7 @@ export function collectionEndpoints(parts: {
       errors: [400, 404, 409],
       isOnce: true,
       handle: async ({ path, body, inStore }) =>
-        dataAnswer(reshardData(await inStore((mark) => collections.reshard(path.name, body.shards, mark)))),
+        dataAnswer(reshardData(await inStore((dedup) => collections.reshard(path.name, body.shards, dedup)))),
     }),
     defineEndpoint({
       method: 'DELETE',
@@ -300,7 +300,7 @@ export function collectionEndpoints(parts: {
       errors: [404],
       isOnce: true,
       handle: async ({ path, inStore }) =>
-        dataAnswer(reshardData(await inStore((mark) => collections.cancelReshard(path.name, mark)))),
+        dataAnswer(reshardData(await inStore((dedup) => collections.cancelReshard(path.name, dedup)))),
     }),
     defineEndpoint({
       method: 'PATCH',
@@ -323,11 +323,11 @@ export function collectionEndpoints(parts: {
       handle: async ({ path, body, inStore }) =>
         dataAnswer(
           collectionData(
-            await inStore((mark) =>
+            await inStore((dedup) =>
               collections.update(
                 path.collection_name,
                 { description: body.description, ttlSeconds: body.ttl_seconds },
-                mark,
+                dedup,
               ),
             ),
           ),
@@ -345,7 +345,7 @@ export function collectionEndpoints(parts: {
       errors: [404],
       isOnce: true,
       handle: async ({ path, inStore }) => {
-        await inStore((mark) => collections.delete(path.name, mark));
+        await inStore((dedup) => collections.delete(path.name, dedup));
         return dataAnswer({ deleted: path.name, name: path.name, status: 'deleted' });
       },
     }),

@@ -33,7 +33,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
           const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(
             form.fields().collection_name,
             file,
-            once?.mark,
+            once?.dedup,
             writerOf(key),
           );
           if (isRepeated === true) once?.repeated();

@@ -70,7 +70,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
           expiresInDays: body.expires_in_days ?? null,
           ...boundsOf(body),
         };
-        const created = await inStore((mark) => keys.create(input, mark));
+        const created = await inStore((dedup) => keys.create(input, dedup));
         about(`key:${created.id}`);
         return dataAnswer({ ...keyData(created), key: shown(created) });
       },
@@ -121,7 +121,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
           ...(expiresInDays === undefined ? {} : { expiresInDays }),
           ...boundsOf(body),
         };
-        return dataAnswer(keyData(await inStore((mark) => keys.update(path.id, change, mark))));
+        return dataAnswer(keyData(await inStore((dedup) => keys.update(path.id, change, dedup))));
       },
     }),
     defineEndpoint({
@@ -135,7 +135,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       errors: [404],
       isOnce: true,
       handle: async ({ path, inStore }) => {
-        const { id, name } = await inStore((mark) => keys.delete(path.id, mark));
+        const { id, name } = await inStore((dedup) => keys.delete(path.id, dedup));
         return dataAnswer({ deleted: id, id, name });
       },
     }),
@@ -153,7 +153,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       errors: [404, 409],
       isOnce: true,
       handle: async ({ path, body, inStore, shown }) => {
-        const rotated = await inStore((mark) => keys.rotate(path.id, body.grace_seconds, mark));
+        const rotated = await inStore((dedup) => keys.rotate(path.id, body.grace_seconds, dedup));
         return dataAnswer({ ...keyData(rotated), key: shown(rotated), rotated: true });
       },
     }),

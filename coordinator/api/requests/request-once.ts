@@ -4,8 +4,8 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import { doneOnce } from '../../service/idempotency/stored-outcomes';
 import { openText } from '../../../shared/base/secret/sealed-text';
-import { markKeyOf, sealingKeyOf } from '../../service/idempotency/sealing-keys';
-import type { OutcomesService, StoreMark } from '../../service/idempotency/store-dedup';
+import { dedupKeyOf, sealingKeyOf } from '../../service/idempotency/sealing-keys';
+import type { OutcomesService, StoreDedup } from '../../service/idempotency/store-dedup';
 import { KEPT_MS, type Once } from '../../service/idempotency/write-dedup';
 import { type Caller, identityOf } from '../../service/keys/caller';
 import type { IssuedSecret } from '../../service/keys/keys-service';
@@ -24,12 +24,12 @@ export interface HandlerOnce {
   /** For writes to shards; undefined: the request has no key. */
   once: Once | undefined;
   /** For what is done in the cluster store: the use case gets the mark, and takes it into its transaction. */
-  inStore<Result>(run: (mark: StoreMark | undefined) => Promise<Result>): Promise<Result>;
+  inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>): Promise<Result>;
   /**
    * For a body that is read on its way: the mark of what is known of it before, and what says that it was stored
    * already.
    */
-  streamed(known: string): { mark: StoreMark; repeated: () => void } | undefined;
+  streamed(known: string): { dedup: StoreDedup; repeated: () => void } | undefined;
   /**
    * The secret that a use case issued, now or for the request before. Errors: conflict, when it can't be shown again.
    */
@@ -94,22 +94,22 @@ export class RequestOnce implements HandlerOnce {
       digest: this.digest,
       // Few requests need it.
       get sealingKey() {
-        return markKeyOf(identity, key);
+        return dedupKeyOf(identity, key);
       },
       repeated,
     };
   }
 
-  inStore<Result>(run: (mark: StoreMark | undefined) => Promise<Result>): Promise<Result> {
+  inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>): Promise<Result> {
     const { outcomes, repeated } = this.parts;
-    return doneOnce(outcomes, this.mark(this.digest), repeated, run);
+    return doneOnce(outcomes, this.dedup(this.digest), repeated, run);
   }
 
-  streamed(known: string): { mark: StoreMark; repeated: () => void } {
-    return { mark: this.mark(hashOf(this.digest, known)), repeated: this.parts.repeated };
+  streamed(known: string): { dedup: StoreDedup; repeated: () => void } {
+    return { dedup: this.dedup(hashOf(this.digest, known)), repeated: this.parts.repeated };
   }
 
-  private mark(digest: string): StoreMark {
+  private dedup(digest: string): StoreDedup {
     return {
       token: this.once.token,
       digest,

@@ -13,7 +13,7 @@ import type { HttpServerParts } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
 import type { ProcessLimiter } from '../../service/limits/process-limiter';
 import type { MetricsText } from '../endpoints/public-endpoints';
-import type { StoreMark } from '../../service/idempotency/store-dedup';
+import type { StoreDedup } from '../../service/idempotency/store-dedup';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
 import type { UploadedFile } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
@@ -135,13 +135,13 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
     'documents.upload': (
       collection: string,
       file: { name: string; stream: number },
-      mark?: StoreMark,
+      dedup?: StoreDedup,
       writer?: KeyWriter,
     ) =>
       service.documents.upload(
         collection,
         { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) },
-        mark,
+        dedup,
         writer,
       ),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),

@@ -104,11 +104,11 @@ function httpThreadKeyQuotas(main: ThreadPeer): KeyQuotasService {
 
 function httpThreadDocuments(main: ThreadPeer): DocumentsService {
   return {
-    async upload(collection, { name, content, expiresAt }, mark, writer) {
+    async upload(collection, { name, content, expiresAt }, dedup, writer) {
       const file = new SentFile(content, expiresAt);
       const stream = main.offer(file);
       try {
-        return await main.ask('documents.upload', collection, { name, stream }, mark, writer);
+        return await main.ask('documents.upload', collection, { name, stream }, dedup, writer);
       } catch (error) {
         // What failed here came back as a copy.
         throw file.error ?? error;

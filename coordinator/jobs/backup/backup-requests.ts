@@ -5,7 +5,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
-import { outcomeTransaction, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../../service/idempotency/store-dedup';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import type {
@@ -46,7 +46,7 @@ const LISTED_MAX = 1000;
 
 /** What is kept of a request that is done once. */
 interface Outcome {
-  mark: StoreMark;
+  dedup: StoreDedup;
   result: unknown;
 }
 
@@ -64,7 +64,7 @@ export class BackupRequests implements BackupsService {
     },
   ) {}
 
-  async create({ collections, target }: NewBackup, mark?: StoreMark): Promise<BackupView> {
+  async create({ collections, target }: NewBackup, dedup?: StoreDedup): Promise<BackupView> {
     const { store, clock } = this.options;
     const name = this.checked(target);
     for (const collection of collections ?? []) {
@@ -76,7 +76,7 @@ export class BackupRequests implements BackupsService {
       collections: collections === undefined ? null : [...new Set(collections)],
       scheduled: false,
     });
-    await this.put(backupPath(record.id), 0, record, mark && { mark, result: backupView(record) });
+    await this.put(backupPath(record.id), 0, record, dedup && { dedup, result: backupView(record) });
     return backupView(record);
   }
 
@@ -145,7 +145,7 @@ export class BackupRequests implements BackupsService {
     return view;
   }
 
-  async delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView> {
+  async delete(id: string, target?: string, dedup?: StoreDedup): Promise<BackupView> {
     const name = this.checked(target);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(backupPath(id));
@@ -165,7 +165,7 @@ export class BackupRequests implements BackupsService {
           backupPath(id),
           entry?.revision ?? 0,
           changed,
-          mark && { mark, result: backupView(changed) },
+          dedup && { dedup, result: backupView(changed) },
         ))
       )
         continue;
@@ -226,7 +226,7 @@ export class BackupRequests implements BackupsService {
     return { ...view, verification: { state: 'running', objects: 0, of: 0, bytes: 0, damaged: [], checkedAt: null } };
   }
 
-  async restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView> {
+  async restore(input: NewRestore, dedup?: StoreDedup): Promise<RestoreView> {
     const { store, clock } = this.options;
     const target = this.checked(input.target);
     const source = await this.restoredFrom(input, target);
@@ -264,7 +264,7 @@ export class BackupRequests implements BackupsService {
       endedAt: null,
       error: null,
     };
-    await this.put(restorePath(record.id), 0, record, mark && { mark, result: restoreView(record) });
+    await this.put(restorePath(record.id), 0, record, dedup && { dedup, result: restoreView(record) });
     return restoreView(record);
   }
 
@@ -287,7 +287,7 @@ export class BackupRequests implements BackupsService {
   }
 
   /** `isToEnd`: only one that is under way, so that one that is over by now is not forgotten. */
-  async cancelRestore(id: string, mark?: StoreMark, { isToEnd = false } = {}): Promise<RestoreView> {
+  async cancelRestore(id: string, dedup?: StoreDedup, { isToEnd = false } = {}): Promise<RestoreView> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(restorePath(id));
       if (entry === null) throw noRestore(id);
@@ -303,16 +303,16 @@ export class BackupRequests implements BackupsService {
             `it is too late to give ${id} up: what it restores takes its place already, so it goes on; once it is over, it can be forgotten`,
           );
         const changed: RestoreRecord = { ...record, state: 'cancelling' };
-        if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) }))
+        if (await this.transact(entry.key, entry.revision, changed, dedup && { dedup, result: restoreView(changed) }))
           return restoreView(changed);
       } else {
         if (isToEnd) return view;
-        const { guards, changes } = outcomeTransaction(mark, view);
+        const { guards, changes } = outcomeTransaction(dedup, view);
         const result = await this.options.store.transact(
           [{ key: entry.key, revision: entry.revision }, ...guards],
           [{ type: 'delete', key: entry.key }, ...changes],
         );
-        mustBeFirst(mark, result);
+        mustBeFirst(dedup, result);
         if (result.applied) return view;
       }
     }
@@ -415,12 +415,12 @@ export class BackupRequests implements BackupsService {
   }
 
   private async transact(key: string, revision: number, record: object, once?: Outcome): Promise<boolean> {
-    const { guards, changes } = outcomeTransaction(once?.mark, once?.result);
+    const { guards, changes } = outcomeTransaction(once?.dedup, once?.result);
     const result = await this.options.store.transact(
       [{ key, revision }, ...guards],
       [{ type: 'put', key, value: JSON.stringify(record) }, ...changes],
     );
-    mustBeFirst(once?.mark, result);
+    mustBeFirst(once?.dedup, result);
     return result.applied;
   }
 }

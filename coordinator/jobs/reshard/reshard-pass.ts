@@ -82,7 +82,7 @@ export class ReshardPass {
   /** By the number of the old shard: changes that wait. */
   private readonly waiting: number[];
   /** The same: up to which of its marks this pass has taken over. */
-  private readonly marksTaken: number[];
+  private readonly dedupTaken: number[];
   private readonly pace = new CatchUpPace();
   private storedMs: number;
   /** Since when clients wait, as far as this pass knows; null: they do not, or it does not know. */
@@ -99,7 +99,7 @@ export class ReshardPass {
     this.sealedTransfers = new ShardTransfers({ ...asked, timeoutMs: SEALED_CALL_MS });
     this.sources = sources.map((source) => ({ ...source }));
     this.waiting = sources.map(() => 0);
-    this.marksTaken = sources.map(() => 0);
+    this.dedupTaken = sources.map(() => 0);
     this.copied = copied;
     this.storedMs = clock.monotonicMs();
     this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
@@ -155,7 +155,7 @@ export class ReshardPass {
     await this.openNew(collection, 'make');
     await this.transfers.stageAll(this.owned.record.to, 'filling');
     // Marks may be many: those that there are now are taken over while nobody waits.
-    await this.takeMarks(this.transfers);
+    await this.takeDedupRecords(this.transfers);
     for (const sealMs = this.sealMs(); this.parts.clock.monotonicMs() < sealMs;) await this.pause(INDEX_CHECK_MS / 5);
     await this.store({ state: 'sealing' });
   }
@@ -290,7 +290,7 @@ export class ReshardPass {
     });
     await transfers.stageAll(to, 'filling');
     await transfers.stageAll(from, 'sealed');
-    if (this.isRestored) await this.takeMarks(transfers);
+    if (this.isRestored) await this.takeDedupRecords(transfers);
     else while ((await this.drainAll(transfers)) > 0);
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
@@ -307,14 +307,14 @@ export class ReshardPass {
    * Marks of writes that left nothing are taken over, so that these are not done again. Once the old shards are sealed,
    * what they hold, they hold for good. Errors: conflict when there is an item.
    */
-  private async takeMarks(transfers: ShardTransfers): Promise<void> {
+  private async takeDedupRecords(transfers: ShardTransfers): Promise<void> {
     const { from, to, name } = this.owned.record;
     const found = await transfers.lookAtAll(from);
     mustHoldNothing(name, found);
     await inBatches([...found.entries()], async ([shard, { lastMark }]) => {
-      const taken = this.marksTaken[shard];
+      const taken = this.dedupTaken[shard];
       if (lastMark > taken)
-        this.marksTaken[shard] = await transfers.importMarks(
+        this.dedupTaken[shard] = await transfers.importDedup(
           { collectionUid: from.uid, shard },
           from.shards,
           to,
@@ -495,8 +495,8 @@ export class ReshardPass {
       this.waiting[shard] = found.lastChange - source.change;
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
       // After the changes: while the shard is sealed, nothing comes behind these.
-      if (found.lastMark > this.marksTaken[shard])
-        this.marksTaken[shard] = await transfers.importMarks(id, from.shards, to, this.marksTaken[shard]);
+      if (found.lastMark > this.dedupTaken[shard])
+        this.dedupTaken[shard] = await transfers.importDedup(id, from.shards, to, this.dedupTaken[shard]);
       if (source.change >= until) return this.waiting[shard];
       if (transfers === this.transfers) await this.rest(startMs);
     }

@@ -4,7 +4,7 @@ import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
-import { outcomeTransaction, mustBeFirst, type StoreMark } from '../../service/idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../../service/idempotency/store-dedup';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import type { ReshardView } from '../../service/service';
 import { checkQuota, type CollectionQuota, countPresent } from '../../service/collections/collection-quota';
@@ -68,7 +68,7 @@ export class ReshardRequests {
    * Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists;
    * limit_exceeded; unavailable.
    */
-  async begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
+  async begin(name: string, shards: number, dedup?: StoreDedup): Promise<ReshardView> {
     const { store } = this.options;
     const { record: seen } = await this.collection(name);
     if (shards === seen.shards)
@@ -78,9 +78,9 @@ export class ReshardRequests {
         uid: randomBytes(UID_BYTES).toString('hex'),
         shards,
       });
-      const outcome = outcomeTransaction(mark, reshardView(reshard));
+      const outcome = outcomeTransaction(dedup, reshardView(reshard));
       const result = await store.transact([...guards, ...outcome.guards], [...changes, ...outcome.changes]);
-      mustBeFirst(mark, result);
+      mustBeFirst(dedup, result);
       if (result.applied) return reshardView(reshard);
     }
     throw new QuiverError(
@@ -171,7 +171,7 @@ export class ReshardRequests {
    * `id`: this one alone, while it is under way; default: whichever there is, and one that failed is forgotten. Errors:
    * not_found, also when there is nothing to give up, or it is too late for that.
    */
-  async cancel(name: string, mark?: StoreMark, id?: string): Promise<ReshardView> {
+  async cancel(name: string, dedup?: StoreDedup, id?: string): Promise<ReshardView> {
     const { store } = this.options;
     const { record } = await this.collection(name);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -197,14 +197,14 @@ export class ReshardRequests {
       if (reshard.state === 'cancelling') return reshardView(reshard);
       // One that failed is shown until somebody has seen it.
       const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
-      const outcome = outcomeTransaction(mark, reshardView(reshard.state === 'failed' ? reshard : change));
+      const outcome = outcomeTransaction(dedup, reshardView(reshard.state === 'failed' ? reshard : change));
       const guards = [{ key: entry.key, revision: entry.revision }, ...outcome.guards];
       const ended: StoreChange =
         reshard.state === 'failed'
           ? { type: 'delete', key: entry.key }
           : { type: 'put', key: entry.key, value: reshardToValue(change) };
       const result = await store.transact(guards, [ended, ...outcome.changes]);
-      mustBeFirst(mark, result);
+      mustBeFirst(dedup, result);
       if (result.applied) return reshardView(reshard.state === 'failed' ? reshard : change);
     }
     throw new QuiverError(

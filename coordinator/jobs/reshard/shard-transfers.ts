@@ -3,7 +3,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type {
   CallOptions,
   ImportOperation,
-  MarkOperation,
+  DedupOperation,
   ShardClient,
   ShardId,
 } from '../../../shared/contract/shard/shard-client';
@@ -12,7 +12,7 @@ import type { ShardStage } from '../../../shared/contract/shard/shard-stage';
 import type { Clock } from '../../../shared/base/time/clock';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { ofShards } from '../driving/obstacle';
-import { importedMark, MARKS_PAGE } from '../../service/idempotency/moved-dedup';
+import { importedDedup, DEDUP_PAGE } from '../../service/idempotency/moved-dedup';
 import { groupByShard } from '../../service/routing/shard-router';
 import type { ShardSet } from '../../service/collections/reshard-record';
 
@@ -163,17 +163,17 @@ export class ShardTransfers {
    * Takes over what an old shard, one of `oldShards`, remembers of writes that are done once, after the number `after`.
    * Answers the number up to which it did. Errors: OutdatedTerm; those of the shards.
    */
-  async importMarks(id: ShardId, oldShards: number, set: ShardSet, after: number): Promise<number> {
+  async importDedup(id: ShardId, oldShards: number, set: ShardSet, after: number): Promise<number> {
     const { shards, term } = this.parts;
     let upTo = after;
     for (;;) {
       const records = await this.persistently(id, (call) =>
-        shards.read(id, 'marks', { token: null, after: upTo, limit: MARKS_PAGE }, call),
+        shards.read(id, 'marks', { token: null, after: upTo, limit: DEDUP_PAGE }, call),
       );
       if (records.length === 0) return upTo;
       await inBatches(idsOf(set), async (target) => {
-        const operations = records.map((record): MarkOperation =>
-          importedMark(record, { from: id, oldShards, to: target.shard, newShards: set.shards, term }),
+        const operations = records.map((record): DedupOperation =>
+          importedDedup(record, { from: id, oldShards, to: target.shard, newShards: set.shards, term }),
         );
         const { outcomes } = await this.persistently(target, (call) => shards.write(target, operations, call));
         if (outcomes.includes('outdated'))

@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { ShardStatus } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
-import type { StoreMark } from '../idempotency/store-dedup';
+import type { StoreDedup } from '../idempotency/store-dedup';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
@@ -63,8 +63,8 @@ const CREATION_WAITS_MAX = 50;
 
 /** Who begins reshards and gives them up, as CollectionsService says. */
 interface Reshards {
-  begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView>;
-  cancel(name: string, mark?: StoreMark): Promise<ReshardView>;
+  begin(name: string, shards: number, dedup?: StoreDedup): Promise<ReshardView>;
+  cancel(name: string, dedup?: StoreDedup): Promise<ReshardView>;
 }
 
 /** Who has files and indexes put in order, as CollectionsService says. */
@@ -122,7 +122,7 @@ export class CatalogCollectionsService implements CollectionsService {
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
    * sync than there are; commit_unknown when answers of the cluster store were lost.
    */
-  async create(input: NewCollection, mark?: StoreMark): Promise<CollectionView> {
+  async create(input: NewCollection, dedup?: StoreDedup): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
     if (minInSync > replicas)
@@ -151,13 +151,13 @@ export class CatalogCollectionsService implements CollectionsService {
       ttlSeconds: input.ttlSeconds ?? null,
       embeddingModel: null,
       state: 'creating',
-      ...(mark !== undefined && { once: mark.token }),
+      ...(dedup !== undefined && { once: dedup.token }),
       quota: quotaOrNone(input.quota === undefined ? this.defaults.quota : input.quota),
     };
     const reserved = await this.reserved(wanted);
     try {
       await this.openShards(reserved, 'make');
-      return viewOf(await this.catalog.publish(reserved, mark && { mark, resultOf: (record) => viewOf(record, 0) }), 0);
+      return viewOf(await this.catalog.publish(reserved, dedup && { dedup, resultOf: (record) => viewOf(record, 0) }), 0);
     } catch (error) {
       if (await this.isTakenBack(reserved)) throw error;
       return viewOf(reserved, 0);
@@ -209,21 +209,21 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.shown(name), ONE_STATE_MS);
   }
 
-  async update(name: string, { description, ttlSeconds }: CollectionChange, mark?: StoreMark): Promise<CollectionView> {
+  async update(name: string, { description, ttlSeconds }: CollectionChange, dedup?: StoreDedup): Promise<CollectionView> {
     const changed = (current: CollectionRecord): CollectionRecord => ({
       ...current,
       ...(description !== undefined && { description }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
     });
     return this.counted(
-      await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }),
+      await this.catalog.update(name, changed, dedup && { dedup, resultOf: (record) => this.counted(record) }),
     );
   }
 
-  async setQuota(name: string, quota: StorageQuota | null, mark?: StoreMark): Promise<CollectionView> {
+  async setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView> {
     const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, quota: quotaOrNone(quota) });
     return this.counted(
-      await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }),
+      await this.catalog.update(name, changed, dedup && { dedup, resultOf: (record) => this.counted(record) }),
     );
   }
 
@@ -240,17 +240,17 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.stats(name);
   }
 
-  reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
-    return this.reshards.begin(name, shards, mark);
+  reshard(name: string, shards: number, dedup?: StoreDedup): Promise<ReshardView> {
+    return this.reshards.begin(name, shards, dedup);
   }
 
-  cancelReshard(name: string, mark?: StoreMark): Promise<ReshardView> {
-    return this.reshards.cancel(name, mark);
+  cancelReshard(name: string, dedup?: StoreDedup): Promise<ReshardView> {
+    return this.reshards.cancel(name, dedup);
   }
 
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
-  async delete(name: string, mark?: StoreMark): Promise<void> {
-    const intent = await this.catalog.remove(name, mark);
+  async delete(name: string, dedup?: StoreDedup): Promise<void> {
+    const intent = await this.catalog.remove(name, dedup);
     await this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error));
   }
 

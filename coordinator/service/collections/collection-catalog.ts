@@ -1,7 +1,7 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { outcomeTransaction, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../idempotency/store-dedup';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
 import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from './collection-quota';
@@ -213,11 +213,11 @@ export class CollectionCatalog {
    */
   async publish(
     reserved: CollectionRecord,
-    once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => unknown },
+    once?: { dedup: StoreDedup; resultOf: (record: CollectionRecord) => unknown },
   ): Promise<CollectionRecord> {
     const record: CollectionRecord = { ...reserved, state: 'ready' };
     delete record.once;
-    const { guards, changes } = outcomeTransaction(once?.mark, once?.resultOf(record));
+    const { guards, changes } = outcomeTransaction(once?.dedup, once?.resultOf(record));
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -234,7 +234,7 @@ export class CollectionCatalog {
           [{ type: 'put', key, value: collectionToValue(record) }, ...changes],
         ),
       );
-      if (result !== null) mustBeFirst(once?.mark, result);
+      if (result !== null) mustBeFirst(once?.dedup, result);
       if (result?.applied === true) {
         this.directory.put(record, result.revision);
         return record;
@@ -250,18 +250,18 @@ export class CollectionCatalog {
   async update(
     name: string,
     decide: (current: CollectionRecord) => CollectionRecord,
-    once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => Promise<unknown> },
+    once?: { dedup: StoreDedup; resultOf: (record: CollectionRecord) => Promise<unknown> },
   ): Promise<CollectionRecord> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const { entry, record: current } = await this.readEntry(name);
       const record = decide(current);
       if (record === current) return current;
-      const { guards, changes } = outcomeTransaction(once?.mark, await once?.resultOf(record));
+      const { guards, changes } = outcomeTransaction(once?.dedup, await once?.resultOf(record));
       const result = await this.store.transact(
         [{ key: entry.key, revision: entry.revision }, ...guards],
         [{ type: 'put', key: entry.key, value: collectionToValue(record) }, ...changes],
       );
-      mustBeFirst(once?.mark, result);
+      mustBeFirst(once?.dedup, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return record;
@@ -274,9 +274,9 @@ export class CollectionCatalog {
    * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Errors:
    * not_found.
    */
-  async remove(name: string, mark?: StoreMark): Promise<DropIntent> {
+  async remove(name: string, dedup?: StoreDedup): Promise<DropIntent> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const intent = await this.turnIntoDrop(await this.readEntry(name), mark);
+      const intent = await this.turnIntoDrop(await this.readEntry(name), dedup);
       if (intent !== null) return intent;
     }
     throw tooBusy(name);
@@ -341,11 +341,11 @@ export class CollectionCatalog {
 
   private async turnIntoDrop(
     found: { entry: StoreEntry; record: CollectionRecord },
-    mark?: StoreMark,
+    dedup?: StoreDedup,
   ): Promise<DropIntent | null> {
     const { uid, name, shards, replicas } = found.record;
     const intent = { uid, name, shards, replicas };
-    const { guards, changes } = outcomeTransaction(mark, null);
+    const { guards, changes } = outcomeTransaction(dedup, null);
     const result = await this.store.transact(
       [{ key: found.entry.key, revision: found.entry.revision }, ...guards],
       [
@@ -354,7 +354,7 @@ export class CollectionCatalog {
         ...changes,
       ],
     );
-    mustBeFirst(mark, result);
+    mustBeFirst(dedup, result);
     if (!result.applied) return null;
     this.directory.remove(name, result.revision);
     return intent;

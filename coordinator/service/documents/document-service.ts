@@ -5,7 +5,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { StoredOutcomes } from '../idempotency/stored-outcomes';
-import type { StoreMark } from '../idempotency/store-dedup';
+import type { StoreDedup } from '../idempotency/store-dedup';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { UploadCharges } from '../keys/quota/upload-charges';
 import type {
@@ -76,22 +76,22 @@ export class DocumentService implements DocumentsService {
     this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
-  async upload(collection: string, file: UploadedFile, mark?: StoreMark, writer?: KeyWriter): Promise<UploadResult> {
-    if (mark === undefined) return this.store(collection, file, { writer });
+  async upload(collection: string, file: UploadedFile, dedup?: StoreDedup, writer?: KeyWriter): Promise<UploadResult> {
+    if (dedup === undefined) return this.store(collection, file, { writer });
     const { outcomes, config } = this.options;
-    const hash = createHash('sha256').update(mark.digest);
+    const hash = createHash('sha256').update(dedup.digest);
     const content = hashed(file.content, hash);
     // What the form says of it may come behind the file.
     const digest = (): string =>
       createHash('sha256')
         .update(JSON.stringify([hash.digest('hex'), file.expiresAt?.() ?? null]))
         .digest('hex')
-        .slice(0, mark.digest.length);
-    if ((await outcomes.peek(mark)) === null) {
-      let whole: StoreMark | null = null;
-      const wholeMark = (): StoreMark => (whole ??= { ...mark, digest: digest() });
+        .slice(0, dedup.digest.length);
+    if ((await outcomes.peek(dedup)) === null) {
+      let whole: StoreDedup | null = null;
+      const wholeDedup = (): StoreDedup => (whole ??= { ...dedup, digest: digest() });
       try {
-        return await this.store(collection, { ...file, content }, { mark: wholeMark, writer });
+        return await this.store(collection, { ...file, content }, { dedup: wholeDedup, writer });
       } catch (error) {
         // It may be complete: the answer of the store was lost, or another request under the same key was quicker.
         const done = whole === null ? null : await outcomes.find(whole);
@@ -105,7 +105,7 @@ export class DocumentService implements DocumentsService {
       // Whatever it is, it is not the file that was stored.
       if (bytes > config.uploadBytesMax) break;
     }
-    const done = await outcomes.find({ ...mark, digest: digest() });
+    const done = await outcomes.find({ ...dedup, digest: digest() });
     if (done === null)
       throw new QuiverError('unavailable', 'what became of this upload is no longer known; it may be sent again');
     return { ...(done.result as UploadResult), isRepeated: true };
@@ -115,7 +115,7 @@ export class DocumentService implements DocumentsService {
   private async store(
     collection: string,
     file: UploadedFile,
-    { mark, writer }: { mark?: () => StoreMark; writer: KeyWriter | undefined },
+    { dedup, writer }: { dedup?: () => StoreDedup; writer: KeyWriter | undefined },
   ): Promise<UploadResult> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
@@ -135,7 +135,7 @@ export class DocumentService implements DocumentsService {
     const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
     const charges = writer === undefined ? null : new UploadCharges(this.options.keyQuotas, writer, clock.wallMs());
     const written = await this.recovery.guarded(documentId, () =>
-      this.write(document, first.value, batches, { mark, expiryGiven: file.expiresAt, charges }),
+      this.write(document, first.value, batches, { dedup, expiryGiven: file.expiresAt, charges }),
     );
     return {
       documentId,
@@ -162,11 +162,11 @@ export class DocumentService implements DocumentsService {
     first: Chunk[],
     rest: AsyncGenerator<Chunk[]>,
     {
-      mark,
+      dedup,
       expiryGiven = () => undefined,
       charges,
     }: {
-      mark?: (() => StoreMark) | undefined;
+      dedup?: (() => StoreDedup) | undefined;
       expiryGiven?: (() => number | undefined) | undefined;
       charges: UploadCharges | null;
     },
@@ -183,7 +183,7 @@ export class DocumentService implements DocumentsService {
     };
     let entry: JournaledUpload = { upload, revision: 0 };
     let count = 0;
-    let once: { mark: StoreMark; result: UploadResult } | undefined;
+    let once: { dedup: StoreDedup; result: UploadResult } | undefined;
     const expiresAt = expiryGiven();
     const options = charges === null ? undefined : { writer: charges.writer };
     try {
@@ -213,11 +213,11 @@ export class DocumentService implements DocumentsService {
       if (expiryGiven() !== expiresAt)
         throw new QuiverError('invalid_parameter', 'expires_at must come before the file');
       await this.checkSameCollection(collection, createdAt);
-      if (mark !== undefined) once = { mark: mark(), result: { documentId, chunksCreated: count, timing } };
+      if (dedup !== undefined) once = { dedup: dedup(), result: { documentId, chunksCreated: count, timing } };
       await this.journal.close(entry, once);
     } catch (error) {
       // Its chunks must stay if it is complete, and only the answer of the store was lost.
-      const ended = once?.mark;
+      const ended = once?.dedup;
       const isComplete = await this.recovery.takeBackOwn(
         { ...entry.upload, chunksEnd: count },
         { isComplete: ended && (() => this.isKept(documentId, ended)), onIncomplete: () => charges?.giveBack() },
@@ -229,8 +229,8 @@ export class DocumentService implements DocumentsService {
   }
 
   /** Whether the outcome under the mark is that of this upload. Errors: unavailable. */
-  private async isKept(documentId: string, mark: StoreMark): Promise<boolean> {
-    const outcome = await this.options.outcomes.peek(mark);
+  private async isKept(documentId: string, dedup: StoreDedup): Promise<boolean> {
+    const outcome = await this.options.outcomes.peek(dedup);
     return (outcome?.result as UploadResult | undefined)?.documentId === documentId;
   }
 

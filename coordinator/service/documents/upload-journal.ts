@@ -1,7 +1,7 @@
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries, type UnreadableEntry } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { outcomeTransaction, type StoreMark } from '../idempotency/store-dedup';
+import { outcomeTransaction, type StoreDedup } from '../idempotency/store-dedup';
 
 const PREFIX = '/q/uploads/';
 
@@ -58,9 +58,9 @@ export class UploadJournal {
   }
 
   /** `once`: the outcome of the upload, which is complete now. */
-  async close(entry: JournaledUpload, once?: { mark: StoreMark; result: unknown }): Promise<void> {
+  async close(entry: JournaledUpload, once?: { dedup: StoreDedup; result: unknown }): Promise<void> {
     const key = keyOf(entry.upload);
-    const { guards, changes } = outcomeTransaction(once?.mark, once?.result);
+    const { guards, changes } = outcomeTransaction(once?.dedup, once?.result);
     const result = await this.store.transact(
       [{ key, revision: entry.revision }, ...guards],
       [{ type: 'delete', key }, ...changes],

@@ -1,13 +1,13 @@
-import { type MarkRecord, MARKS_BYTES_MAX, markToBytes } from '../../../shared/contract/writes/dedup-record';
-import { movedMark } from '../../../shared/contract/writes/moved-dedup-record';
-import type { MarkOperation, ShardId } from '../../../shared/contract/shard/shard-client';
+import { type DedupRecord, DEDUP_BYTES_MAX, dedupToBytes } from '../../../shared/contract/writes/dedup-record';
+import { movedDedup } from '../../../shared/contract/writes/moved-dedup-record';
+import type { DedupOperation, ShardId } from '../../../shared/contract/shard/shard-client';
 
 /** Marks that are read at once. */
-export const MARKS_PAGE = 256;
+export const DEDUP_PAGE = 256;
 
 /** Gives a new shard what it has to remember of a mark of an old one. */
-export function importedMark(
-  record: MarkRecord,
+export function importedDedup(
+  record: DedupRecord,
   {
     from,
     oldShards,
@@ -15,17 +15,17 @@ export function importedMark(
     newShards,
     term,
   }: { from: ShardId; oldShards: number; to: number; newShards: number; term: number },
-): MarkOperation {
+): DedupOperation {
   return {
-    type: 'mark',
+    type: 'dedup',
     token: record.token,
     digest: record.digest,
     // Nothing expires by being moved.
     nowMs: 0,
     keptMs: oldShards,
-    bytesMax: MARKS_BYTES_MAX,
+    bytesMax: DEDUP_BYTES_MAX,
     step: from.shard,
-    note: markToBytes(movedMark(record, { from, to, newShards })).toString('base64'),
+    note: dedupToBytes(movedDedup(record, { from, to, newShards })).toString('base64'),
     term,
   };
 }

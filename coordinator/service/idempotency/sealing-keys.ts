@@ -14,6 +14,6 @@ export function sealingKeyOf(callerSecret: string, idempotencyKey: string): stri
  * The key for what a mark says of items, hexadecimal: it follows from the caller, by the id that stays when its secret
  * is replaced, and its Idempotency-Key, which is stored nowhere.
  */
-export function markKeyOf(identity: string, idempotencyKey: string): string {
+export function dedupKeyOf(identity: string, idempotencyKey: string): string {
   return Buffer.from(hkdfSync('sha256', idempotencyKey, identity, 'quiver idempotency mark 1', 32)).toString('hex');
 }

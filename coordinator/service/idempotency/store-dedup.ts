@@ -5,7 +5,7 @@ import { type ErrorKind, QuiverError } from '../../../shared/base/errors/quiver-
 export const OUTCOMES_PREFIX = '/q/idempotency/';
 
 /** A request that changes the cluster store once. A plain value: it goes from thread to thread. */
-export interface StoreMark {
+export interface StoreDedup {
   token: string;
   digest: string;
   expiresAtMs: number;
@@ -27,30 +27,30 @@ export interface StoredOutcome {
 /** Outcomes of requests that changed the cluster store, for who repeats them. */
 export interface OutcomesService {
   /** null: the request is new. Errors: key_reused; unavailable. */
-  find(mark: StoreMark): Promise<StoredOutcome | null>;
+  find(dedup: StoreDedup): Promise<StoredOutcome | null>;
   /**
    * Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as
    * `find`.
    */
-  refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
+  refuse(dedup: StoreDedup, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
 }
 
 /**
  * What has to be in the transaction with which a use case does its work: the guard says that nobody else has done it,
  * and comes behind all others; the change says that it is done, and how it ended. Nothing without a mark.
  */
-export function outcomeTransaction(mark: StoreMark | undefined, result: unknown): { guards: Guard[]; changes: StoreChange[] } {
-  if (mark === undefined) return { guards: [], changes: [] };
-  const key = outcomePath(mark.token);
-  return { guards: [{ key, revision: 0 }], changes: [{ type: 'put', key, value: outcomeToValue(mark, { result }) }] };
+export function outcomeTransaction(dedup: StoreDedup | undefined, result: unknown): { guards: Guard[]; changes: StoreChange[] } {
+  if (dedup === undefined) return { guards: [], changes: [] };
+  const key = outcomePath(dedup.token);
+  return { guards: [{ key, revision: 0 }], changes: [{ type: 'put', key, value: outcomeToValue(dedup, { result }) }] };
 }
 
 /**
  * To be called with the result of such a transaction. Errors: unavailable when another request under the same key did
  * the work.
  */
-export function mustBeFirst(mark: StoreMark | undefined, result: TransactionResult): void {
-  if (mark !== undefined && !result.applied && result.current.at(-1) !== null)
+export function mustBeFirst(dedup: StoreDedup | undefined, result: TransactionResult): void {
+  if (dedup !== undefined && !result.applied && result.current.at(-1) !== null)
     throw new QuiverError(
       'unavailable',
       'another request with the same Idempotency-Key was done meanwhile; the call may be retried',
@@ -62,7 +62,7 @@ export function outcomePath(token: string): string {
 }
 
 export function outcomeToValue(
-  { digest, expiresAtMs }: StoreMark,
+  { digest, expiresAtMs }: StoreDedup,
   ended: Pick<StoredOutcome, 'result' | 'error'>,
 ): string {
   return JSON.stringify({ digest, expiresAtMs, ...ended } satisfies StoredOutcome);

@@ -9,7 +9,7 @@ import {
   type OutcomesService,
   outcomeToValue,
   type StoredOutcome,
-  type StoreMark,
+  type StoreDedup,
 } from './store-dedup';
 import { keyReused } from './write-dedup';
 
@@ -25,14 +25,14 @@ export class StoredOutcomes implements OutcomesService {
 
   constructor(private readonly parts: { store: ClusterStore; clock: Pick<Clock, 'wallMs'> }) {}
 
-  async find({ token, digest }: Pick<StoreMark, 'token' | 'digest'>): Promise<StoredOutcome | null> {
+  async find({ token, digest }: Pick<StoreDedup, 'token' | 'digest'>): Promise<StoredOutcome | null> {
     const found = await this.peek({ token });
     if (found !== null && found.digest !== digest) throw keyReused();
     return found;
   }
 
   /** The same, whatever the request was. Errors: unavailable. */
-  async peek({ token }: Pick<StoreMark, 'token'>): Promise<StoredOutcome | null> {
+  async peek({ token }: Pick<StoreDedup, 'token'>): Promise<StoredOutcome | null> {
     this.looked += 1;
     if (this.looked % SWEEP_EVERY === 0) this.sweep().catch(() => undefined);
     const { store, clock } = this.parts;
@@ -46,13 +46,13 @@ export class StoredOutcomes implements OutcomesService {
     return found;
   }
 
-  async refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null> {
-    const key = outcomePath(mark.token);
+  async refuse(dedup: StoreDedup, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null> {
+    const key = outcomePath(dedup.token);
     const { applied } = await this.parts.store.transact(
       [{ key, revision: 0 }],
-      [{ type: 'put', key, value: outcomeToValue(mark, { error }) }],
+      [{ type: 'put', key, value: outcomeToValue(dedup, { error }) }],
     );
-    return applied ? null : this.find(mark);
+    return applied ? null : this.find(dedup);
   }
 
   /** Deletes what has expired, and the oldest of too many. Harmless at any time. */
@@ -87,24 +87,24 @@ export class StoredOutcomes implements OutcomesService {
  */
 export async function doneOnce<Result>(
   outcomes: OutcomesService,
-  mark: StoreMark,
+  dedup: StoreDedup,
   repeated: () => void,
-  run: (mark: StoreMark) => Promise<Result>,
+  run: (dedup: StoreDedup) => Promise<Result>,
 ): Promise<Result> {
   const again = ({ error, result }: StoredOutcome): Result => {
     repeated();
     if (error !== undefined) throw new QuiverError(error.kind, error.message);
     return result as Result;
   };
-  const before = await outcomes.find(mark);
+  const before = await outcomes.find(dedup);
   if (before !== null) return again(before);
   try {
-    return await run(mark);
+    return await run(dedup);
   } catch (error) {
     // It may be done: the answer of the store was lost, or another request under the same key was quicker.
     const now =
-      (await outcomes.find(mark)) ??
-      (isRefusal(error) ? await outcomes.refuse(mark, { kind: error.kind, message: error.message }) : null);
+      (await outcomes.find(dedup)) ??
+      (isRefusal(error) ? await outcomes.refuse(dedup, { kind: error.kind, message: error.message }) : null);
     if (now === null) throw error;
     return again(now);
   }

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { MARKS_BYTES_MAX } from '../../../shared/contract/writes/dedup-record';
-import { type MarkOperation, NO_TERM, PLAIN_STEP } from '../../../shared/contract/shard/shard-client';
+import { DEDUP_BYTES_MAX } from '../../../shared/contract/writes/dedup-record';
+import { type DedupOperation, NO_TERM, PLAIN_STEP } from '../../../shared/contract/shard/shard-client';
 
 /** For how long outcomes are kept: what the field promises, and long enough for any retry. */
 export const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -21,18 +21,18 @@ export interface Once {
 }
 
 /** The mark with which a part of the request is done once. */
-export function markOf(
+export function dedupOf(
   { token, digest }: Pick<Once, 'token' | 'digest'>,
   nowMs: number,
   { step = PLAIN_STEP, note = '' }: { step?: number; note?: string } = {},
-): MarkOperation {
+): DedupOperation {
   return {
-    type: 'mark',
+    type: 'dedup',
     token,
     digest,
     nowMs: Math.floor(nowMs),
     keptMs: KEPT_MS,
-    bytesMax: MARKS_BYTES_MAX,
+    bytesMax: DEDUP_BYTES_MAX,
     step,
     note,
     term: NO_TERM,

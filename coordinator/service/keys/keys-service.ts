@@ -1,5 +1,5 @@
 import type { CollectionScope } from './collection-scope';
-import type { StoreMark } from '../idempotency/store-dedup';
+import type { StoreDedup } from '../idempotency/store-dedup';
 import type { KeyQuota } from './quota/key-quota';
 import type { Role } from './role';
 
@@ -67,13 +67,13 @@ export interface KeysService {
   /** Errors: not_found. */
   get(id: number): Promise<ApiKeyView>;
   /** The answer is the only place that ever shows the secret. Errors: invalid_parameter. */
-  create(input: NewKey, mark?: StoreMark): Promise<ApiKeyView & { key: string }>;
+  create(input: NewKey, dedup?: StoreDedup): Promise<ApiKeyView & { key: string }>;
   /** Errors: not_found; invalid_parameter when key 1 would lose its role, be switched off or limited. */
-  update(id: number, change: KeyChange, mark?: StoreMark): Promise<ApiKeyView>;
+  update(id: number, change: KeyChange, dedup?: StoreDedup): Promise<ApiKeyView>;
   /** Gives a new secret. The present one works for `graceSeconds` more; an earlier one ends now. Errors: not_found. */
-  rotate(id: number, graceSeconds?: number, mark?: StoreMark): Promise<ApiKeyView & { key: string }>;
+  rotate(id: number, graceSeconds?: number, dedup?: StoreDedup): Promise<ApiKeyView & { key: string }>;
   /** Answers the deleted key. Errors: not_found; invalid_parameter for key 1. */
-  delete(id: number, mark?: StoreMark): Promise<ApiKeyView>;
+  delete(id: number, dedup?: StoreDedup): Promise<ApiKeyView>;
 }
 
 /** Request statistics per key, stored durably every few seconds and on shutdown. */

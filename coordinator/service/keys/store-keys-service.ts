@@ -2,7 +2,7 @@ import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/clu
 import { readableEntries } from '../readable-entries';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { sealText } from '../../../shared/base/secret/sealed-text';
-import { outcomeTransaction, mustBeFirst, type StoreMark } from '../idempotency/store-dedup';
+import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../idempotency/store-dedup';
 import type { Clock } from '../../../shared/base/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
@@ -132,7 +132,7 @@ export class StoreKeysService implements KeysService {
     return this.view(keyFromEntry(await this.entry(id)));
   }
 
-  async create(input: NewKey, mark?: StoreMark): Promise<ApiKeyView & { key: string }> {
+  async create(input: NewKey, dedup?: StoreDedup): Promise<ApiKeyView & { key: string }> {
     checkName(input.name);
     checkRole(input.role);
     if (input.expiresInDays !== null) checkExpiry(input.expiresInDays);
@@ -158,8 +158,8 @@ export class StoreKeysService implements KeysService {
       };
       const path = keyPath(record.id);
       const { guards, changes } = outcomeTransaction(
-        mark,
-        mark && { ...keyToView(record, null), sealedKey: sealText(key, mark.sealingKey) },
+        dedup,
+        dedup && { ...keyToView(record, null), sealedKey: sealText(key, dedup.sealingKey) },
       );
       const result = await this.store.transact(
         [{ key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }, { key: path, revision: 0 }, ...guards],
@@ -169,7 +169,7 @@ export class StoreKeysService implements KeysService {
           ...changes,
         ],
       );
-      mustBeFirst(mark, result);
+      mustBeFirst(dedup, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return { ...keyToView(record, null), key };
@@ -178,7 +178,7 @@ export class StoreKeysService implements KeysService {
     throw tooBusy();
   }
 
-  async update(id: number, change: KeyChange, mark?: StoreMark): Promise<ApiKeyView> {
+  async update(id: number, change: KeyChange, dedup?: StoreDedup): Promise<ApiKeyView> {
     if (change.name !== undefined) checkName(change.name);
     if (change.role !== undefined) checkRole(change.role);
     if (typeof change.expiresInDays === 'number') checkExpiry(change.expiresInDays);
@@ -204,12 +204,12 @@ export class StoreKeysService implements KeysService {
         if (id === DEFAULT_KEY_ID) checkDefaultKey(current, next);
         return next;
       },
-      mark && { mark, resultOf: (view) => view },
+      dedup && { dedup, resultOf: (view) => view },
     );
     return this.view(record);
   }
 
-  async rotate(id: number, graceSeconds = 0, mark?: StoreMark): Promise<ApiKeyView & { key: string }> {
+  async rotate(id: number, graceSeconds = 0, dedup?: StoreDedup): Promise<ApiKeyView & { key: string }> {
     checkGrace(graceSeconds);
     const key = newSecret();
     const record = await this.change(
@@ -224,20 +224,20 @@ export class StoreKeysService implements KeysService {
               };
         return { ...current, digest: secretDigest(key).toString('hex'), previous };
       },
-      mark && { mark, resultOf: (view) => ({ ...view, sealedKey: sealText(key, mark.sealingKey) }) },
+      dedup && { dedup, resultOf: (view) => ({ ...view, sealedKey: sealText(key, dedup.sealingKey) }) },
     );
     return { ...(await this.view(record)), key };
   }
 
   /** Deletes the key and its usage; the summary over all keys keeps its requests. */
-  async delete(id: number, mark?: StoreMark): Promise<ApiKeyView> {
+  async delete(id: number, dedup?: StoreDedup): Promise<ApiKeyView> {
     if (id === DEFAULT_KEY_ID) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deleted');
     let entry = await this.entry(id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const record = keyFromEntry(entry);
       const deleted = await this.view(record);
       const path = keyPath(id);
-      const { guards, changes } = outcomeTransaction(mark, deleted);
+      const { guards, changes } = outcomeTransaction(dedup, deleted);
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
         [
@@ -247,7 +247,7 @@ export class StoreKeysService implements KeysService {
           ...changes,
         ],
       );
-      mustBeFirst(mark, result);
+      mustBeFirst(dedup, result);
       if (result.applied) {
         this.directory.remove(id);
         this.lastUsedMs.delete(id);
@@ -264,19 +264,19 @@ export class StoreKeysService implements KeysService {
   private async change(
     id: number,
     decide: (current: KeyRecord) => KeyRecord,
-    once?: { mark: StoreMark; resultOf: (view: ApiKeyView) => unknown },
+    once?: { dedup: StoreDedup; resultOf: (view: ApiKeyView) => unknown },
   ): Promise<KeyRecord> {
     let entry = await this.entry(id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const record = decide(keyFromEntry(entry));
       const path = keyPath(id);
       const { guards, changes } =
-        once === undefined ? NOTHING_BESIDES : outcomeTransaction(once.mark, once.resultOf(await this.view(record)));
+        once === undefined ? NOTHING_BESIDES : outcomeTransaction(once.dedup, once.resultOf(await this.view(record)));
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
         [{ type: 'put', key: path, value: keyToValue(record) }, ...changes],
       );
-      mustBeFirst(once?.mark, result);
+      mustBeFirst(once?.dedup, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return record;

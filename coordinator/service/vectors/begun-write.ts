@@ -1,5 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { MarkEntry, MarkRecord } from '../../../shared/contract/writes/dedup-record';
+import type { DedupEntry, DedupRecord } from '../../../shared/contract/writes/dedup-record';
 import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { hashExternalId, shardOf } from '../routing/shard-router';
@@ -13,18 +13,18 @@ interface Verdict {
 }
 
 /** The marks of a token in all shards, null where there is none. Errors: key_reused; those of the shards. */
-export async function marksOf(
+export async function dedupRecordsOf(
   { scatter, shards }: { scatter: ScatterGather; shards: Pick<ShardClient, 'read'> },
   collection: ShardedCollection,
   { token, digest }: Pick<Once, 'token' | 'digest'>,
   nowMs: number,
   call: CallOptions,
-): Promise<(MarkRecord | null)[]> {
+): Promise<(DedupRecord | null)[]> {
   const found = await scatter.readAll(collection, call, (id) =>
     shards.read(id, 'marks', { token, after: 0, limit: 1 }, call),
   );
-  const alive = found.map(([mark]) => (mark === undefined || mark.expiresAtMs <= nowMs ? null : mark));
-  if (alive.some((mark) => mark !== null && mark.digest !== digest)) throw keyReused();
+  const alive = found.map(([dedup]) => (dedup === undefined || dedup.expiresAtMs <= nowMs ? null : dedup));
+  if (alive.some((dedup) => dedup !== null && dedup.digest !== digest)) throw keyReused();
   return alive;
 }
 
@@ -41,8 +41,8 @@ export async function judgedBefore(
   { token, sealingKey, repeated }: Once,
   call: CallOptions,
 ): Promise<QuiverError> {
-  const [mark] = await shards.read(id, 'marks', { token, after: 0, limit: 1 }, call);
-  const verdict = mark === undefined || mark.verdict === null ? null : openText(mark.verdict, sealingKey);
+  const [dedup] = await shards.read(id, 'marks', { token, after: 0, limit: 1 }, call);
+  const verdict = dedup === undefined || dedup.verdict === null ? null : openText(dedup.verdict, sealingKey);
   if (verdict === null)
     return new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
   repeated();
@@ -54,24 +54,24 @@ export async function judgedBefore(
  * null: some of it is still to be done. Errors: conflict, with which it was refused as a whole.
  */
 export function notedOutcomes(
-  marks: readonly (MarkRecord | null)[],
+  marks: readonly (DedupRecord | null)[],
   externalIds: readonly string[],
   { sealingKey }: Pick<Once, 'sealingKey'>,
-): Pick<MarkEntry, 'outcome' | 'version'>[] | null {
-  const verdict = marks.find((mark) => mark !== null && mark.verdict !== null)?.verdict ?? null;
+): Pick<DedupEntry, 'outcome' | 'version'>[] | null {
+  const verdict = marks.find((dedup) => dedup !== null && dedup.verdict !== null)?.verdict ?? null;
   const text = verdict === null ? null : openText(verdict, sealingKey);
   if (text !== null) throw refusalIn(text);
   // As the shards do: by the hash of an id, those of one in their order.
-  const noted = marks.map((mark) => {
-    const byHash = new Map<number, MarkEntry[]>();
-    for (const entry of mark?.entries ?? []) {
+  const noted = marks.map((dedup) => {
+    const byHash = new Map<number, DedupEntry[]>();
+    for (const entry of dedup?.entries ?? []) {
       const entries = byHash.get(entry.hash);
       if (entries === undefined) byHash.set(entry.hash, [entry]);
       else entries.push(entry);
     }
     return byHash;
   });
-  const outcomes: MarkEntry[] = [];
+  const outcomes: DedupEntry[] = [];
   for (const externalId of externalIds) {
     const entry = noted[shardOf(externalId, marks.length)].get(hashExternalId(externalId))?.shift();
     if (entry === undefined) return null;

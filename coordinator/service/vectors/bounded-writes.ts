@@ -12,7 +12,7 @@ import type { Once } from '../idempotency/write-dedup';
 import { type KeyQuotaGate, type KeyWriter, NOTHING_WRITTEN, type Written } from '../keys/quota/key-quota';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
-import { marksOf } from './begun-write';
+import { dedupRecordsOf } from './begun-write';
 import { storedBytesOf } from './stored-bytes';
 import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
@@ -210,9 +210,9 @@ export class BoundedWrites {
   private async isBegun(collection: CollectionRecord, once: Once, call: CallOptions): Promise<boolean> {
     const { scatter, shards, sets, clock } = this.parts;
     const marks = await sets.inOne(collection, call, (current) =>
-      marksOf({ scatter, shards }, current, once, clock.wallMs(), call),
+      dedupRecordsOf({ scatter, shards }, current, once, clock.wallMs(), call),
     );
-    return marks.some((mark) => mark !== null);
+    return marks.some((dedup) => dedup !== null);
   }
 }
 

@@ -1,12 +1,12 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { MarkProgress, MarkRecord } from '../../../shared/contract/writes/dedup-record';
+import type { DedupProgress, DedupRecord } from '../../../shared/contract/writes/dedup-record';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
-import { marksOf } from './begun-write';
+import { dedupRecordsOf } from './begun-write';
 import { openText } from '../../../shared/base/secret/sealed-text';
 import { openedId, stepNote } from '../../../shared/contract/shard/step-note';
-import { keyReused, markOf, type Once } from '../idempotency/write-dedup';
+import { keyReused, dedupOf, type Once } from '../idempotency/write-dedup';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
@@ -92,9 +92,9 @@ class OncePass {
   async run(collection: ShardedCollection & { dim: number }): Promise<void> {
     const { scatter, shards, clock } = this.parts;
     const { call, once } = this;
-    const marks = await marksOf(this.parts, collection, once, clock.wallMs(), call);
-    this.passes = marks.map((mark, shard) => passOf(mark, { shards: collection.shards, shard }, once));
-    this.earlier = marks.flatMap((mark) => (mark?.earlier ?? []).map((progress) => fromProgress(progress, once)));
+    const marks = await dedupRecordsOf(this.parts, collection, once, clock.wallMs(), call);
+    this.passes = marks.map((dedup, shard) => passOf(dedup, { shards: collection.shards, shard }, once));
+    this.earlier = marks.flatMap((dedup) => (dedup?.earlier ?? []).map((progress) => fromProgress(progress, once)));
     if (isComplete(this.earlier)) return;
     const limit = pageItemsOf(collection.dim);
     for (let open = this.open(); open.length > 0; open = this.open()) {
@@ -146,15 +146,15 @@ class OncePass {
     const { outcomes } = await shards.write(
       id,
       [
-        markOf(once, clock.wallMs(), { step: pass.step, note: stepNote(JSON.stringify(note), once.sealingKey) }),
+        dedupOf(once, clock.wallMs(), { step: pass.step, note: stepNote(JSON.stringify(note), once.sealingKey) }),
         ...operations,
       ],
       call,
     );
-    const [mark, ...done] = outcomes;
-    if (mark === 'refused') return true;
-    if (mark === 'withheld' || mark === 'absent') throw keyReused();
-    if (mark === 'outdated') {
+    const [dedup, ...done] = outcomes;
+    if (dedup === 'refused') return true;
+    if (dedup === 'withheld' || dedup === 'absent') throw keyReused();
+    if (dedup === 'outdated') {
       // Another call under the same key went on meanwhile.
       const [found] = await shards.read(id, 'marks', { token: once.token, after: 0, limit: 1 }, call);
       const progress = found?.progress ?? null;
@@ -189,14 +189,14 @@ class OncePass {
   }
 }
 
-function passOf(mark: MarkRecord | null, place: { shards: number; shard: number }, once: Once): ShardPass {
-  if (mark === null || mark.progress === null)
+function passOf(dedup: DedupRecord | null, place: { shards: number; shard: number }, once: Once): ShardPass {
+  if (dedup === null || dedup.progress === null)
     return { ...place, reached: null, step: 0, done: 0, excess: 0, first: null };
-  return fromProgress(mark.progress, once);
+  return fromProgress(dedup.progress, once);
 }
 
 /** Errors: unavailable for what was not sealed under this key. */
-function fromProgress({ step, done, excess, first, note }: MarkProgress, { sealingKey }: Once): ShardPass {
+function fromProgress({ step, done, excess, first, note }: DedupProgress, { sealingKey }: Once): ShardPass {
   const text = openText(note, sealingKey);
   if (text === null)
     throw new QuiverError('unavailable', 'what became of this request is no longer known; use another Idempotency-Key');

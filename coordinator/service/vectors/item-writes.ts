@@ -17,8 +17,8 @@ import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
-import { type Once, keyReused, markOf } from '../idempotency/write-dedup';
-import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
+import { type Once, keyReused, dedupOf } from '../idempotency/write-dedup';
+import { judgedBefore, dedupRecordsOf, notedOutcomes, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */
 export interface ItemResult {
@@ -66,7 +66,7 @@ export class ItemWrites {
     // A shard judges a single operation by itself, but only when it stores it.
     const isJudged = isBound && (operations.length > 1 || settle !== undefined);
     if (once !== undefined)
-      return this.writeOnce(collection, operations, call, new Marking(once), { isBound, isJudged, settle });
+      return this.writeOnce(collection, operations, call, new OnceWrite(once), { isBound, isJudged, settle });
     if (isJudged) await this.mustBeAsExpected(collection, operations, call);
     // Without it, no turn is lost: what is written goes out at once.
     if (settle !== undefined) await settle();
@@ -123,9 +123,9 @@ export class ItemWrites {
   ): Promise<ItemResult[] | null> {
     const { sets, scatter, shards, clock } = this.parts;
     const marks = await sets.inOne(collection, call, (current) =>
-      marksOf({ scatter, shards }, current, once, clock.wallMs(), call),
+      dedupRecordsOf({ scatter, shards }, current, once, clock.wallMs(), call),
     );
-    if (marks.every((mark) => mark === null)) return null;
+    if (marks.every((dedup) => dedup === null)) return null;
     try {
       const outcomes = notedOutcomes(
         marks,
@@ -151,28 +151,28 @@ export class ItemWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    marking: Marking,
+    onceWrite: OnceWrite,
     { isBound, isJudged, settle }: { isBound: boolean; isJudged: boolean; settle: (() => Promise<void>) | undefined },
   ): Promise<ItemResult[]> {
     const { sets, scatter, shards, clock } = this.parts;
     // A shard that has no part in this request may have one in another with the same key.
     if (collection.shards > 1)
       await sets.inOne(collection, call, (current) =>
-        marksOf({ scatter, shards }, current, marking.once, clock.wallMs(), call),
+        dedupRecordsOf({ scatter, shards }, current, onceWrite.once, clock.wallMs(), call),
       );
     let results: ItemResult[];
     if (isJudged) {
       const conflict = await this.mustBeAsExpected(collection, operations, call).then(() => null, conflictIn);
-      if (conflict !== null) await this.decide(collection, operations[0], conflict, call, marking);
+      if (conflict !== null) await this.decide(collection, operations[0], conflict, call, onceWrite);
       if (settle !== undefined) await settle();
       const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) =>
         items.includes(operations[0]),
       )!.items;
-      const decided = await this.writeAll(collection, first, call, marking);
+      const decided = await this.writeAll(collection, first, call, onceWrite);
       mustNotConflict(first, decided);
       const isDecided = new Set(first);
       const rest = operations.filter((operation) => !isDecided.has(operation));
-      const written = await this.writeAll(collection, rest, call, marking);
+      const written = await this.writeAll(collection, rest, call, onceWrite);
       const resultOf = new Map([
         ...first.map((operation, i) => [operation, decided[i]] as const),
         ...rest.map((operation, i) => [operation, written[i]] as const),
@@ -180,9 +180,9 @@ export class ItemWrites {
       results = operations.map((operation) => resultOf.get(operation)!);
     } else {
       if (settle !== undefined) await settle();
-      results = await this.writeAll(collection, operations, call, marking);
+      results = await this.writeAll(collection, operations, call, onceWrite);
     }
-    if (!marking.isFresh) marking.once.repeated();
+    if (!onceWrite.isFresh) onceWrite.once.repeated();
     if (isBound) mustNotConflict(operations, results);
     return results;
   }
@@ -196,23 +196,23 @@ export class ItemWrites {
     { externalId }: ItemOperation,
     conflict: QuiverError,
     call: CallOptions,
-    { once }: Marking,
+    { once }: OnceWrite,
   ): Promise<void> {
     const { sets, scatter, shards, clock } = this.parts;
     const outcome = await sets.inOne(collection, call, async (current) => {
       const [group] = groupByShard([externalId], current.shards, (id) => id);
-      const [[mark]] = await scatter.write(current, [group.shard], call, async (id) => {
+      const [[dedup]] = await scatter.write(current, [group.shard], call, async (id) => {
         const { outcomes } = await shards.write(
           id,
-          [markOf(once, clock.wallMs(), { note: verdictText(conflict, once) })],
+          [dedupOf(once, clock.wallMs(), { note: verdictText(conflict, once) })],
           call,
         );
         if (outcomes[0] === 'absent') throw await judgedBefore(shards, id, once, call);
         return outcomes;
       });
-      if (mark === 'refused')
+      if (dedup === 'refused')
         throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
-      return mark;
+      return dedup;
     });
     if (outcome === 'withheld') throw keyReused();
     if (outcome === 'inserted') throw conflict;
@@ -222,12 +222,12 @@ export class ItemWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    marking?: Marking,
+    onceWrite?: OnceWrite,
   ): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
-    const results = await this.writeTo(collection, operations, call, marking);
+    const results = await this.writeTo(collection, operations, call, onceWrite);
     return results.some(({ outcome }) => outcome === 'refused')
-      ? this.writeRefused(collection, operations, results, call, marking)
+      ? this.writeRefused(collection, operations, results, call, onceWrite)
       : results;
   }
 
@@ -281,7 +281,7 @@ export class ItemWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    marking?: Marking,
+    onceWrite?: OnceWrite,
   ): Promise<ItemResult[]> {
     const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
     const answers = await this.parts.scatter.write(
@@ -289,28 +289,28 @@ export class ItemWrites {
       groups.map((group) => group.shard),
       call,
       (id, i) =>
-        marking === undefined
+        onceWrite === undefined
           ? this.parts.shards.write(id, groups[i].items, call)
-          : this.writeMarked(id, groups[i].items, call, marking),
+          : this.writeWithDedup(id, groups[i].items, call, onceWrite),
     );
     return inCallOrder(
       groups,
-      answers.map((answer) => (marking === undefined ? itemResults(answer) : itemResults(answer).slice(1))),
+      answers.map((answer) => (onceWrite === undefined ? itemResults(answer) : itemResults(answer).slice(1))),
     );
   }
 
-  private async writeMarked(
+  private async writeWithDedup(
     id: ShardId,
     operations: ItemOperation[],
     call: CallOptions,
-    marking: Marking,
+    onceWrite: OnceWrite,
   ): Promise<WriteResult> {
     const { shards, clock } = this.parts;
-    const result = await shards.write(id, [markOf(marking.once, clock.wallMs()), ...operations], call);
-    const [mark] = result.outcomes;
-    if (mark === 'withheld') throw keyReused();
-    if (mark === 'absent') throw await judgedBefore(shards, id, marking.once, call);
-    if (mark === 'inserted') marking.isFresh = true;
+    const result = await shards.write(id, [dedupOf(onceWrite.once, clock.wallMs()), ...operations], call);
+    const [dedup] = result.outcomes;
+    if (dedup === 'withheld') throw keyReused();
+    if (dedup === 'absent') throw await judgedBefore(shards, id, onceWrite.once, call);
+    if (dedup === 'inserted') onceWrite.isFresh = true;
     return result;
   }
 
@@ -324,7 +324,7 @@ export class ItemWrites {
     operations: ItemOperation[],
     first: ItemResult[],
     call: CallOptions,
-    marking?: Marking,
+    onceWrite?: OnceWrite,
   ): Promise<ItemResult[]> {
     const { sets, clock } = this.parts;
     const results = [...first];
@@ -338,7 +338,7 @@ export class ItemWrites {
         current,
         refused.map((i) => operations[i]),
         call,
-        marking,
+        onceWrite,
       ).catch((error: unknown) => {
         throw isPart ? partlyWritten(error) : error;
       });
@@ -350,7 +350,7 @@ export class ItemWrites {
 }
 
 /** A write that is done once, under way. */
-class Marking {
+class OnceWrite {
   /** Whether some shard has done its part now. */
   isFresh = false;
 

@@ -119,21 +119,21 @@ export function isSessionKey(key: Buffer): boolean {
 }
 
 /** What is known of a write that is done once, by its token (shared/contract/writes/dedup-record.ts). */
-export function markKey(token: string): Buffer {
+export function dedupKey(token: string): Buffer {
   return Buffer.from(`k${token}`, 'latin1');
 }
 
 /** Of each mark, the token, when it expires and its bytes, by its number: the oldest comes first. */
-export function markOrderKey(sequence: number): Buffer {
+export function dedupOrderKey(sequence: number): Buffer {
   return numberedKey('l', sequence);
 }
 
-export const sequenceOfMarkOrderKey = numberOfKey;
+export const sequenceOfDedupOrderKey = numberOfKey;
 
 /** How many bytes all marks have, and the number of the last. */
-export const MARKS_KEY = Buffer.from('mmarks');
-export const MARK_RANGES = { from: Buffer.from('k'), to: Buffer.from('m') };
-export const MARK_ORDER_RANGE = { from: Buffer.from('l'), to: Buffer.from('m') };
+export const DEDUP_USAGE_KEY = Buffer.from('mmarks');
+export const DEDUP_RANGES = { from: Buffer.from('k'), to: Buffer.from('m') };
+export const DEDUP_ORDER_RANGE = { from: Buffer.from('l'), to: Buffer.from('m') };
 
 export const ITEM_RANGE = { from: Buffer.from('d'), to: Buffer.from('e') };
 export const ORDER_RANGE = { from: Buffer.from('o'), to: Buffer.from('p') };

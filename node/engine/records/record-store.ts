@@ -7,7 +7,7 @@ import type {
   StoreMemory,
   StoreSnapshot,
 } from '../kv/key-value-store';
-import { MarkStore } from './dedup-store';
+import { DedupStore } from './dedup-store';
 import {
   type ItemRecord,
   type JournalEntry,
@@ -77,13 +77,13 @@ export interface TextsOfNow {
  * storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
  */
 export class RecordStore {
-  readonly marks: MarkStore;
+  readonly marks: DedupStore;
   private before: (() => Promise<void>) | null = null;
   /** See {@link keepShown}. */
   private kept: KeptState | null = null;
 
   constructor(private readonly store: KeyValueStore) {
-    this.marks = new MarkStore(store, () => this.shown);
+    this.marks = new DedupStore(store, () => this.shown);
   }
 
   /**

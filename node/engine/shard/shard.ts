@@ -428,7 +428,7 @@ export class Shard {
     if (!this.expiry.isUsed) return () => undefined;
     return this.expiry.guard(
       operations.flatMap((operation) =>
-        operation.type === 'stage' || operation.type === 'expire' || operation.type === 'mark'
+        operation.type === 'stage' || operation.type === 'expire' || operation.type === 'dedup'
           ? []
           : [operation.externalId],
       ),
@@ -464,7 +464,7 @@ export class Shard {
       operations.length === 0 ||
       operations[0].type === 'stage' ||
       operations[0].type === 'import' ||
-      (operations[0].type === 'mark' && operations[0].term !== NO_TERM)
+      (operations[0].type === 'dedup' && operations[0].term !== NO_TERM)
     )
       return;
     await this.pace.wait(operations.length, performance.now());

@@ -91,7 +91,7 @@ export interface ShardSpec extends ShardId {
   seed?: ShardSeed;
 }
 
-export type WriteOperation = ItemOperation | ImportOperation | StageOperation | MarkOperation | ExpireOperation;
+export type WriteOperation = ItemOperation | ImportOperation | StageOperation | DedupOperation | ExpireOperation;
 /** What clients ask for. */
 export type ItemOperation = UpsertOperation | PatchOperation | DeleteOperation;
 
@@ -210,8 +210,8 @@ export interface ExpireOperation {
  * outcomes of then, others are done now; `withheld`, it was there with another digest; `absent`, it was there with a
  * verdict; `outdated`, not at this step. In the last three cases nothing is done.
  */
-export interface MarkOperation {
-  type: 'mark';
+export interface DedupOperation {
+  type: 'dedup';
   /** 128 bits each, hexadecimal. */
   token: string;
   digest: string;

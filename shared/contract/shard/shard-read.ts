@@ -1,7 +1,7 @@
 import type { Filter } from '../filter/filter';
 import type { FieldFacts, FieldQuestion } from './field-facts';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
-import type { MarkRecord } from '../writes/dedup-record';
+import type { DedupRecord } from '../writes/dedup-record';
 import type { Expiry } from '../writes/expiry';
 import type { ReplicaPurge } from './shard-purge';
 import type { ShardStage } from './shard-stage';
@@ -71,7 +71,7 @@ export interface ShardReads {
    * What the shard remembers of writes that are done once: the mark of `token`, or with null those whose number is
    * higher than `after`, by number, `limit` of them at most. Marks that have expired may be among them.
    */
-  marks: { request: { token: string | null; after: number; limit: number }; answer: MarkRecord[] };
+  marks: { request: { token: string | null; after: number; limit: number }; answer: DedupRecord[] };
   /** How far the purge of each replica is; with `start`, one begins where none is under way. */
   purge: { request: { start: boolean }; answer: ReplicaPurge[] };
   /** Writes the shard to a backup, in the background: the first call begins it, and each answers how far it is. */
@@ -317,7 +317,7 @@ export interface ShardTransfer {
   index: IndexProgress | null;
   /** The highest version that the shard has given; 0 if it counts none. */
   lastVersion: number;
-  /** The number of the last mark (MarkRecord); 0 if there is none. */
+  /** The number of the last mark (DedupRecord); 0 if there is none. */
   lastMark: number;
 }
 

@@ -4,13 +4,13 @@ import { outcomesFromBytes, outcomesToBytes, type WriteOutcome } from './write-o
 /**
  * What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first.
  */
-export const MARKS_BYTES_MAX = 64 * 1024 * 1024;
+export const DEDUP_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * What a shard remembers of a write that is done once (MarkOperation). Nothing in it names an item to who has not the
+ * What a shard remembers of a write that is done once (DedupOperation). Nothing in it names an item to who has not the
  * request, so a purge leaves it.
  */
-export interface MarkRecord {
+export interface DedupRecord {
   token: string;
   digest: string;
   /** Wall time of the coordinator that wrote it, plus the time for which it is kept. */
@@ -18,24 +18,24 @@ export interface MarkRecord {
   /** Its number among the marks of the shard, which rises; another one when it is changed. */
   sequence: number;
   /** What became of the operations, in the order in which they were done. */
-  entries: MarkEntry[];
+  entries: DedupEntry[];
   /** The write was refused as a whole, with this, which its writer has sealed; null: it was not. */
   verdict: string | null;
   /** Of a write in steps: how far this shard is. */
-  progress: MarkProgress | null;
+  progress: DedupProgress | null;
   /** How far shards were whose place this one has taken. */
-  earlier: (MarkProgress & { origin: string })[];
+  earlier: (DedupProgress & { origin: string })[];
 }
 
 /** The hash of an item's id decides which shard has it, so entries can follow the items to other shards. */
-export interface MarkEntry {
+export interface DedupEntry {
   hash: number;
   outcome: WriteOutcome;
   /** That the item got; of a conflict, that of the item that was there. 0: none. */
   version: number;
 }
 
-export interface MarkProgress {
+export interface DedupProgress {
   /** The next step. */
   step: number;
   done: number;
@@ -50,10 +50,10 @@ const HEAD_BYTES = 16 + 16 + 8 + 8 + 4;
 /** hash u32, outcome u8, version f64 */
 const ENTRY_BYTES = 13;
 
-type Rest = Pick<MarkRecord, 'verdict' | 'progress' | 'earlier'>;
+type Rest = Pick<DedupRecord, 'verdict' | 'progress' | 'earlier'>;
 
 /** token, digest, expiry f64, number f64, u32 bytes of what else there is as JSON, that, entries. */
-export function markToBytes(record: MarkRecord): Buffer {
+export function dedupToBytes(record: DedupRecord): Buffer {
   const { verdict, progress, earlier, entries } = record;
   const hasRest = verdict !== null || progress !== null || earlier.length > 0;
   const rest = Buffer.from(hasRest ? JSON.stringify({ verdict, progress, earlier } satisfies Rest) : '');
@@ -76,7 +76,7 @@ export function markToBytes(record: MarkRecord): Buffer {
 }
 
 /** Errors: internal when the bytes are malformed. */
-export function markFromBytes(bytes: Buffer): MarkRecord {
+export function dedupFromBytes(bytes: Buffer): DedupRecord {
   const restBytes = bytes.length < HEAD_BYTES ? 0 : bytes.readUInt32LE(48);
   const count = (bytes.length - HEAD_BYTES - restBytes) / ENTRY_BYTES;
   if (!Number.isInteger(count) || count < 0) throw new QuiverError('internal', 'malformed mark');
@@ -84,7 +84,7 @@ export function markFromBytes(bytes: Buffer): MarkRecord {
     restBytes === 0
       ? { verdict: null, progress: null, earlier: [] }
       : (JSON.parse(bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + restBytes)) as Rest);
-  const entries = Array.from({ length: count }, (_, i): MarkEntry => {
+  const entries = Array.from({ length: count }, (_, i): DedupEntry => {
     const at = HEAD_BYTES + restBytes + i * ENTRY_BYTES;
     return {
       hash: bytes.readUInt32LE(at),
@@ -103,15 +103,15 @@ export function markFromBytes(bytes: Buffer): MarkRecord {
 }
 
 /** The number of a mark, from its bytes. */
-export function numberOfMarkBytes(bytes: Buffer): number {
+export function sequenceOfDedupBytes(bytes: Buffer): number {
   return bytes.readDoubleLE(40);
 }
 
 /** Marks one after the other, each behind its length as u32. */
-export function marksToBytes(records: readonly MarkRecord[]): Buffer {
+export function dedupListToBytes(records: readonly DedupRecord[]): Buffer {
   return Buffer.concat(
     records.flatMap((record) => {
-      const bytes = markToBytes(record);
+      const bytes = dedupToBytes(record);
       const length = Buffer.allocUnsafe(4);
       length.writeUInt32LE(bytes.length);
       return [length, bytes];
@@ -120,12 +120,12 @@ export function marksToBytes(records: readonly MarkRecord[]): Buffer {
 }
 
 /** Errors: internal when the bytes are malformed. */
-export function marksFromBytes(bytes: Buffer): MarkRecord[] {
-  const records: MarkRecord[] = [];
+export function dedupListFromBytes(bytes: Buffer): DedupRecord[] {
+  const records: DedupRecord[] = [];
   for (let at = 0; at < bytes.length;) {
     const length = at + 4 > bytes.length ? Infinity : bytes.readUInt32LE(at);
     if (at + 4 + length > bytes.length) throw new QuiverError('internal', 'malformed marks');
-    records.push(markFromBytes(bytes.subarray(at + 4, at + 4 + length)));
+    records.push(dedupFromBytes(bytes.subarray(at + 4, at + 4 + length)));
     at += 4 + length;
   }
   return records;

@@ -44,8 +44,8 @@ export const OPERATIONS_VERSION = 5;
 export const PLAIN_VERSION = 1;
 /** From a write of this version on, a shard counts versions. */
 export const COUNTED_VERSION = 3;
-/** From this version on, a write may have a mark (MarkOperation). */
-export const MARKED_VERSION = 4;
+/** From this version on, a write may have a mark (DedupOperation). */
+export const DEDUP_VERSION = 4;
 /** From this version on, a write has a moment, and items expire. */
 export const TIMED_VERSION = 5;
 
@@ -56,7 +56,7 @@ export const DELETE_BYTES = 8;
 export const STAGE_BYTES = 28;
 export const IMPORT_BYTES = 36;
 export const PATCH_BYTES = 32;
-export const MARK_BYTES = 80;
+export const DEDUP_BYTES = 80;
 export const EXPIRE_BYTES = 8;
 
 export const TYPE_UPSERT = 1;
@@ -64,7 +64,7 @@ export const TYPE_DELETE = 2;
 export const TYPE_STAGE = 3;
 export const TYPE_IMPORT = 4;
 export const TYPE_PATCH = 5;
-export const TYPE_MARK = 6;
+export const TYPE_DEDUP = 6;
 export const TYPE_EXPIRE = 7;
 
 export const FLAG_METADATA = 1;

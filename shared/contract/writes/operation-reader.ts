@@ -25,8 +25,8 @@ import {
   IMPORT_BYTES,
   ITEM_FLAGS,
   malformed,
-  MARK_BYTES,
-  MARKED_VERSION,
+  DEDUP_BYTES,
+  DEDUP_VERSION,
   TIMED_VERSION,
   NUMBER_BYTES,
   PATCH_BYTES,
@@ -36,7 +36,7 @@ import {
   TYPE_DELETE,
   TYPE_EXPIRE,
   TYPE_IMPORT,
-  TYPE_MARK,
+  TYPE_DEDUP,
   TYPE_PATCH,
   TYPE_STAGE,
   TYPE_UPSERT,
@@ -48,7 +48,7 @@ import {
   type DeleteOperation,
   type ExpireOperation,
   type ImportOperation,
-  type MarkOperation,
+  type DedupOperation,
   type MetadataPatch,
   type PatchOperation,
   type StageOperation,
@@ -74,7 +74,7 @@ export class OperationReader {
     this.bytes = bytes;
     this.at = at;
     this.counted = version >= COUNTED_VERSION;
-    this.marked = version >= MARKED_VERSION;
+    this.marked = version >= DEDUP_VERSION;
     this.timed = version >= TIMED_VERSION;
   }
 
@@ -105,7 +105,7 @@ export class OperationReader {
     if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0)
       return { ...this.patch(start, plain), ...this.condition(more), ...this.expiring(expiring) };
     if (this.timed && type === TYPE_EXPIRE && flags === (flags & FLAG_ID_UTF16)) return this.expire(start, flags);
-    if (this.marked && type === TYPE_MARK && (flags & ~FLAG_NOTE_UTF16) === 0) return this.mark(start, flags);
+    if (this.marked && type === TYPE_DEDUP && (flags & ~FLAG_NOTE_UTF16) === 0) return this.mark(start, flags);
     throw malformed('unknown type of operation');
   }
 
@@ -169,11 +169,11 @@ export class OperationReader {
     };
   }
 
-  private mark(start: number, flags: number): MarkOperation {
+  private mark(start: number, flags: number): DedupOperation {
     const { bytes } = this;
-    this.need(start, MARK_BYTES);
+    this.need(start, DEDUP_BYTES);
     const noteBytes = bytes.readUInt32LE(start + 4);
-    this.need(start, MARK_BYTES + noteBytes);
+    this.need(start, DEDUP_BYTES + noteBytes);
     const [nowMs, keptMs, bytesMax, step, term] = Array.from({ length: 5 }, (_, i) =>
       bytes.readDoubleLE(start + 8 + i * 8),
     );
@@ -181,9 +181,9 @@ export class OperationReader {
       throw malformed('a mark that is none');
     const token = bytes.toString('hex', start + 48, start + 64);
     const digest = bytes.toString('hex', start + 64, start + 80);
-    this.end(start + MARK_BYTES + noteBytes);
+    this.end(start + DEDUP_BYTES + noteBytes);
     return {
-      type: 'mark',
+      type: 'dedup',
       token,
       digest,
       nowMs,
@@ -191,7 +191,7 @@ export class OperationReader {
       bytesMax,
       step,
       term,
-      note: this.string(start + MARK_BYTES, noteBytes, (flags & FLAG_NOTE_UTF16) === 0 ? 0 : FLAG_ID_UTF16),
+      note: this.string(start + DEDUP_BYTES, noteBytes, (flags & FLAG_NOTE_UTF16) === 0 ? 0 : FLAG_ID_UTF16),
     };
   }
 

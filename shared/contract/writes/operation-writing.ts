@@ -19,14 +19,14 @@ import {
   FLAG_TEXT_UTF16,
   FLAG_TTL,
   IMPORT_BYTES,
-  MARK_BYTES,
+  DEDUP_BYTES,
   NUMBER_BYTES,
   PATCH_BYTES,
   STAGE_BYTES,
   TYPE_DELETE,
   TYPE_EXPIRE,
   TYPE_IMPORT,
-  TYPE_MARK,
+  TYPE_DEDUP,
   TYPE_PATCH,
   TYPE_STAGE,
   TYPE_UPSERT,
@@ -36,7 +36,7 @@ import type {
   DeleteOperation,
   ExpireOperation,
   ImportOperation,
-  MarkOperation,
+  DedupOperation,
   MetadataPatch,
   PatchOperation,
   StageOperation,
@@ -74,7 +74,7 @@ export function metadataRepeated(operations: readonly WriteOperation[]): boolean
 
 export function operationBytes(operation: WriteOperation, filter: FilterToWrite, isSame: boolean): number {
   if (operation.type === 'stage') return STAGE_BYTES + stringBytes(operation.reshard);
-  if (operation.type === 'mark') return MARK_BYTES + stringBytes(operation.note);
+  if (operation.type === 'dedup') return DEDUP_BYTES + stringBytes(operation.note);
   if (operation.type === 'import') {
     const { externalId, item } = operation;
     return (
@@ -105,7 +105,7 @@ export function operationBytes(operation: WriteOperation, filter: FilterToWrite,
 /** What stands behind an operation. */
 export function numberOf(operation: WriteOperation): number | undefined {
   if (operation.type === 'stage') return operation.versionFloor;
-  if (operation.type === 'mark' || operation.type === 'expire') return undefined;
+  if (operation.type === 'dedup' || operation.type === 'expire') return undefined;
   return operation.type === 'import' ? operation.item?.version : operation.expected;
 }
 
@@ -176,26 +176,26 @@ export function writeOperation(
       return writeStage(bytes, at, operation);
     case 'import':
       return writeImport(bytes, at, operation);
-    case 'mark':
-      return writeMark(bytes, at, operation);
+    case 'dedup':
+      return writeDedup(bytes, at, operation);
     case 'expire':
       return writeExpire(bytes, at, operation);
   }
 }
 
-function writeMark(
+function writeDedup(
   bytes: Buffer,
   at: number,
-  { token, digest, nowMs, keptMs, bytesMax, step, term, note }: MarkOperation,
+  { token, digest, nowMs, keptMs, bytesMax, step, term, note }: DedupOperation,
 ): number {
-  const noteBytes = writeString(bytes, at + MARK_BYTES, note);
-  bytes.writeUInt32LE(TYPE_MARK | (stringFlags(note, 0, FLAG_NOTE_UTF16) << 8), at);
+  const noteBytes = writeString(bytes, at + DEDUP_BYTES, note);
+  bytes.writeUInt32LE(TYPE_DEDUP | (stringFlags(note, 0, FLAG_NOTE_UTF16) << 8), at);
   bytes.writeUInt32LE(noteBytes, at + 4);
   for (const [i, number] of [nowMs, keptMs, bytesMax, step, term].entries())
     bytes.writeDoubleLE(number, at + 8 + i * 8);
   bytes.write(token, at + 48, 16, 'hex');
   bytes.write(digest, at + 64, 16, 'hex');
-  return at + MARK_BYTES + noteBytes;
+  return at + DEDUP_BYTES + noteBytes;
 }
 
 function writeExpire(bytes: Buffer, at: number, { externalId }: ExpireOperation): number {

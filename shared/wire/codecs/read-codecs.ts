@@ -2,7 +2,7 @@ import { QuiverError } from '../../base/errors/quiver-error';
 import type { Filter } from '../../contract/filter/filter';
 import { filterFromText, filterToText } from '../../contract/filter/filter-text';
 import { factsFromText, factsToText, questionFromText, questionToText } from '../../contract/shard/field-facts';
-import { marksFromBytes, marksToBytes } from '../../contract/writes/dedup-record';
+import { dedupListFromBytes, dedupListToBytes } from '../../contract/writes/dedup-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';
 import {
@@ -314,10 +314,10 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestFromProto: ({ token, after, limit }) => ({ token: token === '' ? null : token, after, limit }),
     requestBytes: () => 64,
     answerToProto: (records) => {
-      const marks = marksToBytes(records);
+      const marks = dedupListToBytes(records);
       return { message: { marks }, bytes: marks.length };
     },
-    answerFromProto: ({ marks }) => marks && marksFromBytes(marks),
+    answerFromProto: ({ marks }) => marks && dedupListFromBytes(marks),
   },
   fields: {
     requestToProto: (question) => ({ question: questionToText(question) }),

@@ -14,7 +14,7 @@ import {
   PLAIN_STEP,
   type CallOptions,
   ANY_VERSION,
-  type MarkOperation,
+  type DedupOperation,
   type ShardClient,
   type ShardId,
   type ShardSpec,
@@ -22,7 +22,7 @@ import {
   type WriteOutcome,
   type WriteResult,
 } from '../../../shared/contract/shard/shard-client';
-import type { MarkRecord } from '../../../shared/contract/writes/dedup-record';
+import type { DedupRecord } from '../../../shared/contract/writes/dedup-record';
 import { sampleKey } from '../../../shared/contract/shard/sample-key';
 import type {
   AnswerOf,
@@ -58,7 +58,7 @@ export interface PlainShard {
   /** Changed ids by the numbers of the changes. */
   changes: { change: number; externalId: string }[];
   /** By token. The result is that of a write in one step. */
-  marks: Map<string, { record: MarkRecord; result: WriteResult | null }>;
+  marks: Map<string, { record: DedupRecord; result: WriteResult | null }>;
 }
 
 /** What each read means. */
@@ -246,7 +246,7 @@ export class PlainShardClient implements ShardClient {
     const shard = await this.enter('write', id, call);
     const atMs = this.clock.wallMs();
     const [first, ...rest] = operations;
-    if (first?.type === 'mark') return writeMarked(shard, first, rest, atMs);
+    if (first?.type === 'dedup') return writeWithDedup(shard, first, rest, atMs);
     return writeTo(shard, operations, atMs);
   }
 
@@ -302,7 +302,7 @@ function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number):
 }
 
 /** A write that is done once. */
-function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOperation[], atMs: number): WriteResult {
+function writeWithDedup(shard: PlainShard, mark: DedupOperation, operations: WriteOperation[], atMs: number): WriteResult {
   const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({
     outcomes: [first, ...operations.map(() => outcome)],
     firstVersion: 0,
@@ -329,7 +329,7 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
         ? done.firstVersion + i
         : 0,
   );
-  const record: MarkRecord = {
+  const record: DedupRecord = {
     token: mark.token,
     digest: mark.digest,
     expiresAtMs: mark.nowMs + mark.keptMs,
@@ -407,7 +407,7 @@ function apply(
     shard.lastStamp = Math.max(shard.lastStamp, item?.stamp ?? 0);
     return item === null ? 'deleted' : 'updated';
   }
-  if (operation.type === 'mark') throw new Error('no test has needed marks of a plain shard');
+  if (operation.type === 'dedup') throw new Error('no test has needed marks of a plain shard');
   if (operation.type === 'expire') throw new Error('no test has needed a plain shard whose items expire');
   if (refusesWrites(shard.gate)) return 'refused';
   if (shard.gate.since > 0) {

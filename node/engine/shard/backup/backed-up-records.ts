@@ -11,12 +11,12 @@ import {
 import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../../../shared/backup-store/content-schemas';
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
-import { type MarkRecord, markFromBytes } from '../../../../shared/contract/writes/dedup-record';
+import { type DedupRecord, dedupFromBytes } from '../../../../shared/contract/writes/dedup-record';
 import { LiveRecnos } from './live-recnos';
 import { entriesIn, type NumberedEntry } from './numbered-entries';
 import { inOrder } from './read-ahead';
 
-const MARKS_PAGE = 256;
+const DEDUP_PAGE = 256;
 
 /**
  * A collection in a finished backup. `sha256`: the checksum of the backup's manifest as whoever asked for the restore
@@ -93,7 +93,7 @@ export async function* journalEntries(target: BackupTarget, manifest: ShardManif
 }
 
 /** The marks of a shard by their numbers, in pages. Errors: as liveRecords. */
-export async function* markRecords(target: BackupTarget, manifest: ShardManifest): AsyncIterable<MarkRecord[]> {
+export async function* dedupRecords(target: BackupTarget, manifest: ShardManifest): AsyncIterable<DedupRecord[]> {
   const all: NumberedEntry[] = [];
   for await (const { object: part, bytes } of inOrder(target, manifest.marks ?? [])) {
     try {
@@ -103,8 +103,8 @@ export async function* markRecords(target: BackupTarget, manifest: ShardManifest
     }
   }
   all.sort((a, b) => a.number - b.number);
-  for (let at = 0; at < all.length; at += MARKS_PAGE)
-    yield all.slice(at, at + MARKS_PAGE).map(({ value }) => markFromBytes(value));
+  for (let at = 0; at < all.length; at += DEDUP_PAGE)
+    yield all.slice(at, at + DEDUP_PAGE).map(({ value }) => dedupFromBytes(value));
 }
 
 /**

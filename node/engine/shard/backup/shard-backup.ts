@@ -18,7 +18,7 @@ import {
 import type { BackupTarget } from '../../../../shared/backup-store/backup-target';
 import { SHARD_MANIFEST } from '../../../../shared/backup-store/content-schemas';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
-import { numberOfMarkBytes } from '../../../../shared/contract/writes/dedup-record';
+import { sequenceOfDedupBytes } from '../../../../shared/contract/writes/dedup-record';
 import type { ShardBackupOrder } from '../../../../shared/contract/shard/shard-backup';
 import type { ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import { unlessStopped } from '../../../../shared/base/time/deadline';
@@ -244,7 +244,7 @@ export class ShardBackup {
           if (entries.bytes >= SEGMENT_BYTES) journal.push(await this.put(entries.take()));
         } else if (key[0] === MARK) {
           // Their order follows from them.
-          held.add(numberOfMarkBytes(value), value);
+          held.add(sequenceOfDedupBytes(value), value);
           if (held.bytes >= SEGMENT_BYTES) marks.push(await this.put(held.take()));
         } else if (key[0] === ORDER) live.add(value.readDoubleLE(0));
         else if (key.equals(SPEC_KEY)) spec = value.toString();

@@ -17,7 +17,7 @@ import {
 } from '../../records/record-keys';
 import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
-import { MarkStore } from '../../records/dedup-store';
+import { DedupStore } from '../../records/dedup-store';
 import { seedChanges } from '../../records/seed-position';
 import { gateFromBytes } from '../../records/shard-stage-state';
 import { specTextLike } from '../../records/shard-format';
@@ -25,11 +25,11 @@ import { versionFromBytes, versionToBytes } from '../../records/version-count';
 import type { ShardOptions } from '../shard-options';
 import { replay, type ReplayedShard, startOf } from './log-replay';
 import { PatientTarget } from './patient-target';
-import { SeededMarks } from './seeded-dedup';
+import { SeededDedup } from './seeded-dedup';
 import { isThere, seedShard, UNFINISHED_FILE, unusable } from './shard-seeding';
 
 const BATCH_BYTES = 512 * 1024;
-const MARKS_PAGE = 256;
+const DEDUP_PAGE = 256;
 
 export type LoggedSeed = ShardSeed & { log: NonNullable<ShardSeed['log']> };
 
@@ -176,14 +176,14 @@ class Gathering {
   private recno = 0;
   private stored = '';
   private versions: number | null = null;
-  private readonly marks: SeededMarks;
+  private readonly marks: SeededDedup;
 
   constructor(
     private readonly store: KeyValueStore,
     private readonly spec: ShardSpec & { seed: ShardSeed },
     private readonly oldShards: number,
   ) {
-    this.marks = new SeededMarks(store);
+    this.marks = new SeededDedup(store);
   }
 
   async takeOwn(source: KeyValueStore, from: number): Promise<void> {
@@ -207,11 +207,11 @@ class Gathering {
         if (this.bytes >= BATCH_BYTES) await this.flush(false);
       }
     }
-    await this.takeMarks(source, from);
+    await this.takeDedupRecords(source, from);
   }
 
   /** What it needs of the marks of the shard `from`. */
-  private async takeMarks(source: KeyValueStore, from: number): Promise<void> {
+  private async takeDedupRecords(source: KeyValueStore, from: number): Promise<void> {
     const { shard: to, seed } = this.spec;
     const move = {
       from: { collectionUid: seed.collectionUid, shard: from },
@@ -219,11 +219,11 @@ class Gathering {
       to,
       newShards: seed.shards,
     };
-    const marks = new MarkStore(source);
+    const marks = new DedupStore(source);
     for (
-      let page = await marks.after(0, MARKS_PAGE);
+      let page = await marks.after(0, DEDUP_PAGE);
       page.length > 0;
-      page = await marks.after(page[page.length - 1].sequence, MARKS_PAGE)
+      page = await marks.after(page[page.length - 1].sequence, DEDUP_PAGE)
     )
       await this.marks.takeMoved(page, move);
   }

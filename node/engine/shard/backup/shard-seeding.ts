@@ -27,8 +27,8 @@ import type { ShardOptions } from '../shard-options';
 import { OrderRun } from './order-run';
 import { PatientTarget } from './patient-target';
 import { inOrder } from './read-ahead';
-import { backedUpCollection, journalEntries, liveRecords, markRecords, shardManifest } from './backed-up-records';
-import { SeededMarks } from './seeded-dedup';
+import { backedUpCollection, journalEntries, liveRecords, dedupRecords, shardManifest } from './backed-up-records';
+import { SeededDedup } from './seeded-dedup';
 
 /** In the folder of a shard as long as it is not filled. */
 export const UNFINISHED_FILE = 'seeding';
@@ -166,7 +166,7 @@ class Filling {
 
   async run(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
     await this.store.load(whole === null ? this.ownOf(collection) : this.allOf(whole));
-    await this.takeMarks(collection, whole);
+    await this.takeDedupRecords(collection, whole);
     const changes: KeyValueChange[] = [
       { type: 'put', key: SPEC_KEY, value: Buffer.from(specTextLike(this.spec, this.stored)) },
     ];
@@ -228,10 +228,10 @@ class Filling {
     yield* this.order.take();
   }
 
-  private async takeMarks(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
+  private async takeDedupRecords(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
     const { shard: to, seed } = this.spec;
-    const marks = new SeededMarks(this.store);
-    if (whole !== null) for await (const page of markRecords(this.target, whole)) await marks.take(page);
+    const marks = new SeededDedup(this.store);
+    if (whole !== null) for await (const page of dedupRecords(this.target, whole)) await marks.take(page);
     for (const { shard, manifest } of this.taken) {
       const move = {
         from: { collectionUid: seed.collectionUid, shard },
@@ -239,7 +239,7 @@ class Filling {
         to,
         newShards: seed.shards,
       };
-      for await (const page of markRecords(this.target, manifest)) await marks.takeMoved(page, move);
+      for await (const page of dedupRecords(this.target, manifest)) await marks.takeMoved(page, move);
     }
   }
 

@@ -4,7 +4,7 @@ import {
   type DeleteOperation,
   type ExpireOperation,
   type ImportOperation,
-  type MarkOperation,
+  type DedupOperation,
   NO_TERM,
   type PatchOperation,
   PLAIN_STEP,
@@ -28,7 +28,7 @@ export type ShardOperation =
   | DeleteOperation
   | (ImportOperation & { parsed?: JsonObject })
   | StageOperation
-  | MarkOperation
+  | DedupOperation
   | ExpireOperation;
 
 /** Gets the metadata of an item that is to be stored. */
@@ -47,7 +47,7 @@ export function* checkOperations(
   const checked: ShardOperation[] = [];
   for (let i = 0; i < operations.length; i += 1) {
     const operation = operations[i];
-    if (operation.type === 'mark' && ((i > 0 && operation.term === NO_TERM) || !isMark(operation)))
+    if (operation.type === 'dedup' && ((i > 0 && operation.term === NO_TERM) || !isDedup(operation)))
       throw refusal('a mark that is none, or in the wrong place');
     checked.push(checkedOperation(operation, dim, look));
     yield;
@@ -57,7 +57,7 @@ export function* checkOperations(
 
 function checkedOperation(operation: WriteOperation, dim: number, look: MetadataLook): ShardOperation {
   if (operation.type === 'stage') return checkedStage(operation);
-  if (operation.type === 'mark') return operation;
+  if (operation.type === 'dedup') return operation;
   const { externalId } = operation;
   if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX)
     throw refusal('an external id of this length');
@@ -85,7 +85,7 @@ function parsedUpsert(operation: UpsertOperation, parsed: JsonObject): ShardOper
   return isPlain ? { type: 'upsert', externalId, vector, stamp, metadata, text, parsed } : { ...operation, parsed };
 }
 
-function isMark({ token, digest, nowMs, keptMs, term, step, note }: MarkOperation): boolean {
+function isDedup({ token, digest, nowMs, keptMs, term, step, note }: DedupOperation): boolean {
   const isNumbered = Number.isSafeInteger(nowMs) && Number.isSafeInteger(keptMs) && Number.isSafeInteger(term);
   return (
     HEX_128.test(token) &&

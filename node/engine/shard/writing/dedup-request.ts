@@ -1,41 +1,41 @@
 import { hashExternalId } from '../../../../shared/contract/shard/shard-of';
 import {
-  type MarkEntry,
-  markFromBytes,
-  type MarkProgress,
-  type MarkRecord,
+  type DedupEntry,
+  dedupFromBytes,
+  type DedupProgress,
+  type DedupRecord,
 } from '../../../../shared/contract/writes/dedup-record';
 import { keptNote, sealedId } from '../../../../shared/contract/shard/step-note';
 import {
   EACH_VERSION,
-  type MarkOperation,
+  type DedupOperation,
   PLAIN_STEP,
   type WriteOutcome,
   type WriteResult,
 } from '../../../../shared/contract/shard/shard-client';
 import type { ShardOperation } from './checked-write';
-import type { MarkTable } from './dedup-table';
+import type { DedupTable } from './dedup-table';
 
-const NO_PROGRESS: MarkProgress = { step: 0, done: 0, excess: 0, first: null, note: '' };
+const NO_PROGRESS: DedupProgress = { step: 0, done: 0, excess: 0, first: null, note: '' };
 
 /** One request that is done once, while it is planned: what of it was done before, and what is remembered of it. */
-export class MarkedRequest {
+export class DedupRequest {
   /** Of the mark itself. */
   readonly outcome: WriteOutcome;
-  private readonly record: MarkRecord | null;
+  private readonly record: DedupRecord | null;
   /** The outcome of everything else, where nothing is to be done. */
   private readonly skip: WriteOutcome | null;
   /** What was done before, by the hash of the id, in the order of the operations on it. */
-  private readonly before = new Map<number, MarkEntry[]>();
+  private readonly before = new Map<number, DedupEntry[]>();
   /** By the place of the operation. */
-  private readonly repeated = new Map<number, MarkEntry>();
+  private readonly repeated = new Map<number, DedupEntry>();
 
   constructor(
-    private readonly mark: MarkOperation,
-    private readonly table: MarkTable,
+    private readonly dedup: DedupOperation,
+    private readonly table: DedupTable,
   ) {
-    this.record = table.alive(mark.token, mark.nowMs);
-    this.outcome = judge(mark, this.record);
+    this.record = table.alive(dedup.token, dedup.nowMs);
+    this.outcome = judge(dedup, this.record);
     this.skip =
       this.outcome === 'outdated'
         ? 'outdated'
@@ -64,7 +64,7 @@ export class MarkedRequest {
 
   /** Notes what became of the request, and completes its result. */
   end(result: WriteResult, operations: readonly ShardOperation[]): void {
-    const { mark, record, repeated } = this;
+    const { dedup, record, repeated } = this;
     const { outcomes } = result;
     // The gate refused it.
     if (outcomes[0] === 'refused') return;
@@ -81,12 +81,12 @@ export class MarkedRequest {
       return i > 0 && (outcome === 'inserted' || outcome === 'updated') ? result.firstVersion + i : 0;
     });
     if (record !== null) Object.assign(result, { firstVersion: EACH_VERSION, present: versions });
-    if (mark.step === PLAIN_STEP) this.note(outcomes, versions, operations);
+    if (dedup.step === PLAIN_STEP) this.note(outcomes, versions, operations);
     else this.advance(outcomes, operations);
   }
 
   private note(outcomes: WriteOutcome[], versions: number[], operations: readonly ShardOperation[]): void {
-    const { mark, record, repeated } = this;
+    const { dedup, record, repeated } = this;
     if (record !== null && repeated.size === operations.length - 1) return;
     const entries = [...(record?.entries ?? [])];
     operations.forEach((operation, i) => {
@@ -95,39 +95,39 @@ export class MarkedRequest {
     });
     this.put({
       entries,
-      verdict: record === null && mark.note !== '' ? mark.note : null,
+      verdict: record === null && dedup.note !== '' ? dedup.note : null,
       progress: record?.progress ?? null,
     });
   }
 
   private advance(outcomes: WriteOutcome[], operations: readonly ShardOperation[]): void {
-    const { mark, record } = this;
+    const { dedup, record } = this;
     let { done, excess, first } = record?.progress ?? NO_PROGRESS;
     operations.forEach((operation, i) => {
       if (!('externalId' in operation)) return;
       if (outcomes[i] === 'deleted' || outcomes[i] === 'updated') done += 1;
       if (outcomes[i] !== 'excess') return;
       excess += 1;
-      first ??= sealedId(operation.externalId, mark);
+      first ??= sealedId(operation.externalId, dedup);
     });
     this.put({
       entries: record?.entries ?? [],
       verdict: null,
-      progress: { step: mark.step + 1, done, excess, first, note: keptNote(mark.note) },
+      progress: { step: dedup.step + 1, done, excess, first, note: keptNote(dedup.note) },
     });
   }
 
-  private put(now: Pick<MarkRecord, 'entries' | 'verdict' | 'progress'>): void {
-    const { mark, record } = this;
-    const { token, digest } = mark;
+  private put(now: Pick<DedupRecord, 'entries' | 'verdict' | 'progress'>): void {
+    const { dedup, record } = this;
+    const { token, digest } = dedup;
     this.table.put(
-      { token, digest, expiresAtMs: mark.nowMs + mark.keptMs, earlier: record?.earlier ?? [], ...now },
-      mark,
+      { token, digest, expiresAtMs: dedup.nowMs + dedup.keptMs, earlier: record?.earlier ?? [], ...now },
+      dedup,
     );
   }
 }
 
-function judge({ digest, step }: MarkOperation, record: MarkRecord | null): WriteOutcome {
+function judge({ digest, step }: DedupOperation, record: DedupRecord | null): WriteOutcome {
   if (record === null) return step > 0 ? 'outdated' : 'inserted';
   if (record.digest !== digest) return 'withheld';
   if (record.verdict !== null) return 'absent';
@@ -136,6 +136,6 @@ function judge({ digest, step }: MarkOperation, record: MarkRecord | null): Writ
 }
 
 /** Puts a mark of another shard here. */
-export function takeMark({ note, step: rest, keptMs: shards, nowMs, bytesMax }: MarkOperation, table: MarkTable): void {
-  table.merge({ record: markFromBytes(Buffer.from(note, 'base64')), shards, rest }, { nowMs, bytesMax });
+export function takeDedup({ note, step: rest, keptMs: shards, nowMs, bytesMax }: DedupOperation, table: DedupTable): void {
+  table.merge({ record: dedupFromBytes(Buffer.from(note, 'base64')), shards, rest }, { nowMs, bytesMax });
 }

@@ -1,12 +1,12 @@
-import { type MarkEntry, type MarkRecord, markToBytes } from '../../../../shared/contract/writes/dedup-record';
+import { type DedupEntry, type DedupRecord, dedupToBytes } from '../../../../shared/contract/writes/dedup-record';
 import type { KeyValueChange } from '../../kv/key-value-store';
-import { markKey, markOrderKey, MARKS_KEY } from '../../records/record-keys';
+import { dedupKey, dedupOrderKey, DEDUP_USAGE_KEY } from '../../records/record-keys';
 import {
-  type MarkPlace,
-  type MarkStore,
-  type MarkUsage,
+  type DedupOrder,
+  type DedupStore,
+  type DedupUsage,
   placeToBytes,
-  storedMark,
+  storedDedup,
   usageToBytes,
 } from '../../records/dedup-store';
 
@@ -20,39 +20,39 @@ const SWEPT_MAX = 16;
  * The marks of a shard while a batch of writes is planned. What it does follows from the marks before and the
  * operations in their order, and not from how they are put into batches: so it is the same on every replica.
  */
-export class MarkTable {
-  private readonly changed = new Map<string, MarkRecord | null>();
+export class DedupTable {
+  private readonly changed = new Map<string, DedupRecord | null>();
   private readonly gone: number[] = [];
-  private readonly added: MarkPlace[] = [];
+  private readonly added: DedupOrder[] = [];
 
   private constructor(
-    private readonly found: ReadonlyMap<string, MarkRecord>,
+    private readonly found: ReadonlyMap<string, DedupRecord>,
     /** The oldest, and those of this batch behind them. */
-    private readonly oldest: MarkPlace[],
-    private used: MarkUsage,
+    private readonly oldest: DedupOrder[],
+    private used: DedupUsage,
   ) {}
 
   /** Reads what the operations may need. */
-  static async read(store: MarkStore, used: MarkUsage, operations: readonly { token: string }[]): Promise<MarkTable> {
+  static async read(store: DedupStore, used: DedupUsage, operations: readonly { token: string }[]): Promise<DedupTable> {
     const found = await store.find([...new Set(operations.map(({ token }) => token))]);
-    return new MarkTable(found, used.bytes === 0 ? [] : await store.oldest((SWEPT_MAX + 1) * operations.length), used);
+    return new DedupTable(found, used.bytes === 0 ? [] : await store.oldest((SWEPT_MAX + 1) * operations.length), used);
   }
 
-  get usage(): MarkUsage {
+  get usage(): DedupUsage {
     return this.used;
   }
 
   /** The mark of the token, if it has not expired by then. */
-  alive(token: string, nowMs: number): MarkRecord | null {
+  alive(token: string, nowMs: number): DedupRecord | null {
     const record = this.changed.has(token) ? this.changed.get(token) : this.found.get(token);
     return record === undefined || record === null || record.expiresAtMs <= nowMs ? null : record;
   }
 
   /** In the place of what is there, as the newest; the oldest go. */
-  put(given: Omit<MarkRecord, 'sequence'>, { nowMs, bytesMax }: { nowMs: number; bytesMax: number }): void {
+  put(given: Omit<DedupRecord, 'sequence'>, { nowMs, bytesMax }: { nowMs: number; bytesMax: number }): void {
     this.remove(given.token);
     const record = { ...given, sequence: this.used.lastSequence + 1 };
-    const { place } = storedMark(record);
+    const { place } = storedDedup(record);
     this.changed.set(given.token, record);
     this.oldest.push(place);
     this.added.push(place);
@@ -62,12 +62,12 @@ export class MarkTable {
 
   /** A mark of another shard: of the ids whose hash is `rest` mod `shards`. */
   merge(
-    { record, shards, rest }: { record: MarkRecord; shards: number; rest: number },
+    { record, shards, rest }: { record: DedupRecord; shards: number; rest: number },
     bounds: { nowMs: number; bytesMax: number },
   ): void {
     const here = this.alive(record.token, -Infinity);
     if (here === null || here.digest !== record.digest) return this.put(record, bounds);
-    const isOther = ({ hash }: MarkEntry): boolean => hash % shards !== rest;
+    const isOther = ({ hash }: DedupEntry): boolean => hash % shards !== rest;
     const origins = new Set(record.earlier.map(({ origin }) => origin));
     this.put(
       {
@@ -83,17 +83,17 @@ export class MarkTable {
 
   changes(): KeyValueChange[] {
     if (this.changed.size === 0) return [];
-    const changes: KeyValueChange[] = [{ type: 'put', key: MARKS_KEY, value: usageToBytes(this.used) }];
+    const changes: KeyValueChange[] = [{ type: 'put', key: DEDUP_USAGE_KEY, value: usageToBytes(this.used) }];
     for (const [token, record] of this.changed) {
-      if (record !== null) changes.push({ type: 'put', key: markKey(token), value: markToBytes(record) });
+      if (record !== null) changes.push({ type: 'put', key: dedupKey(token), value: dedupToBytes(record) });
       else if (this.found.has(token) || !this.added.some((place) => place.token === token))
-        changes.push({ type: 'delete', key: markKey(token) });
+        changes.push({ type: 'delete', key: dedupKey(token) });
     }
     const gone = new Set(this.gone);
     for (const place of this.added)
       if (!gone.has(place.sequence))
-        changes.push({ type: 'put', key: markOrderKey(place.sequence), value: placeToBytes(place) });
-    for (const sequence of gone) changes.push({ type: 'delete', key: markOrderKey(sequence) });
+        changes.push({ type: 'put', key: dedupOrderKey(place.sequence), value: placeToBytes(place) });
+    for (const sequence of gone) changes.push({ type: 'delete', key: dedupOrderKey(sequence) });
     return changes;
   }
 
@@ -101,7 +101,7 @@ export class MarkTable {
     const record = this.changed.has(token) ? this.changed.get(token) : this.found.get(token);
     if (record === undefined || record === null) return;
     const at = this.oldest.findIndex(({ sequence }) => sequence === record.sequence);
-    const bytes = at < 0 ? storedMark(record).place.bytes : this.oldest[at].bytes;
+    const bytes = at < 0 ? storedDedup(record).place.bytes : this.oldest[at].bytes;
     if (at >= 0) this.oldest.splice(at, 1);
     this.drop({ token, sequence: record.sequence, bytes });
   }

@@ -1,4 +1,4 @@
-import { type MarkOperation, NO_TERM, type WriteResult } from '../../../../shared/contract/shard/shard-client';
+import { type DedupOperation, NO_TERM, type WriteResult } from '../../../../shared/contract/shard/shard-client';
 import { isDamage, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { inSlices } from '../../../../shared/base/time/work-slices';
@@ -9,13 +9,13 @@ import type { RecordBatch, RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
 import { changeKey, GATE_KEY, SPEC_KEY } from '../../records/record-keys';
 import { type Gate, gateToBytes, OPEN_GATE } from '../../records/shard-stage-state';
-import type { MarkUsage } from '../../records/dedup-store';
+import type { DedupUsage } from '../../records/dedup-store';
 import { type VersionCount, versionChanges } from '../../records/version-count';
 import type { ShardFacts } from '../../records/shard-format';
 import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type PreparedContent, type ShardIndexes, prepareItems } from '../shard-indexes';
-import { MarkTable } from './dedup-table';
+import { DedupTable } from './dedup-table';
 import type { ShardExpiry } from '../removal/shard-expiry';
 import { type PlannedItem, type PriorItem, planWrites, type WritePlan } from './write-plan';
 
@@ -68,7 +68,7 @@ export class ShardWriter {
   private broken: QuiverError | null = null;
   private abandoned: (() => QuiverError) | null = null;
   /** Of the marks of the shard; null: not read yet, because no write had one. */
-  private markUsage: MarkUsage | null = null;
+  private dedupUsage: DedupUsage | null = null;
   private readonly application: IndexApplication;
 
   constructor(
@@ -100,7 +100,7 @@ export class ShardWriter {
     const moments = writing.moments ?? requests.map(() => nowMs);
     for (const moment of moments) expiry.advance(moment);
     const texts = await this.textsToKeep(requests);
-    const marks = await this.marksOf(requests);
+    const marks = await this.dedupOf(requests);
     const vectors = await this.vectorsToKeep(requests);
     const plan = await inSlices(
       planWrites(requests, {
@@ -176,7 +176,7 @@ export class ShardWriter {
     counters.lastOperation = operation;
     counters.lastRecno += items.length;
     counters.versions = plan.versions;
-    if (marks !== null) this.markUsage = marks.usage;
+    if (marks !== null) this.dedupUsage = marks.usage;
     counters.expiries ||= expires(plan);
     if (plan.gate !== gate.now) gate.pass(plan.gate);
     this.parts.onChanges(items.length + dropped.length);
@@ -260,18 +260,18 @@ export class ShardWriter {
   }
 
   /** What the planning of writes that are done once needs; null: there are none. */
-  private async marksOf(requests: ShardOperation[][]): Promise<MarkTable | null> {
-    const operations: MarkOperation[] = [];
+  private async dedupOf(requests: ShardOperation[][]): Promise<DedupTable | null> {
+    const operations: DedupOperation[] = [];
     for (const request of requests) {
       const [first] = request;
-      if (first?.type !== 'mark') continue;
+      if (first?.type !== 'dedup') continue;
       if (first.term === NO_TERM) operations.push(first);
-      else for (const operation of request) if (operation.type === 'mark') operations.push(operation);
+      else for (const operation of request) if (operation.type === 'dedup') operations.push(operation);
     }
     if (operations.length === 0) return null;
     const { marks } = this.parts.records;
-    this.markUsage ??= await marks.usage();
-    return MarkTable.read(marks, this.markUsage, operations);
+    this.dedupUsage ??= await marks.usage();
+    return DedupTable.read(marks, this.dedupUsage, operations);
   }
 
   /** Stored texts, by record number, of the items that an operation updates without giving a text. */

@@ -8,7 +8,7 @@ import {
   type ImportOperation,
   type ItemOperation,
   ANY_VERSION,
-  type MarkOperation,
+  type DedupOperation,
   type WriteOutcome,
   type WriteResult,
 } from '../../../../shared/contract/shard/shard-client';
@@ -16,8 +16,8 @@ import { matches } from '../../filter/matches';
 import { type Gate, gateAfter, refusesWrites } from '../../records/shard-stage-state';
 import type { VersionCount } from '../../records/version-count';
 import type { ShardOperation } from './checked-write';
-import { MarkedRequest, takeMark } from './dedup-request';
-import type { MarkTable } from './dedup-table';
+import { DedupRequest, takeDedup } from './dedup-request';
+import type { DedupTable } from './dedup-table';
 import { patchedMetadata } from './metadata-patch';
 import { parsedMetadata } from '../shard-indexes';
 
@@ -70,7 +70,7 @@ export interface PlanGround {
   gate: Gate;
   versions: VersionCount;
   /** null: no request has a mark. */
-  marks?: MarkTable | null;
+  marks?: DedupTable | null;
   /** Which requests say that versions are counted from them on; default: all. */
   counted?: readonly boolean[] | undefined;
   /** The moment of each request, by which items have expired; default: nothing has. */
@@ -113,7 +113,7 @@ class WritePlanner {
   private before: Map<string, ItemState | undefined> | null = null;
   private versionsBefore: VersionCount;
   private isWithheld = false;
-  private marked: MarkedRequest | null = null;
+  private marked: DedupRequest | null = null;
   private moment = 0;
 
   constructor(private readonly ground: PlanGround) {
@@ -134,7 +134,7 @@ class WritePlanner {
     this.isWithheld = false;
     const [first] = operations;
     this.marked =
-      first?.type === 'mark' && first.term === NO_TERM ? new MarkedRequest(first, this.ground.marks!) : null;
+      first?.type === 'dedup' && first.term === NO_TERM ? new DedupRequest(first, this.ground.marks!) : null;
   }
 
   add(operation: ShardOperation): void {
@@ -172,9 +172,9 @@ class WritePlanner {
       if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
       return this.take(operation);
     }
-    if (operation.type === 'mark' && operation.term !== NO_TERM) return this.takeMark(operation);
+    if (operation.type === 'dedup' && operation.term !== NO_TERM) return this.takeDedup(operation);
     if (refusesWrites(this.gate)) return 'refused';
-    if (operation.type === 'mark') return this.marked?.outcome ?? 'outdated';
+    if (operation.type === 'dedup') return this.marked?.outcome ?? 'outdated';
     const known = this.marked?.known(operation, this.result.outcomes.length) ?? null;
     if (known !== null) return known;
     const outcome = this.follow(operation, version);
@@ -186,9 +186,9 @@ class WritePlanner {
     return outcome;
   }
 
-  private takeMark(operation: MarkOperation): WriteOutcome {
+  private takeDedup(operation: DedupOperation): WriteOutcome {
     if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
-    takeMark(operation, this.ground.marks!);
+    takeDedup(operation, this.ground.marks!);
     return 'updated';
   }
 

@@ -122,7 +122,7 @@ function bytesOf(operations: ShardOperation[]): number {
   for (const operation of operations) {
     bytes += 64;
     if (operation.type === 'stage') continue;
-    if (operation.type === 'mark') {
+    if (operation.type === 'dedup') {
       bytes += operation.note.length;
       continue;
     }

@@ -375,7 +375,7 @@ test('marks that there are before the shards are sealed are taken over before th
   let isSealed = false;
   beforeWrite = async (_, operations) => {
     if (isSeal(operations)) isSealed = true;
-    if (operations[0].type === 'mark') taken[isSealed ? 'sealed' : 'before'] += operations.length;
+    if (operations[0].type === 'dedup') taken[isSealed ? 'sealed' : 'before'] += operations.length;
   };
   expect((await restoredBy(service, into('hollow'))).state).toBe('done');
   expect(taken).toEqual({ before: expect.any(Number), sealed: 0 });

@@ -54,7 +54,7 @@ describe('the embedding model of a collection', () => {
       Array.from({ length: 12 }, (_, i) => services[i % 2].vectors.upsert('c', [textItem(`t${i}`, `text ${i}`)])),
     );
     const { embeddingModel } = await services[0].collections.get('c');
-    const mark = embeddingModel === 'one' ? 1 : 2;
+    const dedup = embeddingModel === 'one' ? 1 : 2;
     const stored = await fetched(
       services[0].vectors.fetch(
         'c',
@@ -62,7 +62,7 @@ describe('the embedding model of a collection', () => {
         { vectors: true },
       ),
     );
-    expect(stored.map(({ vector }) => vector?.[0])).toEqual(new Array(12).fill(mark));
+    expect(stored.map(({ vector }) => vector?.[0])).toEqual(new Array(12).fill(dedup));
   });
 
   test('is not recorded by a text that is refused', async () => {

@@ -359,7 +359,7 @@ describe('recovering uploads that were cut short', () => {
   });
 
   describe('an upload with an Idempotency-Key whose end the cluster store did not tell', () => {
-    const mark = {
+    const dedup = {
       token: 'a'.repeat(32),
       digest: 'b'.repeat(32),
       expiresAtMs: Date.now() + 86_400_000,
@@ -385,7 +385,7 @@ describe('recovering uploads that were cut short', () => {
         [store.get, store.transact] = [away, away];
         return away();
       };
-      await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark)).rejects.toMatchObject({
+      await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, dedup)).rejects.toMatchObject({
         kind: 'unavailable',
       });
       [store.get, store.transact] = [get, transact];
@@ -396,7 +396,7 @@ describe('recovering uploads that were cut short', () => {
       await cutOff(setup, false);
       expect(setup.shelf.items.size).toBeGreaterThan(0);
       // Repeated meanwhile, it is another document.
-      const again = await setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark);
+      const again = await setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, dedup);
       await jest.advanceTimersByTimeAsync(15_000);
       jest.useRealTimers();
       await eventually('the first one is taken back', async () => (await setup.openUploads()) === 0);
@@ -408,7 +408,7 @@ describe('recovering uploads that were cut short', () => {
       const setup = await setUp();
       await cutOff(setup, true);
       await jest.advanceTimersByTimeAsync(15_000);
-      const again = await setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark);
+      const again = await setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, dedup);
       expect(again.isRepeated).toBe(true);
       expect(setup.shelf.items.size).toBe(again.chunksCreated);
     });

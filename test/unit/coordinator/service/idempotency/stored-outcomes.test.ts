@@ -1,5 +1,5 @@
 import {
-  type StoreMark,
+  type StoreDedup,
   outcomeFromEntry,
   outcomePath,
   OUTCOMES_PREFIX,
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-function markOf(i: number): StoreMark {
+function dedupOf(i: number): StoreDedup {
   return {
     token: `token-${String(i).padStart(3, '0')}`,
     digest: 'd',
@@ -41,7 +41,7 @@ function markOf(i: number): StoreMark {
 async function done(i: number): Promise<void> {
   await store.transact(
     [],
-    [{ type: 'put', key: outcomePath(markOf(i).token), value: outcomeToValue(markOf(i), { result: i }) }],
+    [{ type: 'put', key: outcomePath(dedupOf(i).token), value: outcomeToValue(dedupOf(i), { result: i }) }],
   );
 }
 
@@ -65,11 +65,11 @@ test('an outcome that is stored anew while a sweep is under way stays, and the n
   store.beforeTransact = async () => {
     store.beforeTransact = async () => undefined;
     // Found expired by a repeated request, which deletes it and is done again.
-    expect(await outcomes.find(markOf(2))).toBeNull();
+    expect(await outcomes.find(dedupOf(2))).toBeNull();
     await done(2);
   };
   await outcomes.sweep();
-  expect(await outcomes.find(markOf(2))).toMatchObject({ result: 2 });
+  expect(await outcomes.find(dedupOf(2))).toMatchObject({ result: 2 });
   await outcomes.sweep();
   expect(await kept()).toEqual([2]);
 });

@@ -5,7 +5,7 @@ import { ShardSets } from '../../../../../coordinator/service/routing/shard-sets
 import { writeMatchingOnce } from '../../../../../coordinator/service/vectors/filtered-write-once';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
 import { keptNote, stepNote } from '../../../../../shared/contract/shard/step-note';
-import type { MarkRecord } from '../../../../../shared/contract/writes/dedup-record';
+import type { DedupRecord } from '../../../../../shared/contract/writes/dedup-record';
 import type { ShardClient, WriteOperation } from '../../../../../shared/contract/shard/shard-client';
 import { systemClock } from '../../../../../shared/base/time/clock';
 
@@ -28,7 +28,7 @@ const items = [0, 1].map((shard) =>
  * What the one shard that there is now remembers of shards, each of which was one of two, that have dealt with
  * everything.
  */
-function markOf(origins: { origin: string; shard: number }[]): MarkRecord {
+function dedupOf(origins: { origin: string; shard: number }[]): DedupRecord {
   const note = (shard: number): string =>
     keptNote(stepNote(JSON.stringify({ shards: 2, shard, reached: 'all' }), SEALING_KEY));
   const earlier = origins.map(({ origin, shard }) => ({
@@ -52,11 +52,11 @@ function markOf(origins: { origin: string; shard: number }[]): MarkRecord {
 }
 
 /** Repeats the deletion. Answers what was deleted now. */
-async function repeat(mark: MarkRecord): Promise<string[]> {
+async function repeat(dedup: DedupRecord): Promise<string[]> {
   const deleted: string[] = [];
   const read = async (_: unknown, kind: string): Promise<unknown> =>
     kind === 'marks'
-      ? [mark]
+      ? [dedup]
       : items.map((externalId, n) => ({ externalId, stamp: n + 1, metadata: '{}', text: null }));
   const write = async (_: unknown, [, ...operations]: WriteOperation[]): Promise<unknown> => {
     for (const operation of operations) if (operation.type === 'delete') deleted.push(operation.externalId);
@@ -81,7 +81,7 @@ async function repeat(mark: MarkRecord): Promise<string[]> {
 test('what all shards of one set have dealt with is done', async () => {
   expect(
     await repeat(
-      markOf([
+      dedupOf([
         { origin: 'first.0', shard: 0 },
         { origin: 'first.1', shard: 1 },
       ]),
@@ -92,7 +92,7 @@ test('what all shards of one set have dealt with is done', async () => {
 test('two sets of as many shards, of which the same one has dealt with everything, leave the rest to be done', async () => {
   expect(
     await repeat(
-      markOf([
+      dedupOf([
         { origin: 'first.0', shard: 0 },
         { origin: 'third.0', shard: 0 },
       ]),

@@ -1,17 +1,17 @@
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
-import { MarkStore } from '../../../../../node/engine/records/dedup-store';
-import { MarkTable } from '../../../../../node/engine/shard/writing/dedup-table';
+import { DedupStore } from '../../../../../node/engine/records/dedup-store';
+import { DedupTable } from '../../../../../node/engine/shard/writing/dedup-table';
 
 /** What a shard reads of its marks while others are written. */
 
 const BOUNDS = { nowMs: 0, bytesMax: Infinity };
 
 let store: MemoryKeyValueStore;
-let marks: MarkStore;
+let marks: DedupStore;
 
 beforeEach(() => {
   store = new MemoryKeyValueStore();
-  marks = new MarkStore(store);
+  marks = new DedupStore(store);
 });
 
 const tokenOf = (n: number): string => n.toString(16).padStart(32, '0');
@@ -19,7 +19,7 @@ const tokenOf = (n: number): string => n.toString(16).padStart(32, '0');
 /** One batch with the marks of these tokens, in this order: each gets the next number. */
 async function put(...tokens: number[]): Promise<void> {
   const operations = tokens.map((n) => ({ token: tokenOf(n) }));
-  const table = await MarkTable.read(marks, await marks.usage(), operations);
+  const table = await DedupTable.read(marks, await marks.usage(), operations);
   for (const { token } of operations)
     table.put(
       { token, digest: 'd'.repeat(32), expiresAtMs: 1, entries: [], verdict: null, progress: null, earlier: [] },

@@ -143,7 +143,7 @@ describe.each([
     store.hold('writes');
     const written = write(
       {
-        type: 'mark',
+        type: 'dedup',
         token,
         digest: 'cd'.repeat(16),
         nowMs: 1000,

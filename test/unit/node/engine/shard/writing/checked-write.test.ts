@@ -1,6 +1,6 @@
 import { checkOperations } from '../../../../../../node/engine/shard/writing/checked-write';
 import {
-  type MarkOperation,
+  type DedupOperation,
   NO_TERM,
   PLAIN_STEP,
   type WriteOperation,
@@ -9,8 +9,8 @@ import { stepNote } from '../../../../../../shared/contract/shard/step-note';
 import { resultOf } from '../../../../../../shared/base/time/work-slices';
 
 const check = (operations: WriteOperation[]): unknown => resultOf(checkOperations(operations, 2, () => undefined));
-const markOf = (more: Partial<MarkOperation>): MarkOperation => ({
-  type: 'mark',
+const markOf = (more: Partial<DedupOperation>): DedupOperation => ({
+  type: 'dedup',
   token: 'a'.repeat(32),
   digest: 'b'.repeat(32),
   nowMs: 1,
