@@ -7,7 +7,7 @@ import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/rep
 import { logEntryFromBytes } from './log/log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey, TIMES_KEY } from './log/log-keys';
 import { AppliedStops } from './applied-stops';
-import { LogMark } from './log/log-watermark';
+import { LogWatermark } from './log/log-watermark';
 import { LogSizes } from './log/log-sizes';
 import { dropTrimmedEpochs, epochAt, surveyLog } from './log/log-survey';
 import type { Pace } from '../../shared/base/time/pace';
@@ -54,7 +54,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private readonly store: KeyValueStore;
   private readonly shard: LoggedShard;
   private readonly settled: SettledWrites;
-  private readonly mark: LogMark;
+  private readonly watermark: LogWatermark;
   private readonly writer: LogWriter;
   /** Entries that are not applied yet, so that applying does not read what was just written. */
   private readonly unapplied = new Map<number, LogEntry>();
@@ -75,16 +75,16 @@ export class RocksReplicaStorage implements ReplicaStorage {
     state: ReplicaState;
     settled: SettledWrites;
     sizes: number[];
-    mark: LogMark;
+    watermark: LogWatermark;
   }) {
     this.store = parts.store;
     this.shard = parts.shard;
     this.state = parts.state;
     this.settled = parts.settled;
-    this.mark = parts.mark;
+    this.watermark = parts.watermark;
     this.writer = new LogWriter({
       store: parts.store,
-      mark: parts.mark,
+      watermark: parts.watermark,
       state: parts.state,
       onEntry: (sequence, bytes) => this.sizes.add(sequence, bytes),
       onCut: ({ sequence, epoch }) => {
@@ -98,25 +98,25 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   /**
-   * `markPath` is the file of the log's high-water mark. A log that has lost something is opened, and its state says
-   * so. Errors: storage_failed.
+   * `watermarkPath` is the file of the log's high-water mark. A log that has lost something is opened, and its state
+   * says so. Errors: storage_failed.
    */
   static async open(parts: {
     store: KeyValueStore;
     shard: LoggedShard;
-    markPath: string;
+    watermarkPath: string;
   }): Promise<RocksReplicaStorage> {
-    const { store, shard, markPath } = parts;
-    const mark = await LogMark.open(markPath);
+    const { store, shard, watermarkPath } = parts;
+    const watermark = await LogWatermark.open(watermarkPath);
     try {
-      const { state, settled, sizes } = await surveyLog(store, mark.state);
+      const { state, settled, sizes } = await surveyLog(store, watermark.state);
       // Finish a trim that a crash interrupted.
       if (state.lossy === undefined) await store.clear({ from: LOG_RANGE.from, to: logKeyFrom(state.firstSequence) });
       // Its clock may be behind that of the primary, by which items had expired.
       shard.noteMoment(state.latestMoment ?? 0);
-      return new RocksReplicaStorage({ store, shard, state, settled, sizes, mark });
+      return new RocksReplicaStorage({ store, shard, state, settled, sizes, watermark });
     } catch (error) {
-      await mark.close();
+      await watermark.close();
       throw error;
     }
   }
@@ -266,7 +266,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private async finish(): Promise<void> {
     await this.writer.close();
     await this.applying;
-    await this.mark.close();
+    await this.watermark.close();
   }
 
   private async applyUpTo(sequence: number): Promise<AppliedEntry[]> {

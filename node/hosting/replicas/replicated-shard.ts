@@ -9,7 +9,7 @@ import { operationsToBytes } from '../../../shared/contract/writes/operation-cod
 import type { ExpireOperation, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { UnappliedWrite } from '../../replication/core/write-ledger';
-import { MARK_FILE } from '../../replication/log/log-watermark';
+import { WATERMARK_FILE } from '../../replication/log/log-watermark';
 import type { ReadPermit } from '../../replication/read-permit';
 import { Replica, type ReplicaDependencies } from '../../replication/replica';
 import type { ReplicaTicks } from '../../replication/replica-ticks';
@@ -272,7 +272,7 @@ export class ReplicatedShard implements HostedReplica {
       return {
         store,
         shard,
-        storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }),
+        storage: await RocksReplicaStorage.open({ store, shard, watermarkPath: join(folder, WATERMARK_FILE) }),
       };
     } catch (error) {
       failed(error);

@@ -5,7 +5,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import { shardKey } from '../../../shared/cluster-store/entries/members';
 import { makeStableFolder, replaceFile, syncFolder } from '../../../shared/base/files/stable-folder';
-import { LogMark, MARK_FILE } from '../../replication/log/log-watermark';
+import { LogWatermark, WATERMARK_FILE } from '../../replication/log/log-watermark';
 import { retiredFolder } from '../../engine/shard/opening/noted-opening';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
@@ -115,11 +115,11 @@ export class ShardStores {
   async promisedEpoch(id: ShardId): Promise<number | null> {
     const data = this.pathOf(id);
     if (!(await isThere(data))) return 0;
-    const markPath = join(data, MARK_FILE);
-    if (!(await isThere(markPath))) return null;
-    const mark = await LogMark.open(markPath);
-    await mark.close();
-    return mark.state?.promisedEpoch ?? null;
+    const watermarkPath = join(data, WATERMARK_FILE);
+    if (!(await isThere(watermarkPath))) return null;
+    const watermark = await LogWatermark.open(watermarkPath);
+    await watermark.close();
+    return watermark.state?.promisedEpoch ?? null;
   }
 
   /** Where the shard's data are. */

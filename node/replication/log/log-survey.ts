@@ -14,7 +14,7 @@ import {
   SESSIONS_RANGE,
   TIMES_KEY,
 } from './log-keys';
-import type { MarkedState } from './log-watermark';
+import type { WatermarkState } from './log-watermark';
 import { SettledWrites } from '../settled-writes';
 
 /** Entries per page when whole entries are read; each may be megabytes long. */
@@ -39,7 +39,7 @@ export interface LogTimes {
  * records yet. What is missing or damaged, also compared with `mark`, is reported as `lossy`; the state then ends
  * before it. Errors: storage_failed, LaterFormatError.
  */
-export async function surveyLog(store: KeyValueStore, mark: MarkedState | null): Promise<LogSurvey> {
+export async function surveyLog(store: KeyValueStore, watermark: WatermarkState | null): Promise<LogSurvey> {
   const [promises, applied, base, times] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY, TIMES_KEY]);
   const [promisedEpoch, lastLedEpoch] = pairOr0(promises);
   const [baseSequence, precedingEpoch] = pairOr0(base);
@@ -62,7 +62,7 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
     settled: settled.all(),
     ...latest.reduce<LogTimes>(laterTimes, { latestTimeMs, latestMoment }),
   };
-  const lossy = damage ?? lossOf(state, mark);
+  const lossy = damage ?? lossOf(state, watermark);
   return { state: lossy === null ? state : { ...state, lossy }, settled, sizes };
 }
 
@@ -154,16 +154,16 @@ async function findDamage(store: KeyValueStore, after: number): Promise<string |
 }
 
 /** What the store lacks of what its records and its mark say that it had; null for nothing. */
-function lossOf(state: ReplicaState, mark: MarkedState | null): string | null {
+function lossOf(state: ReplicaState, watermark: WatermarkState | null): string | null {
   if (state.appliedSequence > state.lastSequence)
     return `the log ends at ${state.lastSequence} and the records hold ${state.appliedSequence}`;
-  if (mark === null) return null;
-  if (state.lastSequence < mark.sequence)
-    return `the log ends at ${state.lastSequence} and once ended at ${mark.sequence}`;
-  if (mark.sequence >= state.firstSequence && epochAt(state, mark.sequence) !== mark.epoch)
-    return `entry ${mark.sequence} of the log is not the one of epoch ${mark.epoch} that it had`;
-  if (state.promisedEpoch < mark.promisedEpoch) return `the promise of epoch ${mark.promisedEpoch} is gone`;
-  if (state.lastLedEpoch < mark.lastLedEpoch) return `the lead of epoch ${mark.lastLedEpoch} is gone`;
+  if (watermark === null) return null;
+  if (state.lastSequence < watermark.sequence)
+    return `the log ends at ${state.lastSequence} and once ended at ${watermark.sequence}`;
+  if (watermark.sequence >= state.firstSequence && epochAt(state, watermark.sequence) !== watermark.epoch)
+    return `entry ${watermark.sequence} of the log is not the one of epoch ${watermark.epoch} that it had`;
+  if (state.promisedEpoch < watermark.promisedEpoch) return `the promise of epoch ${watermark.promisedEpoch} is gone`;
+  if (state.lastLedEpoch < watermark.lastLedEpoch) return `the lead of epoch ${watermark.lastLedEpoch} is gone`;
   return null;
 }
 

@@ -7,10 +7,10 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { syncFolder } from '../../../shared/base/files/stable-folder';
 
 /** The file of a shard's mark, in the shard's folder. */
-export const MARK_FILE = 'log-mark';
+export const WATERMARK_FILE = 'log-mark';
 
 /** What a log has held on stable storage, whatever its store says later. */
-export interface MarkedState {
+export interface WatermarkState {
   /** Its last entry. */
   sequence: number;
   epoch: number;
@@ -38,16 +38,16 @@ const FORMAT = 0;
  * RocksDB takes that place for its end. The mark is raised before an entry is acknowledged, and lowered before one is
  * removed. So a store that holds less than the mark has lost something. Removing the file accepts the loss.
  */
-export class LogMark {
+export class LogWatermark {
   private constructor(
     private readonly file: FileHandle,
     private writes: number,
     /** null: nothing was marked yet. */
-    private marked: MarkedState | null,
+    private marked: WatermarkState | null,
   ) {}
 
   /** Opens the mark at `path`, or makes one. Errors: storage_failed, LaterFormatError. */
-  static async open(path: string): Promise<LogMark> {
+  static async open(path: string): Promise<LogWatermark> {
     let file: FileHandle | null = null;
     try {
       file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC, 0o644);
@@ -61,7 +61,7 @@ export class LogMark {
       const [best] = [0, BLOCK_BYTES]
         .flatMap((at) => slotFromBytes(bytes.subarray(at, at + LATER_SLOT_BYTES)) ?? [])
         .sort((a, b) => b.writes - a.writes);
-      return new LogMark(file, best?.writes ?? 0, best?.state ?? null);
+      return new LogWatermark(file, best?.writes ?? 0, best?.state ?? null);
     } catch (cause) {
       await file?.close();
       if (cause instanceof LaterFormatError) throw cause;
@@ -69,12 +69,12 @@ export class LogMark {
     }
   }
 
-  get state(): MarkedState | null {
+  get state(): WatermarkState | null {
     return this.marked;
   }
 
   /** On stable storage when it resolves. One call at a time. Errors: storage_failed. */
-  async write(state: MarkedState): Promise<void> {
+  async write(state: WatermarkState): Promise<void> {
     this.writes += 1;
     const bytes = slotToBytes(this.writes, state);
     try {
@@ -91,7 +91,7 @@ export class LogMark {
   }
 }
 
-function slotToBytes(writes: number, { sequence, epoch, promisedEpoch, lastLedEpoch }: MarkedState): Buffer {
+function slotToBytes(writes: number, { sequence, epoch, promisedEpoch, lastLedEpoch }: WatermarkState): Buffer {
   const bytes = Buffer.alloc(SLOT_BYTES);
   [writes, sequence, epoch, promisedEpoch, lastLedEpoch].forEach((number, i) => bytes.writeDoubleLE(number, 4 + 8 * i));
   bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
@@ -102,11 +102,11 @@ function slotToBytes(writes: number, { sequence, epoch, promisedEpoch, lastLedEp
  * null: nothing was written here, or it is torn, and then says nothing about its format either. Errors:
  * LaterFormatError.
  */
-function slotFromBytes(bytes: Buffer): { writes: number; state: MarkedState } | null {
+function slotFromBytes(bytes: Buffer): { writes: number; state: WatermarkState } | null {
   const checksum = bytes.readUInt32LE(0);
   if (checksum !== crc32(bytes.subarray(4, SLOT_BYTES))) {
     if (checksum === crc32(bytes.subarray(4)))
-      mustBeKnownFormat(`the high-water mark of a log (${MARK_FILE})`, bytes.readUInt32LE(FORMAT_AT), FORMAT);
+      mustBeKnownFormat(`the high-water mark of a log (${WATERMARK_FILE})`, bytes.readUInt32LE(FORMAT_AT), FORMAT);
     return null;
   }
   const [writes, sequence, epoch, promisedEpoch, lastLedEpoch] = [0, 1, 2, 3, 4].map((i) =>

@@ -4,7 +4,7 @@ import type { KeyValueChange, KeyValueStore } from '../../engine/kv/key-value-st
 import type { LogChange, ReplicaState } from '../core/replica-state';
 import { logEntryToBytes } from './log-entry-codec';
 import { logKey, pairToBytes, PROMISES_KEY } from './log-keys';
-import type { LogMark } from './log-watermark';
+import type { LogWatermark } from './log-watermark';
 import { dropTrimmedEpochs, epochAt } from './log-survey';
 
 /** Payload bytes stored in one batch: larger batches block the event loop for long and gain nothing. */
@@ -24,7 +24,7 @@ interface WaitingChange {
 export class LogWriter {
   private readonly parts: {
     store: KeyValueStore;
-    mark: LogMark;
+    watermark: LogWatermark;
     state: ReplicaState;
     onEntry: (sequence: number, bytes: number) => void;
     /** Called for an entry that is removed. */
@@ -70,7 +70,7 @@ export class LogWriter {
         for (const { fail } of [...batch, ...this.waiting.splice(0)]) fail(error);
         break;
       }
-      this.raiseMark(batch);
+      this.raiseWatermark(batch);
     }
     this.writing = null;
   }
@@ -86,12 +86,12 @@ export class LogWriter {
   }
 
   /** Answers a stored batch once the mark covers it; meanwhile the next batch is written to the store. */
-  private raiseMark(batch: WaitingChange[]): void {
-    const { state, mark } = this.parts;
+  private raiseWatermark(batch: WaitingChange[]): void {
+    const { state, watermark } = this.parts;
     const { lastSequence, promisedEpoch, lastLedEpoch } = state;
     const marked = { sequence: lastSequence, epoch: epochAt(state, lastSequence), promisedEpoch, lastLedEpoch };
     this.marking = this.marking
-      .then(() => mark.write(marked))
+      .then(() => watermark.write(marked))
       .then(
         () => batch.forEach(({ done }) => done()),
         (error: unknown) => {
@@ -139,7 +139,7 @@ export class LogWriter {
     if (promisedEpoch !== state.promisedEpoch || lastLedEpoch !== state.lastLedEpoch) {
       writes.push({ type: 'put', key: PROMISES_KEY, value: pairToBytes(promisedEpoch, lastLedEpoch) });
     }
-    if (cutAt < Infinity) await this.lowerMark(cutAt);
+    if (cutAt < Infinity) await this.lowerWatermark(cutAt);
     await store.write(writes, { sync: true });
     // The log may have been trimmed meanwhile.
     Object.assign(state, { promisedEpoch, lastLedEpoch, lastSequence, epochStarts });
@@ -147,11 +147,11 @@ export class LogWriter {
   }
 
   /** Lowers the mark before entries are removed, so that they do not count as lost if a crash comes in between. */
-  private async lowerMark(sequence: number): Promise<void> {
-    const { state, mark } = this.parts;
+  private async lowerWatermark(sequence: number): Promise<void> {
+    const { state, watermark } = this.parts;
     await this.marking;
-    if (sequence >= (mark.state?.sequence ?? 0)) return;
-    await mark.write({
+    if (sequence >= (watermark.state?.sequence ?? 0)) return;
+    await watermark.write({
       sequence,
       epoch: epochAt(state, sequence),
       promisedEpoch: state.promisedEpoch,

@@ -57,7 +57,7 @@ export class StoredReplica {
     this.storage = await RocksReplicaStorage.open({
       store: this.store,
       shard: this.shard,
-      markPath: join(this.folder, 'log-mark'),
+      watermarkPath: join(this.folder, 'log-mark'),
     });
     return this;
   }

@@ -9,7 +9,7 @@ import { itemKey, SPEC_KEY } from '../../../../node/engine/records/record-keys';
 import { RecordStore } from '../../../../node/engine/records/record-store';
 import { logEntryFromBytes, logEntryToBytes } from '../../../../node/replication/log/log-entry-codec';
 import { logKey } from '../../../../node/replication/log/log-keys';
-import { LogMark } from '../../../../node/replication/log/log-watermark';
+import { LogWatermark } from '../../../../node/replication/log/log-watermark';
 import { surveyLog } from '../../../../node/replication/log/log-survey';
 import { chunksOf, installCopy } from '../../../../node/replication/shard-copy';
 import { claimRecords, specText } from '../../../../node/engine/records/shard-format';
@@ -127,10 +127,10 @@ test.each([
 
 test('the high-water mark of a log', async () => {
   const path = join(folder, 'log-mark');
-  const mark = await LogMark.open(path);
+  const mark = await LogWatermark.open(path);
   await mark.write({ sequence: 3, epoch: 1, promisedEpoch: 1, lastLedEpoch: 0 });
   await mark.close();
-  const again = await LogMark.open(path);
+  const again = await LogWatermark.open(path);
   expect(again.state?.sequence).toBe(3);
   await again.close();
   const bytes = readFileSync(path);
@@ -138,7 +138,7 @@ test('the high-water mark of a log', async () => {
   later.writeUInt32LE(1, 44);
   later.writeUInt32LE(crc32(later.subarray(4)), 0);
   writeFileSync(path, bytes);
-  expect(await refused(() => LogMark.open(path))).toContain(
+  expect(await refused(() => LogWatermark.open(path))).toContain(
     'the high-water mark of a log (log-mark) was written by a later version: it has format 1, and this program knows formats up to 0',
   );
   expect(readFileSync(path)).toEqual(bytes);
@@ -146,7 +146,7 @@ test('the high-water mark of a log', async () => {
 
 test('a torn slot of a high-water mark is none, whatever stands at its end', async () => {
   const path = join(folder, 'log-mark');
-  const mark = await LogMark.open(path);
+  const mark = await LogWatermark.open(path);
   const state = { sequence: 3, epoch: 1, promisedEpoch: 1, lastLedEpoch: 0 };
   await mark.write(state);
   await mark.write({ ...state, sequence: 4 });
@@ -155,7 +155,7 @@ test('a torn slot of a high-water mark is none, whatever stands at its end', asy
   // The second write is in the first block.
   bytes.fill(7, 40, 512);
   writeFileSync(path, bytes);
-  const again = await LogMark.open(path);
+  const again = await LogWatermark.open(path);
   expect(again.state).toEqual(state);
   await again.close();
 });
