@@ -21,7 +21,7 @@ interface Place {
   lineEnd: string | null;
 }
 
-interface CsvMark extends Place {
+interface CsvCursor extends Place {
   columns: string[];
   delimiter: string;
 }
@@ -60,8 +60,8 @@ export class CsvSource implements RecordSource {
 
   private delimiter: string | null;
 
-  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const start = mark as CsvMark | null;
+  async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
+    const start = cursor as CsvCursor | null;
     this.delimiter ??= start?.delimiter ?? null;
     let columns = start?.columns ?? this.options.columns ?? null;
     let records: SourceRecord[] = [];
@@ -74,7 +74,7 @@ export class CsvSource implements RecordSource {
         unreadable,
         place: 'line',
         idPrefix: '',
-        mark: { ...last, columns: columns ?? [], delimiter: this.delimiter ?? ',' } satisfies CsvMark,
+        cursor: { ...last, columns: columns ?? [], delimiter: this.delimiter ?? ',' } satisfies CsvCursor,
         share: this.bytes.share,
       };
       records = [];

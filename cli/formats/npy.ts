@@ -102,12 +102,12 @@ export class NpySource implements RecordSource {
 
   constructor(private readonly bytes: ByteSource) {}
 
-  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
+  async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
     const reader = new PieceReader(this.bytes.open());
     const head = await readNpyHead(reader, this.bytes.name);
     const { dim, width, decode } = head;
     const rowBytes = dim * width;
-    let row = (mark as { row: number } | null)?.row ?? 0;
+    let row = (cursor as { row: number } | null)?.row ?? 0;
     await reader.skip(row * rowBytes);
     const rowsAtOnce = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))));
     try {
@@ -124,7 +124,7 @@ export class NpySource implements RecordSource {
           number: row + i,
         }));
         row += rows;
-        yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row }, share: row / head.rows };
+        yield { records, unreadable: [], place: 'row', idPrefix: '', cursor: { row }, share: row / head.rows };
       }
     } finally {
       await reader.close();

@@ -10,7 +10,7 @@ export function itemsPathOf(npyPath: string): string {
   return `${npyPath.replace(/\.npy$/, '')}.items.jsonl`;
 }
 
-interface PairedMark {
+interface PairedCursor {
   vectors: unknown;
   lines: unknown;
   /** Lines of the last chunk of them that are used already. */
@@ -28,12 +28,12 @@ export class PairedSource implements RecordSource {
     private readonly itemsPath: string,
   ) {}
 
-  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const start = (mark as PairedMark | null) ?? { vectors: null, lines: null, used: 0 };
+  async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
+    const start = (cursor as PairedCursor | null) ?? { vectors: null, lines: null, used: 0 };
     const lines = new JsonLinesSource(new ByteSource(this.itemsPath, { path: this.itemsPath }, null)).read(start.lines);
     let held: SourceRecord[] = [];
     let used = 0;
-    let linesMark = start.lines;
+    let linesCursor = start.lines;
     const more = async (): Promise<boolean> => {
       const { value, done } = await lines.next();
       if (done) return false;
@@ -41,17 +41,17 @@ export class PairedSource implements RecordSource {
         throw new CommandError(`${this.itemsPath}, line ${value.unreadable[0].number}: ${value.unreadable[0].reason}`);
       // What is held comes before this chunk only at the start of it.
       held = value.records;
-      nextMark = value.mark;
+      nextCursor = value.cursor;
       return true;
     };
-    let nextMark: unknown = null;
+    let nextCursor: unknown = null;
     try {
       if (await more()) used = start.used;
       for await (const chunk of this.vectors.read(start.vectors)) {
         const records: SourceRecord[] = [];
         for (const record of chunk.records) {
           if (used === held.length) {
-            linesMark = nextMark;
+            linesCursor = nextCursor;
             if (!(await more()))
               throw new CommandError(`${this.itemsPath} has fewer lines than there are vectors: ${record.number}`);
             used = 0;
@@ -59,7 +59,7 @@ export class PairedSource implements RecordSource {
           records.push({ fields: { ...held[used].fields, ...record.fields }, number: record.number });
           used += 1;
         }
-        yield { ...chunk, records, mark: { vectors: chunk.mark, lines: linesMark, used } satisfies PairedMark };
+        yield { ...chunk, records, cursor: { vectors: chunk.cursor, lines: linesCursor, used } satisfies PairedCursor };
       }
       // An item of its own belongs to another file: the two were not written together.
       if (used < held.length || (await more()))

@@ -20,7 +20,7 @@ export interface RecordChunk {
   /** Put before `number` where it is an id: tells files from each other. */
   idPrefix: string;
   /** Where reading goes on after these, as JSON. */
-  mark: unknown;
+  cursor: unknown;
   /** How much of the source is read, 0 to 1; null when nobody knows. */
   share: number | null;
 }
@@ -40,7 +40,7 @@ export interface RecordSource {
   /** Values are text, of which numbers and truth values may be made. */
   readonly hasTextOnly: boolean;
   /** From the beginning, or from a mark. `wanted`: columns that are looked at; null: all. May be called once. */
-  read(mark: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk>;
+  read(cursor: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk>;
 }
 
 /** Rows of one chunk: enough that what each costs besides is little, few enough that memory stays small. */

@@ -35,8 +35,8 @@ export class TextSource implements RecordSource {
     ];
   }
 
-  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const done = (mark as { pieces: number } | null)?.pieces ?? 0;
+  async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
+    const done = (cursor as { pieces: number } | null)?.pieces ?? 0;
     let records: SourceRecord[] = [];
     let pieces = 0;
     for await (const record of this.records()) {
@@ -44,11 +44,11 @@ export class TextSource implements RecordSource {
       if (pieces <= done) continue;
       records.push(record);
       if (records.length < CHUNK_ROWS) continue;
-      yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
+      yield { records, unreadable: [], place: this.place, idPrefix: '', cursor: { pieces }, share: this.bytes.share };
       records = [];
     }
     if (records.length > 0)
-      yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
+      yield { records, unreadable: [], place: this.place, idPrefix: '', cursor: { pieces }, share: this.bytes.share };
   }
 
   private get place(): string {

@@ -5,7 +5,7 @@ import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, type RecordChunk, type Recor
 /** The name that the one column of such a file gets. */
 export const VECTOR_FIELD = 'vector';
 
-interface RowMark {
+interface RowCursor {
   row: number;
 }
 
@@ -26,7 +26,7 @@ export class VecsSource implements RecordSource {
     private readonly kind: 'fvecs' | 'bvecs' | 'ivecs',
   ) {}
 
-  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
+  async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
     const reader = new PieceReader(this.bytes.open());
     const head = await reader.read(4);
     if (head.length === 0) return;
@@ -34,7 +34,7 @@ export class VecsSource implements RecordSource {
     const width = this.kind === 'bvecs' ? 1 : 4;
     const rowBytes = 4 + first * width;
     const rowsAtOnce = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / rowBytes)));
-    let row = (mark as RowMark | null)?.row ?? 0;
+    let row = (cursor as RowCursor | null)?.row ?? 0;
     // Of the first row, its length is read already.
     let ahead = head;
     if (row > 0) {
@@ -63,7 +63,7 @@ export class VecsSource implements RecordSource {
           unreadable: [],
           place: 'row',
           idPrefix: '',
-          mark: { row } satisfies RowMark,
+          cursor: { row } satisfies RowCursor,
           share: this.bytes.share,
         };
       }

@@ -12,11 +12,11 @@ import { describeMapping, usedColumns } from './column-mapping';
 import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
 import { typedText } from './row-values';
-import type { FailedFile, ListedChunk, ListMark } from './source-list';
+import type { FailedFile, ListedChunk, ListCursor } from './source-list';
 
 /** How far an import has come; what a checkpoint holds. */
 export interface ImportState {
-  mark: ListMark;
+  mark: ListCursor;
   /** Rows that were read and are settled, the rejected ones among them. */
   rows: number;
   rejected: number;
@@ -66,8 +66,8 @@ async function* untilFailure(
 /** Sends the rows of a source, from a state on; afterwards `state` is that of the end, or of where it stopped. */
 export class ImportRun {
   private readonly rejects: RejectFile;
-  private readonly watermark: Watermark<ListMark>;
-  private readonly lanes: BulkLanes<ListMark>;
+  private readonly watermark: Watermark<ListCursor>;
+  private readonly lanes: BulkLanes<ListCursor>;
   private converter: { source: RecordSource; rows: RowConverter } | null = null;
   /** Files whose columns were looked at: told once each. */
   private fileNumber = -1;
@@ -136,16 +136,16 @@ export class ImportRun {
   }
 
   /** A file that can't be read is one bad row of the list, and no reason to leave the others. */
-  private passOver({ failed, reason, mark, share }: FailedFile): void {
+  private passOver({ failed, reason, cursor, share }: FailedFile): void {
     this.state.failedFiles += 1;
     this.parts.progress.say(`${failed} is left out: ${reason}`);
-    const passage = this.watermark.begin(mark, 0, [{ place: failed, externalId: null, reason }]);
+    const passage = this.watermark.begin(cursor, 0, [{ place: failed, externalId: null, reason }]);
     this.share = share;
     this.watermark.close(passage);
   }
 
   private async send(listed: ListedChunk): Promise<void> {
-    const { chunk, source, mapping, mark, share } = listed;
+    const { chunk, source, mapping, cursor, share } = listed;
     if (mapping !== null && listed.file.number !== this.fileNumber) await this.beginFile(listed);
     if (listed.file.number === this.failedNumber) return;
     const { place } = chunk;
@@ -154,7 +154,7 @@ export class ImportRun {
       externalId: null,
       reason,
     }));
-    const passage = this.watermark.begin(mark, chunk.records.length + unreadable.length, unreadable);
+    const passage = this.watermark.begin(cursor, chunk.records.length + unreadable.length, unreadable);
     for (let i = 0; i < unreadable.length; i++) this.countReject();
     if (mapping !== null && this.converter?.source !== source) {
       const { idPrefix, guessTypes, numbers, dim } = this.settings;
@@ -185,7 +185,7 @@ export class ImportRun {
   }
 
   /** Says what the columns of a file are, and ends what can't succeed: no row of it fits the collection. */
-  private async beginFile({ chunk, source, mapping, columns, file, mark }: ListedChunk): Promise<void> {
+  private async beginFile({ chunk, source, mapping, columns, file, cursor }: ListedChunk): Promise<void> {
     this.fileNumber = file.number;
     const described = describeMapping(mapping!, columns);
     const isFirst = this.described === '';
@@ -203,7 +203,7 @@ export class ImportRun {
     const reason = `${whose} of ${found} dimensions, the collection "${collection}" has ${dim}`;
     if (!this.hasSent) throw new CommandError(reason, EXIT_CODES.usage);
     this.failedNumber = file.number;
-    this.passOver({ failed: file.name, reason, mark: { ...mark, inner: chunk.mark }, share: null });
+    this.passOver({ failed: file.name, reason, cursor: { ...cursor, inner: chunk.cursor }, share: null });
   }
 
   /** Tells of texts in the first rows of a table that may have been meant as numbers. */
@@ -233,9 +233,9 @@ export class ImportRun {
     return dim === this.settings.dim ? null : dim;
   }
 
-  private settled(mark: ListMark, rows: number, rejected: RejectedRow[]): void {
+  private settled(cursor: ListCursor, rows: number, rejected: RejectedRow[]): void {
     this.rejects.append(rejected);
-    this.state.mark = mark;
+    this.state.mark = cursor;
     this.state.rows += rows;
     // A file that failed has no row of its own.
     this.state.rejected += Math.min(rows, rejected.length);

@@ -10,7 +10,7 @@ import { type ColumnMapping, wantedColumns } from './column-mapping';
 import { inPartition, partitionsOf } from './partitions';
 
 /** Where reading goes on: in which file, and where in it. */
-export interface ListMark {
+export interface ListCursor {
   file: number;
   /** Null: at its beginning. */
   inner: unknown;
@@ -28,7 +28,7 @@ export interface ListedChunk {
   columns: string[];
   /** For messages; the number tells files of the same name apart. */
   file: { name: string; number: number };
-  mark: ListMark;
+  cursor: ListCursor;
   /** Of all files together. */
   share: number | null;
 }
@@ -37,7 +37,7 @@ export interface ListedChunk {
 export interface FailedFile {
   failed: string;
   reason: string;
-  mark: ListMark;
+  cursor: ListCursor;
   share: number | null;
 }
 
@@ -96,17 +96,17 @@ export class SourceList {
    * From a mark on. Each file has columns of its own. Where there are several, one that can't be read is told and
    * passed over; a single one throws a CommandError with the code for what is not as it must be.
    */
-  async *read(mark: ListMark, mapColumns: MapColumns): AsyncGenerator<ListedChunk | FailedFile> {
+  async *read(cursor: ListCursor, mapColumns: MapColumns): AsyncGenerator<ListedChunk | FailedFile> {
     const { files } = this;
     const hasSeveral = files !== null && files.length > 1;
     const total = this.sizes.reduce((sum, size) => sum + size, 0);
-    let before = this.sizes.slice(0, mark.file).reduce((sum, size) => sum + size, 0);
-    for (let i = mark.file; i < (files?.length ?? 1); i++) {
+    let before = this.sizes.slice(0, cursor.file).reduce((sum, size) => sum + size, 0);
+    for (let i = cursor.file; i < (files?.length ?? 1); i++) {
       const name = files?.[i].name ?? 'stdin';
       const shareOf = (part: number): number | null =>
         files === null ? null : total === 0 ? 1 : (before + part * this.sizes[i]) / total;
       try {
-        const start = i === mark.file ? mark : { file: i, inner: null, mapping: null };
+        const start = i === cursor.file ? cursor : { file: i, inner: null, mapping: null };
         for await (const listed of this.readFile(start, mapColumns)) {
           const chunk = {
             ...listed.chunk,
@@ -123,14 +123,14 @@ export class SourceList {
           throw error instanceof CommandError && error.exitCode !== EXIT_CODES.failed
             ? error
             : new CommandError(message, EXIT_CODES.usage, { cause: error });
-        yield { failed: name, reason: message, mark: { file: i + 1, inner: null, mapping: null }, share: shareOf(1) };
+        yield { failed: name, reason: message, cursor: { file: i + 1, inner: null, mapping: null }, share: shareOf(1) };
       }
       before += this.sizes[i] ?? 0;
     }
   }
 
   private async *readFile(
-    start: ListMark,
+    start: ListCursor,
     mapColumns: MapColumns,
   ): AsyncGenerator<Omit<ListedChunk, 'file' | 'share'>> {
     const source =
@@ -147,7 +147,7 @@ export class SourceList {
       if (mapping === null && read.records.length > 0) mapping = mapColumns(source, own, read.records, ofFolders);
       const chunk = { ...read, records: inPartition(read.records, partitions) };
       const columns = [...new Set([...own, ...ofFolders])];
-      yield { chunk, source, mapping, columns, mark: { file: start.file, inner: chunk.mark, mapping } };
+      yield { chunk, source, mapping, columns, cursor: { file: start.file, inner: chunk.cursor, mapping } };
     }
   }
 }

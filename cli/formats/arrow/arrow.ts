@@ -48,7 +48,10 @@ const decodeChecked: Decode = (bytes) => {
   return message;
 };
 
-/** The library hands on a buffer without its length, which stands before it (https://arrow.apache.org/docs/format/Columnar.html#recordbatch-message). */
+/**
+ * The library hands on a buffer without its length, which stands before it
+ * (https://arrow.apache.org/docs/format/Columnar.html#recordbatch-message).
+ */
 const LENGTH_BYTES = 8;
 /** What a byte can become at most, of a buffer that becomes large. */
 const RATIO_MAX = 256;
@@ -78,8 +81,8 @@ export class ArrowSource implements RecordSource {
 
   constructor(private readonly bytes: ByteSource) {}
 
-  async *read(mark: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
-    const start = (mark as { row: number } | null)?.row ?? 0;
+  async *read(cursor: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
+    const start = (cursor as { row: number } | null)?.row ?? 0;
     const arrow = await loadArrow();
     let row = 0;
     try {
@@ -100,7 +103,7 @@ export class ArrowSource implements RecordSource {
             fields: Object.fromEntries(read.map(({ name, value }) => [name, value(from + i)])),
             number: first + from + i,
           }));
-          yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row: first + to }, share };
+          yield { records, unreadable: [], place: 'row', idPrefix: '', cursor: { row: first + to }, share };
         }
       }
     } catch (error) {

@@ -22,9 +22,9 @@ const NOT_UTF8 = 'not UTF-8';
 /** Lines of a text with their numbers from 1 and the place behind each; without the end of the line. */
 export async function* linesOf(
   bytes: AsyncIterable<Buffer>,
-  mark: JsonPlace = { byte: 0, line: 0 },
+  cursor: JsonPlace = { byte: 0, line: 0 },
 ): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
-  let { byte, line: number } = mark;
+  let { byte, line: number } = cursor;
   let held: Buffer[] = [];
   let heldBytes = 0;
   for await (const piece of bytes) {
@@ -58,7 +58,7 @@ function withoutReturn(line: Buffer): Buffer {
   return line.length > 0 && line[line.length - 1] === 0x0d ? line.subarray(0, -1) : line;
 }
 
-interface JsonMark extends JsonPlace {
+interface JsonCursor extends JsonPlace {
   /** Of JSON lines; else values that are laid out in any way. */
   isLines: boolean;
   /** The line of Elasticsearch's bulk format that says what becomes of the next. */
@@ -77,8 +77,8 @@ export class JsonLinesSource implements RecordSource {
 
   constructor(private readonly bytes: ByteSource) {}
 
-  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const from = mark as JsonMark | null;
+  async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
+    const from = cursor as JsonCursor | null;
     const start: JsonPlace = from ?? { byte: 0, line: 0 };
     this.action = from?.action ?? null;
     const { isLines, bytes } =
@@ -88,10 +88,10 @@ export class JsonLinesSource implements RecordSource {
     let records: SourceRecord[] = [];
     let unreadable: UnreadableRow[] = [];
     let size = 0;
-    let last: JsonMark = { ...start, isLines, action: this.action };
+    let last: JsonCursor = { ...start, isLines, action: this.action };
     const place = isLines ? 'line' : 'item';
     const chunk = (): RecordChunk => {
-      const made: RecordChunk = { records, unreadable, place, idPrefix: '', mark: last, share: this.bytes.share };
+      const made: RecordChunk = { records, unreadable, place, idPrefix: '', cursor: last, share: this.bytes.share };
       records = [];
       unreadable = [];
       size = 0;

@@ -18,7 +18,7 @@ import { shortestFloat } from '../table-values';
 /**
  * A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning.
  */
-export type ColumnMark = [offset: number, rows: number] | null;
+export type ColumnCursor = [offset: number, rows: number] | null;
 
 /** Values of one column of a row group, row after row. */
 export interface ColumnReader {
@@ -27,7 +27,7 @@ export interface ColumnReader {
   /** How many of the next rows are in memory, at least one: more of them would be held beside these. */
   ready(): Promise<number>;
   /** Where reading can go on; undefined: only from the beginning of the group, by `take`. */
-  mark(): ColumnMark | undefined;
+  cursor(): ColumnCursor | undefined;
 }
 
 /** Nested columns are read whole, a row group at a time; larger ones would not fit. */
@@ -66,9 +66,9 @@ export async function openColumn(parts: {
   /** What these hold. */
   pages: HeldPages;
   column: SchemaTree;
-  mark: ColumnMark | undefined;
+  cursor: ColumnCursor | undefined;
 }): Promise<ColumnReader> {
-  const { library, file, name, root, group, chunks, columns, pages, column, mark } = parts;
+  const { library, file, name, root, group, chunks, columns, pages, column, cursor } = parts;
   const path = plainPath(column);
   if (path === null) return new NestedColumn(parts);
   const { size } = await file.stat();
@@ -76,7 +76,7 @@ export async function openColumn(parts: {
     new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns, pages),
     [root, ...path],
   );
-  if (mark) await reader.seek(mark);
+  if (cursor) await reader.seek(cursor);
   return reader;
 }
 
@@ -128,7 +128,7 @@ class PlainColumn implements ColumnReader {
     return this.rows.length - this.taken;
   }
 
-  mark(): ColumnMark | undefined {
+  cursor(): ColumnCursor | undefined {
     if (this.rowsFrom === null) return null;
     const { offset, startsRow, carried } = this.rowsFrom;
     return startsRow && this.taken >= carried ? [offset, this.taken - carried] : undefined;
@@ -231,7 +231,7 @@ class NestedColumn implements ColumnReader {
     return rows;
   }
 
-  mark(): undefined {
+  cursor(): undefined {
     return undefined;
   }
 

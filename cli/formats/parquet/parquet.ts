@@ -2,17 +2,17 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError, EXIT_CODES } from '../../command-error';
 import { HeldPages } from './held-pages';
-import { type ColumnMark, type ColumnReader, openColumn } from './parquet-column';
+import { type ColumnCursor, type ColumnReader, openColumn } from './parquet-column';
 import { groupChunks, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
 import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordSource } from '../record-source';
 
-interface ParquetMark {
+interface ParquetCursor {
   row: number;
   /**
    * Where each column goes on in the row group of that row; a column that is not here is read from the group's
    * beginning.
    */
-  columns: Record<string, ColumnMark>;
+  columns: Record<string, ColumnCursor>;
 }
 
 /** A Parquet file, read page by page: a row group may have any size. */
@@ -51,8 +51,8 @@ export class ParquetSource implements RecordSource {
     }
   }
 
-  async *read(mark: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
-    const start = (mark as ParquetMark | null) ?? { row: 0, columns: {} };
+  async *read(cursor: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
+    const start = (cursor as ParquetCursor | null) ?? { row: 0, columns: {} };
     const columns = this.root.children.filter(({ element }) => wanted === null || wanted.has(element.name));
     // Whether there are as many rows as is said, only a column tells.
     const read = columns.length > 0 ? columns : this.root.children.slice(0, 1);
@@ -81,7 +81,7 @@ export class ParquetSource implements RecordSource {
     groupRows: number;
     read: SchemaTree[];
     columns: SchemaTree[];
-    start: ParquetMark;
+    start: ParquetCursor;
   }): AsyncGenerator<RecordChunk> {
     const { library, file, metadata, root } = this;
     const { group, groupStart, groupRows, read, columns, start } = parts;
@@ -91,7 +91,7 @@ export class ParquetSource implements RecordSource {
     const chunks = groupChunks(metadata.row_groups[group]);
     const pages = new HeldPages(this.path);
     for (const column of read) {
-      const mark = rowsBehind === 0 ? undefined : start.columns[column.element.name];
+      const cursor = rowsBehind === 0 ? undefined : start.columns[column.element.name];
       const reader = await openColumn({
         library,
         file,
@@ -103,9 +103,9 @@ export class ParquetSource implements RecordSource {
         columns: read.length,
         pages,
         column,
-        mark,
+        cursor,
       });
-      if (!mark && rowsBehind > 0) await passOver(reader, rowsBehind);
+      if (!cursor && rowsBehind > 0) await passOver(reader, rowsBehind);
       readers.push(reader);
     }
     for (let row = rowsBehind; row < groupRows;) {
@@ -120,10 +120,10 @@ export class ParquetSource implements RecordSource {
       });
       row += rows;
       const marks = read
-        .map(({ element }, c): [string, ColumnMark | undefined] => [element.name, readers[c].mark()])
-        .filter((entry): entry is [string, ColumnMark] => entry[1] !== undefined);
-      const next: ParquetMark = { row: groupStart + row, columns: row === groupRows ? {} : Object.fromEntries(marks) };
-      yield { records, unreadable: [], place: 'row', idPrefix: '', mark: next, share: (groupStart + row) / this.rows };
+        .map(({ element }, c): [string, ColumnCursor | undefined] => [element.name, readers[c].cursor()])
+        .filter((entry): entry is [string, ColumnCursor] => entry[1] !== undefined);
+      const next: ParquetCursor = { row: groupStart + row, columns: row === groupRows ? {} : Object.fromEntries(marks) };
+      yield { records, unreadable: [], place: 'row', idPrefix: '', cursor: next, share: (groupStart + row) / this.rows };
     }
   }
 }

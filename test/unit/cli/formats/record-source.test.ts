@@ -28,9 +28,9 @@ async function open(name: string, format: Format, content: string | Buffer): Pro
   return openFile({ path: join(folder, name), format, name }, options);
 }
 
-async function all(source: RecordSource, mark: unknown = null): Promise<RecordChunk[]> {
+async function all(source: RecordSource, cursor: unknown = null): Promise<RecordChunk[]> {
   const chunks: RecordChunk[] = [];
-  for await (const chunk of source.read(mark, null)) chunks.push(chunk);
+  for await (const chunk of source.read(cursor, null)) chunks.push(chunk);
   return chunks;
 }
 
@@ -76,11 +76,11 @@ describe('a source', () => {
     const chunks = await all(await open(name, format, content));
     if (rows > 0) expect(rowsOf(chunks)).toHaveLength(rows);
     expect(chunks.length).toBeGreaterThan(2);
-    for (const [i, { mark }] of chunks.entries()) {
+    for (const [i, { cursor }] of chunks.entries()) {
       // As a checkpoint keeps it.
       const rest = await all(
         await openFile({ path: join(folder, name), format, name }, options),
-        JSON.parse(JSON.stringify(mark)),
+        JSON.parse(JSON.stringify(cursor)),
       );
       expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(i + 1)));
     }
@@ -94,7 +94,7 @@ describe('a source', () => {
       expect(rowsOf(zipped)).toEqual(rowsOf(plain));
       const rest = await all(
         await openFile({ path: join(folder, `${name}.gz`), format, name }, options),
-        zipped[0].mark,
+        zipped[0].cursor,
       );
       expect(rowsOf(rest)).toEqual(rowsOf(plain.slice(1)));
     },
@@ -144,7 +144,7 @@ test.each([
   expect(chunks.flatMap(({ records }) => records.map((record) => record.fields))).toEqual(
     fields === null ? [] : [fields],
   );
-  for (const { mark } of chunks) expect(mark).toMatchObject({ delimiter });
+  for (const { cursor } of chunks) expect(cursor).toMatchObject({ delimiter });
 });
 
 test.each([
@@ -218,7 +218,7 @@ describe('quotes of CSV', () => {
     for (const at of [0, 2, 6]) {
       const rest = await all(
         await openFile({ path: join(folder, 'pieces.csv'), format: 'csv', name: 'pieces.csv' }, options),
-        chunks[at].mark,
+        chunks[at].cursor,
       );
       expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(at + 1)));
     }
@@ -238,7 +238,7 @@ describe('quotes of CSV', () => {
     expect(texts).toEqual(['a\nb', 'f', 'g', ...Array.from({ length: 600 }, () => 'h\ni')]);
     const rest = await all(
       await openFile({ path: join(folder, 'excel.csv'), format: 'csv', name: 'excel.csv' }, options),
-      chunks[0].mark,
+      chunks[0].cursor,
     );
     expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(1)));
     // Before the first line end: that of the bad line counts.

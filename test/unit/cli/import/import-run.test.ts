@@ -33,14 +33,14 @@ async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerat
       typeof row === 'string' ? [{ number: own, reason: row }] : [],
     );
     const mapping = { id: 'id', vector: 'vector', text: null, metadataObject: null, metadata: [] };
-    const mark = { file: 0, inner: number, mapping };
+    const cursor = { file: 0, inner: number, mapping };
     yield {
-      chunk: { records, unreadable, place: 'line', idPrefix: '', mark: number, share: null },
+      chunk: { records, unreadable, place: 'line', idPrefix: '', cursor: number, share: null },
       source: SOURCE,
       mapping,
       columns: ['id', 'vector'],
       file: { name: 'rows', number: 0 },
-      mark,
+      cursor,
       share: null,
     };
   }

@@ -13,9 +13,9 @@ async function open(content: string | Buffer, name = 'a.json'): Promise<RecordSo
   writeFileSync(join(folder, name), content);
   return openFile({ path: join(folder, name), format: 'jsonl', name }, options);
 }
-async function all(source: RecordSource, mark: unknown = null): Promise<RecordChunk[]> {
+async function all(source: RecordSource, cursor: unknown = null): Promise<RecordChunk[]> {
   const chunks: RecordChunk[] = [];
-  for await (const chunk of source.read(mark, null)) chunks.push(chunk);
+  for await (const chunk of source.read(cursor, null)) chunks.push(chunk);
   return chunks;
 }
 const fieldsOf = (chunks: RecordChunk[]): unknown[] =>
@@ -43,10 +43,10 @@ describe('JSON that is laid out', () => {
     const chunks = await all(await open(text));
     expect(fieldsOf(chunks)).toEqual(ROWS);
     expect(reasonsOf(chunks)).toEqual([]);
-    for (const [i, { mark }] of chunks.entries()) {
+    for (const [i, { cursor }] of chunks.entries()) {
       const rest = await all(
         await openFile({ path: join(folder, 'a.json'), format: 'jsonl', name: 'a.json' }, options),
-        JSON.parse(JSON.stringify(mark)),
+        JSON.parse(JSON.stringify(cursor)),
       );
       expect(rest.flatMap(({ records }) => records)).toEqual(chunks.slice(i + 1).flatMap(({ records }) => records));
     }
@@ -229,7 +229,7 @@ describe('what other products write is read', () => {
   test('goes on behind the action of a bulk file', async () => {
     const text = Array.from({ length: 1200 }, (_, i) => `{"index":{"_id":"${i}"}}\n{"a":${i}}\n`).join('');
     const chunks = await all(await open(text));
-    const rest = await all(await open(text), chunks[0].mark);
+    const rest = await all(await open(text), chunks[0].cursor);
     expect(fieldsOf(rest)).toEqual(fieldsOf(chunks.slice(1)));
     expect(fieldsOf(chunks)).toHaveLength(1200);
   });
