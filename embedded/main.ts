@@ -126,7 +126,7 @@ async function build(
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
-    backups: backupPlaceOf(config, openTarget),
+    backups: backupAccessOf(config, openTarget),
     openShardsMax: capacity.openShardsMax,
     ...(rests && { rests: { afterMs: config.idleShardSeconds * 1000, openMax: capacity.restingFrom } }),
     ...(config.backupLog === 'true' && { beforeDrop: async (log: ShippableLog) => shipping?.shipRest(log) }),
@@ -262,7 +262,7 @@ async function targetsOf(config: Config, log: Logger): Promise<OpenTarget> {
 }
 
 /** Where shards are backed up to; undefined: nowhere. */
-function backupPlaceOf(config: Config, open: OpenTarget): ShardOptions['backups'] {
+function backupAccessOf(config: Config, open: OpenTarget): ShardOptions['backups'] {
   if (config.backupTarget === '') return undefined;
   return {
     open,

@@ -216,7 +216,7 @@ async function build(
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
-    backups: backupPlaceOf(config),
+    backups: backupAccessOf(config),
   };
   const budget = new WriteBudget();
   const ticks = new ReplicaTicks(clock);
@@ -548,7 +548,7 @@ function sealsOf(config: NodeConfig): BackupSeals {
 }
 
 /** Where shards are backed up to; undefined: nowhere. */
-function backupPlaceOf(config: NodeConfig): ShardOptions['backups'] {
+function backupAccessOf(config: NodeConfig): ShardOptions['backups'] {
   if (config.backupTarget === '') return undefined;
   const access = {
     backupTarget: config.backupTarget,

@@ -13,7 +13,7 @@ import {
 } from './record-source';
 
 /** Where a row ends. */
-interface Place {
+interface Position {
   byte: number;
   /** Lines before that. */
   line: number;
@@ -21,7 +21,7 @@ interface Place {
   lineEnd: string | null;
 }
 
-interface CsvCursor extends Place {
+interface CsvCursor extends Position {
   columns: string[];
   delimiter: string;
 }
@@ -67,7 +67,7 @@ export class CsvSource implements RecordSource {
     let records: SourceRecord[] = [];
     let unreadable: UnreadableRow[] = [];
     let size = 0;
-    let last: Place = { byte: start?.byte ?? 0, line: start?.line ?? 0, lineEnd: start?.lineEnd ?? null };
+    let last: Position = { byte: start?.byte ?? 0, line: start?.line ?? 0, lineEnd: start?.lineEnd ?? null };
     const chunk = (): RecordChunk => {
       const made: RecordChunk = {
         records,
@@ -109,7 +109,7 @@ export class CsvSource implements RecordSource {
     if (records.length + unreadable.length > 0) yield chunk();
   }
 
-  private async *rows({ byte, line, lineEnd }: Place): AsyncGenerator<ParsedRow> {
+  private async *rows({ byte, line, lineEnd }: Position): AsyncGenerator<ParsedRow> {
     let records: CsvRecords | null = null;
     const opened = (delimiter: string): CsvRecords =>
       new CsvRecords(Buffer.from(delimiter), this.bytes.name, byte, line, lineEnd);

@@ -10,14 +10,14 @@ const ENDS = /[\s,}\]]/g;
 const SPACES = /\s*/y;
 
 /** Where the value of a path stands: the keys that lead to it, as they are written, and its place in the text. */
-interface Place {
+interface TextSpan {
   keys: readonly string[];
   start: number;
   end: number;
 }
 
 /** A chosen part of an object: places in the text, by key, or parts further inside. */
-type Chosen = Map<string, Place | Chosen>;
+type Chosen = Map<string, TextSpan | Chosen>;
 
 /**
  * JSON text of the parts of `metadata`, JSON object text, that `paths` name, in the order of these; null: all of it. A
@@ -61,7 +61,7 @@ interface Wanted {
 /** One way through the text. */
 class MetadataScan {
   /** By path. */
-  readonly found = new Map<string, Place>();
+  readonly found = new Map<string, TextSpan>();
 
   constructor(private readonly text: string) {}
 
@@ -162,10 +162,10 @@ class MetadataScan {
 }
 
 /** Adds a place to what is chosen, unless a value around it is. */
-function add(chosen: Chosen, place: Place): void {
+function add(chosen: Chosen, place: TextSpan): void {
   let around = chosen;
   for (const key of place.keys.slice(0, -1)) {
-    const inner = around.get(key) ?? new Map<string, Place | Chosen>();
+    const inner = around.get(key) ?? new Map<string, TextSpan | Chosen>();
     if (!(inner instanceof Map)) return;
     around.set(key, inner);
     around = inner;

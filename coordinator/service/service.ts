@@ -14,9 +14,9 @@ import type { SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
-import type { MetadataPlace } from '../../shared/contract/shard/metadata-storage';
+import type { MetadataStorage } from '../../shared/contract/shard/metadata-storage';
 import type { Quantization } from '../../shared/contract/vector/quantization';
-import type { VectorPlace } from '../../shared/contract/vector/vector-storage';
+import type { VectorStorage } from '../../shared/contract/vector/vector-storage';
 
 /**
  * What the service can do, independent of HTTP: the use cases behind every endpoint. Callers check the shape of inputs
@@ -145,10 +145,10 @@ export interface NewCollection {
   language: Language | null;
   /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
   quantization?: Quantization | undefined;
-  /** Where ids and metadata are; default: DEFAULT_METADATA_PLACE. */
-  metadata?: MetadataPlace | undefined;
-  /** Where the index of its vectors is; default: DEFAULT_VECTOR_PLACE. */
-  vectors?: VectorPlace | undefined;
+  /** Where ids and metadata are; default: DEFAULT_METADATA_STORAGE. */
+  metadata?: MetadataStorage | undefined;
+  /** Where the index of its vectors is; default: DEFAULT_VECTOR_STORAGE. */
+  vectors?: VectorStorage | undefined;
   shards: number | undefined;
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
@@ -201,8 +201,8 @@ export interface CollectionView {
   description: string | null;
   language: Language | null;
   quantization: Quantization;
-  metadata: MetadataPlace;
-  vectors: VectorPlace;
+  metadata: MetadataStorage;
+  vectors: VectorStorage;
   /** UNKNOWN_COUNT while a shard does not answer. */
   vectorCount: number;
   /**
@@ -548,7 +548,7 @@ export interface ScoredHit {
   metadata: string;
   text?: string;
   /** Present for a hybrid search with `explain`. */
-  explanation?: FusedPlaces;
+  explanation?: FusedRanks;
 }
 
 /**
@@ -556,7 +556,7 @@ export interface ScoredHit {
  * that they are by (the collection's metric, BM25). null: not in the part of the list that was read, or the list has
  * weight 0.
  */
-export interface FusedPlaces {
+export interface FusedRanks {
   vectorRank: number | null;
   vectorScore: number | null;
   keywordRank: number | null;

@@ -1,4 +1,4 @@
-import type { LogPlace } from '../../shared/backup-store/backup-format';
+import type { TimedLogPosition } from '../../shared/backup-store/backup-format';
 import type { ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import { LaterFormatError } from '../engine/files/later-format';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
@@ -374,7 +374,7 @@ export class Replica implements ShippableLog, KeptLog {
       .map(({ sequence, epoch, write }) => ({ sequence, epoch, at: write?.at ?? null, write }));
   }
 
-  shipped({ sequence, at }: LogPlace): void {
+  shipped({ sequence, at }: TimedLogPosition): void {
     this.unshippedFrom = sequence + 1;
     this.toldMs = Math.max(this.toldMs, at);
   }

@@ -67,7 +67,7 @@ export async function installCopy(parts: {
   chunks: AsyncIterable<Buffer>;
   promises: { promisedEpoch: number; lastLedEpoch: number };
   /** Called when the copy is complete, just before it replaces the data. */
-  mayTakePlace: (position: { sequence: number; epoch: number }) => boolean;
+  mayBegin: (position: { sequence: number; epoch: number }) => boolean;
 }): Promise<{ sequence: number; epoch: number }> {
   const incoming = `${parts.folder}.incoming`;
   const outgoing = `${parts.folder}.outgoing`;
@@ -86,7 +86,7 @@ export async function installCopy(parts: {
     await store.close();
   }
   await syncFolder(incoming);
-  if (!parts.mayTakePlace(position))
+  if (!parts.mayBegin(position))
     throw new QuiverError('unavailable', `a copy up to ${position.sequence} comes too late`);
   await rename(parts.folder, outgoing).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

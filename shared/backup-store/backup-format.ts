@@ -65,7 +65,7 @@ export interface BackupCheck {
 }
 
 /** A place of a shard's log, and a time by which it was passed, in milliseconds since 1970. */
-export interface LogPlace {
+export interface TimedLogPosition {
   sequence: number;
   epoch: number;
   at: number;
@@ -88,7 +88,7 @@ export interface BackedUpShard {
   /** The backups whose data it needs, itself among them. */
   needs: string[];
   /** The place of its log at which it was taken; absent: it has none, or a program wrote it that shipped none. */
-  position?: LogPlace | undefined;
+  position?: TimedLogPosition | undefined;
 }
 
 /** The content of one shard. */

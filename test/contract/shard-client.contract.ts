@@ -11,8 +11,8 @@ import {
   type UpsertOperation,
   type WriteOperation,
 } from '../../shared/contract/shard/shard-client';
-import type { MetadataPlace } from '../../shared/contract/shard/metadata-storage';
-import type { VectorPlace } from '../../shared/contract/vector/vector-storage';
+import type { MetadataStorage } from '../../shared/contract/shard/metadata-storage';
+import type { VectorStorage } from '../../shared/contract/vector/vector-storage';
 import {
   type Hit,
   LEFT_OUT,
@@ -70,7 +70,7 @@ export function describeShardClient(
     isBounded = true,
     metadata,
     vectors,
-  }: { isBounded?: boolean; metadata?: MetadataPlace; vectors?: VectorPlace } = {},
+  }: { isBounded?: boolean; metadata?: MetadataStorage; vectors?: VectorStorage } = {},
 ): void {
   describe(`ShardClient: ${name}`, () => {
     let under: ClientUnderTest;

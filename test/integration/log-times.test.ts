@@ -150,7 +150,7 @@ test('a copy knows the latest time of what it has, though its log is empty', asy
     openStore: (path) => RocksKeyValueStore.open(path),
     chunks: chunksOf(source.store, () => source.storage.times()),
     promises: { promisedEpoch: 1, lastLedEpoch: 0 },
-    mayTakePlace: () => true,
+    mayBegin: () => true,
   });
   expect(position.sequence).toBe(2);
   expect(timesOf(await open('target'))).toEqual([700, 650]);

@@ -65,7 +65,7 @@ async function fill(replica: StoredReplica, from: number, to: number): Promise<v
   await replica.storage.apply(to);
 }
 
-function install(name: string, chunks: Iterable<Buffer> | AsyncIterable<Buffer>, mayTakePlace = () => true) {
+function install(name: string, chunks: Iterable<Buffer> | AsyncIterable<Buffer>, mayBegin = () => true) {
   return installCopy({
     folder: join(root, name),
     openStore: (path) => RocksKeyValueStore.open(path),
@@ -73,7 +73,7 @@ function install(name: string, chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
       yield* chunks;
     })(),
     promises: { promisedEpoch: 7, lastLedEpoch: 3 },
-    mayTakePlace,
+    mayBegin,
   });
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { METADATA_PLACES, type MetadataPlace } from '../../shared/contract/shard/metadata-storage';
+import { METADATA_STORAGES, type MetadataStorage } from '../../shared/contract/shard/metadata-storage';
 import type { ShardSpec, WriteOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
 import { DIM, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from '../support/stories/inline-story';
@@ -35,7 +35,7 @@ class Story {
   constructor(
     private readonly node: ShardNode,
     private readonly random: () => number,
-    metadata: MetadataPlace,
+    metadata: MetadataStorage,
   ) {
     this.spec = { collectionUid: 'inline', shard: 0, dim: DIM, metric: 'l2', metadata };
   }
@@ -144,7 +144,7 @@ function reportOf(worker: Worker): Reader['report'] {
   });
 }
 
-test.each(METADATA_PLACES)(
+test.each(METADATA_STORAGES)(
   'every answer that threads find inline while a shard changes, with metadata in %s, with and without a filter, is that of a moment of the search',
   async (metadata) => {
     const seed = runSeed('inline search');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Shard } from '../../node/engine/shard/shard';
 import { WriteBudget } from '../../node/engine/shard/writing/write-queue';
 import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
-import { METADATA_PLACES } from '../../shared/contract/shard/metadata-storage';
+import { METADATA_STORAGES } from '../../shared/contract/shard/metadata-storage';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/contract/shard/shard-client';
 import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
 import { ManualClock } from '../support/manual-clock';
@@ -25,7 +25,7 @@ import {
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
 
-test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), ['memory', 'disk'] as const])(
+test.each([...METADATA_STORAGES.map((metadata) => [metadata, 'memory'] as const), ['memory', 'disk'] as const])(
   'after a purge no file, with metadata in %s and vectors in %s, holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays',
   async (metadata, vectors) => {
     const spec: ShardSpec = { ...SPEC, metadata, vectors };

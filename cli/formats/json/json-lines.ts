@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { CommandError } from '../../command-error';
 import type { ByteSource } from '../byte-source';
 import { type BulkAction, bulkActionOf, shapedRows } from './json-shapes';
-import { jsonLayout, type JsonPiece, type JsonPlace, jsonValues, valuesOfLine } from './json-values';
+import { jsonLayout, type JsonPiece, type JsonPosition, jsonValues, valuesOfLine } from './json-values';
 import { parseLenient } from './lossless-json';
 import {
   CHUNK_BYTES,
@@ -22,7 +22,7 @@ const NOT_UTF8 = 'not UTF-8';
 /** Lines of a text with their numbers from 1 and the place behind each; without the end of the line. */
 export async function* linesOf(
   bytes: AsyncIterable<Buffer>,
-  cursor: JsonPlace = { byte: 0, line: 0 },
+  cursor: JsonPosition = { byte: 0, line: 0 },
 ): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
   let { byte, line: number } = cursor;
   let held: Buffer[] = [];
@@ -58,7 +58,7 @@ function withoutReturn(line: Buffer): Buffer {
   return line.length > 0 && line[line.length - 1] === 0x0d ? line.subarray(0, -1) : line;
 }
 
-interface JsonCursor extends JsonPlace {
+interface JsonCursor extends JsonPosition {
   /** Of JSON lines; else values that are laid out in any way. */
   isLines: boolean;
   /** The line of Elasticsearch's bulk format that says what becomes of the next. */
@@ -79,7 +79,7 @@ export class JsonLinesSource implements RecordSource {
 
   async *read(cursor: unknown): AsyncGenerator<RecordChunk> {
     const from = cursor as JsonCursor | null;
-    const start: JsonPlace = from ?? { byte: 0, line: 0 };
+    const start: JsonPosition = from ?? { byte: 0, line: 0 };
     this.action = from?.action ?? null;
     const { isLines, bytes } =
       from === null

@@ -2,7 +2,7 @@ import { CommandError, EXIT_CODES } from '../../command-error';
 import { PIECE_BYTES_MAX } from '../record-source';
 
 /** Where reading goes on. */
-export interface JsonPlace {
+export interface JsonPosition {
   byte: number;
   /** Lines or values before that. */
   line: number;
@@ -34,7 +34,7 @@ const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byt
  */
 export async function* jsonValues(
   bytes: AsyncIterable<Buffer>,
-  from: JsonPlace,
+  from: JsonPosition,
   name: string,
 ): AsyncGenerator<JsonPiece[]> {
   const scan = new ValueScan(from, name);
@@ -69,7 +69,7 @@ class ValueScan {
   private isEscaped = false;
 
   constructor(
-    from: JsonPlace,
+    from: JsonPosition,
     private readonly name: string,
   ) {
     this.byte = from.byte;

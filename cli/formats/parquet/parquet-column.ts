@@ -3,7 +3,7 @@ import type { FileMetaData, SchemaElement, SchemaTree } from 'hyparquet' with { 
 import { CommandError } from '../../command-error';
 import type { HeldPages } from './held-pages';
 import {
-  chunkPlace,
+  chunkPosition,
   type DecodedPage,
   type GroupChunks,
   PageReader,
@@ -73,7 +73,7 @@ export async function openColumn(parts: {
   if (path === null) return new NestedColumn(parts);
   const { size } = await file.stat();
   const reader = new PlainColumn(
-    new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns, pages),
+    new PageReader(library, file, name, chunkPosition(library, chunks, group, [root, ...path], size), columns, pages),
     [root, ...path],
   );
   if (cursor) await reader.seek(cursor);
@@ -245,7 +245,7 @@ class NestedColumn implements ColumnReader {
         library,
         file,
         name,
-        chunkPlace(library, chunks, group, path, size),
+        chunkPosition(library, chunks, group, path, size),
         columns,
         pages,
       ).check(NESTED_BYTES_MAX - bytes);

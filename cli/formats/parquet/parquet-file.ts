@@ -57,7 +57,7 @@ export type ParquetLibrary = Awaited<ReturnType<typeof loadParquet>>;
 type ColumnDecoder = Parameters<ParquetLibrary['convert']>[1];
 
 /** Where a column's chunk of a row group lies, and what its values are. */
-export interface ChunkPlace {
+export interface ChunkPosition {
   start: number;
   end: number;
   decoder: ColumnDecoder;
@@ -122,7 +122,7 @@ export class PageReader {
     private readonly library: ParquetLibrary,
     private readonly file: FileHandle,
     private readonly name: string,
-    private readonly place: ChunkPlace,
+    private readonly place: ChunkPosition,
     /** Columns that are read side by side. */
     private readonly columns: number,
     private readonly pages: HeldPages,
@@ -438,13 +438,13 @@ export function pathOf(path: readonly SchemaTree[]): string {
 }
 
 /** Where the chunk of a leaf is, in a row group. */
-export function chunkPlace(
+export function chunkPosition(
   library: ParquetLibrary,
   chunks: GroupChunks,
   group: number,
   path: SchemaTree[],
   fileBytes: number,
-): ChunkPlace {
+): ChunkPosition {
   const names = path.slice(1).map(({ element }) => element.name);
   const chunk = chunks.get(pathOf(path))?.meta_data;
   if (chunk === undefined) throw new CommandError(`column ${names.join('.')} is not in row group ${group}`);

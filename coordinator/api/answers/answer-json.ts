@@ -1,6 +1,6 @@
 import { chosenMetadata } from '../../service/chosen-metadata';
 import type { Output } from '../../service/search-request';
-import type { FoundHits, FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../../service/service';
+import type { FoundHits, FusedRanks, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../../service/service';
 import { hitsFromBytes } from '../../../shared/wire/codecs/hit-codec';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import { takenFrom } from '../../service/pages';
@@ -209,7 +209,7 @@ export function hitJson({ externalId, score, metadata, text, explanation }: Scor
 }
 
 /** A hit's ranks in the lists that were fused, with a comma before each member. */
-function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore }: FusedPlaces): string {
+function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore }: FusedRanks): string {
   const scoreOrNull = (score: number | null): string => (score === null ? 'null' : scoreJson(score));
   return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
 }

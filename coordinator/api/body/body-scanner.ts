@@ -9,18 +9,18 @@ import type { HttpLimits } from '../requests/http-limits';
  */
 export interface BodyScanner {
   /** For a small body: blocks the thread until it is done. */
-  scan(body: Buffer, list: ListPlace | null): BodyScan;
+  scan(body: Buffer, list: ScannedList | null): BodyScan;
   /**
    * For any other body: runs on another thread. `body` must not change. Once `isGone()` is true, it may reject with
    * ClientGone.
    */
-  scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan>;
+  scanAside(body: Buffer, list: ScannedList | null, isGone: () => boolean): Promise<BodyScan>;
   /**
    * The list of a large body as encoded upserts, made on another thread, where the body passes the scan and all
    * elements are items that hold what nearly all hold, and are valid. null: not so, as far as is known, and a scan has
    * to tell. `body` must not change. Once `isGone()` is true, it may reject with ClientGone.
    */
-  encodeAside(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null>;
+  encodeAside(body: Buffer, list: ScannedList, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null>;
 }
 
 /** What an item may hold. */
@@ -37,7 +37,7 @@ export interface EncodedBody {
 }
 
 /** The root's member that holds a bulk: its elements are bounded, parsed and checked one by one. */
-export interface ListPlace {
+export interface ScannedList {
   name: string;
   /** Elements beyond this number are checked and counted, but not kept. */
   lengthMax: number;
@@ -107,7 +107,7 @@ export function float32IfNumbers(value: unknown, lengthMax: number): unknown {
 export function flawError(
   { flaw, at, element }: BodyFlaw,
   body: Buffer,
-  list: ListPlace | null,
+  list: ScannedList | null,
   bounds: ScanBounds,
 ): QuiverError {
   const place = element < 0 ? 'body' : `${list?.name}[${element}]`;

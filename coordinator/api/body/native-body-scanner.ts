@@ -10,7 +10,7 @@ import {
   type ItemBounds,
   type JudgedBody,
   type JudgedList,
-  type ListPlace,
+  type ScannedList,
   type ScanBounds,
 } from './body-scanner';
 import { ClientGone } from './client-gone';
@@ -44,7 +44,7 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly addon: BodyScannerAddon;
   private readonly bounds: ScanBounds;
   private readonly nonce = randomBytes(18).toString('hex');
-  private readonly questions = new Map<ListPlace | null, { list: string; bounds: Float64Array }>();
+  private readonly questions = new Map<ScannedList | null, { list: string; bounds: Float64Array }>();
   private readonly memory: BodyMemory;
   private readonly scansAsideMax: number;
   /**
@@ -66,7 +66,7 @@ export class NativeBodyScanner implements BodyScanner {
     this.scansAsideMax = options.scansAsideMax ?? SCANS_ASIDE_MAX;
   }
 
-  scan(body: Buffer, list: ListPlace | null): BodyScan {
+  scan(body: Buffer, list: ScannedList | null): BodyScan {
     const question = this.questionFor(list);
     const answer = this.addon.scan(body, this.nonce, question.list, question.bounds, this.room, this.used);
     return Array.isArray(answer) ? this.small(...answer) : this.judged(answer);
@@ -91,7 +91,7 @@ export class NativeBodyScanner implements BodyScanner {
     return new NativelyJudgedBody({ root, floats, hasLongIntegers }, this.nonce, this.bounds.vectorDimMax);
   }
 
-  async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
+  async scanAside(body: Buffer, list: ScannedList | null, isGone: () => boolean): Promise<BodyScan> {
     const question = this.questionFor(list);
     return this.aside(isGone, async () =>
       this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds)),
@@ -100,7 +100,7 @@ export class NativeBodyScanner implements BodyScanner {
 
   async encodeAside(
     body: Buffer,
-    list: ListPlace,
+    list: ScannedList,
     items: ItemBounds,
     isGone: () => boolean,
   ): Promise<EncodedBody | null> {
@@ -160,7 +160,7 @@ export class NativeBodyScanner implements BodyScanner {
     }
   }
 
-  private questionFor(list: ListPlace | null): { list: string; bounds: Float64Array } {
+  private questionFor(list: ScannedList | null): { list: string; bounds: Float64Array } {
     let question = this.questions.get(list);
     if (question === undefined) {
       const { vectorDimMax, jsonDepthMax, jsonValuesMax, requestBytesMax, jsonKeysMax } = this.bounds;

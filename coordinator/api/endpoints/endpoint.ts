@@ -22,7 +22,7 @@ export interface Endpoint {
   /** The least role that may call it; `public` needs no key and has no rate limit. */
   access: Role | 'public';
   /** Where a request says which collection it is about: keys may be limited to some. */
-  collections: CollectionPlace;
+  collections: CollectionSource;
   /** Whether it is about keys, the cluster, or collections as a whole: such requests are always in the log. */
   isAdministrative: boolean;
   /** Whether an overloaded process may refuse it. */
@@ -66,7 +66,7 @@ export interface Endpoint {
  * about none. `service`: it is about the service as a whole, which keys that are limited to collections may not use.
  * `form`: the handler calls `use` with it. `fixed`: it is always that one.
  */
-export type CollectionPlace =
+export type CollectionSource =
   | { type: 'path' | 'body'; field: string }
   | { type: 'form' | 'own' | 'service' }
   | { type: 'fixed'; name: string };

@@ -76,12 +76,12 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /** The place of a value in a request; it decides the default error for a violation. */
-export type RequestPlace = 'path' | 'query' | 'body';
+export type RequestPart = 'path' | 'query' | 'body';
 
 /** Longest piece of a client's external_id that is put into a message. */
 const SHOWN_ID_MAX = 80;
 
-function nameOfPath(path: PropertyKey[], place: RequestPlace): string {
+function nameOfPath(path: PropertyKey[], place: RequestPart): string {
   if (path.length === 0) return place;
   return path.reduce<string>(
     (text, part) =>
@@ -117,14 +117,14 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /** The operating error for the first violation found in `value`. */
-export function errorFromIssue(issue: z.core.$ZodIssue, place: RequestPlace, value: unknown): QuiverError {
+export function errorFromIssue(issue: z.core.$ZodIssue, place: RequestPart, value: unknown): QuiverError {
   const kind = issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
   const message = `${nameOfPath(issue.path, place)}${itemId(issue.path, value)} ${issue.message}${place === 'body' ? hintFor(issue, value) : ''}`;
   return new QuiverError(kind ?? (place === 'body' ? 'schema_violation' : 'invalid_parameter'), message);
 }
 
 /** Checks `value` and answers the schema's output. Errors: that of the first violation, naming the field. */
-export function validate<S extends z.ZodType>(schema: S, value: unknown, place: RequestPlace): z.output<S> {
+export function validate<S extends z.ZodType>(schema: S, value: unknown, place: RequestPart): z.output<S> {
   const result = schema.safeParse(value, { error: (issue) => wordsFor(issue) });
   if (result.success) return result.data;
   throw errorFromIssue(result.error.issues[0], place, value);

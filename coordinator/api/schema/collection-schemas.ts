@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isLanguage, type Language, LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
-import { DEFAULT_METADATA_PLACE, METADATA_PLACES } from '../../../shared/contract/shard/metadata-storage';
+import { DEFAULT_METADATA_STORAGE, METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
-import { DEFAULT_VECTOR_PLACE, VECTOR_PLACES } from '../../../shared/contract/vector/vector-storage';
+import { DEFAULT_VECTOR_STORAGE, VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
 import { TTL_SECONDS_MAX } from '../fields/expiry';
@@ -65,11 +65,11 @@ export function newCollection(limits: HttpLimits) {
       description:
         'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
     }),
-    metadata: withDefault(z.enum(METADATA_PLACES), DEFAULT_METADATA_PLACE).meta({
+    metadata: withDefault(z.enum(METADATA_STORAGES), DEFAULT_METADATA_STORAGE).meta({
       description:
         'Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them.',
     }),
-    vectors: withDefault(z.enum(VECTOR_PLACES), DEFAULT_VECTOR_PLACE).meta({
+    vectors: withDefault(z.enum(VECTOR_STORAGES), DEFAULT_VECTOR_STORAGE).meta({
       description:
         'Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way.',
     }),
@@ -123,8 +123,8 @@ export const collectionAnswer = z
     description: z.string().nullable(),
     language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
-    metadata: z.enum(METADATA_PLACES).meta({ description: 'Where its ids and metadata are.' }),
-    vectors: z.enum(VECTOR_PLACES).meta({ description: 'Where the index of its vectors is.' }),
+    metadata: z.enum(METADATA_STORAGES).meta({ description: 'Where its ids and metadata are.' }),
+    vectors: z.enum(VECTOR_STORAGES).meta({ description: 'Where the index of its vectors is.' }),
     vector_count: vectorCount,
     unavailable_shards: z.array(z.object({ shard: z.int(), reason: z.string() })).meta({
       description: 'Shards that did not answer within some seconds, and why, for people; nearly always none.',

@@ -184,7 +184,7 @@ export class BackupRepository {
       claim = (await this.target.create(key, sealedText(own))) ? own : await this.claimOf(key);
     }
     const bases: BackupManifest[] = [];
-    const damaged = claim?.bases.length ? await this.damagedPlaces() : new Set();
+    const damaged = claim?.bases.length ? await this.damagedPositions() : new Set();
     for (const claimed of claim?.bases ?? []) {
       const base = await this.unlessUnreadable(claimed);
       if (base?.seal !== 'sealed') continue;
@@ -211,7 +211,7 @@ export class BackupRepository {
   }
 
   /** Where a verification has found damage: the backup that wrote the data, and the uid of the collection. */
-  private async damagedPlaces(): Promise<Set<string>> {
+  private async damagedPositions(): Promise<Set<string>> {
     const places = new Set<string>();
     const checked = (await idsUnder(this.target, CHECKS_PREFIX)).sort().reverse().slice(0, STRANGE_LOOKED_AT);
     let own = 0;

@@ -1,4 +1,4 @@
-import type { BackupManifest, LogPlace } from '../../../shared/backup-store/backup-format';
+import type { BackupManifest, TimedLogPosition } from '../../../shared/backup-store/backup-format';
 import type { CollectionHistory } from '../../../shared/backup-store/log-format';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import { collectionFromEntry } from '../../service/collections/collection-record';
@@ -7,7 +7,7 @@ import { collectionFromEntry } from '../../service/collections/collection-record
 export interface LogBase {
   id: string;
   /** By shard. */
-  places: (LogPlace | null)[];
+  places: (TimedLogPosition | null)[];
 }
 
 /** What is kept of the moments of one set of shards. */

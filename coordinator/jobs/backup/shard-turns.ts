@@ -15,8 +15,8 @@ const SILENT_ALONE_MS = 600_000;
  * It is asked again as long as there are others, and for some time after that.
  */
 export class ShardTurns {
-  private readonly places = new Places(AT_ONCE);
-  private readonly probes = new Places(PROBES);
+  private readonly places = new Slots(AT_ONCE);
+  private readonly probes = new Slots(PROBES);
   /** Shards that are neither done nor silent. */
   private busy = 0;
   private isAnythingTaken = false;
@@ -47,14 +47,14 @@ export class ShardTurns {
 
 /** The turn of one shard. */
 export class ShardTurn {
-  private place: Places | null = null;
+  private place: Slots | null = null;
   /** Since when it has not answered; null: it has, the last time. */
   private silentSinceMs: number | null = null;
 
   constructor(
     private readonly parts: {
-      places: Places;
-      probes: Places;
+      places: Slots;
+      probes: Slots;
       nowMs: () => number;
       busy: (change: 1 | -1) => void;
       patienceMs: () => number;
@@ -102,7 +102,7 @@ export class ShardTurn {
 }
 
 /** Places for some at a time, in the order of coming. */
-class Places {
+class Slots {
   private readonly waiting: (() => void)[] = [];
 
   constructor(private free: number) {}

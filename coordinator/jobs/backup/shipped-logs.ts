@@ -1,5 +1,5 @@
 import {
-  type LogPlace,
+  type TimedLogPosition,
   type BackupManifest,
   isUnreadable,
   openedContent,
@@ -183,7 +183,7 @@ export class ShippedLogs {
     collectionUid: string,
     shard: number,
     { heads, stages }: ReportedLogs,
-    places: readonly (LogPlace | null)[],
+    places: readonly (TimedLogPosition | null)[],
   ): Promise<ShardLog | null> {
     const name = shardName({ collectionUid, shard });
     const head = heads.get(name);
@@ -288,7 +288,7 @@ export interface LogWay {
  */
 export function wayFrom(
   { head, chains, closed, ends }: ShardLog,
-  place: Pick<LogPlace, 'sequence' | 'epoch'> | null,
+  place: Pick<TimedLogPosition, 'sequence' | 'epoch'> | null,
   replacedMs?: number,
 ): LogWay | null {
   const from = place ?? BEGINNING;

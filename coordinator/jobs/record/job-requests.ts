@@ -22,7 +22,7 @@ export class JobRequests implements JobsService {
     { kind, state, cursor, limit }: JobsPage,
     caller?: Scoped,
   ): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
-    const after = cursor === undefined ? null : placeOf(cursor);
+    const after = cursor === undefined ? null : positionOf(cursor);
     const known = new Map<string, JobView>();
     const asked = this.sources.filter(({ kinds }) => kind === undefined || kinds === undefined || kinds.includes(kind));
     for (const jobs of await Promise.all(asked.map((source) => source.list()))) {
@@ -100,19 +100,19 @@ function mustNotBeOver(job: JobView): void {
   if (isEnded(job)) throw new QuiverError('conflict', `job ${job.id} is over: it is ${job.state}`);
 }
 
-type Place = Pick<JobView, 'createdAt' | 'id'>;
+type Position = Pick<JobView, 'createdAt' | 'id'>;
 
 /** Whether a job comes later in the list, in which the newest are first. */
-function isAfter(job: Place, place: Place): boolean {
-  if (job.createdAt !== place.createdAt) return job.createdAt < place.createdAt;
-  return job.id < place.id;
+function isAfter(job: Position, position: Position): boolean {
+  if (job.createdAt !== position.createdAt) return job.createdAt < position.createdAt;
+  return job.id < position.id;
 }
 
-function cursorAfter({ createdAt, id }: Place): string {
+function cursorAfter({ createdAt, id }: Position): string {
   return cursorOf([createdAt, id]);
 }
 
-function placeOf(cursor: string): Place {
+function positionOf(cursor: string): Position {
   const [createdAt, id, ...rest] = elementsOf(cursor);
   if (typeof createdAt !== 'string' || typeof id !== 'string' || rest.length > 0)
     throw new QuiverError('invalid_parameter', 'cursor is none that GET /v1/jobs has answered');

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { SHARDS_MAX } from '../../../shared/backup-store/content-schemas';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { METADATA_PLACES } from '../../../shared/contract/shard/metadata-storage';
+import { METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
-import { VECTOR_PLACES } from '../../../shared/contract/vector/vector-storage';
+import { VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
 import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
 import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
 import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';
@@ -41,8 +41,8 @@ const collection = z.object({
   description: z.string().max(DESCRIPTION_LENGTH_MAX).nullable(),
   language: z.enum(LANGUAGES).nullable(),
   quantization: z.enum(QUANTIZATIONS),
-  metadata: z.enum(METADATA_PLACES).optional(),
-  vectors: z.enum(VECTOR_PLACES).optional(),
+  metadata: z.enum(METADATA_STORAGES).optional(),
+  vectors: z.enum(VECTOR_STORAGES).optional(),
   shards: z.int().min(1).max(SHARDS_MAX),
   replicas: z.int().min(1).max(REPLICAS_MAX),
   minInSync: z.int().min(1).max(REPLICAS_MAX),

@@ -22,9 +22,9 @@ import {
   UNKNOWN_COUNT,
 } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
-import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-storage';
+import { DEFAULT_METADATA_STORAGE } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantization';
-import { DEFAULT_VECTOR_PLACE } from '../../../shared/contract/vector/vector-storage';
+import { DEFAULT_VECTOR_STORAGE } from '../../../shared/contract/vector/vector-storage';
 import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
 import { collectionProgress } from './collection-progress';
@@ -130,8 +130,8 @@ export class CatalogCollectionsService implements CollectionsService {
         'invalid_parameter',
         `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
       );
-    const metadata = input.metadata === DEFAULT_METADATA_PLACE ? undefined : input.metadata;
-    const vectors = input.vectors === DEFAULT_VECTOR_PLACE ? undefined : input.vectors;
+    const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
+    const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
     const uid = randomBytes(UID_BYTES).toString('hex');
     const wanted: CollectionRecord = {
       uid,
@@ -470,8 +470,8 @@ function viewOf(
     description: record.description,
     language: record.language,
     quantization: record.quantization,
-    metadata: record.metadata ?? DEFAULT_METADATA_PLACE,
-    vectors: record.vectors ?? DEFAULT_VECTOR_PLACE,
+    metadata: record.metadata ?? DEFAULT_METADATA_STORAGE,
+    vectors: record.vectors ?? DEFAULT_VECTOR_STORAGE,
     vectorCount,
     unavailableShards,
     createdAt: record.createdAt,

@@ -3,9 +3,9 @@ import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import type { ShardSeed } from '../../../shared/contract/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import type { Language } from '../../../shared/base/text/language';
-import { DEFAULT_METADATA_PLACE, type MetadataPlace } from '../../../shared/contract/shard/metadata-storage';
+import { DEFAULT_METADATA_STORAGE, type MetadataStorage } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../../shared/contract/vector/quantization';
-import { DEFAULT_VECTOR_PLACE, type VectorPlace } from '../../../shared/contract/vector/vector-storage';
+import { DEFAULT_VECTOR_STORAGE, type VectorStorage } from '../../../shared/contract/vector/vector-storage';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { StorageQuota } from '../service';
 
@@ -35,10 +35,10 @@ export interface CollectionRecord {
   language: Language | null;
   /** It never changes. */
   quantization: Quantization;
-  /** It never changes. Absent: DEFAULT_METADATA_PLACE; coordinators of earlier versions know no other. */
-  metadata?: MetadataPlace | undefined;
-  /** The same. Absent: DEFAULT_VECTOR_PLACE. */
-  vectors?: VectorPlace | undefined;
+  /** It never changes. Absent: DEFAULT_METADATA_STORAGE; coordinators of earlier versions know no other. */
+  metadata?: MetadataStorage | undefined;
+  /** The same. Absent: DEFAULT_VECTOR_STORAGE. */
+  vectors?: VectorStorage | undefined;
   shards: number;
   replicas: number;
   /**
@@ -94,8 +94,8 @@ export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof S
     metric,
     language,
     quantization,
-    metadata = DEFAULT_METADATA_PLACE,
-    vectors = DEFAULT_VECTOR_PLACE,
+    metadata = DEFAULT_METADATA_STORAGE,
+    vectors = DEFAULT_VECTOR_STORAGE,
     seed,
     shards,
   } = record;
@@ -104,8 +104,8 @@ export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof S
     metric,
     ...(language !== null && { language }),
     ...(quantization !== DEFAULT_QUANTIZATION && { quantization }),
-    ...(metadata !== DEFAULT_METADATA_PLACE && { metadata }),
-    ...(vectors !== DEFAULT_VECTOR_PLACE && { vectors }),
+    ...(metadata !== DEFAULT_METADATA_STORAGE && { metadata }),
+    ...(vectors !== DEFAULT_VECTOR_STORAGE && { vectors }),
     ...(seed !== undefined && { seed: { ...seed, shards } }),
   };
 }
@@ -125,8 +125,8 @@ export function collectionToValue(record: CollectionRecord): string {
     description: record.description,
     language: record.language,
     quantization: record.quantization,
-    metadata: record.metadata === DEFAULT_METADATA_PLACE ? undefined : record.metadata,
-    vectors: record.vectors === DEFAULT_VECTOR_PLACE ? undefined : record.vectors,
+    metadata: record.metadata === DEFAULT_METADATA_STORAGE ? undefined : record.metadata,
+    vectors: record.vectors === DEFAULT_VECTOR_STORAGE ? undefined : record.vectors,
     shards: record.shards,
     replicas: record.replicas,
     min_in_sync: record.minInSync,
@@ -156,8 +156,8 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     // Collections made by versions without languages have none.
     language: (json.language ?? null) as Language | null,
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
-    ...(json.metadata !== undefined && { metadata: json.metadata as MetadataPlace }),
-    ...(json.vectors !== undefined && { vectors: json.vectors as VectorPlace }),
+    ...(json.metadata !== undefined && { metadata: json.metadata as MetadataStorage }),
+    ...(json.vectors !== undefined && { vectors: json.vectors as VectorStorage }),
     shards: json.shards as number,
     replicas: json.replicas as number,
     minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),

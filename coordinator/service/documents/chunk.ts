@@ -25,7 +25,7 @@ export interface Chunk {
 }
 
 /** Where a TextChunker is: to cut again from there. */
-export interface ChunkerPlace {
+export interface ChunkerPosition {
   previous: { start: number; end: number } | null;
   rest: number;
 }
@@ -97,12 +97,12 @@ export class TextChunker {
   }
 
   /** Where the next chunk is looked for, until `forget`. */
-  get place(): ChunkerPlace {
+  get place(): ChunkerPosition {
     return { previous: this.previous, rest: this.rest };
   }
 
   /** Goes back, to cut the text behind anew. */
-  goBack({ previous, rest }: ChunkerPlace): void {
+  goBack({ previous, rest }: ChunkerPosition): void {
     this.previous = previous;
     this.rest = rest;
   }

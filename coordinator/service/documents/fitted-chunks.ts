@@ -1,5 +1,5 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { type Chunk, type ChunkerPlace, type ChunkOptions, TextChunker } from './chunk';
+import { type Chunk, type ChunkerPosition, type ChunkOptions, TextChunker } from './chunk';
 
 /** How long texts are for the model, and what it reads of one; null: no chunk is too long for it. */
 export type MeasureTexts = (texts: string[]) => Promise<{ lengths: number[]; most: number } | null>;
@@ -40,7 +40,7 @@ export async function* fittedChunks(
 interface Candidate {
   chunk: Chunk;
   /** Where the chunker was before it. */
-  before: ChunkerPlace;
+  before: ChunkerPosition;
 }
 
 class FittedChunks {

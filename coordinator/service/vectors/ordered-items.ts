@@ -85,7 +85,7 @@ export class OrderedItems<Collection extends ItemCollection> {
       knownBytes += answered.bytes;
       if (answered.count > 0) this.noteLength(kind, answered.bytes / answered.count);
       hold.keep(knownBytes);
-      const page = takenFromPlace(known, given);
+      const page = takenFromPosition(known, given);
       given += page.items.length;
       if (page.items.length > 0) yield page.items;
       knownBytes -= page.bytes;
@@ -158,7 +158,7 @@ function added(
 }
 
 /** Takes the items at `first` and the places behind it, as far as they are known. */
-function takenFromPlace(
+function takenFromPosition(
   known: Map<number, StoredItem | null>,
   first: number,
 ): { items: (StoredItem | null)[]; bytes: number } {

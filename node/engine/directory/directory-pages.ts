@@ -63,7 +63,7 @@ export function pageNumberOf(slot: number): number {
 }
 
 /** Where a slot is in its page. */
-export function placeInPage(slot: number): number {
+export function positionInPage(slot: number): number {
   return slot & (PAGE_SLOTS - 1);
 }
 
@@ -84,49 +84,49 @@ export function directoryPage(memory = new SharedArrayBuffer(PAGE_SLOTS * SLOT_B
 }
 
 /** Where the text of an item is in its chunk, and how it is written. */
-export interface TextPlace {
+export interface TextSpan {
   encoding: 'utf16le' | 'utf8';
   from: number;
   bytes: number;
 }
 
 /** The id of the item at `place` of a page; `chunk` is the one that the page names. */
-export function externalIdAt(page: DirectoryPage, place: number, chunk: Buffer): string {
-  const from = page.offsets[place];
-  return chunk.toString(page.flags[place] & ID_IS_UTF16 ? 'utf16le' : 'utf8', from, from + page.idBytes[place]);
+export function externalIdAt(page: DirectoryPage, position: number, chunk: Buffer): string {
+  const from = page.offsets[position];
+  return chunk.toString(page.flags[position] & ID_IS_UTF16 ? 'utf16le' : 'utf8', from, from + page.idBytes[position]);
 }
 
 /** The metadata of the item at `place` of a page, as {@link externalIdAt}. */
-export function metadataAt(page: DirectoryPage, place: number, chunk: Buffer): string {
-  const from = page.offsets[place] + page.idBytes[place];
-  return chunk.toString('utf8', from, from + page.metadataBytes[place]);
+export function metadataAt(page: DirectoryPage, position: number, chunk: Buffer): string {
+  const from = page.offsets[position] + page.idBytes[position];
+  return chunk.toString('utf8', from, from + page.metadataBytes[position]);
 }
 
 /** The item as a hit: its id and its metadata, which lie side by side, as one text where both are ASCII. */
-export function hitAt(page: DirectoryPage, place: number, chunk: Buffer, score: number): Hit {
-  const idBytes = page.idBytes[place];
-  const bytes = idBytes + page.metadataBytes[place];
-  if (bytes <= TOGETHER_BYTES_MAX && (page.flags[place] & ID_IS_UTF16) === 0) {
-    const from = page.offsets[place];
+export function hitAt(page: DirectoryPage, position: number, chunk: Buffer, score: number): Hit {
+  const idBytes = page.idBytes[position];
+  const bytes = idBytes + page.metadataBytes[position];
+  if (bytes <= TOGETHER_BYTES_MAX && (page.flags[position] & ID_IS_UTF16) === 0) {
+    const from = page.offsets[position];
     const both = chunk.toString('utf8', from, from + bytes);
     // What takes several bytes is fewer characters.
     if (both.length === bytes) return { externalId: both.slice(0, idBytes), score, metadata: both.slice(idBytes) };
   }
-  return { externalId: externalIdAt(page, place, chunk), score, metadata: metadataAt(page, place, chunk) };
+  return { externalId: externalIdAt(page, position, chunk), score, metadata: metadataAt(page, position, chunk) };
 }
 
 /** Where {@link externalIdAt} finds the id. */
-export function idPlaceAt(page: DirectoryPage, place: number): TextPlace {
+export function idSpanAt(page: DirectoryPage, position: number): TextSpan {
   return {
-    encoding: page.flags[place] & ID_IS_UTF16 ? 'utf16le' : 'utf8',
-    from: page.offsets[place],
-    bytes: page.idBytes[place],
+    encoding: page.flags[position] & ID_IS_UTF16 ? 'utf16le' : 'utf8',
+    from: page.offsets[position],
+    bytes: page.idBytes[position],
   };
 }
 
 /** Where {@link metadataAt} finds the metadata. */
-export function metadataPlaceAt(page: DirectoryPage, place: number): TextPlace {
-  return { encoding: 'utf8', from: page.offsets[place] + page.idBytes[place], bytes: page.metadataBytes[place] };
+export function metadataSpanAt(page: DirectoryPage, position: number): TextSpan {
+  return { encoding: 'utf8', from: page.offsets[position] + page.idBytes[position], bytes: page.metadataBytes[position] };
 }
 
 /** Empty columns of `slots` slots. */

@@ -9,13 +9,13 @@ import {
   hitAt,
   HIDDEN,
   ID_IS_UTF16,
-  idPlaceAt,
+  idSpanAt,
   LIVE,
   metadataAt,
-  metadataPlaceAt,
+  metadataSpanAt,
   pageNumberOf,
-  placeInPage,
-  type TextPlace,
+  positionInPage,
+  type TextSpan,
 } from './directory-pages';
 
 /**
@@ -77,21 +77,21 @@ export class DirectoryView implements TextsBySlot {
   /** False also for an item of which some part has not arrived here. */
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
-    const place = placeInPage(slot);
+    const position = positionInPage(slot);
     return (
       page !== undefined &&
-      (page.flags[place] & (LIVE | HIDDEN)) === LIVE &&
-      (this.chunks[page.chunks[place]] ?? this.stored[page.chunks[place]]) !== undefined
+      (page.flags[position] & (LIVE | HIDDEN)) === LIVE &&
+      (this.chunks[page.chunks[position]] ?? this.stored[page.chunks[position]]) !== undefined
     );
   }
 
   hitOf(slot: number, score: number): Hit | null {
     const page = this.pages[pageNumberOf(slot)];
     if (page === undefined) return null;
-    const place = placeInPage(slot);
-    if ((page.flags[place] & (LIVE | HIDDEN)) !== LIVE) return null;
-    const chunk = this.chunks[page.chunks[place]];
-    if (chunk !== undefined) return hitAt(page, place, chunk, score);
+    const position = positionInPage(slot);
+    if ((page.flags[position] & (LIVE | HIDDEN)) !== LIVE) return null;
+    const chunk = this.chunks[page.chunks[position]];
+    if (chunk !== undefined) return hitAt(page, position, chunk, score);
     return this.isLive(slot) ? { externalId: this.externalIdOf(slot), score, metadata: this.metadataOf(slot) } : null;
   }
 
@@ -99,53 +99,53 @@ export class DirectoryView implements TextsBySlot {
   textBytesOf(slot: number): number {
     const page = this.pages[pageNumberOf(slot)];
     if (page === undefined) return -1;
-    const place = placeInPage(slot);
-    if ((page.flags[place] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE || this.chunks[page.chunks[place]] === undefined)
+    const position = positionInPage(slot);
+    if ((page.flags[position] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE || this.chunks[page.chunks[position]] === undefined)
       return -1;
-    return page.idBytes[place] + page.metadataBytes[place];
+    return page.idBytes[position] + page.metadataBytes[position];
   }
 
   /** As TextsBySlot. */
   idBytesOf(slot: number): number {
-    return this.pages[pageNumberOf(slot)]?.idBytes[placeInPage(slot)] ?? 0;
+    return this.pages[pageNumberOf(slot)]?.idBytes[positionInPage(slot)] ?? 0;
   }
 
   /** As TextsBySlot. */
   copyText(slot: number, target: Buffer, at: number): void {
     const page = this.pages[pageNumberOf(slot)];
     if (page === undefined) return;
-    const place = placeInPage(slot);
-    const from = page.offsets[place];
-    const chunk = this.chunks[page.chunks[place]];
+    const position = positionInPage(slot);
+    const from = page.offsets[position];
+    const chunk = this.chunks[page.chunks[position]];
     // What changes at this moment may name a place that is none; copying from there throws.
     if (chunk === undefined || from > chunk.length) return;
-    copyBytes(chunk, from, target, at, page.idBytes[place] + page.metadataBytes[place]);
+    copyBytes(chunk, from, target, at, page.idBytes[position] + page.metadataBytes[position]);
   }
 
   /** "" for a slot that is not live. */
   externalIdOf(slot: number): string {
-    return this.textOf(slot, externalIdAt, idPlaceAt);
+    return this.textOf(slot, externalIdAt, idSpanAt);
   }
 
   /** As {@link externalIdOf}. */
   metadataOf(slot: number): string {
-    return this.textOf(slot, metadataAt, metadataPlaceAt);
+    return this.textOf(slot, metadataAt, metadataSpanAt);
   }
 
   private textOf(
     slot: number,
-    textAt: (page: DirectoryPage, place: number, chunk: Buffer) => string,
-    placeAt: (page: DirectoryPage, place: number) => TextPlace,
+    textAt: (page: DirectoryPage, position: number, chunk: Buffer) => string,
+    spanAt: (page: DirectoryPage, position: number) => TextSpan,
   ): string {
     const page = this.pages[pageNumberOf(slot)];
-    const place = placeInPage(slot);
+    const position = positionInPage(slot);
     if (page === undefined) return '';
-    const number = page.chunks[place];
+    const number = page.chunks[position];
     const chunk = this.chunks[number];
-    if (chunk !== undefined) return textAt(page, place, chunk);
+    if (chunk !== undefined) return textAt(page, position, chunk);
     const stored = this.stored[number];
     if (stored === undefined) return '';
-    const { encoding, from, bytes } = placeAt(page, place);
+    const { encoding, from, bytes } = spanAt(page, position);
     try {
       return stored.file.reader.text(encoding, stored.position + from, bytes);
     } catch {

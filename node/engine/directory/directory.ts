@@ -12,15 +12,15 @@ import {
   HAS_TEXT,
   HIDDEN,
   ID_IS_UTF16,
-  idPlaceAt,
+  idSpanAt,
   LIVE,
   metadataAt,
-  metadataPlaceAt,
+  metadataSpanAt,
   PAGE_SLOTS,
   pageNumberOf,
-  placeInPage,
+  positionInPage,
   SLOT_BYTES,
-  type TextPlace,
+  type TextSpan,
 } from './directory-pages';
 import { directoryChunks, readDirectory, type SavedBytes } from './directory-save';
 import type { DirectoryPart } from './directory-view';
@@ -109,11 +109,11 @@ export class Directory {
 
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
-    return page !== undefined && (page.flags[placeInPage(slot)] & (LIVE | HIDDEN)) === LIVE;
+    return page !== undefined && (page.flags[positionInPage(slot)] & (LIVE | HIDDEN)) === LIVE;
   }
 
   isHidden(slot: number): boolean {
-    return this.hidden > 0 && (this.pageOf(slot).flags[placeInPage(slot)] & HIDDEN) !== 0;
+    return this.hidden > 0 && (this.pageOf(slot).flags[positionInPage(slot)] & HIDDEN) !== 0;
   }
 
   expiryOf(slot: number): Expiry {
@@ -133,7 +133,7 @@ export class Directory {
   /** Takes a live item from the readers. Its slot stays taken. */
   hide(slot: number): void {
     this.changes.begin();
-    this.pageOf(slot).flags[placeInPage(slot)] |= HIDDEN;
+    this.pageOf(slot).flags[positionInPage(slot)] |= HIDDEN;
     this.live -= 1;
     this.hidden += 1;
     this.changes.liveCount = this.live;
@@ -142,31 +142,31 @@ export class Directory {
 
   externalIdOf(slot: number): string {
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
-    const chunk = this.arena.chunk(page.chunks[place]);
+    const position = positionInPage(slot);
+    const chunk = this.arena.chunk(page.chunks[position]);
     return chunk === null
-      ? this.storedText(page.chunks[place], idPlaceAt(page, place))
-      : externalIdAt(page, place, chunk);
+      ? this.storedText(page.chunks[position], idSpanAt(page, position))
+      : externalIdAt(page, position, chunk);
   }
 
   metadataOf(slot: number): string {
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
-    const chunk = this.arena.chunk(page.chunks[place]);
+    const position = positionInPage(slot);
+    const chunk = this.arena.chunk(page.chunks[position]);
     return chunk === null
-      ? this.storedText(page.chunks[place], metadataPlaceAt(page, place))
-      : metadataAt(page, place, chunk);
+      ? this.storedText(page.chunks[position], metadataSpanAt(page, position))
+      : metadataAt(page, position, chunk);
   }
 
   stampOf(slot: number): number {
-    return this.pageOf(slot).stamps[placeInPage(slot)];
+    return this.pageOf(slot).stamps[positionInPage(slot)];
   }
 
   /** The item's version; its stamp stands for it where versions were not counted when it was stored. */
   versionOf(slot: number): number {
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
-    return page.versions[place] || page.stamps[place];
+    const position = positionInPage(slot);
+    return page.versions[position] || page.stamps[position];
   }
 
   /**
@@ -180,20 +180,20 @@ export class Directory {
   }
 
   recnoOf(slot: number): number {
-    return this.pageOf(slot).recnos[placeInPage(slot)];
+    return this.pageOf(slot).recnos[positionInPage(slot)];
   }
 
   hasText(slot: number): boolean {
-    return (this.pageOf(slot).flags[placeInPage(slot)] & HAS_TEXT) !== 0;
+    return (this.pageOf(slot).flags[positionInPage(slot)] & HAS_TEXT) !== 0;
   }
 
   /** The key of the item by which a sample is drawn. */
   sampleKeyOf(slot: number, seed: number): number {
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
-    const isUtf16 = (page.flags[place] & ID_IS_UTF16) !== 0;
-    const from = this.idStart(page, place);
-    const key = isUtf16 ? -1 : sampleKeyOfAscii(seed, this.idChunk(page, place), from, from + page.idBytes[place]);
+    const position = positionInPage(slot);
+    const isUtf16 = (page.flags[position] & ID_IS_UTF16) !== 0;
+    const from = this.idStart(page, position);
+    const key = isUtf16 ? -1 : sampleKeyOfAscii(seed, this.idChunk(page, position), from, from + page.idBytes[position]);
     return key >= 0 ? key : sampleKey(seed, this.externalIdOf(slot));
   }
 
@@ -214,8 +214,8 @@ export class Directory {
   /** The live slots, ascending. */
   *liveSlots(): Iterable<number> {
     for (const [number, page] of this.pages.entries()) {
-      for (let place = 0; place < PAGE_SLOTS; place++)
-        if ((page.flags[place] & (LIVE | HIDDEN)) === LIVE) yield number * PAGE_SLOTS + place;
+      for (let position = 0; position < PAGE_SLOTS; position++)
+        if ((page.flags[position] & (LIVE | HIDDEN)) === LIVE) yield number * PAGE_SLOTS + position;
     }
   }
 
@@ -262,15 +262,15 @@ export class Directory {
     directory.highestStamp = highestStamp;
     if (expiries !== null) directory.expiries = ExpiryColumn.of(expiries);
     for (const [number, page] of directory.pages.entries()) {
-      for (let place = 0; place < PAGE_SLOTS; place++) {
-        const slot = number * PAGE_SLOTS + place;
-        if ((page.flags[place] & LIVE) === 0 || emptied.has(slot)) {
-          page.flags[place] = 0;
+      for (let position = 0; position < PAGE_SLOTS; position++) {
+        const slot = number * PAGE_SLOTS + position;
+        if ((page.flags[position] & LIVE) === 0 || emptied.has(slot)) {
+          page.flags[position] = 0;
           directory.expiries.set(slot, 0);
           continue;
         }
-        page.flags[place] &= ~HIDDEN;
-        if (!arena.revive(page.chunks[place], page.offsets[place], page.idBytes[place] + page.metadataBytes[place])) {
+        page.flags[position] &= ~HIDDEN;
+        if (!arena.revive(page.chunks[position], page.offsets[position], page.idBytes[position] + page.metadataBytes[position])) {
           throw new Error('saved directory: a place outside its chunk');
         } else directory.live += 1;
       }
@@ -291,7 +291,7 @@ export class Directory {
 
   private isTaken(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
-    return page !== undefined && (page.flags[placeInPage(slot)] & LIVE) !== 0;
+    return page !== undefined && (page.flags[positionInPage(slot)] & LIVE) !== 0;
   }
 
   private *takenSlots(): Iterable<number> {
@@ -320,29 +320,29 @@ export class Directory {
     return { type: 'chunk', number, memory: where };
   }
 
-  private storedText(chunk: number, { encoding, from, bytes }: TextPlace): string {
+  private storedText(chunk: number, { encoding, from, bytes }: TextSpan): string {
     return this.arena.storedText(encoding, chunk, from, bytes);
   }
 
   /** Bytes that have an item's id at {@link idStart}: its chunk, or what is read of it. */
-  private idChunk(page: DirectoryPage, place: number): Buffer {
+  private idChunk(page: DirectoryPage, position: number): Buffer {
     return (
-      this.arena.chunk(page.chunks[place]) ??
-      this.arena.bytes(page.chunks[place], page.offsets[place], page.idBytes[place])
+      this.arena.chunk(page.chunks[position]) ??
+      this.arena.bytes(page.chunks[position], page.offsets[position], page.idBytes[position])
     );
   }
 
-  private idStart(page: DirectoryPage, place: number): number {
-    return this.arena.chunk(page.chunks[place]) === null ? 0 : page.offsets[place];
+  private idStart(page: DirectoryPage, position: number): number {
+    return this.arena.chunk(page.chunks[position]) === null ? 0 : page.offsets[position];
   }
 
   /** hashOfId of the slot's id, without making a string of an ASCII id. */
   private hashOf(slot: number): number {
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
-    const isUtf16 = (page.flags[place] & ID_IS_UTF16) !== 0;
-    const from = this.idStart(page, place);
-    const hash = isUtf16 ? -1 : hashOfAscii(this.idChunk(page, place), from, from + page.idBytes[place]);
+    const position = positionInPage(slot);
+    const isUtf16 = (page.flags[position] & ID_IS_UTF16) !== 0;
+    const from = this.idStart(page, position);
+    const hash = isUtf16 ? -1 : hashOfAscii(this.idChunk(page, position), from, from + page.idBytes[position]);
     return hash >= 0 ? hash : hashOfId(this.externalIdOf(slot));
   }
 
@@ -356,15 +356,15 @@ export class Directory {
     buffer.write(externalId, offset, encoding);
     buffer.write(metadata, offset + idBytes);
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
-    page.recnos[place] = entry.recno;
-    page.stamps[place] = entry.stamp;
-    page.versions[place] = entry.version;
-    page.chunks[place] = chunk;
-    page.offsets[place] = offset;
-    page.idBytes[place] = idBytes;
-    page.metadataBytes[place] = metadataBytes;
-    page.flags[place] = LIVE | (encoding === 'utf16le' ? ID_IS_UTF16 : 0) | (entry.hasText ? HAS_TEXT : 0);
+    const position = positionInPage(slot);
+    page.recnos[position] = entry.recno;
+    page.stamps[position] = entry.stamp;
+    page.versions[position] = entry.version;
+    page.chunks[position] = chunk;
+    page.offsets[position] = offset;
+    page.idBytes[position] = idBytes;
+    page.metadataBytes[position] = metadataBytes;
+    page.flags[position] = LIVE | (encoding === 'utf16le' ? ID_IS_UTF16 : 0) | (entry.hasText ? HAS_TEXT : 0);
     this.expiries.set(slot, entry.expiry ?? 0);
     this.live += 1;
     this.changes.liveCount = this.live;
@@ -374,13 +374,13 @@ export class Directory {
 
   private clear(slot: number): void {
     const page = this.pageOf(slot);
-    const place = placeInPage(slot);
+    const position = positionInPage(slot);
     if (this.isHidden(slot)) this.hidden -= 1;
     else this.live -= 1;
-    page.flags[place] = 0;
+    page.flags[position] = 0;
     this.expiries.set(slot, 0);
     this.changes.liveCount = this.live;
-    this.arena.free(page.chunks[place], page.idBytes[place] + page.metadataBytes[place]);
+    this.arena.free(page.chunks[position], page.idBytes[position] + page.metadataBytes[position]);
     this.tidy();
   }
 
@@ -392,9 +392,9 @@ export class Directory {
     const chunks = this.arena.retire();
     for (const page of this.pages) {
       this.changes.begin();
-      for (let place = 0; place < PAGE_SLOTS; place++) {
-        const chunk = page.chunks[place];
-        if ((page.flags[place] & LIVE) !== 0 && chunk < chunks) this.move(page, place, chunk);
+      for (let position = 0; position < PAGE_SLOTS; position++) {
+        const chunk = page.chunks[position];
+        if ((page.flags[position] & LIVE) !== 0 && chunk < chunks) this.move(page, position, chunk);
       }
       this.changes.end();
       yield;
@@ -402,13 +402,13 @@ export class Directory {
     this.tidy();
   }
 
-  private move(page: DirectoryPage, place: number, chunk: number): void {
-    const length = page.idBytes[place] + page.metadataBytes[place];
-    const from = page.offsets[place];
+  private move(page: DirectoryPage, position: number, chunk: number): void {
+    const length = page.idBytes[position] + page.metadataBytes[position];
+    const from = page.offsets[position];
     const target = this.arena.allocate(length);
     this.arena.bytes(chunk, from, length).copy(target.buffer, target.offset);
-    page.chunks[place] = target.chunk;
-    page.offsets[place] = target.offset;
+    page.chunks[position] = target.chunk;
+    page.offsets[position] = target.offset;
     this.arena.free(chunk, length);
   }
 
@@ -420,9 +420,9 @@ export class Directory {
   private empty(chunk: number): void {
     this.changes.begin();
     for (const page of this.pages) {
-      for (let place = 0; place < PAGE_SLOTS; place++) {
-        if (page.chunks[place] !== chunk || (page.flags[place] & LIVE) === 0) continue;
-        this.move(page, place, chunk);
+      for (let position = 0; position < PAGE_SLOTS; position++) {
+        if (page.chunks[position] !== chunk || (page.flags[position] & LIVE) === 0) continue;
+        this.move(page, position, chunk);
       }
     }
     this.changes.end();

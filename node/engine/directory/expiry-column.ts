@@ -1,5 +1,5 @@
 import type { Expiry } from '../../../shared/contract/writes/expiry';
-import { PAGE_SLOTS, pageNumberOf, placeInPage } from './directory-pages';
+import { PAGE_SLOTS, pageNumberOf, positionInPage } from './directory-pages';
 
 /** When the items of a directory expire, by slot. It takes memory only for the pages in which some do. */
 export class ExpiryColumn {
@@ -20,7 +20,7 @@ export class ExpiryColumn {
   }
 
   of(slot: number): Expiry {
-    return this.pages[pageNumberOf(slot)]?.[placeInPage(slot)] ?? 0;
+    return this.pages[pageNumberOf(slot)]?.[positionInPage(slot)] ?? 0;
   }
 
   set(slot: number, expiry: Expiry): void {
@@ -31,10 +31,10 @@ export class ExpiryColumn {
       page = this.pages[number] = new Float64Array(PAGE_SLOTS);
       this.pageCount += 1;
     }
-    const place = placeInPage(slot);
-    if (page[place] !== 0) this.count -= 1;
+    const position = positionInPage(slot);
+    if (page[position] !== 0) this.count -= 1;
     if (expiry !== 0) this.count += 1;
-    page[place] = expiry;
+    page[position] = expiry;
   }
 
   /** A copy for the first `slots` slots; null if no item expires. */
@@ -52,7 +52,7 @@ export class ExpiryColumn {
   *slots(): Iterable<number> {
     for (const [number, page] of this.pages.entries()) {
       if (page === undefined) continue;
-      for (let place = 0; place < PAGE_SLOTS; place += 1) if (page[place] !== 0) yield number * PAGE_SLOTS + place;
+      for (let position = 0; position < PAGE_SLOTS; position += 1) if (page[position] !== 0) yield number * PAGE_SLOTS + position;
     }
   }
 }

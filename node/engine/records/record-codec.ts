@@ -122,7 +122,7 @@ export function contentOfRecordBytes(bytes: Buffer): Buffer {
 }
 
 /** Where the item belongs, of bytes that need not be understood further. Errors: as recordFromBytes. */
-export function placeOfRecordBytes(bytes: Buffer): Pick<ItemRecord, 'externalId' | 'stamp' | 'version'> {
+export function positionOfRecordBytes(bytes: Buffer): Pick<ItemRecord, 'externalId' | 'stamp' | 'version'> {
   const layout = layoutOf(bytes);
   const { flags, idAt, metadataAt } = layout;
   return {

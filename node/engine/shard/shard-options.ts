@@ -1,6 +1,6 @@
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { KeyValueStore } from '../kv/key-value-store';
-import type { BackupPlace } from './backup/backup-access';
+import type { BackupAccess } from './backup/backup-access';
 import type { IndexFactories } from './shard-indexes';
 
 /** Where a shard reports what happens to it. */
@@ -22,5 +22,5 @@ export interface ShardOptions {
   /** The clock by which items expire; default: the system's. */
   wallMs?: (() => number) | undefined;
   /** Absent: shards are not backed up, and not restored. */
-  backups?: BackupPlace | undefined;
+  backups?: BackupAccess | undefined;
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { DEFAULT_METADATA_PLACE } from '../../../shared/contract/shard/metadata-storage';
+import { DEFAULT_METADATA_STORAGE } from '../../../shared/contract/shard/metadata-storage';
 import {
   NO_TERM,
   type ShardSpec,
@@ -261,7 +261,7 @@ export class Shard {
         logger: options.logger,
         nowMs: (options.wallMs ?? Date.now)(),
         expiries,
-        metadata: spec.metadata ?? DEFAULT_METADATA_PLACE,
+        metadata: spec.metadata ?? DEFAULT_METADATA_STORAGE,
         vectorOptions: {
           folder: join(folder, 'vectors'),
           dim: spec.dim,

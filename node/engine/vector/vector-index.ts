@@ -104,7 +104,7 @@ export interface VectorIndexOptions {
   /** Rows of a segment of an index on the disk; default: as many as have SEGMENT_BYTES (disk-vector-index.ts). */
   segmentRows?: number;
   /** Where codes are, by which vectors are searched; default: in memory. */
-  place?: import('../../../shared/contract/vector/vector-storage').VectorPlace | undefined;
+  place?: import('../../../shared/contract/vector/vector-storage').VectorStorage | undefined;
   /** Called when background work fails. The index continues without it; searches stay correct but become slower. */
   onBackgroundError: (error: Error) => void;
   /**

@@ -25,7 +25,7 @@ import type { ReplicationReceiver } from '../../replication/links/replication-li
 import { shardOfFolder } from '../../replication/shard-copy';
 import type { NodeCall } from '../../replication/node-shards';
 import type { ReplicaObservation } from '../../engine/shard/shard-observation';
-import { allEnded, lookAt, openAt, ShardPlace } from '../../engine/shard/opening/shard-lifecycle';
+import { allEnded, lookAt, openAt, ShardLifecycle } from '../../engine/shard/opening/shard-lifecycle';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 import type { KnownAssignments } from './known-assignments';
 import { ReplicaRemovals } from './replica-removals';
@@ -87,7 +87,7 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly tombstones: WatchedEntries<string>;
   /** What other members know, where the map holds something earlier. */
   private readonly later: WatchedEntries<KnownAssignment[]>;
-  private readonly places = new Map<string, ShardPlace<HostedReplica>>();
+  private readonly lifecycles = new Map<string, ShardLifecycle<HostedReplica>>();
   /** Of the ids in beats, so that no text is made for each member of each beat. */
   private readonly paths = new WeakMap<ShardId, string>();
   private readonly waiters: Waiters;
@@ -97,7 +97,7 @@ export class NodeAgent implements ReplicationReceiver {
   constructor(options: NodeAgentOptions) {
     this.options = options;
     this.waiters = new Waiters(options.clock);
-    this.removals = new ReplicaRemovals({ ...options, isHere: (key) => this.places.has(key) });
+    this.removals = new ReplicaRemovals({ ...options, isHere: (key) => this.lifecycles.has(key) });
     const { store, log } = options;
     const onUnreadable = (error: unknown): void =>
       log.error({ error }, 'an entry of the cluster store is unreadable and left out');
@@ -132,7 +132,7 @@ export class NodeAgent implements ReplicationReceiver {
     for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
-    const tried = [...this.places.values()]
+    const tried = [...this.lifecycles.values()]
       .filter(({ spec }) => spec.seed === undefined)
       .map(({ ready }) => ready.catch(() => undefined));
     await unlessStopped(
@@ -148,7 +148,7 @@ export class NodeAgent implements ReplicationReceiver {
    */
   async handOver(): Promise<void> {
     const leads = ({ replica }: HostedReplica): boolean => replica.status().role === 'primary';
-    const able = openAt(this.places.values()).filter(
+    const able = openAt(this.lifecycles.values()).filter(
       (hosted) => leads(hosted) && (hosted.replica.assignment?.inSync.length ?? 0) > 1,
     );
     for (const { replica } of able) replica.handOver(null);
@@ -166,7 +166,7 @@ export class NodeAgent implements ReplicationReceiver {
     this.waiters.wake();
     // One that fails keeps none of the others from being closed whole.
     try {
-      await allEnded([...this.places.values()].map((place) => place.end('closed')));
+      await allEnded([...this.lifecycles.values()].map((lifecycle) => lifecycle.end('closed')));
     } finally {
       await this.options.known.settled();
     }
@@ -181,7 +181,7 @@ export class NodeAgent implements ReplicationReceiver {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
       const hosted = this.hosted(id);
       if (hosted !== null) return hosted;
-      const { spec, failure, state } = this.places.get(assignmentPath(id)) ?? {};
+      const { spec, failure, state } = this.lifecycles.get(assignmentPath(id)) ?? {};
       // A backup that can't be used: whoever restores the shard has to hear of it.
       if (spec?.seed !== undefined && isQuiverError(failure) && UNUSABLE.has(failure.kind)) throw failure;
       const known = this.inForce(assignmentPath(id))?.assignment;
@@ -214,52 +214,52 @@ export class NodeAgent implements ReplicationReceiver {
   }
 
   onStreamStarted(node: string): void {
-    for (const { open } of this.places.values()) open?.replica.streamStarted(node);
+    for (const { open } of this.lifecycles.values()) open?.replica.streamStarted(node);
   }
 
   /** The open replica of a shard, null when there is none at the moment. */
   hosted(id: ShardId): HostedReplica | null {
-    return this.places.get(assignmentPath(id))?.open ?? null;
+    return this.lifecycles.get(assignmentPath(id))?.open ?? null;
   }
 
   /** As `hosted`, for an id that comes again with every beat. */
   private hostedOfBeat(id: ShardId): HostedReplica | null {
     let path = this.paths.get(id);
     if (path === undefined) this.paths.set(id, (path = assignmentPath(id)));
-    return this.places.get(path)?.open ?? null;
+    return this.lifecycles.get(path)?.open ?? null;
   }
 
   openReplicas(): HostedReplica[] {
-    return openAt(this.places.values());
+    return openAt(this.lifecycles.values());
   }
 
   async report(): Promise<NodeReport> {
-    return { shards: await lookAt(this.places.values(), reportOf) };
+    return { shards: await lookAt(this.lifecycles.values(), reportOf) };
   }
 
   /** The open replicas, for the metrics. */
   observe(): Promise<ReplicaObservation[]> {
-    return lookAt(this.places.values(), observationOf);
+    return lookAt(this.lifecycles.values(), observationOf);
   }
 
   /** The assignments in force of the replicas that the map gives to this node. */
   assigned(): ShardAssignment[] {
-    return [...this.places.keys()].flatMap((path) => this.inForce(path)?.assignment ?? []);
+    return [...this.lifecycles.keys()].flatMap((path) => this.inForce(path)?.assignment ?? []);
   }
 
   /** Replicas that the map gives to this node. */
   get replicaCount(): number {
-    return this.places.size;
+    return this.lifecycles.size;
   }
 
   /** Replicas that the map gives to this node and that are not open, most likely because their disk fails. */
   get closedReplicas(): number {
-    return this.places.size - openAt(this.places.values()).length;
+    return this.lifecycles.size - openAt(this.lifecycles.values()).length;
   }
 
   /** A replica that failed: closed, and opened anew after a while. */
   failed(id: ShardId, error: Error): void {
-    this.places.get(assignmentPath(id))?.reopen(error instanceof LaterFormatError ? LATER_FORMAT_RETRY_MS : 0);
+    this.lifecycles.get(assignmentPath(id))?.reopen(error instanceof LaterFormatError ? LATER_FORMAT_RETRY_MS : 0);
   }
 
   /** Brings the places to what the map says. */
@@ -272,24 +272,24 @@ export class NodeAgent implements ReplicationReceiver {
       const found = known.judge({ assignment: value, revision });
       const { assignment } = found;
       const isMine = assignment.replicas.includes(this.options.nodeId);
-      let place = this.places.get(key);
-      if (isMine || place !== undefined) known.learn(found);
-      if (isMine && place === undefined && !this.isDropped(assignment.spec.collectionUid)) {
+      let lifecycle = this.lifecycles.get(key);
+      if (isMine || lifecycle !== undefined) known.learn(found);
+      if (isMine && lifecycle === undefined && !this.isDropped(assignment.spec.collectionUid)) {
         this.removals.cancel(key);
-        place = this.placeFor(key, assignment.spec);
-        this.places.set(key, place);
+        lifecycle = this.placeFor(key, assignment.spec);
+        this.lifecycles.set(key, lifecycle);
       }
-      if (isMine) place?.open?.replica.assigned(assignment, found.revision);
-      else if (place !== undefined) {
-        const { spec } = place;
+      if (isMine) lifecycle?.open?.replica.assigned(assignment, found.revision);
+      else if (lifecycle !== undefined) {
+        const { spec } = lifecycle;
         this.options.log.info({ ...spec }, 'a replica has moved away');
-        void this.end(key, place, 'closed').then(() => this.removals.later(spec));
+        void this.end(key, lifecycle, 'closed').then(() => this.removals.later(spec));
       }
     }
     this.options.publishLater(known.later().slice(0, LATER_ASSIGNMENTS_MAX));
-    for (const [key, place] of this.places) {
-      if (this.isDropped(place.spec.collectionUid))
-        void this.end(key, place, 'dropped').then(() => this.removals.now(place.spec));
+    for (const [key, lifecycle] of this.lifecycles) {
+      if (this.isDropped(lifecycle.spec.collectionUid))
+        void this.end(key, lifecycle, 'dropped').then(() => this.removals.now(lifecycle.spec));
     }
     for (const id of this.removals.kept()) if (this.isDropped(id.collectionUid)) void this.removals.now(id);
     this.waiters.wake();
@@ -309,7 +309,7 @@ export class NodeAgent implements ReplicationReceiver {
       if (this.isDropped(spec.collectionUid)) continue;
       const path = assignmentPath(spec);
       const isHere =
-        this.places.has(path) ||
+        this.lifecycles.has(path) ||
         [found.assignment, this.assignments.get(path)?.value].some((assignment) =>
           assignment?.replicas.includes(nodeId),
         );
@@ -329,14 +329,14 @@ export class NodeAgent implements ReplicationReceiver {
     }
   }
 
-  private placeFor(key: string, spec: ShardSpec): ShardPlace<HostedReplica> {
+  private placeFor(key: string, spec: ShardSpec): ShardLifecycle<HostedReplica> {
     const { log, openReplica, openReplicasMax } = this.options;
-    return new ShardPlace<HostedReplica>(spec, {
+    return new ShardLifecycle<HostedReplica>(spec, {
       pausesFirst: true,
       open: async (ended) => {
         await this.removals.settled(key);
         // The files that one more would open are those by which the node is reached.
-        const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
+        const busy = [...this.lifecycles].filter(([other, { state }]) => other !== key && state !== 'failed').length;
         if (busy >= openReplicasMax)
           throw new QuiverError(
             'storage_failed',
@@ -367,15 +367,15 @@ export class NodeAgent implements ReplicationReceiver {
 
   /** Others may lead meanwhile. */
   private publishFailures(): void {
-    this.options.publishFailures([...this.places].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
+    this.options.publishFailures([...this.lifecycles].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
   }
 
-  private end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
-    this.places.delete(key);
+  private end(key: string, lifecycle: ShardLifecycle<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
+    this.lifecycles.delete(key);
     this.publishFailures();
-    const ended = place
+    const ended = lifecycle
       .end(reason)
-      .catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
+      .catch((error: unknown) => this.options.log.error({ error, ...lifecycle.spec }, 'a replica did not close'));
     return this.removals.next(key, () => ended);
   }
 
@@ -387,7 +387,7 @@ export class NodeAgent implements ReplicationReceiver {
       for (const shard of found) {
         if (shard === null) continue;
         const id = { collectionUid, shard };
-        if (this.places.has(assignmentPath(id))) continue;
+        if (this.lifecycles.has(assignmentPath(id))) continue;
         if (this.isDropped(collectionUid)) await this.removals.now(id);
         else if (this.assignments.get(assignmentPath(id)) !== null) this.removals.later(id);
         else this.options.log.warn({ ...id }, 'a shard on the disk is unknown to the cluster; it is left alone');

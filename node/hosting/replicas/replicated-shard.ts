@@ -190,13 +190,13 @@ export class ReplicatedShard implements HostedReplica {
       await closeData(this.data, 'dropped');
       const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
       const { folder, shardOptions } = this.options;
-      const mayTakePlace = (last: LogPosition): boolean => this.replica.mayInstall(epoch, last);
+      const mayBegin = (last: LogPosition): boolean => this.replica.mayInstall(epoch, last);
       position = await installCopy({
         folder,
         openStore: (path) => shardOptions.openStore(path),
         chunks: this.untilClosing(chunks),
         promises: { promisedEpoch, lastLedEpoch },
-        mayTakePlace,
+        mayBegin,
       });
       this.data = await ReplicatedShard.openData(this.options, true, Promise.resolve(this));
       return this.data.storage;

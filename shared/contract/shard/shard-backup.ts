@@ -1,4 +1,4 @@
-import type { CheckedObject, LogPlace } from '../../backup-store/backup-format';
+import type { CheckedObject, TimedLogPosition } from '../../backup-store/backup-format';
 import { QuiverError } from '../../base/errors/quiver-error';
 
 /** What a shard is asked to do for a backup. Asked again, it goes on, and answers how far it is. */
@@ -21,7 +21,7 @@ export interface ShardBackupState {
   /** Of one that is done. */
   manifest: CheckedObject | null;
   /** The place of its log at which it was taken; null: it has none. */
-  position: LogPlace | null;
+  position: TimedLogPosition | null;
   needs: string[];
   /** Why it failed. */
   error: string | null;

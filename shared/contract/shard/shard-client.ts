@@ -1,8 +1,8 @@
 import type { Filter } from '../filter/filter';
 import type { Language } from '../../base/text/language';
 import type { Quantization } from '../vector/quantization';
-import type { VectorPlace } from '../vector/vector-storage';
-import type { MetadataPlace } from './metadata-storage';
+import type { VectorStorage } from '../vector/vector-storage';
+import type { MetadataStorage } from './metadata-storage';
 import type { Metric } from '../vector/metric';
 import type { CallProfile, ProfiledCall } from './call-profile';
 import type { Expiring, Expiry } from '../writes/expiry';
@@ -83,10 +83,10 @@ export interface ShardSpec extends ShardId {
    * does.
    */
   quantization?: Quantization;
-  /** Where ids and metadata are. Absent: DEFAULT_METADATA_PLACE. No stored record depends on it. */
-  metadata?: MetadataPlace;
-  /** Where the index of its vectors is. Absent: DEFAULT_VECTOR_PLACE. Indexes alone depend on it. */
-  vectors?: VectorPlace;
+  /** Where ids and metadata are. Absent: DEFAULT_METADATA_STORAGE. No stored record depends on it. */
+  metadata?: MetadataStorage;
+  /** Where the index of its vectors is. Absent: DEFAULT_VECTOR_STORAGE. Indexes alone depend on it. */
+  vectors?: VectorStorage;
   /** What it begins with when it is made; absent: nothing. */
   seed?: ShardSeed;
 }

@@ -2,7 +2,7 @@ import {
   type BodyScanner,
   flawError,
   type JudgedBody,
-  type ListPlace,
+  type ScannedList,
   type ScanBounds,
 } from '../../../coordinator/api/body/body-scanner';
 import { openVectorCodec, type VectorCodec } from '../../../coordinator/api/body/vector-codec';
@@ -44,7 +44,7 @@ type Members = Record<string, unknown>;
 export function parseScanned(
   scanner: BodyScanner,
   body: Buffer,
-  list: ListPlace | null = null,
+  list: ScannedList | null = null,
   bounds: ScanBounds = WIDE_BOUNDS,
 ): unknown {
   const scan = scanner.scan(body, list);
@@ -52,7 +52,7 @@ export function parseScanned(
   return valueOf(scan, list);
 }
 
-function valueOf(scan: JudgedBody, list: ListPlace | null): unknown {
+function valueOf(scan: JudgedBody, list: ScannedList | null): unknown {
   const root = JSON.parse(scan.root) as unknown;
   takeVector(root, scan);
   if (list === null || !isObject(root) || !Object.hasOwn(root, list.name)) return root;

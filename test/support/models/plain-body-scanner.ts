@@ -7,7 +7,7 @@ import {
   float32IfNumbers,
   type JudgedBody,
   type JudgedList,
-  type ListPlace,
+  type ScannedList,
   type ScanBounds,
 } from '../../../coordinator/api/body/body-scanner';
 import { ClientGone } from '../../../coordinator/api/body/client-gone';
@@ -31,13 +31,13 @@ export class PlainBodyScanner implements BodyScanner {
     this.turns = options.turns;
   }
 
-  scan(body: Buffer, list: ListPlace | null): BodyScan {
+  scan(body: Buffer, list: ScannedList | null): BodyScan {
     const scan = new PlainScan(body, list, this.bounds);
     while (!scan.advance(Infinity));
     return this.judged(body, scan);
   }
 
-  async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
+  async scanAside(body: Buffer, list: ScannedList | null, isGone: () => boolean): Promise<BodyScan> {
     const scan = new PlainScan(body, list, this.bounds);
     while (!scan.advance(BYTES_A_TURN)) {
       await this.turns.next();

@@ -3,7 +3,7 @@ import { LONG_INTEGER_DIGITS } from '../../../coordinator/api/body/long-integers
 import {
   type BodyFlaw,
   FLAW,
-  type ListPlace,
+  type ScannedList,
   PART_BYTES,
   PART_VALUES,
   type ScanBounds,
@@ -56,7 +56,7 @@ export class PlainScan {
 
   private readonly body: Buffer;
   private readonly bounds: ScanBounds;
-  private readonly list: ListPlace | null;
+  private readonly list: ScannedList | null;
   private readonly listKey: Buffer | null;
   private readonly end: number;
   private at = 0;
@@ -80,7 +80,7 @@ export class PlainScan {
   private vectorDepth = 0;
   private vectorNumbers = 0;
 
-  constructor(body: Buffer, list: ListPlace | null, bounds: ScanBounds) {
+  constructor(body: Buffer, list: ScannedList | null, bounds: ScanBounds) {
     this.body = body;
     this.list = list;
     this.bounds = bounds;

@@ -13,7 +13,7 @@ export interface Patience {
 }
 
 /** Where the shards of a process write backups to, and read them from. */
-export interface BackupPlace {
+export interface BackupAccess {
   open: OpenTarget;
   /** Of all shards together. */
   pace: Pace;

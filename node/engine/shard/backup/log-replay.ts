@@ -17,7 +17,7 @@ import type { WriteResult } from '../../../../shared/contract/shard/shard-client
 import type { WriteSource } from '../../../../shared/contract/writes/write-source';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { backedUpCollection, shardManifest } from './backed-up-records';
-import type { BackupPlace, WriteNames } from './backup-access';
+import type { BackupAccess, WriteNames } from './backup-access';
 import { sessionsFromBytes } from './seen-log';
 
 /** Bytes of writes that are applied in one batch, about. */
@@ -81,7 +81,7 @@ export async function replay(
     start: ReplayStart;
     upTo: number;
     isSealed: boolean;
-    ledger: BackupPlace['ledger'];
+    ledger: BackupAccess['ledger'];
   },
 ): Promise<void> {
   const { of, start, upTo, isSealed, ledger } = parts;

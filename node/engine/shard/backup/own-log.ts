@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { LogPlace } from '../../../../shared/backup-store/backup-format';
+import type { TimedLogPosition } from '../../../../shared/backup-store/backup-format';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { ShardId, WriteOperation } from '../../../../shared/contract/shard/shard-client';
 import {
@@ -323,7 +323,7 @@ export class OwnLog implements ShippableLog, KeptLog {
     return found;
   }
 
-  shipped({ sequence, at }: LogPlace): void {
+  shipped({ sequence, at }: TimedLogPosition): void {
     this.latest = Math.max(this.latest, at);
     const gone = Math.min(sequence, this.committed) - this.first + 1;
     if (gone <= 0) return;
@@ -410,7 +410,7 @@ function loggedFromBytes(bytes: Buffer): Logged {
 }
 
 /** Where a log stood when its shard was looked at. Errors: storage_damaged. */
-export function placeOfLogged(bytes: Buffer): { sequence: number; epoch: number } {
+export function positionOfLogged(bytes: Buffer): { sequence: number; epoch: number } {
   const { sequence, epochs } = loggedFromBytes(bytes);
   return { sequence, epoch: epochOf(sequence, epochs) ?? FIRST_EPOCH };
 }

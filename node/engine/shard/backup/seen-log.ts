@@ -2,7 +2,7 @@ import { contentOf, sealedText } from '../../../../shared/backup-store/backup-fo
 import { LOG_SESSIONS } from '../../../../shared/backup-store/content-schemas';
 import type { KeyValueEntry } from '../../kv/key-value-store';
 import { GATE_KEY, isSessionKey, LOGGED_KEY, REPLICA_POSITION_KEY } from '../../records/record-keys';
-import { placeOfLogged } from './own-log';
+import { positionOfLogged } from './own-log';
 
 /** What a view of a shard's store tells of its place in its log. */
 export class SeenLog {
@@ -16,7 +16,7 @@ export class SeenLog {
     if (this.of === undefined) return;
     if (key.equals(GATE_KEY)) this.gate = value.toString('base64');
     else if (this.of === 'own') {
-      if (key.equals(LOGGED_KEY)) this.place = placeOfLogged(value);
+      if (key.equals(LOGGED_KEY)) this.place = positionOfLogged(value);
     } else if (key.equals(REPLICA_POSITION_KEY))
       this.place = { sequence: value.readDoubleLE(0), epoch: value.readDoubleLE(8) };
     else if (isSessionKey(key)) this.sessions.push({ key: Buffer.from(key), value: Buffer.from(value) });

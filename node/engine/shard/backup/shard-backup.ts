@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  type LogPlace,
+  type TimedLogPosition,
   type CheckedObject,
   getChecked,
   putChecked,
@@ -51,7 +51,7 @@ export interface BackupSource {
   folder: string;
   records: RecordStore;
   counters: ShardCounters;
-  /** Whose log it follows; see BackupPlace. */
+  /** Whose log it follows; see BackupAccess. */
   log?: { of: 'replica' | 'own'; timeMs: () => Promise<number>; begin: () => Promise<void> } | undefined;
   checkpointer: Pick<Checkpointer, 'hold' | 'keepJournal' | 'write' | 'state'>;
   liveCount: () => number;
@@ -97,7 +97,7 @@ export class ShardBackup {
     manifest: CheckedObject;
     items: number;
     totalBytes: number;
-    position: LogPlace | null;
+    position: TimedLogPosition | null;
     needs: string[];
   }> {
     const { records, checkpointer, counters, liveCount, dim, folder } = this.source;

@@ -2,7 +2,7 @@ import type { OpenTarget } from '../../../../shared/backup-store/backup-target';
 import { isQuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { ShardBackupOrder, ShardBackupState } from '../../../../shared/contract/shard/shard-backup';
 import type { ShardLogger } from '../shard-options';
-import type { BackupPlace } from './backup-access';
+import type { BackupAccess } from './backup-access';
 import { type BackupSource, ShardBackup } from './shard-backup';
 
 /** Whoever drives a backup has asked how it ended by then, or is gone. */
@@ -25,7 +25,7 @@ export class ShardBackups {
 
   constructor(
     private readonly source: BackupSource,
-    private readonly place: BackupPlace,
+    private readonly place: BackupAccess,
     private readonly log: ShardLogger,
   ) {}
 

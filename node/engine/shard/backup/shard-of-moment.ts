@@ -15,7 +15,7 @@ import {
   SPEC_KEY,
   VERSIONS_KEY,
 } from '../../records/record-keys';
-import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
+import { moveRecordBytes, positionOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { DedupStore } from '../../records/dedup-store';
 import { seedChanges } from '../../records/seed-position';
@@ -194,7 +194,7 @@ class Gathering {
     if (counted !== undefined) this.raise(decodedRecord(counted, versionFromBytes));
     for await (const page of source.scan(ITEM_RANGE)) {
       for (const { value } of page) {
-        const { externalId, stamp, version } = decodedRecord(value, placeOfRecordBytes);
+        const { externalId, stamp, version } = decodedRecord(value, positionOfRecordBytes);
         if (counted !== undefined) this.raise(version || stamp);
         if (shardOf(externalId, this.spec.seed.shards) !== this.spec.shard) continue;
         this.recno += 1;

@@ -16,7 +16,7 @@ import { makeStableFolder, syncFolder } from '../../../../shared/base/files/stab
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
 import { PackedEntries } from '../../kv/packed-entries';
 import { itemKey, journalKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
-import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
+import { moveRecordBytes, positionOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { seedChanges } from '../../records/seed-position';
 import { specTextLike } from '../../records/shard-format';
@@ -181,7 +181,7 @@ class Filling {
     this.versions = manifest.versions ?? null;
     for await (const entries of liveRecords(this.target, manifest)) {
       for (const { number, value } of entries) {
-        const { externalId, stamp } = decodedRecord(value, placeOfRecordBytes);
+        const { externalId, stamp } = decodedRecord(value, positionOfRecordBytes);
         this.page.add(itemKey(number), value);
         this.order.add(stamp, externalId, number);
         if (this.isDue) yield* this.takePage();
@@ -213,7 +213,7 @@ class Filling {
       if (isCounted) this.raiseVersions(manifest.versions!);
       for await (const entries of liveRecords(this.target, manifest)) {
         for (const { value } of entries) {
-          const { externalId, stamp, version } = decodedRecord(value, placeOfRecordBytes);
+          const { externalId, stamp, version } = decodedRecord(value, positionOfRecordBytes);
           // Those of others, too: one of this shard may have gone when that was the only trace of its version.
           if (isCounted) this.raiseVersions(version || stamp);
           if (shardOf(externalId, seed.shards) !== shard) continue;

@@ -1,4 +1,4 @@
-import type { LogPlace } from '../../../../shared/backup-store/backup-format';
+import type { TimedLogPosition } from '../../../../shared/backup-store/backup-format';
 import type { ShippedEntry } from '../../../../shared/backup-store/log-format';
 import type { ShardId } from '../../../../shared/contract/shard/shard-client';
 
@@ -32,7 +32,7 @@ export interface ShippableLog {
    */
   goOnBehind?(sequence: number): Promise<number>;
   /** Entries up to this place are in the target. They need not be kept any more. */
-  shipped(place: LogPlace): void;
+  shipped(place: TimedLogPosition): void;
 }
 
 /** A log that keeps entries until they are in the backup target. */

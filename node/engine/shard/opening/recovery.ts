@@ -10,7 +10,7 @@ import type { ItemRecord } from '../../records/record-codec';
 import type { RecordStore } from '../../records/record-store';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import { isExpired } from '../../../../shared/contract/writes/expiry';
-import type { MetadataPlace } from '../../../../shared/contract/shard/metadata-storage';
+import type { MetadataStorage } from '../../../../shared/contract/shard/metadata-storage';
 import { countAfter } from '../../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../../vector/vector-index';
 import {
@@ -42,7 +42,7 @@ interface RecoveryParts {
    * Whether ids and metadata are on the disk. Of what can't be read there any more, onDamaged of `vectorOptions` is
    * told.
    */
-  metadata: MetadataPlace;
+  metadata: MetadataStorage;
   /** The analyser of the shard's keyword text. */
   analyser: Analyser;
   logger: ShardLogger;

@@ -22,7 +22,7 @@ import type { ReplicaObservation } from '../shard-observation';
 import type { ShardOptions } from '../shard-options';
 import { blankSpec, forgetRest, hasNoRest } from './rest-note';
 import type { RestingShard } from './resting-shards';
-import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-lifecycle';
+import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardLifecycle, shuttingDown } from './shard-lifecycle';
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from '../writing/write-queue';
 
@@ -56,7 +56,7 @@ const UID = /^[A-Za-z0-9-]{1,64}$/;
  * an earlier copy, stays closed, and calls are told so.
  */
 export class ShardHost implements ShardPublications {
-  private readonly places = new Map<string, ShardPlace<Shard>>();
+  private readonly lifecycles = new Map<string, ShardLifecycle<Shard>>();
   /** Shards whose data are being removed. */
   private readonly leaving = new Map<string, Promise<void>>();
   /** Shards that were to be opened when as many were open as may be. */
@@ -79,7 +79,7 @@ export class ShardHost implements ShardPublications {
     this.opening = new NotedOpening(options, notes);
     this.rests = new ShardRests({
       ...(options.rests ?? { afterMs: 0, openMax: Infinity }),
-      places: this.places,
+      lifecycles: this.lifecycles,
       folderOf: (spec) => this.folderOf(spec),
       noteClosed: (shard, path) => this.opening.noteClosed(shard, path),
       wake: (name) =>
@@ -110,31 +110,31 @@ export class ShardHost implements ShardPublications {
    */
   async open(spec: ShardSpec, { mustExist }: { mustExist: boolean }): Promise<void> {
     const name = nameOf(spec);
-    if (!this.places.has(name)) {
+    if (!this.lifecycles.has(name)) {
       if (mustExist) await this.leaveAtRest(name, spec);
       if (this.rests.resting.get(name) === undefined && (mustExist || !this.mayBeBlank(spec))) await this.untilRoom();
     }
     for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name))
       await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
-    let place = this.places.get(name);
-    const known = place ?? this.rests.resting.get(name);
+    let lifecycle = this.lifecycles.get(name);
+    const known = lifecycle ?? this.rests.resting.get(name);
     if (known === undefined && !mustExist && this.mayBeBlank(spec)) return this.rests.makeBlank(name, { ...spec });
     if (known === undefined) {
       // The files that one more would open are those by which the process is reached.
       const { openShardsMax } = this.options;
-      if (this.places.size >= openShardsMax) {
+      if (this.lifecycles.size >= openShardsMax) {
         this.left.set(name, { spec: { ...spec }, mustExist });
         throw tooMany(openShardsMax, 'storage_failed');
       }
       this.left.delete(name);
       this.damaged.delete(name);
-      place = this.placeFor(name, { ...spec }, mustExist);
-      this.places.set(name, place);
+      lifecycle = this.placeFor(name, { ...spec }, mustExist);
+      this.lifecycles.set(name, lifecycle);
     } else if (specText(known.spec) !== specText(spec)) {
       throw new QuiverError('storage_failed', `the shard is ${specText(known.spec)}, not ${specText(spec)}`);
     }
-    await place?.ready;
+    await lifecycle?.ready;
     // Somebody else is about to make it.
     await this.rests.resting.get(name)?.made;
   }
@@ -146,8 +146,8 @@ export class ShardHost implements ShardPublications {
    */
   async shard(id: ShardId): Promise<Shard> {
     if (this.closing !== null) throw shuttingDown();
-    const place = this.places.get(nameOf(id));
-    if (place !== undefined) return place.ready;
+    const lifecycle = this.lifecycles.get(nameOf(id));
+    if (lifecycle !== undefined) return lifecycle.ready;
     if (this.rests.resting.get(nameOf(id)) !== undefined) return this.wake(nameOf(id));
     const left = this.left.get(nameOf(id));
     if (left !== undefined) {
@@ -190,7 +190,7 @@ export class ShardHost implements ShardPublications {
    * `GET /v1/cluster` has it.
    */
   async observe(): Promise<ReplicaObservation[]> {
-    const open = await lookAt(this.places.values(), async (held) => {
+    const open = await lookAt(this.lifecycles.values(), async (held) => {
       const data = await held.observe();
       const { collectionUid, shard } = held.spec;
       const { lastOperation } = data.status;
@@ -211,12 +211,12 @@ export class ShardHost implements ShardPublications {
 
   /** The writes that open shards keep for shipping. */
   logs(): (ShippableLog & KeptLog)[] {
-    return openAt(this.places.values()).flatMap(({ log }) => log ?? []);
+    return openAt(this.lifecycles.values()).flatMap(({ log }) => log ?? []);
   }
 
   /** Shards that there are, but for those that could not be opened. */
   get shardCount(): number {
-    return this.places.size + this.rests.resting.size;
+    return this.lifecycles.size + this.rests.resting.size;
   }
 
   /** Those of them that are closed because they are not used. */
@@ -226,7 +226,7 @@ export class ShardHost implements ShardPublications {
 
   /** Shards that are to be open and are not, most likely because their disk fails. */
   get closedReplicas(): number {
-    return this.places.size - openAt(this.places.values()).length + this.left.size + this.damaged.size;
+    return this.lifecycles.size - openAt(this.lifecycles.values()).length + this.left.size + this.damaged.size;
   }
 
   /** Shards that were to be opened when as many were open as may be, and were not asked for since there is room. */
@@ -248,22 +248,22 @@ export class ShardHost implements ShardPublications {
   private async closeAll(): Promise<void> {
     await this.rests.close();
     await Promise.allSettled(this.waking.values());
-    const closings = [...this.places.values()].map((place) => this.rests.end(place));
-    await allEnded([...closings, ...this.leaving.values()]).finally(() => this.places.clear());
+    const closings = [...this.lifecycles.values()].map((lifecycle) => this.rests.end(lifecycle));
+    await allEnded([...closings, ...this.leaving.values()]).finally(() => this.lifecycles.clear());
   }
 
   private async remove(id: ShardId, name: string): Promise<void> {
     const resting = this.rests.resting.get(name);
     this.rests.resting.delete(name);
     await resting?.closed;
-    const place = this.places.get(name);
+    const lifecycle = this.lifecycles.get(name);
     const { beforeDrop } = this.options;
-    if (place !== undefined && beforeDrop !== undefined)
-      for (const { log } of openAt([place])) if (log !== null) await beforeDrop(log);
-    this.places.delete(name);
+    if (lifecycle !== undefined && beforeDrop !== undefined)
+      for (const { log } of openAt([lifecycle])) if (log !== null) await beforeDrop(log);
+    this.lifecycles.delete(name);
     this.left.delete(name);
     this.damaged.delete(name);
-    await place
+    await lifecycle
       ?.end('dropped')
       .catch((error: unknown) =>
         this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'),
@@ -306,7 +306,7 @@ export class ShardHost implements ShardPublications {
       return;
     if (
       this.closing !== null ||
-      this.places.has(name) ||
+      this.lifecycles.has(name) ||
       this.leaving.has(name) ||
       this.rests.resting.get(name) !== undefined
     )
@@ -326,7 +326,7 @@ export class ShardHost implements ShardPublications {
     const { openShardsMax } = this.options;
     for (const untilMs = performance.now() + ROOM_MS; ;) {
       await this.rests.room(openShardsMax);
-      if (this.places.size < openShardsMax || this.closing !== null || !this.rests.isOn || performance.now() > untilMs)
+      if (this.lifecycles.size < openShardsMax || this.closing !== null || !this.rests.isOn || performance.now() > untilMs)
         return;
     }
   }
@@ -352,19 +352,19 @@ export class ShardHost implements ShardPublications {
     await this.untilRoom();
     if (this.closing !== null) throw shuttingDown();
     if (resting.get(name) !== found) return this.shard(found.spec);
-    if (this.places.size >= this.options.openShardsMax) throw tooMany(this.options.openShardsMax, 'overloaded');
+    if (this.lifecycles.size >= this.options.openShardsMax) throw tooMany(this.options.openShardsMax, 'overloaded');
     resting.delete(name);
-    const place = this.placeFor(name, found.spec, true, found);
-    this.places.set(name, place);
+    const lifecycle = this.placeFor(name, found.spec, true, found);
+    this.lifecycles.set(name, lifecycle);
     try {
-      return await place.ready;
+      return await lifecycle.ready;
     } catch (error) {
-      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name))
+      if (!isDamage(error) && !this.lifecycles.has(name) && !this.leaving.has(name))
         resting.put(name, {
           ...found,
           isNoted: false,
           isStable: false,
-          closed: place.end('closed').catch(() => undefined),
+          closed: lifecycle.end('closed').catch(() => undefined),
         });
       throw notOpenedNow(error);
     }
@@ -379,7 +379,7 @@ export class ShardHost implements ShardPublications {
     spec: ShardSpec,
     mustExist: boolean,
     resting: RestingShard | null = null,
-  ): ShardPlace<Shard> {
+  ): ShardLifecycle<Shard> {
     const { logger } = this.options;
     let isStable = resting?.isStable === true;
     /** Records of a blank one that were begun can't be opened: what its note says is not believed any more. */
@@ -389,7 +389,7 @@ export class ShardHost implements ShardPublications {
       isStable = false;
       return was;
     };
-    const place: ShardPlace<Shard> = new ShardPlace(spec, {
+    const lifecycle: ShardLifecycle<Shard> = new ShardLifecycle(spec, {
       pausesFirst: false,
       open: async (ended) => {
         const folder = this.folderOf(spec);
@@ -399,7 +399,7 @@ export class ShardHost implements ShardPublications {
         if (this.notes.isKnown(shardNoteName(spec)) && mayBeNotedBlank(folder)) await forgetRest(folder);
         // Nor is one of which a note was removed, by whoever was killed before that was synced.
         else if (!isBlank && !isStableNow && hasNoRest(folder)) await forgetRest(folder);
-        return this.opening.open(folder, spec, mustExist || this.places.get(name)?.wasOpen === true, {
+        return this.opening.open(folder, spec, mustExist || this.lifecycles.get(name)?.wasOpen === true, {
           ended,
           isStable: isStableNow,
           isVerified: this.rests.isVerified(name),
@@ -408,7 +408,7 @@ export class ShardHost implements ShardPublications {
           publisher: this.publisher,
           onDiverged: (error) => {
             logger.error({ error, shard: name }, 'a shard could not follow its own records and is opened anew');
-            place.reopen();
+            lifecycle.reopen();
           },
           onWriteFailed: (error) => {
             const isDamaged = isDamage(error);
@@ -419,8 +419,8 @@ export class ShardHost implements ShardPublications {
                 : 'a shard could not write to its disk; it takes no writes until the disk does',
             );
             isBegunDamaged ||= isDamaged && isBlank;
-            if (isDamaged) place.reopen();
-            else void this.awaitDisk(name, place);
+            if (isDamaged) lifecycle.reopen();
+            else void this.awaitDisk(name, lifecycle);
           },
           onDamaged: (error) =>
             logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
@@ -431,18 +431,18 @@ export class ShardHost implements ShardPublications {
       onFailed: (error, retryMs) => {
         // What a disk that fails or is full keeps from being opened at a start, as well: nobody else asks for it again.
         const mayPass = mustExist && !isDamage(error) && !(error instanceof LaterFormatError);
-        if (place.wasOpen || mayPass)
+        if (lifecycle.wasOpen || mayPass)
           return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened; it is tried again');
-        this.places.delete(name);
+        this.lifecycles.delete(name);
         if (isDamage(error)) this.damaged.set(name, error);
-        void place.end('closed');
+        void lifecycle.end('closed');
       },
       closeFailed: (shard) =>
         shard
           .close('reopened')
           .catch((error: unknown) => logger.error({ error, shard: name }, 'a shard to be opened anew failed to close')),
     });
-    return place;
+    return lifecycle;
   }
 
   /**
@@ -472,13 +472,13 @@ export class ShardHost implements ShardPublications {
   }
 
   /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */
-  private async awaitDisk(name: string, place: ShardPlace<Shard>): Promise<void> {
+  private async awaitDisk(name: string, lifecycle: ShardLifecycle<Shard>): Promise<void> {
     const pauses = new RetryBackoff(REOPEN_PAUSES);
-    do await pauses.pause(place.ended);
-    while (!place.ended.aborted && !(await diskTakesWrites(this.folder)));
-    if (place.ended.aborted) return;
+    do await pauses.pause(lifecycle.ended);
+    while (!lifecycle.ended.aborted && !(await diskTakesWrites(this.folder)));
+    if (lifecycle.ended.aborted) return;
     this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
-    place.reopen();
+    lifecycle.reopen();
   }
 }
 

@@ -15,7 +15,7 @@ interface Closable {
 }
 
 /** `failed`: nothing is open, and it is tried again after a pause. `ended`: also while the last of it still closes. */
-type PlaceState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
+type LifecycleState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
 
 /** What differs between the places of an embedded process and those of a cluster's node. */
 export interface LifecycleDependencies<Held> {
@@ -43,8 +43,8 @@ export interface LifecycleDependencies<Held> {
  *
  * Whatever was opened is closed before the next is opened, and before `end` resolves.
  */
-export class ShardPlace<Held extends Closable> {
-  state: PlaceState = 'opening';
+export class ShardLifecycle<Held extends Closable> {
+  state: LifecycleState = 'opening';
   /** What is open, null while nothing is. Kept after `end`, whose last calls it may still answer. */
   open: Held | null = null;
   /** It failed, or could not be opened, and has not been opened since. */
@@ -164,16 +164,16 @@ export class ShardPlace<Held extends Closable> {
 }
 
 /** What is open at some places. */
-export function openAt<Held extends Closable>(places: Iterable<ShardPlace<Held>>): Held[] {
-  return [...places].flatMap(({ open }) => (open === null ? [] : [open]));
+export function openAt<Held extends Closable>(lifecycles: Iterable<ShardLifecycle<Held>>): Held[] {
+  return [...lifecycles].flatMap(({ open }) => (open === null ? [] : [open]));
 }
 
 /** What `look` answers of all that is open at some places; what closes meanwhile is left out. */
 export async function lookAt<Held extends Closable, Seen>(
-  places: Iterable<ShardPlace<Held>>,
+  lifecycles: Iterable<ShardLifecycle<Held>>,
   look: (held: Held) => Promise<Seen>,
 ): Promise<Seen[]> {
-  const seen = await Promise.allSettled(openAt(places).map(look));
+  const seen = await Promise.allSettled(openAt(lifecycles).map(look));
   return seen.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
 }
 

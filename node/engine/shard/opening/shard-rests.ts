@@ -3,7 +3,7 @@ import { IdleShards } from './idle-shards';
 import { blankFacts, type RestFacts, type RestNote, readRest, writeRest } from './rest-note';
 import { type RestingShard, RestingShards } from './resting-shards';
 import type { ShardLogger } from '../shard-options';
-import type { ShardPlace } from './shard-lifecycle';
+import type { ShardLifecycle } from './shard-lifecycle';
 import { slowInterval } from '../removal/slow-interval';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import { makeStableFolder } from '../../../../shared/base/files/stable-folder';
@@ -54,7 +54,7 @@ export class ShardRests {
 
   constructor(
     private readonly parts: RestOptions & {
-      places: Map<string, ShardPlace<Shard>>;
+      lifecycles: Map<string, ShardLifecycle<Shard>>;
       folderOf: (spec: ShardSpec) => string;
       noteClosed: (shard: Shard, folder: string) => Promise<void>;
       /** Opens one that must not stay closed. Never throws. */
@@ -126,36 +126,36 @@ export class ShardRests {
    * are closed, as long as some may be soon. Others may take the room before who waited goes on: look again.
    */
   async room(filesFor: number): Promise<void> {
-    const { places, openMax } = this.parts;
-    if (!this.isOn || places.size < Math.min(openMax, filesFor)) return;
+    const { lifecycles, openMax } = this.parts;
+    if (!this.isOn || lifecycles.size < Math.min(openMax, filesFor)) return;
     this.making ??= this.rest(Math.min(openMax, filesFor) * (1 - PART), PRESSED_MS, true).finally(
       () => (this.making = null),
     );
-    if (places.size >= openMax + AHEAD) await this.making;
-    for (let looks = 0; looks < SHORT_CHECKS && places.size >= filesFor && !this.isEnded; looks += 1) {
+    if (lifecycles.size >= openMax + AHEAD) await this.making;
+    for (let looks = 0; looks < SHORT_CHECKS && lifecycles.size >= filesFor && !this.isEnded; looks += 1) {
       await this.rest(filesFor - 1, SHORT_MS, false);
-      if (places.size >= filesFor) await new Promise((wake) => setTimeout(wake, SHORT_CHECK_MS));
+      if (lifecycles.size >= filesFor) await new Promise((wake) => setTimeout(wake, SHORT_CHECK_MS));
     }
   }
 
   /** Closes a place for good, and notes how its shard was. Errors: those of closing. */
-  async end(place: ShardPlace<Shard>): Promise<void> {
+  async end(lifecycle: ShardLifecycle<Shard>): Promise<void> {
     const { noteClosed, folderOf } = this.parts;
-    const shard = place.open;
+    const shard = lifecycle.open;
     const facts =
       shard !== null && this.isOn && this.idle.isSmall(shard) ? await this.factsOf(shard).catch(() => null) : null;
-    await place.end('closed');
-    if (place.open === null) return;
-    await noteClosed(place.open, folderOf(place.spec));
+    await lifecycle.end('closed');
+    if (lifecycle.open === null) return;
+    await noteClosed(lifecycle.open, folderOf(lifecycle.spec));
     if (
       facts === null ||
-      place.open !== shard ||
+      lifecycle.open !== shard ||
       !shard.isSaved ||
       shard.lastOperation !== facts.status.lastOperation ||
       this.isStillNoted(shard)
     )
       return;
-    await this.note(place.spec, facts);
+    await this.note(lifecycle.spec, facts);
   }
 
   /** Closes no more, and waits for those that are being closed. */
@@ -171,7 +171,7 @@ export class ShardRests {
   restUnused(leastMs: number): Promise<void> {
     const nowMs = this.nowMs();
     const due: string[] = [];
-    for (const [name, { open }] of this.parts.places) {
+    for (const [name, { open }] of this.parts.lifecycles) {
       if (open !== null && this.idle.idleMs(open, nowMs) >= leastMs && this.mayRest(open) && this.idle.isSmall(open))
         due.push(name);
     }
@@ -194,10 +194,10 @@ export class ShardRests {
 
   /** Closes the longest unused until no more than `most` are open. */
   private async rest(most: number, idleMs: number, onlySmall: boolean): Promise<void> {
-    const { places } = this.parts;
+    const { lifecycles } = this.parts;
     const nowMs = this.nowMs();
     const idle: { name: string; shard: Shard; ms: number }[] = [];
-    for (const [name, { open }] of places) {
+    for (const [name, { open }] of lifecycles) {
       const ms = open === null ? 0 : this.idle.idleMs(open, nowMs);
       if (open !== null && ms >= idleMs) idle.push({ name, shard: open, ms });
     }
@@ -205,7 +205,7 @@ export class ShardRests {
     const due = idle
       .filter(({ shard }) => this.mayRest(shard) && (!onlySmall || this.idle.isSmall(shard)))
       .map(({ name }) => name);
-    await this.restAll(due, () => places.size <= most || this.isEnded);
+    await this.restAll(due, () => lifecycles.size <= most || this.isEnded);
   }
 
   private mayRest(shard: Shard): boolean {
@@ -214,9 +214,9 @@ export class ShardRests {
 
   /** Closes one until its next use, unless it is used meanwhile. Never rejects. */
   private async restOne(name: string): Promise<void> {
-    const place = this.parts.places.get(name);
-    const shard = place?.open;
-    if (place === undefined || shard === null || shard === undefined || this.asked.has(name)) return;
+    const lifecycle = this.parts.lifecycles.get(name);
+    const shard = lifecycle?.open;
+    if (lifecycle === undefined || shard === null || shard === undefined || this.asked.has(name)) return;
     this.asked.add(name);
     try {
       const { uses } = shard;
@@ -224,7 +224,7 @@ export class ShardRests {
       // In a turn of its own: whoever has got the shard by then has begun to use it.
       await new Promise<void>((done) =>
         setImmediate(() =>
-          done(facts === null || shard.uses !== uses ? undefined : this.closeIfUnused(name, place, shard, facts)),
+          done(facts === null || shard.uses !== uses ? undefined : this.closeIfUnused(name, lifecycle, shard, facts)),
         ),
       );
     } catch (error) {
@@ -237,19 +237,19 @@ export class ShardRests {
   /** From here on whoever asks for it has it opened again. At once, so that nobody gets it meanwhile. */
   private closeIfUnused(
     name: string,
-    place: ShardPlace<Shard>,
+    lifecycle: ShardLifecycle<Shard>,
     shard: Shard,
     facts: RestFacts,
   ): Promise<void> | undefined {
-    const { places } = this.parts;
-    if (this.isEnded || places.get(name) !== place || place.open !== shard || !this.mayRest(shard)) return undefined;
+    const { lifecycles } = this.parts;
+    if (this.isEnded || lifecycles.get(name) !== lifecycle || lifecycle.open !== shard || !this.mayRest(shard)) return undefined;
     const isSmall = this.idle.isSmall(shard);
-    places.delete(name);
+    lifecycles.delete(name);
     if (shard.isVerified) this.verified.add(name);
-    const { seed: _, ...spec } = place.spec;
+    const { seed: _, ...spec } = lifecycle.spec;
     const isBlank = shard.isOnlyRead && this.known.get(shard)?.isBlank === true;
     const resting: RestingShard = { spec, facts, isNoted: false, isStable: false, isBlank, closed: Promise.resolve() };
-    const closed = this.closeUnused(place, shard, resting, isSmall).catch((error: unknown) => {
+    const closed = this.closeUnused(lifecycle, shard, resting, isSmall).catch((error: unknown) => {
       this.parts.logger.error(
         { error, shard: name },
         'a shard that is not used failed to close; its next use opens it from its records',
@@ -260,17 +260,17 @@ export class ShardRests {
   }
 
   private async closeUnused(
-    place: ShardPlace<Shard>,
+    lifecycle: ShardLifecycle<Shard>,
     shard: Shard,
     resting: RestingShard,
     isSmall: boolean,
   ): Promise<void> {
     shard.isResting = true;
-    await place.end('closed');
-    await this.parts.noteClosed(shard, this.parts.folderOf(place.spec));
+    await lifecycle.end('closed');
+    await this.parts.noteClosed(shard, this.parts.folderOf(lifecycle.spec));
     resting.isStable = shard.isSaved;
     if (isSmall && shard.isSaved)
-      resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
+      resting.isNoted = this.isStillNoted(shard) || (await this.note(lifecycle.spec, resting.facts));
   }
 
   /**

@@ -17,7 +17,7 @@ const SCAN_PAGE = 1000;
 /** Up to this many matches are sorted in memory (some milliseconds) instead of walking the whole insertion order. */
 const SORTED_MATCHES_MAX = 10_000;
 
-interface ItemPlace {
+interface ItemPosition {
   stamp: number;
   externalId: string;
 }
@@ -102,15 +102,15 @@ export class ShardItems {
   }
 
   /** The positions of a scan's candidates in insertion order, after the position that the request names. */
-  private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<ItemPlace[]> | Iterable<ItemPlace[]> {
+  private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<ItemPosition[]> | Iterable<ItemPosition[]> {
     if (allowed === null) return this.parts.records.order(request.after, Math.min(SCAN_PAGE, request.limit));
     if (allowed.size > SORTED_MATCHES_MAX) return this.parts.records.order(request.after, SCAN_PAGE);
-    return pagesOf(this.sortedPlaces(allowed, request.after));
+    return pagesOf(this.sortedPositions(allowed, request.after));
   }
 
-  private sortedPlaces(allowed: SlotSet, after: ItemPlace | null): ItemPlace[] {
+  private sortedPositions(allowed: SlotSet, after: ItemPosition | null): ItemPosition[] {
     const { directory } = this.parts.indexes;
-    const places: ItemPlace[] = [];
+    const places: ItemPosition[] = [];
     for (const slot of allowed.toArray()) {
       const stamp = directory.stampOf(slot);
       if (after !== null && stamp < after.stamp) continue;
@@ -179,10 +179,10 @@ export class ShardItems {
   }
 }
 
-function* pagesOf(places: ItemPlace[]): Iterable<ItemPlace[]> {
+function* pagesOf(places: ItemPosition[]): Iterable<ItemPosition[]> {
   for (let at = 0; at < places.length; at += SCAN_PAGE) yield places.slice(at, at + SCAN_PAGE);
 }
 
-function inInsertionOrder(a: ItemPlace, b: ItemPlace): number {
+function inInsertionOrder(a: ItemPosition, b: ItemPosition): number {
   return a.stamp - b.stamp || (a.externalId < b.externalId ? -1 : a.externalId > b.externalId ? 1 : 0);
 }

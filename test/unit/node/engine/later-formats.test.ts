@@ -172,7 +172,7 @@ test('a copy of a shard: what is there stays', async () => {
       openStore: async () => new MemoryKeyValueStore(),
       chunks: chunksOf(sent),
       promises: { promisedEpoch: 1, lastLedEpoch: 0 },
-      mayTakePlace: () => true,
+      mayBegin: () => true,
     });
   expect(await refused(install)).toContain('a copy of a shard was written by a later version: it has format 5');
   expect(contentOf(shard)).toEqual({ kept: 'what is there' });

@@ -4,7 +4,7 @@ import {
 } from '../../../../../coordinator/service/collections/collection-record';
 import { restorableOf } from '../../../../../coordinator/jobs/restore/restorable';
 import { ShippedLogs } from '../../../../../coordinator/jobs/backup/shipped-logs';
-import type { BackupManifest, LogPlace } from '../../../../../shared/backup-store/backup-format';
+import type { BackupManifest, TimedLogPosition } from '../../../../../shared/backup-store/backup-format';
 import {
   type CollectionHistory,
   headsKey,
@@ -69,7 +69,7 @@ async function ship(uid: string, first: number, precedingEpoch: number, days: nu
 
 function backup(
   day: number,
-  taken: Record<string, LogPlace | null>,
+  taken: Record<string, TimedLogPosition | null>,
   given: Partial<BackupManifest> = {},
 ): BackupManifest {
   const collections = Object.entries(taken).map(([uid, position]) => {
@@ -92,7 +92,7 @@ function backup(
   } as unknown as BackupManifest;
 }
 
-function placeOf(sequence: number, day: number): LogPlace {
+function placeOf(sequence: number, day: number): TimedLogPosition {
   return { sequence, epoch: 1, at: START_MS + day * DAY_MS };
 }
 

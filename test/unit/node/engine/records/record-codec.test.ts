@@ -1,6 +1,6 @@
 import {
   moveRecordBytes,
-  placeOfRecordBytes,
+  positionOfRecordBytes,
   recordFromBytes,
   recordToBytes,
 } from '../../../../../node/engine/records/record-codec';
@@ -22,7 +22,7 @@ describe.each([0, 891149408141470])('a record of version %d', (version) => {
       };
       const bytes = recordToBytes(record);
       expect(recordFromBytes(bytes)).toEqual(record);
-      expect(placeOfRecordBytes(bytes)).toEqual({ externalId, stamp: record.stamp, version });
+      expect(positionOfRecordBytes(bytes)).toEqual({ externalId, stamp: record.stamp, version });
       moveRecordBytes(bytes, 9);
       expect(recordFromBytes(bytes)).toEqual({ ...record, slot: 9 });
     },

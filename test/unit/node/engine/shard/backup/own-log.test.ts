@@ -2,7 +2,7 @@ import { MemoryKeyValueStore } from '../../../../../support/models/memory-key-va
 import { seedChanges } from '../../../../../../node/engine/records/seed-position';
 import { RecordStore } from '../../../../../../node/engine/records/record-store';
 import { LOGGED_KEY, writeKey } from '../../../../../../node/engine/records/record-keys';
-import { OwnLog, placeOfLogged } from '../../../../../../node/engine/shard/backup/own-log';
+import { OwnLog, positionOfLogged } from '../../../../../../node/engine/shard/backup/own-log';
 import { Shard } from '../../../../../../node/engine/shard/shard';
 import { WriteBudget } from '../../../../../../node/engine/shard/writing/write-queue';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -128,7 +128,7 @@ test('times never go back, though the clock is put back between starts, and thou
   expect(three.timeMs()).toBe(clock.wallMs());
 });
 
-const placeNow = async (): Promise<{ sequence: number; epoch: number }> => placeOfLogged((await records.logged())!);
+const placeNow = async (): Promise<{ sequence: number; epoch: number }> => positionOfLogged((await records.logged())!);
 
 test('the writes of each start have an epoch of their own, also where the clock stands still', async () => {
   const startMs = clock.wallMs();

@@ -25,9 +25,9 @@ beforeEach(async () => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 /** Leaves a folder that can't be opened as a shard. */
-function leave(place: string, text: string): void {
-  mkdirSync(join(place, 'records'), { recursive: true });
-  writeFileSync(join(place, 'records', 'CURRENT'), text);
+function leave(lifecycle: string, text: string): void {
+  mkdirSync(join(lifecycle, 'records'), { recursive: true });
+  writeFileSync(join(lifecycle, 'records', 'CURRENT'), text);
 }
 
 /** `fails`: whether a store may be made. */
@@ -53,7 +53,7 @@ async function openAccepted(fails = false): Promise<void> {
   await shard.close('closed');
 }
 
-const textOf = (place: string): string => readFileSync(join(place, 'records', 'CURRENT'), 'utf8');
+const textOf = (lifecycle: string): string => readFileSync(join(lifecycle, 'records', 'CURRENT'), 'utf8');
 
 test('what was put aside before an attempt that failed stays', async () => {
   leave(folder, 'what was left');
