@@ -3,8 +3,8 @@ import { type CollectionRecord, defaultMinInSync } from '../coordinator/service/
 import type { KeyValueStore } from '../node/engine/kv/key-value-store';
 import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import { RecordStore } from '../node/engine/records/record-store';
-import { GATE_KEY } from '../node/engine/records/record-keys';
-import { gateToBytes } from '../node/engine/records/shard-stage-state';
+import { STAGE_KEY } from '../node/engine/records/record-keys';
+import { stageToBytes } from '../node/engine/records/shard-stage-state';
 import { blankSpec } from '../node/engine/shard/opening/rest-note';
 import { isDamage } from '../shared/base/errors/quiver-error';
 import { shardOf } from '../shared/contract/shard/shard-of';
@@ -71,20 +71,20 @@ async function missingShards(dataDir: string, { uid, shards }: CollectionRecord)
  * reshard is not known any more. Answers the shards that can't be opened. Errors: storage_failed, also while a process
  * has one open.
  */
-export async function openGates(dataDir: string, { uid }: CollectionRecord): Promise<number[]> {
+export async function openStages(dataDir: string, { uid }: CollectionRecord): Promise<number[]> {
   const damaged: number[] = [];
   for (const shard of await shardFolders(dataDir, uid)) {
     if (blankIn(dataDir, uid, shard) !== null) continue;
     const open = opened(dataDir, uid, shard, async (records, store) => {
-      const gate = await records.gate();
-      if (gate.stage === 'open') return;
-      const { lastChange } = gate;
+      const stageState = await records.stageState();
+      if (stageState.stage === 'open') return;
+      const { lastChange } = stageState;
       await store.write(
         [
           {
             type: 'put',
-            key: GATE_KEY,
-            value: gateToBytes({ ...gate, stage: 'open', since: 0, forgotten: lastChange }),
+            key: STAGE_KEY,
+            value: stageToBytes({ ...stageState, stage: 'open', since: 0, forgotten: lastChange }),
           },
         ],
         { sync: true },
@@ -114,7 +114,7 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
       continue;
     }
     const found = await opened(dataDir, uid, shard, async (records) => {
-      const { stage } = await records.gate();
+      const { stage } = await records.stageState();
       const ids: string[] = [];
       for await (const page of records.order(null, IDS_LOOKED_AT)) {
         ids.push(...page.map(({ externalId }) => externalId));

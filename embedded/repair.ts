@@ -26,7 +26,7 @@ import {
   openClusterFolder,
   SHARDS_FOLDER,
 } from './cluster-folder';
-import { openGates, rebuiltCollections } from './rebuilt-collections';
+import { openStages, rebuiltCollections } from './rebuilt-collections';
 
 /**
  * `quiver repair`: what of a data folder of the embedded form (DATA_DIR) is missing, and what an operator decides about
@@ -168,7 +168,7 @@ async function rebuild(folder: Folder): Promise<void> {
     throw new QuiverError('invalid_parameter', `${place} is there and sound: there is nothing to make anew`);
   const { listed: found, leftOut } = await rebuiltCollections(dataDir, new Date().toISOString());
   const damaged = new Map<string, number[]>();
-  for (const { record } of found) damaged.set(record.uid, await openGates(dataDir, record));
+  for (const { record } of found) damaged.set(record.uid, await openStages(dataDir, record));
   const anew = `${place}.new`;
   await rm(anew, { recursive: true, force: true });
   const cluster = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(anew, budget) });

@@ -13,7 +13,7 @@ import type { AnswerHold } from './answer-hold';
 import type { SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
-import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
+import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataStorage } from '../../shared/contract/shard/metadata-storage';
 import type { Quantization } from '../../shared/contract/vector/quantization';
 import type { VectorStorage } from '../../shared/contract/vector/vector-storage';
@@ -38,7 +38,7 @@ export interface Service {
 }
 
 /** What keys may store, and have. */
-export interface KeyQuotasService extends KeyQuotaGate {
+export interface KeyQuotasService extends KeyQuotaAdmission {
   /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
   usedOf(key: Pick<KeyWriter, 'identity' | 'quota'>): Promise<KeyQuotaUse>;
 }

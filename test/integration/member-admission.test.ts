@@ -12,10 +12,10 @@ import {
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/wire/handshake/handshake-metadata';
 import { silentLogger } from '../../shared/base/logs/logger';
-import { MemberGate } from '../../shared/wire/handshake/member-admission';
+import { MemberAdmission } from '../../shared/wire/handshake/member-admission';
 import { OWN_VERSION } from '../../shared/base/process/member-version';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
-import { gateStreams } from '../../shared/wire/streams/stream-admission';
+import { admitStreams } from '../../shared/wire/streams/stream-admission';
 import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/wire/streams/rpc-channel';
 import { MemberProof } from '../../shared/base/secret/member-proof';
 import { eventually } from '../support/eventually';
@@ -42,7 +42,7 @@ beforeEach(async () => {
   nowMs = 0;
   warnings = [];
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
-  const gate = new MemberGate({
+  const admission = new MemberAdmission({
     proof: new MemberProof({ secret: SECRET }),
     name: 'two',
     address: () => address,
@@ -50,7 +50,7 @@ beforeEach(async () => {
     nowMs: () => nowMs,
   });
   server = new Server();
-  gateStreams(server, { gate, log });
+  admitStreams(server, { admission, log });
   server.addService(administrationDefinition, {
     Exchange: (call: { sendMetadata: (metadata: Metadata) => void; end: () => void }) => {
       call.sendMetadata(new Metadata());

@@ -11,13 +11,13 @@ import {
   metadataOf,
   metadataToBytes,
 } from '../../shared/wire/handshake/handshake-metadata';
-import { MemberGate } from '../../shared/wire/handshake/member-admission';
+import { MemberAdmission } from '../../shared/wire/handshake/member-admission';
 import { MemberHandshake } from '../../shared/wire/handshake/member-handshake';
 import { QuestionService } from '../../shared/wire/streams/lossy-request-service';
 import { PROOF_GREETING, READS_WELCOME } from '../../shared/wire/frames/reads-greeting';
 import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
-import type { StreamGate } from '../../shared/wire/streams/stream-admission';
+import type { StreamAdmission } from '../../shared/wire/streams/stream-admission';
 import type { UnprovenBounds, UnprovenConnections } from '../../shared/wire/handshake/unproven-connections';
 import { MemberProof } from '../../shared/base/secret/member-proof';
 import { eventually } from '../support/eventually';
@@ -66,7 +66,7 @@ async function start(
     services: [service],
   });
   const arrivals: Member['arrivals'] = [];
-  const { strangers, unproven } = server as unknown as { strangers: StreamGate; unproven: UnprovenConnections };
+  const { strangers, unproven } = server as unknown as { strangers: StreamAdmission; unproven: UnprovenConnections };
   const { arriving, arrivingProven } = strangers;
   strangers.arriving = (...given) => {
     arrivals.push('strange');
@@ -337,7 +337,7 @@ test.each<[string, string, string | undefined]>([
   ['the proof of a stream with the name of no method', CONNECTION_PATH, CONNECTION_PATH],
 ])('%s opens no stream over HTTP/2, and that connection stays unproven', async (_, path, proofOf) => {
   const member = await start({ unproven: { withinMs: HOUR_MS } });
-  const { sessions } = (member.server as unknown as { gate: { sessions: Map<string, unknown> } }).gate;
+  const { sessions } = (member.server as unknown as { admission: { sessions: Map<string, unknown> } }).admission;
   const { greeting, proofFor } = byHand(member.address);
   let proof: Buffer = Buffer.alloc(0);
   // Once as it was recorded, where it has counted, and once where it was kept back.
@@ -399,7 +399,7 @@ test('a recorded proof of a connection opens no stream, and what was recorded of
   const [address, peer] = ['127.0.0.1:1', 'somebody'];
   const proof = new MemberProof({ secret: SECRET });
   const admitted: string[] = [];
-  const gate = new MemberGate({
+  const admission = new MemberAdmission({
     proof,
     name: 'the-server',
     address: () => address,
@@ -410,7 +410,7 @@ test('a recorded proof of a connection opens no stream, and what was recorded of
   const proofsOf = (path: string | null): { recorded: Metadata; nonce: Buffer } => {
     const { clientNonce, metadata } = handshake.hello();
     let heard = metadata;
-    expect(gate.hello(metadata, peer, (answer) => (heard = answer))).toBeNull();
+    expect(admission.hello(metadata, peer, (answer) => (heard = answer))).toBeNull();
     const session = handshake.outcomeOf(heard, clientNonce);
     if (!('key' in session)) throw new Error(session.reason);
     return {
@@ -421,13 +421,13 @@ test('a recorded proof of a connection opens no stream, and what was recorded of
   const ofConnection = proofsOf(null);
   const { path } = administrationDefinition.Exchange;
   for (const asked of [CONNECTION_PATH, path, '/'])
-    expect(gate.stream(ofConnection.recorded, asked, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
+    expect(admission.stream(ofConnection.recorded, asked, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
   const ofStream = proofsOf(path);
-  expect(gate.connection(ofStream.recorded, ofStream.nonce, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
+  expect(admission.connection(ofStream.recorded, ofStream.nonce, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
   expect(admitted).toEqual([]);
   expect([
-    gate.stream(ofStream.recorded, path, peer),
-    gate.connection(ofConnection.recorded, ofConnection.nonce, peer),
+    admission.stream(ofStream.recorded, path, peer),
+    admission.connection(ofConnection.recorded, ofConnection.nonce, peer),
   ]).toEqual([null, null]);
 });
 
@@ -541,7 +541,7 @@ test('of too many from one address the oldest is cut at once, and members come i
 
 test('the answer to a hello keeps nothing of it, and is for the address that it names', async () => {
   const member = await start();
-  const { sessions } = (member.server as unknown as { gate: { sessions: Map<string, unknown> } }).gate;
+  const { sessions } = (member.server as unknown as { admission: { sessions: Map<string, unknown> } }).admission;
   const { greeting, proofFor } = byHand(member.address);
   const { socket } = stranger(member.port, greeting, (heard) => {
     expect(bytesOf(metadataFromBytes(framesOf(heard.subarray(READS_WELCOME.length))[0].content), 'proof')).toHaveLength(

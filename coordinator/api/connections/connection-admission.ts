@@ -31,7 +31,7 @@ export const SWEEP_MS = 1_000;
  * Bounds the connections of a server, so that they never take the files that others need. When all are taken, the first
  * request of a new connection is answered with 429 and the connection closed. Idle connections are closed to make room.
  */
-export class ConnectionGate {
+export class ConnectionAdmission {
   private readonly turnedAway = new Set<Socket>();
   private readonly bounds: ConnectionBounds;
   private readonly server: Server;

@@ -22,7 +22,7 @@ import { BasePath } from '../requests/base-path';
 import { BodyReader } from '../body/body-reader';
 import { openVectorCodec, type VectorCodec } from '../body/vector-codec';
 import { clientAddress, limitedAddress } from '../connections/client-address';
-import { type ConnectionBounds, ConnectionGate } from '../connections/connection-admission';
+import { type ConnectionBounds, ConnectionAdmission } from '../connections/connection-admission';
 import { ConnectionQueue } from '../connections/connection-queue';
 import { Cors } from '../requests/cors';
 import { DASHBOARD_SEGMENT, DashboardFiles } from '../pages/dashboard-files';
@@ -148,7 +148,7 @@ export class ApiServer extends Server {
   }
 
   http2: Http2Connections | null = null;
-  gate: ConnectionGate | null = null;
+  admission: ConnectionAdmission | null = null;
   private readonly served = new Set<Socket & { _httpMessage?: unknown }>();
 
   /** Notes a connection of HTTP/1.1, until it is closed. */
@@ -190,7 +190,7 @@ export class ApiServer extends Server {
   }
 
   private takeHttp2(socket: TLSSocket): void {
-    this.gate?.arrived(socket);
+    this.admission?.arrived(socket);
     if (!socket.destroyed) this.http2?.take(socket);
   }
 }
@@ -279,7 +279,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     profiling: parts.profiling ?? new CallProfiling(),
     slowMs: parts.slowMs ?? Infinity,
   });
-  const connections = new ConnectionGate({
+  const connections = new ConnectionAdmission({
     server,
     guard,
     bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false },
@@ -388,7 +388,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     guard,
   });
   server.http2 = http2;
-  server.gate = connections;
+  server.admission = connections;
   server.on(
     'connection',
     guard.around(

@@ -7,7 +7,7 @@ import { ownDeadline } from '../../../shared/base/time/shared-clock';
 import { inSlices, inTurn, ownTurn } from '../../../shared/base/time/work-slices';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
-import type { QuotaGate } from '../../service/collections/quota-ledger';
+import type { QuotaAdmission } from '../../service/collections/quota-ledger';
 import type { CollectionRecord } from '../../service/collections/collection-record';
 import type { HttpServerParts } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
@@ -39,7 +39,7 @@ export interface MainServices extends Pick<
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
   catalog: Pick<CollectionCatalog, 'find' | 'uidOf'>;
-  quotas: QuotaGate;
+  quotas: QuotaAdmission;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
   metricsText: MetricsText;

@@ -5,7 +5,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
 import type { CallProfiling } from '../../service/routing/call-profiling';
 import type { OutcomesService } from '../../service/idempotency/store-dedup';
-import type { QuotaGate } from '../../service/collections/quota-ledger';
+import type { QuotaAdmission } from '../../service/collections/quota-ledger';
 import type { DeepReads } from '../../service/routing/deep-reads';
 import { ProfiledShards } from '../../service/routing/profiled-shards';
 import { ScatterGather } from '../../service/routing/scatter-gather';
@@ -62,7 +62,7 @@ export function httpThreadServices(parts: {
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
-  const quotas: QuotaGate = {
+  const quotas: QuotaAdmission = {
     reserve: ({ name }, write) => main.ask('quotas.reserve', { name }, write),
     settle: (reservation, items) => main.tell('quotas.settle', reservation, items),
     noteRefusal: () => main.tell('quotas.noteRefusal'),

@@ -26,7 +26,7 @@ export interface IntendedWrite {
 }
 
 /** Lets writes to collections with a quota through. */
-export interface QuotaGate {
+export interface QuotaAdmission {
   /**
    * Answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; not_found;
    * unavailable, also when that could not be decided in time.
@@ -82,7 +82,7 @@ interface Account {
  * It waits until they have ended. Other coordinators count for themselves: what they add within a second is not seen
  * here.
  */
-export class QuotaLedger implements QuotaGate {
+export class QuotaLedger implements QuotaAdmission {
   private readonly accounts = new Map<string, Account>();
   private readonly reservations = new NumberTable<Reservation>();
   private readonly sets: ShardSets<CollectionRecord>;

@@ -6,7 +6,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { StoredOutcomes } from '../idempotency/stored-outcomes';
 import type { StoreDedup } from '../idempotency/store-dedup';
-import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
+import type { KeyQuotaAdmission, KeyWriter } from '../keys/quota/key-quota';
 import { UploadCharges } from '../keys/quota/upload-charges';
 import type {
   CollectionsService,
@@ -29,7 +29,7 @@ export interface DocumentServiceOptions {
   /** Measures chunks for the model of a collection; default: none is too long for it. */
   measure?: (collection: string, texts: string[]) => ReturnType<MeasureTexts>;
   vectors: Pick<VectorsService, 'upsert' | 'delete'>;
-  keyQuotas: KeyQuotaGate;
+  keyQuotas: KeyQuotaAdmission;
   store: ClusterStore;
   /** Of uploads with a mark. */
   outcomes: Pick<StoredOutcomes, 'find' | 'peek'>;

@@ -7,9 +7,9 @@ import type {
 } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { QuotaGate } from '../collections/quota-ledger';
+import type { QuotaAdmission } from '../collections/quota-ledger';
 import type { Once } from '../idempotency/write-dedup';
-import { type KeyQuotaGate, type KeyWriter, NOTHING_WRITTEN, type Written } from '../keys/quota/key-quota';
+import { type KeyQuotaAdmission, type KeyWriter, NOTHING_WRITTEN, type Written } from '../keys/quota/key-quota';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
 import { dedupRecordsOf } from './begun-write';
@@ -49,8 +49,8 @@ export class BoundedWrites {
   constructor(
     private readonly parts: {
       writes: ItemWrites;
-      quotas: QuotaGate;
-      keyQuotas: KeyQuotaGate;
+      quotas: QuotaAdmission;
+      keyQuotas: KeyQuotaAdmission;
       shards: Pick<ShardClient, 'read'>;
       scatter: ScatterGather;
       sets: ShardSets<CollectionRecord>;
@@ -173,7 +173,7 @@ export class BoundedWrites {
     isBegun: () => Promise<boolean>,
   ): Promise<Admission | null> {
     const { quotas } = this.parts;
-    const gate = writer?.gate ?? this.parts.keyQuotas;
+    const admission = writer?.admission ?? this.parts.keyQuotas;
     const refused = async (error: unknown, note: () => void): Promise<null> => {
       const isExcess = isQuiverError(error) && error.kind === 'limit_exceeded';
       if (isExcess && (await isBegun())) return null;
@@ -183,7 +183,7 @@ export class BoundedWrites {
     const charge =
       writer === undefined
         ? undefined
-        : await gate.take(writer, written).catch((error: unknown) => refused(error, () => gate.noteRefusal()));
+        : await admission.take(writer, written).catch((error: unknown) => refused(error, () => admission.noteRefusal()));
     if (charge === null) return null;
     let reservation: number | null | undefined;
     try {
@@ -195,13 +195,13 @@ export class BoundedWrites {
               .reserve(collection, intended)
               .catch((error: unknown) => refused(error, () => quotas.noteRefusal()));
     } catch (error) {
-      if (charge !== undefined) gate.settle(charge, NOTHING_WRITTEN);
+      if (charge !== undefined) admission.settle(charge, NOTHING_WRITTEN);
       throw error;
     }
     return {
       settle: (added, stored) => {
         if (typeof reservation === 'number') quotas.settle(reservation, added);
-        if (charge !== undefined) gate.settle(charge, stored);
+        if (charge !== undefined) admission.settle(charge, stored);
       },
     };
   }

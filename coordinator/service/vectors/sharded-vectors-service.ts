@@ -13,10 +13,10 @@ import { itemBytes, type StoredItem } from '../../../shared/contract/shard/shard
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder, PassageVectors } from '../collections/collection-embedder';
-import type { QuotaGate } from '../collections/quota-ledger';
+import type { QuotaAdmission } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { Once } from '../idempotency/write-dedup';
-import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
+import type { KeyQuotaAdmission, KeyWriter } from '../keys/quota/key-quota';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { allTakenFrom } from '../pages';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
@@ -92,8 +92,8 @@ export class ShardedVectorsService implements VectorsService {
   private readonly clock: Clock;
 
   constructor(options: {
-    quotas: QuotaGate;
-    keyQuotas: KeyQuotaGate;
+    quotas: QuotaAdmission;
+    keyQuotas: KeyQuotaAdmission;
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
     collections: Pick<CollectionsService, 'get'>;
     embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle'>;

@@ -72,7 +72,7 @@ export const operationOfJournalKey = numberOfKey;
 export const STABLE_KEY = Buffer.from('c');
 
 /** The shard's gate (shard-stage-state.ts); absent for one that never was a part of a reshard. */
-export const GATE_KEY = Buffer.from('g');
+export const STAGE_KEY = Buffer.from('g');
 
 /** The ids that changed while the shard tracked, by the numbers of the changes, in UTF-16. */
 export const CHANGES_RANGE = { from: Buffer.from('f'), to: Buffer.from('g') };

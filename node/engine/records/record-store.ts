@@ -17,7 +17,7 @@ import {
   textFromRecordBytes,
 } from './record-codec';
 import { versionFromBytes } from './version-count';
-import { type Gate, gateFromBytes, OPEN_GATE } from './shard-stage-state';
+import { type StageState, stageFromBytes, OPEN_STAGE } from './shard-stage-state';
 import {
   ITEM_RANGE,
   JOURNAL_RANGE,
@@ -34,7 +34,7 @@ import {
   CHANGES_RANGE,
   changeKey,
   changeOfKey,
-  GATE_KEY,
+  STAGE_KEY,
   LOGGED_KEY,
   LOGGED_TIME_KEY,
   REPLICA_POSITION_KEY,
@@ -273,13 +273,13 @@ export class RecordStore {
   }
 
   /** The gate, with the last change that the records know of. */
-  async gate(): Promise<Gate> {
-    const stored = await this.store.get(GATE_KEY);
-    if (stored === undefined) return OPEN_GATE;
-    const gate = decodedRecord(stored, gateFromBytes);
+  async stageState(): Promise<StageState> {
+    const stored = await this.store.get(STAGE_KEY);
+    if (stored === undefined) return OPEN_STAGE;
+    const stageState = decodedRecord(stored, stageFromBytes);
     for await (const [{ key }] of this.store.scan({ ...CHANGES_RANGE, reverse: true, limit: 1, values: false }))
-      return { ...gate, lastChange: Math.max(gate.lastChange, changeOfKey(key)) };
-    return gate;
+      return { ...stageState, lastChange: Math.max(stageState.lastChange, changeOfKey(key)) };
+    return stageState;
   }
 
   /** Up to `limit` ids with the numbers of their changes, after the change `after` and up to `last`. */

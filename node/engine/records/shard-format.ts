@@ -17,13 +17,13 @@ const SHARD_FORMAT = 4;
  */
 const PLAIN_FORMAT = 1;
 /** Of a shard that has a gate. */
-const GATED_FORMAT = 2;
+const STAGED_FORMAT = 2;
 /** Of a shard that counts versions, and never had an item that expires. */
 const COUNTED_FORMAT = 3;
 
 /** What later formats brought, as far as a shard has it. */
 export interface ShardFacts {
-  gate: boolean;
+  stageState: boolean;
   versions: boolean;
   /** It has, or had, items that expire. */
   expiries: boolean;
@@ -41,7 +41,7 @@ export function specText(spec: ShardSpec): string {
 
 /** The same for a shard with what later formats brought. */
 export function specTextWith(spec: ShardSpec, has: ShardFacts): string {
-  const format = has.expiries ? SHARD_FORMAT : has.versions ? COUNTED_FORMAT : has.gate ? GATED_FORMAT : PLAIN_FORMAT;
+  const format = has.expiries ? SHARD_FORMAT : has.versions ? COUNTED_FORMAT : has.stageState ? STAGED_FORMAT : PLAIN_FORMAT;
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${format}`);
 }
 
@@ -66,10 +66,10 @@ function formatOf(stored: string): number {
 }
 
 const KNOWN = [
-  { gate: false, versions: false, expiries: false },
-  { gate: true, versions: false, expiries: false },
-  { gate: true, versions: true, expiries: false },
-  { gate: true, versions: true, expiries: true },
+  { stageState: false, versions: false, expiries: false },
+  { stageState: true, versions: false, expiries: false },
+  { stageState: true, versions: true, expiries: false },
+  { stageState: true, versions: true, expiries: true },
 ];
 
 /**

@@ -7,7 +7,7 @@ import type { ReadKind } from '../../../shared/contract/shard/shard-read';
  * What a shard knows of its way to another set of shards (docs/architecture/resharding.md). It is a part of the
  * records: it follows from the operations before it, in their order, and so is the same on every replica.
  */
-export interface Gate {
+export interface StageState {
   stage: ShardStage;
   /** The highest term that was seen, whatever became of its reshard: nothing of an earlier one counts. */
   term: number;
@@ -21,23 +21,23 @@ export interface Gate {
 }
 
 /** Of a shard that never was a part of a reshard. */
-export const OPEN_GATE: Gate = { stage: 'open', term: 0, reshard: '', since: 0, lastChange: 0, forgotten: 0 };
+export const OPEN_STAGE: StageState = { stage: 'open', term: 0, reshard: '', since: 0, lastChange: 0, forgotten: 0 };
 
 /** The gate after the operation; null when the operation is outdated. */
-export function gateAfter(gate: Gate, operation: StageOperation): Gate | null {
+export function stageAfter(stageState: StageState, operation: StageOperation): StageState | null {
   const { term, reshard, stage } = operation;
-  if (term < gate.term) return null;
+  if (term < stageState.term) return null;
   // It may have taken clients' writes since it was opened: nothing may be put over them.
-  if (stage === 'filling' && gate.stage === 'open' && gate.reshard === reshard) return null;
+  if (stage === 'filling' && stageState.stage === 'open' && stageState.reshard === reshard) return null;
   const isSource = tracks(stage);
-  const goesOn = isSource && gate.since > 0 && gate.reshard === reshard;
-  const forgotten = goesOn ? Math.min(gate.lastChange, Math.max(gate.forgotten, operation.forget)) : gate.lastChange;
+  const goesOn = isSource && stageState.since > 0 && stageState.reshard === reshard;
+  const forgotten = goesOn ? Math.min(stageState.lastChange, Math.max(stageState.forgotten, operation.forget)) : stageState.lastChange;
   return {
     stage,
     term,
     reshard,
-    since: goesOn ? gate.since : isSource ? term : 0,
-    lastChange: gate.lastChange,
+    since: goesOn ? stageState.since : isSource ? term : 0,
+    lastChange: stageState.lastChange,
     forgotten,
   };
 }
@@ -48,26 +48,26 @@ function tracks(stage: ShardStage): boolean {
 }
 
 /** Whether clients' operations are refused. */
-export function refusesWrites({ stage }: Gate): boolean {
+export function refusesWrites({ stage }: StageState): boolean {
   return stage === 'sealed' || stage === 'closed' || stage === 'filling';
 }
 
 /** Whether clients' reads are refused. */
-export function refusesReads({ stage }: Gate): boolean {
+export function refusesReads({ stage }: StageState): boolean {
   return stage === 'closed' || stage === 'filling';
 }
 
 /** Errors: resharded, where the read belongs to the collection's other set of shards. */
-export function mustAnswer(gate: Gate, kind: ReadKind): void {
-  if (refusesReads(gate) && kind !== 'transfer')
+export function mustAnswer(stageState: StageState, kind: ReadKind): void {
+  if (refusesReads(stageState) && kind !== 'transfer')
     throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
 }
 
-export function gateToBytes(gate: Gate): Buffer {
-  return Buffer.from(JSON.stringify(gate));
+export function stageToBytes(stageState: StageState): Buffer {
+  return Buffer.from(JSON.stringify(stageState));
 }
 
 /** Errors: SyntaxError. */
-export function gateFromBytes(bytes: Buffer): Gate {
-  return JSON.parse(bytes.toString()) as Gate;
+export function stageFromBytes(bytes: Buffer): StageState {
+  return JSON.parse(bytes.toString()) as StageState;
 }

@@ -28,7 +28,7 @@ import { ExpiryRemoval } from './removal/expiry-removal';
 import { FieldBudget, type FieldClaim } from './reading/field-budget';
 import { Checkpointer } from './opening/checkpointer';
 import { type RecoveredShard, recoverShard } from './opening/recovery';
-import { type Gate, mustAnswer, refusesReads, refusesWrites } from '../records/shard-stage-state';
+import { type StageState, mustAnswer, refusesReads, refusesWrites } from '../records/shard-stage-state';
 import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
 import { ShardExpiry } from './removal/shard-expiry';
@@ -38,7 +38,7 @@ import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './reading/shard-search';
-import { type ShardGate, ShardWriter } from './writing/shard-writer';
+import { type ShardStageState, ShardWriter } from './writing/shard-writer';
 import { makeStableFolder } from '../../../shared/base/files/stable-folder';
 import { WritePace } from './writing/write-pace';
 import { WriteBudget, WriteQueue } from './writing/write-queue';
@@ -129,7 +129,7 @@ export class Shard {
       records: RecordStore;
       options: ShardOptions;
       recovered: RecoveredShard;
-      gate: Gate;
+      stageState: StageState;
       log: OwnLog | null;
     },
     private readonly dependencies: ShardDependencies,
@@ -145,7 +145,7 @@ export class Shard {
       options.wallMs ?? Date.now,
       Math.max(recovered.expiredByMs, parts.log?.latestMs ?? 0),
     );
-    const gate = gateOf(indexes, parts.gate, () => this.pace.end());
+    const stageState = stageStateOf(indexes, parts.stageState, () => this.pace.end());
     this.checkpointer = new Checkpointer(
       { folder, records, indexes, counters, dim, logger: options.logger, wallMs: () => this.expiry.now() },
       recovered,
@@ -157,7 +157,7 @@ export class Shard {
       records,
       indexes,
       counters,
-      gate,
+      stageState,
       pace: this.pace,
       purge: new ShardPurge({
         records,
@@ -197,7 +197,7 @@ export class Shard {
       indexes,
       slots,
       counters,
-      gate,
+      stageState,
       expiry: this.expiry,
       specWith: (has) => specTextWith(spec, has),
       onChanges: (count) => this.checkpointer.noteChanges(count),
@@ -215,7 +215,7 @@ export class Shard {
     // Where that fails, a backup tries it again.
     if (parts.log !== null) parts.log.onLeapt = () => void this.queue.push([]).catch(() => undefined);
     // What the gate refuses would be tried again and again, each time by an entry of the log.
-    const mayBeAny = (): boolean => this.expiry.mayHaveExpired && !refusesWrites(gate.now);
+    const mayBeAny = (): boolean => this.expiry.mayHaveExpired && !refusesWrites(stageState.now);
     this.removal = new ExpiryRemoval({
       mayBeAny,
       expired: async (limit) => (mayBeAny() ? this.expired(limit) : []),
@@ -292,7 +292,7 @@ export class Shard {
             });
       shard = new Shard(
         { ...spec },
-        { folder, records, options, recovered, gate: await records.gate(), log },
+        { folder, records, options, recovered, stageState: await records.stageState(), log },
         dependencies,
       );
       if (dependencies.isVerified !== true) void shard.verify();
@@ -519,7 +519,7 @@ export class Shard {
     // Who looks at all shards uses none of them.
     if (kind !== 'status') this.used += 1;
     return this.whileOpen(() => {
-      mustAnswer(this.reader.gate.now, kind);
+      mustAnswer(this.reader.stageState.now, kind);
       const settling = this.expiry.settle();
       return settling === null
         ? answerRead(this.reader, kind, request)
@@ -605,7 +605,7 @@ export class Shard {
    * wanted.
    */
   get restsUntilMs(): number {
-    const { gate, purge, backups, indexes } = this.reader;
+    const { stageState, purge, backups, indexes } = this.reader;
     const isBusy =
       this.running > 0 ||
       !this.queue.isSettled ||
@@ -615,7 +615,7 @@ export class Shard {
       this.parts.log !== null ||
       purge.isRunning ||
       backups?.isWanted === true;
-    if (isBusy || gate.now.stage !== 'open') return -Infinity;
+    if (isBusy || stageState.now.stage !== 'open') return -Infinity;
     const { state, optimizing } = indexes.vectors.status().progress;
     return state === 'ready' && !optimizing ? this.expiry.restsUntilMs : -Infinity;
   }
@@ -768,7 +768,7 @@ export class Shard {
  * The gate, which other threads see, too: they answer nothing from the shard's memory while it refuses reads.
  * `onStaged` is called when it has come to another stage.
  */
-function gateOf({ directory }: ShardIndexes, found: Gate, onStaged: () => void): ShardGate {
+function stageStateOf({ directory }: ShardIndexes, found: StageState, onStaged: () => void): ShardStageState {
   let now = found;
   if (refusesReads(now)) directory.changes.begin();
   return {

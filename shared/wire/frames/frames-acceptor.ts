@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:tls';
 import { FRAME_TYPES, FrameLink } from './frame-link';
 import { refusalToBytes } from './frames-channel';
 import { metadataFromBytes, metadataToBytes } from '../handshake/handshake-metadata';
-import type { MemberGate, Refusal } from '../handshake/member-admission';
+import type { MemberAdmission, Refusal } from '../handshake/member-admission';
 import type { ServedCall } from '../streams/served-call';
 import type { ClusterTls } from '../handshake/transport-security';
 
@@ -27,7 +27,7 @@ export class FramesAcceptor<In, Out> {
   private readonly sockets = new Set<Socket>();
   private readonly endRenewals: () => void;
 
-  constructor(private readonly parts: { method: FramesMethod<In, Out>; gate: MemberGate; tls: ClusterTls | null }) {
+  constructor(private readonly parts: { method: FramesMethod<In, Out>; admission: MemberAdmission; tls: ClusterTls | null }) {
     const { tls } = parts;
     this.endRenewals = () => undefined;
     if (tls === null) {
@@ -57,7 +57,7 @@ export class FramesAcceptor<In, Out> {
   }
 
   private begin(socket: Socket): void {
-    const { gate, method } = this.parts;
+    const { admission, method } = this.parts;
     let hellos = 0;
     let call: FramesCall<In, Out> | null = null;
     const refuse = (refusal: Refusal): void => {
@@ -70,12 +70,12 @@ export class FramesAcceptor<In, Out> {
         // The second one is an objection.
         if (call === null && type === FRAME_TYPES.hello && hellos < 2) {
           hellos += 1;
-          const refusal = gate.hello(metadataFromBytes(bytes), link.peer, (answer) =>
+          const refusal = admission.hello(metadataFromBytes(bytes), link.peer, (answer) =>
             link.send(FRAME_TYPES.greeting, metadataToBytes(answer)),
           );
           if (refusal !== null) refuse(refusal);
         } else if (call === null && hellos > 0 && type === FRAME_TYPES.stream) {
-          const refusal = gate.stream(metadataFromBytes(bytes), method.path, link.peer);
+          const refusal = admission.stream(metadataFromBytes(bytes), method.path, link.peer);
           if (refusal !== null) return refuse(refusal);
           link.admit();
           call = new FramesCall(link, method);

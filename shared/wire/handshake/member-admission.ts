@@ -70,7 +70,7 @@ const OVER: Refusal = { code: status.UNAUTHENTICATED, details: 'the session is o
  * is in its nonce, authenticated with a key of this process. A session is kept from its first valid stream on, which
  * strangers can't open.
  */
-export class MemberGate {
+export class MemberAdmission {
   private readonly proof: MemberProof;
   private readonly name: string;
   private readonly address: () => string;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { FRAME_TYPES, FrameReader, frameOf } from '../frames/frame-link';
 import { bytesOf, metadataFromBytes, metadataToBytes } from './handshake-metadata';
-import type { MemberGate } from './member-admission';
+import type { MemberAdmission } from './member-admission';
 import { READS_WELCOME } from '../frames/reads-greeting';
 import { peerOf } from './unproven-connections';
 
@@ -19,22 +19,22 @@ import { peerOf } from './unproven-connections';
  */
 export class ProofAcceptor {
   /** `proven` gets a connection of a member, with all that follows the proof still to be read. */
-  constructor(private readonly parts: { gate: MemberGate; proven: (socket: Socket) => void }) {}
+  constructor(private readonly parts: { admission: MemberAdmission; proven: (socket: Socket) => void }) {}
 
   take(socket: Socket): void {
-    const { gate, proven } = this.parts;
+    const { admission, proven } = this.parts;
     const peer = peerOf(socket);
     let serverNonce: Buffer | null = null;
     let isProven = false;
     const reader = new FrameReader((type, bytes) => {
       if (type === FRAME_TYPES.hello && serverNonce === null) {
-        const refusal = gate.hello(metadataFromBytes(bytes), peer, (answer) => {
+        const refusal = admission.hello(metadataFromBytes(bytes), peer, (answer) => {
           [serverNonce = null] = bytesOf(answer, 'nonce');
           socket.write(Buffer.concat([READS_WELCOME, frameOf(FRAME_TYPES.greeting, metadataToBytes(answer))]));
         });
         if (refusal !== null) throw new Error(refusal.details);
       } else if (type === FRAME_TYPES.stream && serverNonce !== null) {
-        const refusal = gate.connection(metadataFromBytes(bytes), serverNonce, peer);
+        const refusal = admission.connection(metadataFromBytes(bytes), serverNonce, peer);
         if (refusal !== null) throw new Error(refusal.details);
         isProven = true;
         reader.end();

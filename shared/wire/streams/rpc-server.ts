@@ -6,12 +6,12 @@ import { MemberProof } from '../../base/secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from '../frames/frames-acceptor';
 import { GreetedServer, type GreetedTakers } from '../handshake/greeted-server';
-import { MemberGate } from '../handshake/member-admission';
+import { MemberAdmission } from '../handshake/member-admission';
 import { ProofAcceptor } from '../handshake/proof-acceptor';
 import { READS_WELCOME } from '../frames/reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
 import { StrangeBytes } from '../codecs/strange-bytes';
-import { gateStreams, type StreamGate } from './stream-admission';
+import { admitStreams, type StreamAdmission } from './stream-admission';
 import { type ClusterTls, serverCredentials } from '../handshake/transport-security';
 import { peerOf, type UnprovenBounds, UnprovenConnections } from '../handshake/unproven-connections';
 
@@ -31,8 +31,8 @@ type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
  */
 export class RpcServer {
   private readonly server: Server;
-  private readonly gate: MemberGate;
-  private readonly strangers: StreamGate;
+  private readonly admission: MemberAdmission;
+  private readonly strangers: StreamAdmission;
   /** What serves connections that carry frames. */
   private readonly framed: FramesAcceptor<unknown, unknown>[] = [];
   private readonly services: RpcService[];
@@ -58,7 +58,7 @@ export class RpcServer {
     },
   ) {
     this.unproven = new UnprovenConnections(parts.unproven);
-    this.gate = new MemberGate({
+    this.admission = new MemberAdmission({
       proof: new MemberProof(parts),
       name: parts.name ?? '',
       address: () => this.addressOf?.(this.port) ?? this.listensAt,
@@ -67,7 +67,7 @@ export class RpcServer {
       admitted: (peer) => this.unproven.proven(peer),
     });
     this.server = new Server(serverOptions);
-    this.strangers = gateStreams(this.server, { gate: this.gate, log: parts.log ?? silentLogger });
+    this.strangers = admitStreams(this.server, { admission: this.admission, log: parts.log ?? silentLogger });
     this.addressOf = parts.addressOf ?? null;
     this.services = parts.services;
     this.tls = parts.tls;
@@ -139,14 +139,14 @@ export class RpcServer {
   }
 
   private acceptorOf<In, Out>(method: FramesMethod<In, Out>): FramesAcceptor<In, Out> {
-    const acceptor = new FramesAcceptor({ method, gate: this.gate, tls: this.tls });
+    const acceptor = new FramesAcceptor({ method, admission: this.admission, tls: this.tls });
     this.framed.push(acceptor as unknown as FramesAcceptor<unknown, unknown>);
     return acceptor;
   }
 
   private proving(injector: ConnectionInjector): (socket: Socket) => void {
     const acceptor = new ProofAcceptor({
-      gate: this.gate,
+      admission: this.admission,
       proven: (socket) => this.strangers.arrivingProven(socket, () => injector.injectConnection(socket)),
     });
     return (socket) => acceptor.take(socket);

@@ -12,7 +12,7 @@ import type { Logger } from '../../base/logs/logger';
 import { endLater } from '../../base/process/later-end';
 import { ListenerGuard } from '../../base/process/listener-guard';
 import { membersDefinition, metadataOfHeaders } from '../handshake/handshake-metadata';
-import type { MemberGate, Refusal } from '../handshake/member-admission';
+import type { MemberAdmission, Refusal } from '../handshake/member-admission';
 import { peerOf } from '../handshake/unproven-connections';
 
 type StreamListener = (interceptors: unknown, stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
@@ -42,36 +42,36 @@ const STRANGE_STREAMS_MAX = 32;
  * Node tells of a stream while its library reads, and what ends one then may corrupt the heap of the process. So
  * streams are judged in a later turn, and the connection of a stranger ends in a later one (endLater).
  */
-export function gateStreams(server: Server, parts: { gate: MemberGate; log: Pick<Logger, 'warn'> }): StreamGate {
-  const gate = new StreamGate(parts);
+export function admitStreams(server: Server, parts: { admission: MemberAdmission; log: Pick<Logger, 'warn'> }): StreamAdmission {
+  const admission = new StreamAdmission(parts);
   const library = server as unknown as Listeners;
   for (const name of ['_streamHandler', '_channelzHandler'] as const) {
     const listen = listenerOf(library, name);
     library[name] = function (this: unknown, interceptors, stream, headers) {
-      gate.arrived(stream, headers, () => listen.call(this, interceptors, stream, headers));
+      admission.arrived(stream, headers, () => listen.call(this, interceptors, stream, headers));
     };
   }
   for (const name of ['_sessionHandler', '_channelzSessionHandler'] as const) {
     const listenerFor = listenerOf(library, name);
     library[name] = function (this: unknown, http2Server) {
       const listen = listenerFor.call(this, http2Server);
-      return (session) => gate.opened(session, () => listen(session));
+      return (session) => admission.opened(session, () => listen(session));
     };
   }
-  return gate;
+  return admission;
 }
 
-/** What stands before the library. Made by gateStreams. */
-export class StreamGate {
-  private readonly gate: MemberGate;
+/** What stands before the library. Made by admitStreams. */
+export class StreamAdmission {
+  private readonly admission: MemberAdmission;
   private readonly guard: ListenerGuard;
   /** What the library does with connections over which nobody has proven anything yet. */
   private readonly unproven = new WeakMap<Http2Session, { begin: () => void; isCut: boolean }>();
   private arrivingSocket: Socket | null = null;
   private isArrivingProven = false;
 
-  constructor({ gate, log }: { gate: MemberGate; log: Pick<Logger, 'warn'> }) {
-    this.gate = gate;
+  constructor({ admission, log }: { admission: MemberAdmission; log: Pick<Logger, 'warn'> }) {
+    this.admission = admission;
     this.guard = new ListenerGuard((error, untold) =>
       log.warn({ error, untold }, 'a stream of another process was broken off by an error'),
     );
@@ -159,12 +159,12 @@ export class StreamGate {
     const peer = peerOf(session.socket);
     if (path === membersDefinition.Hello.path) {
       let greeting: Metadata | null = null;
-      const refusal = this.gate.hello(metadata, peer, (answer) => (greeting = answer));
+      const refusal = this.admission.hello(metadata, peer, (answer) => (greeting = answer));
       if (refusal === null && greeting !== null) this.greet(stream, greeting);
       else refuse(stream, refusal ?? { code: status.OK, details: '' });
       return;
     }
-    const refusal = this.gate.stream(metadata, path, peer);
+    const refusal = this.admission.stream(metadata, path, peer);
     if (refusal !== null) {
       refuse(stream, refusal);
       return;

@@ -20,7 +20,7 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
     title: 'a sealed or closed shard takes writes',
     seed: 27,
     shard: {
-      gate: (gate) => (gate.stage === 'sealed' || gate.stage === 'closed' ? { ...gate, stage: 'tracking' } : gate),
+      stageState: (stageState) => (stageState.stage === 'sealed' || stageState.stage === 'closed' ? { ...stageState, stage: 'tracking' } : stageState),
     },
   },
   {

@@ -1,4 +1,4 @@
-import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/engine/records/shard-stage-state';
+import { type StageState, mustAnswer, OPEN_STAGE } from '../../../node/engine/records/shard-stage-state';
 import { UNCOUNTED, type VersionCount } from '../../../node/engine/records/version-count';
 import { type PlanGround, planWrites, type PriorItem } from '../../../node/engine/shard/writing/write-plan';
 import type { ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
@@ -35,13 +35,13 @@ export function payloadOfArchive(shard: ArchivedShard): Buffer {
 /** What a broken variant does to a shard. */
 export interface ShardTamper {
   /** What is applied in the place of a write. */
-  operations?: (operations: WriteOperation[], gate: Gate) => WriteOperation[];
+  operations?: (operations: WriteOperation[], stageState: StageState) => WriteOperation[];
   /** The gate by which a write is judged. What it becomes counts from the shard's own. */
-  gate?: (gate: Gate) => Gate;
+  stageState?: (stageState: StageState) => StageState;
   /** Whether what a write changes is noted. */
   notes?: (operations: WriteOperation[]) => boolean;
   /** Whether a read is answered whatever the gate says. */
-  answers?: (gate: Gate) => boolean;
+  answers?: (stageState: StageState) => boolean;
 }
 
 /**
@@ -52,7 +52,7 @@ export class ShardMachine implements StateMachine {
   private items = new Map<string, PlainItem & { slot: number }>();
   private readonly bySlot = new Map<number, PlainItem>();
   private slots = 0;
-  private gate: Gate = OPEN_GATE;
+  private stageState: StageState = OPEN_STAGE;
   private versions: VersionCount = UNCOUNTED;
   private changes: { change: number; externalId: string }[] = [];
   private operations = 0;
@@ -71,7 +71,7 @@ export class ShardMachine implements StateMachine {
     this.items.clear();
     this.bySlot.clear();
     this.slots = 0;
-    this.gate = OPEN_GATE;
+    this.stageState = OPEN_STAGE;
     this.versions = UNCOUNTED;
     this.changes = [];
     this.operations = 0;
@@ -84,13 +84,13 @@ export class ShardMachine implements StateMachine {
     if (beginning !== undefined) return this.beginWith(beginning);
     const operations = known.get(payload)!;
     for (const operation of operations)
-      if ('term' in operation && operation.term < this.gate.term)
+      if ('term' in operation && operation.term < this.stageState.term)
         this.onOutdated(this.isHarmful(operation) ? 'harmful_import' : operation.type);
-    const judged = tamper.gate?.(this.gate) ?? this.gate;
+    const judged = tamper.stageState?.(this.stageState) ?? this.stageState;
     const ground: PlanGround = {
       priorOf: (externalId) => this.priorOf(externalId),
       vectorOf: (slot) => this.bySlot.get(slot)!.vector,
-      gate: judged,
+      stageState: judged,
       versions: this.versions,
       highestVersion: (except) =>
         Math.max(
@@ -100,7 +100,7 @@ export class ShardMachine implements StateMachine {
             .map(({ version, stamp }) => version || stamp),
         ),
     };
-    const plan = resultOf(planWrites([tamper.operations?.(operations, this.gate) ?? operations], ground));
+    const plan = resultOf(planWrites([tamper.operations?.(operations, this.stageState) ?? operations], ground));
     for (const { externalId } of plan.deletes) this.items.delete(externalId);
     for (const { item } of plan.puts) {
       const { externalId, stamp, version, metadata, text, vector } = item;
@@ -109,21 +109,21 @@ export class ShardMachine implements StateMachine {
     if (tamper.notes?.(operations) !== false)
       this.changes.push(...plan.changes.sort((one, other) => one.change - other.change));
     this.versions = plan.versions;
-    const isStaged = plan.gate.stage !== judged.stage || plan.gate.term !== judged.term;
-    this.gate = isStaged || judged === this.gate ? plan.gate : { ...this.gate, lastChange: plan.gate.lastChange };
+    const isStaged = plan.stageState.stage !== judged.stage || plan.stageState.term !== judged.term;
+    this.stageState = isStaged || judged === this.stageState ? plan.stageState : { ...this.stageState, lastChange: plan.stageState.lastChange };
     this.operations += 1;
     return plan.results[0];
   }
 
   /** Errors: as a shard's. */
   answer<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
-    const { spec, items, gate, changes, versions, operations, lastStamp } = this;
-    if (this.tamper.answers?.(gate) !== true) mustAnswer(gate, kind);
+    const { spec, items, stageState, changes, versions, operations, lastStamp } = this;
+    if (this.tamper.answers?.(stageState) !== true) mustAnswer(stageState, kind);
     const answer = answerPlainly(
       {
         spec,
         items,
-        gate,
+        stageState,
         changes,
         lastVersion: versions.last,
         lastOperation: operations,
@@ -141,7 +141,7 @@ export class ShardMachine implements StateMachine {
 
   /** Whether it would put something else in the place of what is there, if its term did not count. */
   private isHarmful(operation: WriteOperation): boolean {
-    if (operation.type !== 'import' || this.gate.stage !== 'filling') return false;
+    if (operation.type !== 'import' || this.stageState.stage !== 'filling') return false;
     return (this.items.get(operation.externalId)?.stamp ?? 0) > (operation.item?.stamp ?? Infinity);
   }
 

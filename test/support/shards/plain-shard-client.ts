@@ -2,7 +2,7 @@ import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../node/engine/filter/metadata-path';
 import { keywordText } from '../../../node/engine/keyword/keyword-text';
-import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../../node/engine/records/shard-stage-state';
+import { type StageState, stageAfter, mustAnswer, OPEN_STAGE, refusesWrites } from '../../../node/engine/records/shard-stage-state';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
@@ -52,7 +52,7 @@ export interface PlainShard {
   items: Map<string, PlainItem>;
   lastOperation: number;
   lastStamp: number;
-  gate: Gate;
+  stageState: StageState;
   /** The highest version that was given. */
   lastVersion: number;
   /** Changed ids by the numbers of the changes. */
@@ -147,8 +147,8 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
   optimize: (shard) => progressOf(shard.items.size),
   marks: (shard, { token }) =>
     [...shard.marks.values()].map(({ record }) => record).filter((record) => record.token === token),
-  transfer: ({ gate, changes, items, lastVersion }, { after, limit }) => {
-    const { stage, term, reshard, since, lastChange, forgotten } = gate;
+  transfer: ({ stageState, changes, items, lastVersion }, { after, limit }) => {
+    const { stage, term, reshard, since, lastChange, forgotten } = stageState;
     const found = changes.filter(({ change }) => change > Math.max(after, forgotten)).slice(0, limit);
     const externalIds = found.map(({ externalId }) => externalId);
     return {
@@ -225,7 +225,7 @@ export class PlainShardClient implements ShardClient {
         items: new Map(),
         lastOperation: 0,
         lastStamp: 0,
-        gate: OPEN_GATE,
+        stageState: OPEN_STAGE,
         lastVersion: 0,
         changes: [],
         marks: new Map(),
@@ -257,7 +257,7 @@ export class PlainShardClient implements ShardClient {
     call: CallOptions,
   ): Promise<AnswerOf<Kind>> {
     const shard = await this.enter(kind, id, call);
-    mustAnswer(shard.gate, kind);
+    mustAnswer(shard.stageState, kind);
     return answerPlainly(shard, kind, request);
   }
 
@@ -308,7 +308,7 @@ function writeWithDedup(shard: PlainShard, mark: DedupOperation, operations: Wri
     firstVersion: 0,
     present: [],
   });
-  if (refusesWrites(shard.gate)) return all('refused');
+  if (refusesWrites(shard.stageState)) return all('refused');
   const found = shard.marks.get(mark.token);
   const known = found === undefined || found.record.expiresAtMs <= mark.nowMs ? undefined : found;
   const step = known?.record.progress?.step ?? 0;
@@ -387,14 +387,14 @@ function apply(
   atMs: number,
 ): WriteOutcome {
   if (operation.type === 'stage') {
-    const after = gateAfter(shard.gate, operation);
-    shard.gate = after ?? shard.gate;
+    const after = stageAfter(shard.stageState, operation);
+    shard.stageState = after ?? shard.stageState;
     if (after !== null) shard.lastVersion = Math.max(shard.lastVersion, operation.versionFloor ?? 0);
     return after === null ? 'outdated' : 'updated';
   }
   if (operation.type === 'import') {
     const { externalId, item } = operation;
-    if (shard.gate.stage !== 'filling' || operation.term !== shard.gate.term) return 'outdated';
+    if (shard.stageState.stage !== 'filling' || operation.term !== shard.stageState.term) return 'outdated';
     shard.items.delete(externalId);
     if (item !== null)
       shard.items.set(externalId, {
@@ -409,10 +409,10 @@ function apply(
   }
   if (operation.type === 'dedup') throw new Error('no test has needed marks of a plain shard');
   if (operation.type === 'expire') throw new Error('no test has needed a plain shard whose items expire');
-  if (refusesWrites(shard.gate)) return 'refused';
-  if (shard.gate.since > 0) {
-    shard.gate = { ...shard.gate, lastChange: shard.gate.lastChange + 1 };
-    shard.changes.push({ change: shard.gate.lastChange, externalId: operation.externalId });
+  if (refusesWrites(shard.stageState)) return 'refused';
+  if (shard.stageState.since > 0) {
+    shard.stageState = { ...shard.stageState, lastChange: shard.stageState.lastChange + 1 };
+    shard.changes.push({ change: shard.stageState.lastChange, externalId: operation.externalId });
   }
   const previous = shard.items.get(operation.externalId);
   const { expected } = operation;

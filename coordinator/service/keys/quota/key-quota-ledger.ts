@@ -15,7 +15,7 @@ import {
   without,
 } from './key-account';
 import {
-  type KeyQuotaGate,
+  type KeyQuotaAdmission,
   type KeyQuotaUse,
   type KeyWriter,
   keyExcessOf,
@@ -63,7 +63,7 @@ type Writer = Pick<KeyWriter, 'identity' | 'quota'>;
  * keeps what it had taken: at most a small share of what was left. A write that would have room if others of this
  * process store less than they may waits for these to end, before it is refused.
  */
-export class KeyQuotaLedger implements KeyQuotaGate {
+export class KeyQuotaLedger implements KeyQuotaAdmission {
   private readonly accounts = new Map<string, KeyAccount>();
   private readonly charges = new NumberTable<Charge>();
   private timer: NodeJS.Timeout | null = null;

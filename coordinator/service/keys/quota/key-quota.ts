@@ -28,11 +28,11 @@ export interface KeyWriter {
   identity: string;
   quota: KeyQuota;
   /** Counts in place of the service's own gate: of an upload, which is whole or nothing. */
-  gate?: Pick<KeyQuotaGate, 'take' | 'settle' | 'noteRefusal'>;
+  admission?: Pick<KeyQuotaAdmission, 'take' | 'settle' | 'noteRefusal'>;
 }
 
 /** Lets writes of keys with a quota through. */
-export interface KeyQuotaGate {
+export interface KeyQuotaAdmission {
   /**
    * Takes what a write may store, and answers a number for {@link settle}. Errors: limit_exceeded for a write that is
    * beyond the quota; unavailable, also when that could not be decided in time.

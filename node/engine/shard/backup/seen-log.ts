@@ -1,7 +1,7 @@
 import { contentOf, sealedText } from '../../../../shared/backup-store/backup-format';
 import { LOG_SESSIONS } from '../../../../shared/backup-store/content-schemas';
 import type { KeyValueEntry } from '../../kv/key-value-store';
-import { GATE_KEY, isSessionKey, LOGGED_KEY, REPLICA_POSITION_KEY } from '../../records/record-keys';
+import { STAGE_KEY, isSessionKey, LOGGED_KEY, REPLICA_POSITION_KEY } from '../../records/record-keys';
 import { positionOfLogged } from './own-log';
 
 /** What a view of a shard's store tells of its place in its log. */
@@ -14,7 +14,7 @@ export class SeenLog {
 
   look(key: Buffer, value: Buffer): void {
     if (this.of === undefined) return;
-    if (key.equals(GATE_KEY)) this.gate = value.toString('base64');
+    if (key.equals(STAGE_KEY)) this.gate = value.toString('base64');
     else if (this.of === 'own') {
       if (key.equals(LOGGED_KEY)) this.place = positionOfLogged(value);
     } else if (key.equals(REPLICA_POSITION_KEY))

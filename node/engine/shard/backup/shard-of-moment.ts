@@ -8,7 +8,7 @@ import { shardOf } from '../../../../shared/contract/shard/shard-of';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
 import {
   CHANGES_RANGE,
-  GATE_KEY,
+  STAGE_KEY,
   ITEM_RANGE,
   itemKey,
   orderKey,
@@ -19,7 +19,7 @@ import { moveRecordBytes, positionOfRecordBytes } from '../../records/record-cod
 import { decodedRecord } from '../../records/record-store';
 import { DedupStore } from '../../records/dedup-store';
 import { seedChanges } from '../../records/seed-position';
-import { gateFromBytes } from '../../records/shard-stage-state';
+import { stageFromBytes } from '../../records/shard-stage-state';
 import { specTextLike } from '../../records/shard-format';
 import { versionFromBytes, versionToBytes } from '../../records/version-count';
 import type { ShardOptions } from '../shard-options';
@@ -121,7 +121,7 @@ async function sourceShard(
   if (whole.backup !== '')
     await seedShard(path, { ...own, seed: { ...whole, shards: log.upTo.length } }, options, ended);
   await makeStableFolder(path);
-  if (start.gate !== null) await change(path, options, [{ type: 'put', key: GATE_KEY, value: start.gate }]);
+  if (start.gate !== null) await change(path, options, [{ type: 'put', key: STAGE_KEY, value: start.gate }]);
   const opened = await openShard(path, own);
   try {
     await replay(target, opened, {
@@ -144,9 +144,9 @@ async function sourceShard(
 async function settle(path: string, shard: number, options: MomentParts['options']): Promise<void> {
   const store = await options.openStore(join(path, 'records'));
   try {
-    const gate = await store.get(GATE_KEY);
+    const gate = await store.get(STAGE_KEY);
     // One that is sealed has all that its collection had: what others take its place with is the same.
-    if (gate !== undefined && decodedRecord(gate, gateFromBytes).stage === 'filling') {
+    if (gate !== undefined && decodedRecord(gate, stageFromBytes).stage === 'filling') {
       throw new QuiverError(
         'invalid_parameter',
         `the collection was changing its number of shards at that moment, and shard ${shard} was not in use: restore to an earlier or a later one`,
@@ -154,7 +154,7 @@ async function settle(path: string, shard: number, options: MomentParts['options
     }
     await store.clear(CHANGES_RANGE);
     // Synced, with all that the log brought.
-    await store.write([{ type: 'delete', key: GATE_KEY }, ...seedChanges()], { sync: true });
+    await store.write([{ type: 'delete', key: STAGE_KEY }, ...seedChanges()], { sync: true });
   } finally {
     await store.close();
   }

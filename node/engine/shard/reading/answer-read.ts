@@ -15,7 +15,7 @@ import { fieldFacts } from './shard-fields';
 import { drawSample } from './shard-sample';
 import type { ShardPurge } from '../removal/shard-purge';
 import type { ShardSearch } from './shard-search';
-import type { ShardCounters, ShardGate } from '../writing/shard-writer';
+import type { ShardCounters, ShardStageState } from '../writing/shard-writer';
 import type { WritePace } from '../writing/write-pace';
 
 /** The parts of an open shard that answer its reads. */
@@ -25,7 +25,7 @@ export interface ShardReader {
   records: RecordStore;
   indexes: ShardIndexes;
   counters: ShardCounters;
-  gate: ShardGate;
+  stageState: ShardStageState;
   pace: WritePace;
   purge: ShardPurge;
   /** null: this process has no place for backups. */
@@ -86,12 +86,12 @@ async function countOf({ filters }: ShardIndexes, filter: Filter): Promise<numbe
 }
 
 async function transferOf(
-  { records, indexes, counters, gate, pace }: ShardReader,
+  { records, indexes, counters, stageState, pace }: ShardReader,
   { after, limit, writesPerSecond }: RequestOf<'transfer'>,
 ): Promise<ShardTransfer> {
   if (writesPerSecond !== undefined) pace.ask(writesPerSecond, performance.now());
   // Changes beyond it may be stored, and not be seen by reads yet.
-  const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
+  const { stage, term, reshard, since, lastChange, forgotten } = stageState.now;
   const changes = await records.changes(Math.max(after, forgotten), lastChange, limit);
   const last = changes.at(-1);
   return {

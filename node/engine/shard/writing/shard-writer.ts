@@ -7,8 +7,8 @@ import { RecordPack } from '../../records/record-pack';
 import { refusalOfDisk } from '../../files/disk-trouble';
 import type { RecordBatch, RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
-import { changeKey, GATE_KEY, SPEC_KEY } from '../../records/record-keys';
-import { type Gate, gateToBytes, OPEN_GATE } from '../../records/shard-stage-state';
+import { changeKey, STAGE_KEY, SPEC_KEY } from '../../records/record-keys';
+import { type StageState, stageToBytes, OPEN_STAGE } from '../../records/shard-stage-state';
 import type { DedupUsage } from '../../records/dedup-store';
 import { type VersionCount, versionChanges } from '../../records/version-count';
 import type { ShardFacts } from '../../records/shard-format';
@@ -46,9 +46,9 @@ export interface ShardCounters {
 }
 
 /** The gate of a shard as its readers see it: after what is durable and applied. */
-export interface ShardGate {
-  readonly now: Gate;
-  pass(next: Gate): void;
+export interface ShardStageState {
+  readonly now: StageState;
+  pass(next: StageState): void;
 }
 
 /**
@@ -78,7 +78,7 @@ export class ShardWriter {
       indexes: ShardIndexes;
       slots: SlotAllocator;
       counters: ShardCounters;
-      gate: ShardGate;
+      stageState: ShardStageState;
       /** The specification of the shard with what it has. */
       specWith: (has: ShardFacts) => string;
       expiry: ShardExpiry;
@@ -95,7 +95,7 @@ export class ShardWriter {
 
   async commit(requests: ShardOperation[][], writing: BatchOptions = SYNCED): Promise<WriteResult[]> {
     if (this.broken !== null) throw this.broken;
-    const { counters, records, indexes, slots, gate, expiry } = this.parts;
+    const { counters, records, indexes, slots, stageState, expiry } = this.parts;
     const nowMs = expiry.now();
     const moments = writing.moments ?? requests.map(() => nowMs);
     for (const moment of moments) expiry.advance(moment);
@@ -106,7 +106,7 @@ export class ShardWriter {
       planWrites(requests, {
         priorOf: (externalId) => this.priorOf(externalId, texts),
         vectorOf: (slot) => vectors.get(slot) ?? indexes.vectors.vectors(Uint32Array.of(slot)),
-        gate: gate.now,
+        stageState: stageState.now,
         versions: counters.versions,
         marks,
         counted: writing.counted,
@@ -134,7 +134,7 @@ export class ShardWriter {
         { sync: writing.sync, alongside },
       );
       pack.free();
-      if (plan.gate.forgotten > gate.now.forgotten) await records.forgetChanges(plan.gate.forgotten);
+      if (plan.stageState.forgotten > stageState.now.forgotten) await records.forgetChanges(plan.stageState.forgotten);
     } catch (error) {
       // Nothing was written yet. Whether what is missing was ever promised, an opening tells.
       if (isDamage(error) && records.isOnlyRead) {
@@ -178,7 +178,7 @@ export class ShardWriter {
     counters.versions = plan.versions;
     if (marks !== null) this.dedupUsage = marks.usage;
     counters.expiries ||= expires(plan);
-    if (plan.gate !== gate.now) gate.pass(plan.gate);
+    if (plan.stageState !== stageState.now) stageState.pass(plan.stageState);
     this.parts.onChanges(items.length + dropped.length);
     return results;
   }
@@ -200,14 +200,14 @@ export class ShardWriter {
 
   /** What is stored of the gate and of the count of versions, where a plan changes them. */
   private factsOf(plan: WritePlan): KeyValueChange[] {
-    const { gate, counters, specWith } = this.parts;
+    const { stageState, counters, specWith } = this.parts;
     const has = {
-      gate: plan.gate !== OPEN_GATE,
+      stageState: plan.stageState !== OPEN_STAGE,
       versions: plan.versions.isCounting,
       expiries: counters.expiries === true || expires(plan),
     };
     // Not spread: a batch may note more changes than a call has arguments.
-    const changes = plan.gate === gate.now ? [] : gateChanges(plan, gate.now, specWith(has));
+    const changes = plan.stageState === stageState.now ? [] : stageChanges(plan, stageState.now, specWith(has));
     if (has.expiries && counters.expiries !== true)
       changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
     if (plan.versions === counters.versions && plan.deletes.length === 0) return changes;
@@ -293,9 +293,9 @@ export class ShardWriter {
 }
 
 /** What is stored of a gate that has changed, and of what it noted. */
-function gateChanges(
-  { gate, changes }: Pick<WritePlan, 'gate' | 'changes'>,
-  before: Gate,
+function stageChanges(
+  { stageState, changes }: Pick<WritePlan, 'stageState' | 'changes'>,
+  before: StageState,
   spec: string,
 ): KeyValueChange[] {
   const noted = changes.map(({ change, externalId }): KeyValueChange => ({
@@ -304,12 +304,12 @@ function gateChanges(
     value: Buffer.from(externalId, 'utf16le'),
   }));
   // The number of the last change follows from those that are stored.
-  const isStaged = gate.term !== before.term || gate.stage !== before.stage || gate.forgotten !== before.forgotten;
+  const isStaged = stageState.term !== before.term || stageState.stage !== before.stage || stageState.forgotten !== before.forgotten;
   if (!isStaged) return noted;
   return [
     ...noted,
     { type: 'put', key: SPEC_KEY, value: Buffer.from(spec) },
-    { type: 'put', key: GATE_KEY, value: gateToBytes(gate) },
+    { type: 'put', key: STAGE_KEY, value: stageToBytes(stageState) },
   ];
 }
 

@@ -13,7 +13,7 @@ import {
   type WriteResult,
 } from '../../../../shared/contract/shard/shard-client';
 import { matches } from '../../filter/matches';
-import { type Gate, gateAfter, refusesWrites } from '../../records/shard-stage-state';
+import { type StageState, stageAfter, refusesWrites } from '../../records/shard-stage-state';
 import type { VersionCount } from '../../records/version-count';
 import type { ShardOperation } from './checked-write';
 import { DedupRequest, takeDedup } from './dedup-request';
@@ -55,7 +55,7 @@ export interface WritePlan {
   /** Items that no longer exist after the batch. */
   deletes: { externalId: string; prior: PriorItem }[];
   /** The gate after the operations. */
-  gate: Gate;
+  stageState: StageState;
   /** The count of versions after them. */
   versions: VersionCount;
   /** Of each id that was touched while the shard tracked, the number of the last change. */
@@ -67,7 +67,7 @@ export interface PlanGround {
   priorOf(externalId: string): PriorItem | null;
   /** The vector of an item that is stored: memory of its own. */
   vectorOf(slot: number): Float32Array;
-  gate: Gate;
+  stageState: StageState;
   versions: VersionCount;
   /** null: no request has a mark. */
   marks?: DedupTable | null;
@@ -102,7 +102,7 @@ export function* planWrites(requests: ShardOperation[][], ground: PlanGround): G
 
 class WritePlanner {
   private readonly states: ItemStates = new Map();
-  private gate: Gate;
+  private stageState: StageState;
   private versions: VersionCount;
   /** Of the request under way. */
   private result: WriteResult = { outcomes: [], firstVersion: 0, present: [] };
@@ -117,7 +117,7 @@ class WritePlanner {
   private moment = 0;
 
   constructor(private readonly ground: PlanGround) {
-    this.gate = ground.gate;
+    this.stageState = ground.stageState;
     this.versions = ground.versions;
     this.versionsBefore = ground.versions;
   }
@@ -149,7 +149,7 @@ class WritePlanner {
   }
 
   plan(results: WriteResult[]): WritePlan {
-    const { gate, versions } = this;
+    const { stageState, versions } = this;
     const puts: WritePlan['puts'] = [];
     const deletes: WritePlan['deletes'] = [];
     const changes: WritePlan['changes'] = [];
@@ -158,36 +158,36 @@ class WritePlanner {
       else if (now === null && prior !== null) deletes.push({ externalId, prior });
       if (change > 0) changes.push({ change, externalId });
     }
-    return { results, puts, deletes, gate, versions, changes };
+    return { results, puts, deletes, stageState, versions, changes };
   }
 
   private outcomeOf(operation: ShardOperation, version: number): WriteOutcome {
     if (operation.type === 'stage') {
-      const after = gateAfter(this.gate, operation);
-      this.gate = after ?? this.gate;
+      const after = stageAfter(this.stageState, operation);
+      this.stageState = after ?? this.stageState;
       if (after !== null) this.raise(operation.versionFloor ?? 0);
       return after === null ? 'outdated' : 'updated';
     }
     if (operation.type === 'import') {
-      if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
+      if (this.stageState.stage !== 'filling' || operation.term !== this.stageState.term) return 'outdated';
       return this.take(operation);
     }
     if (operation.type === 'dedup' && operation.term !== NO_TERM) return this.takeDedup(operation);
-    if (refusesWrites(this.gate)) return 'refused';
+    if (refusesWrites(this.stageState)) return 'refused';
     if (operation.type === 'dedup') return this.marked?.outcome ?? 'outdated';
     const known = this.marked?.known(operation, this.result.outcomes.length) ?? null;
     if (known !== null) return known;
     const outcome = this.follow(operation, version);
     // Whatever its outcome: batches differ between replicas, and each must have the last change of every id.
-    if (this.gate.since > 0) {
-      this.gate = { ...this.gate, lastChange: this.gate.lastChange + 1 };
-      this.states.get(operation.externalId)!.change = this.gate.lastChange;
+    if (this.stageState.since > 0) {
+      this.stageState = { ...this.stageState, lastChange: this.stageState.lastChange + 1 };
+      this.states.get(operation.externalId)!.change = this.stageState.lastChange;
     }
     return outcome;
   }
 
   private takeDedup(operation: DedupOperation): WriteOutcome {
-    if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
+    if (this.stageState.stage !== 'filling' || operation.term !== this.stageState.term) return 'outdated';
     takeDedup(operation, this.ground.marks!);
     return 'updated';
   }

@@ -1,8 +1,8 @@
 import {
-  type Gate,
-  gateAfter,
+  type StageState,
+  stageAfter,
   mustAnswer,
-  OPEN_GATE,
+  OPEN_STAGE,
   refusesReads,
   refusesWrites,
 } from '../../../../../node/engine/records/shard-stage-state';
@@ -19,26 +19,26 @@ const to = (stage: ShardStage, given: Partial<StageOperation> = {}): StageOperat
 });
 
 /** The gate after stages, none of which may be outdated. */
-function after(...operations: StageOperation[]): Gate {
-  return operations.reduce<Gate>((gate, operation) => {
-    const next = gateAfter(gate, operation);
+function after(...operations: StageOperation[]): StageState {
+  return operations.reduce<StageState>((stageState, operation) => {
+    const next = stageAfter(stageState, operation);
     if (next === null) throw new Error(`${operation.stage} of term ${operation.term} is outdated`);
     return next;
-  }, OPEN_GATE);
+  }, OPEN_STAGE);
 }
 
 test('what comes with an earlier term is outdated, also after the reshard is over', () => {
   for (const stage of SHARD_STAGES) {
-    const gate = after(to('tracking', { term: 3 }), to(stage, { term: 5 }));
-    for (const late of SHARD_STAGES) expect(gateAfter(gate, to(late, { term: 4 }))).toBeNull();
-    expect(gateAfter(gate, to('closed', { term: 5 }))).not.toBeNull();
+    const stageState = after(to('tracking', { term: 3 }), to(stage, { term: 5 }));
+    for (const late of SHARD_STAGES) expect(stageAfter(stageState, to(late, { term: 4 }))).toBeNull();
+    expect(stageAfter(stageState, to('closed', { term: 5 }))).not.toBeNull();
   }
 });
 
 test('a shard that was opened takes nothing over what clients wrote: it fills no more for that reshard', () => {
-  const gate = after(to('filling'), to('open', { term: 2 }));
-  expect(gateAfter(gate, to('filling', { term: 9 }))).toBeNull();
-  expect(gateAfter(gate, to('open', { term: 9 }))).not.toBeNull();
+  const stageState = after(to('filling'), to('open', { term: 2 }));
+  expect(stageAfter(stageState, to('filling', { term: 9 }))).toBeNull();
+  expect(stageAfter(stageState, to('open', { term: 9 }))).not.toBeNull();
   expect(after(to('filling'), to('filling', { term: 2 })).stage).toBe('filling');
 });
 
@@ -54,17 +54,17 @@ test('it tells since when it tracks without a pause, from which stage to which i
 });
 
 test('changes are forgotten when that is said, never those to come, and all when it is over or begins anew', () => {
-  const changed: Gate = { ...after(to('tracking')), lastChange: 10 };
-  expect(gateAfter(changed, to('tracking', { forget: 7 }))?.forgotten).toBe(7);
-  expect(gateAfter(changed, to('tracking', { forget: 99 }))?.forgotten).toBe(10);
-  expect(gateAfter({ ...changed, forgotten: 8 }, to('sealed', { forget: 3 }))?.forgotten).toBe(8);
-  expect(gateAfter(changed, to('open'))).toMatchObject({ forgotten: 10, lastChange: 10 });
-  expect(gateAfter(changed, to('tracking', { reshard: 'another' }))).toMatchObject({ forgotten: 10, lastChange: 10 });
+  const changed: StageState = { ...after(to('tracking')), lastChange: 10 };
+  expect(stageAfter(changed, to('tracking', { forget: 7 }))?.forgotten).toBe(7);
+  expect(stageAfter(changed, to('tracking', { forget: 99 }))?.forgotten).toBe(10);
+  expect(stageAfter({ ...changed, forgotten: 8 }, to('sealed', { forget: 3 }))?.forgotten).toBe(8);
+  expect(stageAfter(changed, to('open'))).toMatchObject({ forgotten: 10, lastChange: 10 });
+  expect(stageAfter(changed, to('tracking', { reshard: 'another' }))).toMatchObject({ forgotten: 10, lastChange: 10 });
 });
 
 test('writes are refused while it is sealed, closed or filling, and reads from when it is closed', () => {
   const letsThrough = (stage: ShardStage): string =>
-    `${refusesWrites({ ...OPEN_GATE, stage }) ? '' : 'writes '}${refusesReads({ ...OPEN_GATE, stage }) ? '' : 'reads'}`.trim();
+    `${refusesWrites({ ...OPEN_STAGE, stage }) ? '' : 'writes '}${refusesReads({ ...OPEN_STAGE, stage }) ? '' : 'reads'}`.trim();
   expect(SHARD_STAGES.map((stage) => [stage, letsThrough(stage)])).toEqual([
     ['open', 'writes reads'],
     ['tracking', 'writes reads'],
@@ -72,8 +72,8 @@ test('writes are refused while it is sealed, closed or filling, and reads from w
     ['closed', ''],
     ['filling', ''],
   ]);
-  expect(() => mustAnswer({ ...OPEN_GATE, stage: 'closed' }, 'count')).toThrow(
+  expect(() => mustAnswer({ ...OPEN_STAGE, stage: 'closed' }, 'count')).toThrow(
     expect.objectContaining({ kind: 'resharded' }),
   );
-  expect(() => mustAnswer({ ...OPEN_GATE, stage: 'closed' }, 'transfer')).not.toThrow();
+  expect(() => mustAnswer({ ...OPEN_STAGE, stage: 'closed' }, 'transfer')).not.toThrow();
 });

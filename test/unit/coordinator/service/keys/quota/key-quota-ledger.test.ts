@@ -397,8 +397,8 @@ test('an upload that is taken back gives its quota back, unless that counts anew
   const key = writer({ items: 10 });
   const upload = async (): Promise<UploadCharges> => {
     const charges = new UploadCharges(ledger, key, clock.wallMs());
-    const { gate } = charges.writer;
-    for (let i = 0; i < 2; i += 1) gate!.settle(await gate!.take(key, items(4)), items(4));
+    const { admission } = charges.writer;
+    for (let i = 0; i < 2; i += 1) admission!.settle(await admission!.take(key, items(4)), items(4));
     return charges;
   };
   (await upload()).giveBack();

@@ -1,4 +1,4 @@
-import { type Gate, OPEN_GATE } from '../../../../../../node/engine/records/shard-stage-state';
+import { type StageState, OPEN_STAGE } from '../../../../../../node/engine/records/shard-stage-state';
 import type { ShardOperation } from '../../../../../../node/engine/shard/writing/checked-write';
 import { countAfter, UNCOUNTED, versionChanges } from '../../../../../../node/engine/records/version-count';
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../../../../../node/engine/shard/writing/write-plan';
 import { resultOf } from '../../../../../../shared/base/time/work-slices';
 
-const FILLING: Gate = { ...OPEN_GATE, stage: 'filling', term: 5, reshard: 'r' };
+const FILLING: StageState = { ...OPEN_STAGE, stage: 'filling', term: 5, reshard: 'r' };
 
 const put = (term: number, value: number): ShardOperation => ({
   type: 'import',
@@ -26,12 +26,12 @@ const upsert: ShardOperation = {
   metadata: undefined,
   text: undefined,
 };
-const plan = (gate: Gate, ...operations: ShardOperation[]): WritePlan =>
+const plan = (stageState: StageState, ...operations: ShardOperation[]): WritePlan =>
   resultOf(
     planWrites([operations], {
       priorOf: () => null,
       vectorOf: () => Float32Array.of(0),
-      gate,
+      stageState,
       versions: { isCounting: true, last: 0 },
       highestVersion: () => 0,
     }),
@@ -66,7 +66,7 @@ describe('versions', () => {
       planWrites(requests, {
         priorOf: (id) => (id === 'a' ? PRIOR : null),
         vectorOf: () => Float32Array.of(0),
-        gate: OPEN_GATE,
+        stageState: OPEN_STAGE,
         versions: UNCOUNTED,
         highestVersion: (except) => (except.has(3) ? 50 : 70),
         ...more,
@@ -122,7 +122,7 @@ describe('versions', () => {
       externalId: 'i',
       item: { vector: Float32Array.of(1), stamp: 3, metadata: '{}', text: null, version: 400 },
     };
-    const { results, puts, versions } = planOn([[imported], [stage], [upsertOf('b', 7)]], { gate: FILLING });
+    const { results, puts, versions } = planOn([[imported], [stage], [upsertOf('b', 7)]], { stageState: FILLING });
     expect(puts.map(({ item }) => item.version)).toEqual([400, 501]);
     expect(results[2].firstVersion).toBe(501);
     expect(versions.last).toBe(501);
