@@ -71,7 +71,7 @@ import { KnownAssignments } from './hosting/replicas/known-assignments';
 import { NodeAgent } from './hosting/replicas/node-agent';
 import { mustBelongTo, readClusterId, readStoreId } from './hosting/replicas/node-identity';
 import { ReplicaComparison } from './hosting/replicas/replica-comparison';
-import { ReplicaQuestions } from './hosting/replicas/replica-requests';
+import { ReplicaRequests } from './hosting/replicas/replica-requests';
 import { ReplicaShards } from './hosting/replicas/replica-shards';
 import { ReplicatedShard } from './hosting/replicas/replicated-shard';
 import { ShardStores } from './hosting/replicas/shard-stores';
@@ -344,13 +344,13 @@ async function build(
       return hosted.install(epoch, chunks);
     },
   });
-  const questions = new ReplicaQuestions({ addressOf: (node) => addresses.get(node) ?? null, channels });
-  shutdown.defer(async () => questions.close());
+  const requests = new ReplicaRequests({ addressOf: (node) => addresses.get(node) ?? null, channels });
+  shutdown.defer(async () => requests.close());
   const comparison = new ReplicaComparison({
     nodeId,
     intervalMs: config.compareReplicasSeconds * 1000,
     open: () => agent.openReplicas(),
-    ask: questions,
+    ask: requests,
     log,
     onCompared: comparisonCounter(metrics),
   });
@@ -377,8 +377,8 @@ async function build(
   const shards = new ReplicaShards({
     find: (id, call) => agent.find(id, call),
     hosted: (id) => agent.hosted(id),
-    optimizeOn: (node, id) => void questions.optimize(node, id),
-    purgeOn: (node, id, start) => questions.purge(node, id, start),
+    optimizeOn: (node, id) => void requests.optimize(node, id),
+    purgeOn: (node, id, start) => requests.purge(node, id, start),
   });
   const answerBytes = sharedAnswerBytes(1 + config.readThreads);
   const answerBytesMax = answerBytesOf(config.answerBytesMax, machine);

@@ -1,6 +1,6 @@
 import type { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Filter } from '../../shared/contract/filter/filter';
-import type { FieldQuestion } from '../../shared/contract/shard/field-facts';
+import type { FieldFactsRequest } from '../../shared/contract/shard/field-facts';
 import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
 import type { Metric } from '../../shared/contract/vector/metric';
 import type { IndexProgress } from '../../shared/contract/shard/shard-read';
@@ -483,7 +483,7 @@ export interface SearchService {
   /** null: not every shard could say it. `total`: the vectors of the collection, as far as known. Errors: not_found. */
   filterFacts(
     collection: string,
-    question: FieldQuestion,
+    question: FieldFactsRequest,
     total?: number,
   ): FilterFacts | null | Promise<FilterFacts | null>;
   /**

@@ -14,7 +14,7 @@ export const administrationDefinition = loadService<AdministrationDefinition>(
  * `optimize` that it makes the best index of a replica; with `purge` how far the purge of a replica is, which begins
  * with `purgeStart`.
  */
-export interface WireQuestion {
+export interface AdministrationRequest {
   id: number;
   probe: boolean;
   digestOf: ShardId | null;

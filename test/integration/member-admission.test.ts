@@ -9,7 +9,7 @@ import {
   ServerCredentials,
   status,
 } from '@grpc/grpc-js';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
+import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/wire/handshake/handshake-metadata';
 import { silentLogger } from '../../shared/base/logs/logger';
 import { MemberAdmission } from '../../shared/wire/handshake/member-admission';
@@ -177,9 +177,9 @@ test('who answers at the address after the connection was lost has to prove itse
     'the loss is known',
     () => ofChannel.getChannel().getConnectivityState(false) !== connectivityState.READY,
   );
-  const streams: RpcStream<WireQuestion>[] = [];
+  const streams: RpcStream<AdministrationRequest>[] = [];
   await eventually('it was met', () => {
-    const stream = channel.open<WireQuestion, WireReport>(Exchange as never, {
+    const stream = channel.open<AdministrationRequest, WireReport>(Exchange as never, {
       ready: () => undefined,
       frame: () => undefined,
       ended: () => undefined,

@@ -1,7 +1,7 @@
 import http2 from 'node:http2';
 import { type Metadata, status } from '@grpc/grpc-js';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
+import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
 import { silentLogger } from '../../shared/base/logs/logger';
 import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/wire/frames/frame-link';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../shared/wire/handshake/handshake-metadata';
 import { MemberAdmission } from '../../shared/wire/handshake/member-admission';
 import { MemberHandshake } from '../../shared/wire/handshake/member-handshake';
-import { QuestionService } from '../../shared/wire/streams/lossy-request-service';
+import { LossyRequestService } from '../../shared/wire/streams/lossy-request-service';
 import { PROOF_GREETING, READS_WELCOME } from '../../shared/wire/frames/reads-greeting';
 import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
@@ -51,7 +51,7 @@ async function start(
 ): Promise<Member> {
   const told: string[] = [];
   const tell = (_fields: object, message: string): void => void told.push(message);
-  const service = new QuestionService<WireQuestion, WireReport>({
+  const service = new LossyRequestService<AdministrationRequest, WireReport>({
     definition: administrationDefinition,
     answer: async () => ({ report: { shards: [] }, digest: null }),
     onError: () => undefined,

@@ -1,6 +1,6 @@
 import { ClientDuplexStreamImpl } from '@grpc/grpc-js/build/src/call';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
-import { QuestionService } from '../../shared/wire/streams/lossy-request-service';
+import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
+import { LossyRequestService } from '../../shared/wire/streams/lossy-request-service';
 import { RpcChannel, type RpcStream } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import { eventually } from '../support/eventually';
@@ -19,7 +19,7 @@ let cancelledWithin: boolean[];
 let isWithin: boolean;
 
 beforeEach(async () => {
-  const service = new QuestionService<WireQuestion, WireReport>({
+  const service = new LossyRequestService<AdministrationRequest, WireReport>({
     definition: administrationDefinition,
     answer: async () => ({ report: { shards: [] }, digest: null }),
     onError: () => undefined,
@@ -53,7 +53,7 @@ test.each(['ready', 'frame', 'ended'] as const)(
       stream.cancel();
       isWithin = false;
     };
-    const stream: RpcStream<WireQuestion> = channel.open<WireQuestion, WireReport>(
+    const stream: RpcStream<AdministrationRequest> = channel.open<AdministrationRequest, WireReport>(
       administrationDefinition.Exchange as never,
       {
         ready: () => cancelAt('ready'),

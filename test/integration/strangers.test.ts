@@ -1,7 +1,7 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
-import { QuestionService } from '../../shared/wire/streams/lossy-request-service';
+import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
+import { LossyRequestService } from '../../shared/wire/streams/lossy-request-service';
 import { RpcChannel } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import type { UnprovenBounds } from '../../shared/wire/handshake/unproven-connections';
@@ -16,7 +16,7 @@ let port: number;
 const sockets: Socket[] = [];
 
 async function listen(unproven: UnprovenBounds): Promise<void> {
-  const service = new QuestionService<WireQuestion, WireReport>({
+  const service = new LossyRequestService<AdministrationRequest, WireReport>({
     definition: administrationDefinition,
     answer: async () => ({ report: { shards: [] }, digest: null }),
     onError: () => undefined,

@@ -36,7 +36,7 @@ export class FilterDoubts {
     if (filter === null) return undefined;
     const asked = askedFields(filter);
     if (asked.dates.length === 0 && (hasHits ? asked.areAllNeeded : asked.fields.length === 0)) return undefined;
-    const facts = this.search.filterFacts(collection, asked.question, total);
+    const facts = this.search.filterFacts(collection, asked.request, total);
     if (facts instanceof Promise) return facts.then((later) => warn(used, asked, later, warnings));
     warn(used, asked, facts, warnings);
     return undefined;

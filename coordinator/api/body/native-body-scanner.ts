@@ -44,7 +44,7 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly addon: BodyScannerAddon;
   private readonly bounds: ScanBounds;
   private readonly nonce = randomBytes(18).toString('hex');
-  private readonly questions = new Map<ScannedList | null, { list: string; bounds: Float64Array }>();
+  private readonly requests = new Map<ScannedList | null, { list: string; bounds: Float64Array }>();
   private readonly memory: BodyMemory;
   private readonly scansAsideMax: number;
   /**
@@ -67,8 +67,8 @@ export class NativeBodyScanner implements BodyScanner {
   }
 
   scan(body: Buffer, list: ScannedList | null): BodyScan {
-    const question = this.questionFor(list);
-    const answer = this.addon.scan(body, this.nonce, question.list, question.bounds, this.room, this.used);
+    const request = this.requestFor(list);
+    const answer = this.addon.scan(body, this.nonce, request.list, request.bounds, this.room, this.used);
     return Array.isArray(answer) ? this.small(...answer) : this.judged(answer);
   }
 
@@ -92,9 +92,9 @@ export class NativeBodyScanner implements BodyScanner {
   }
 
   async scanAside(body: Buffer, list: ScannedList | null, isGone: () => boolean): Promise<BodyScan> {
-    const question = this.questionFor(list);
+    const request = this.requestFor(list);
     return this.aside(isGone, async () =>
-      this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds)),
+      this.judged(await this.addon.scanAside(body, this.nonce, request.list, request.bounds)),
     );
   }
 
@@ -104,9 +104,9 @@ export class NativeBodyScanner implements BodyScanner {
     items: ItemBounds,
     isGone: () => boolean,
   ): Promise<EncodedBody | null> {
-    const question = this.questionFor(list);
+    const request = this.requestFor(list);
     const bounds = Float64Array.of(
-      ...question.bounds,
+      ...request.bounds,
       items.metadataBytesMax,
       items.metadataFieldsMax,
       items.metadataDepthMax,
@@ -117,13 +117,13 @@ export class NativeBodyScanner implements BodyScanner {
       // there is.
       let share = this.roomShare;
       let memory = this.memory.take(body.length * share);
-      let encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+      let encoded = await this.addon.encodeAside(body, this.nonce, request.list, bounds, new Uint8Array(memory));
       while (encoded === false && share < ROOM_SHARE_MAX) {
         this.memory.give(memory);
         share *= 2;
         this.roomShare = Math.max(this.roomShare, share);
         memory = this.memory.take(body.length * share);
-        encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+        encoded = await this.addon.encodeAside(body, this.nonce, request.list, bounds, new Uint8Array(memory));
       }
       if (encoded === null || encoded === false) {
         this.memory.give(memory);
@@ -160,11 +160,11 @@ export class NativeBodyScanner implements BodyScanner {
     }
   }
 
-  private questionFor(list: ScannedList | null): { list: string; bounds: Float64Array } {
-    let question = this.questions.get(list);
-    if (question === undefined) {
+  private requestFor(list: ScannedList | null): { list: string; bounds: Float64Array } {
+    let request = this.requests.get(list);
+    if (request === undefined) {
       const { vectorDimMax, jsonDepthMax, jsonValuesMax, requestBytesMax, jsonKeysMax } = this.bounds;
-      question = {
+      request = {
         list: list === null ? '' : JSON.stringify(list.name),
         bounds: Float64Array.of(
           vectorDimMax,
@@ -175,9 +175,9 @@ export class NativeBodyScanner implements BodyScanner {
           jsonKeysMax,
         ),
       };
-      this.questions.set(list, question);
+      this.requests.set(list, request);
     }
-    return question;
+    return request;
   }
 
   private judged(answer: ScanAnswer): BodyScan {

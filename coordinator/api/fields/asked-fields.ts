@@ -1,6 +1,6 @@
 import { dateForm } from '../../../shared/contract/filter/date-form';
 import { type Condition, type Filter, isCondition, type JsonValue } from '../../../shared/contract/filter/filter';
-import type { FieldQuestion } from '../../../shared/contract/shard/field-facts';
+import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 
 /** A field that a filter asks for. */
 export interface AskedField {
@@ -23,7 +23,7 @@ export interface AskedFields {
   fields: AskedField[];
   dates: AskedDate[];
   /** Their paths. */
-  question: FieldQuestion;
+  request: FieldFactsRequest;
   /** Whether every item that passes has every field. */
   areAllNeeded: boolean;
 }
@@ -50,8 +50,8 @@ class FieldCollector {
 
   collected(filter: Filter): AskedFields {
     this.visit(filter, false);
-    const question = { paths: [...this.fields.keys()], dates: this.dates.map(({ path }) => path) };
-    return { fields: [...this.fields.values()], dates: this.dates, question, areAllNeeded: this.areAllNeeded };
+    const request = { paths: [...this.fields.keys()], dates: this.dates.map(({ path }) => path) };
+    return { fields: [...this.fields.values()], dates: this.dates, request, areAllNeeded: this.areAllNeeded };
   }
 
   private visit(filter: Filter, isNegated: boolean): void {

@@ -14,10 +14,10 @@ type PublishedRoute = readonly [key: string, route: ShardRoute | null];
  * A question waits at least this long for a change, however short the pause of the call that asked first: calls that
  * come meanwhile wait for the same answer.
  */
-const QUESTION_MIN_MS = 1_000;
+const REQUEST_MIN_MS = 1_000;
 
 /** What the main thread was asked about a shard, and the calls of this thread that wait for it. */
-interface Question {
+interface RouteRequest {
   waiters: Waiters;
   failure: unknown;
 }
@@ -31,7 +31,7 @@ interface Question {
 export class HttpThreadRoutes implements ShardRoutes {
   private readonly routes = new Map<string, ShardRoute>();
   /** By the shard's key, the question that is open while its route stays the same. */
-  private readonly questions = new Map<string, Question>();
+  private readonly requests = new Map<string, RouteRequest>();
   private readonly main: Pick<ThreadPeer, 'ask'>;
   private readonly clock: Clock;
 
@@ -47,8 +47,8 @@ export class HttpThreadRoutes implements ShardRoutes {
         for (const [key, route] of published) {
           if (route === null) this.routes.delete(key);
           else this.routes.set(key, route);
-          const question = this.questions.get(key);
-          if (question !== undefined) this.end(key, question);
+          const request = this.requests.get(key);
+          if (request !== undefined) this.end(key, request);
         }
       },
     };
@@ -61,29 +61,29 @@ export class HttpThreadRoutes implements ShardRoutes {
   async changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
     const key = shardKey(id);
     while (isSameRoute(this.routes.get(key) ?? null, stale)) {
-      const question = this.questions.get(key) ?? this.ask(id, stale, deadlineMs);
-      if (!(await question.waiters.next(deadlineMs))) return;
-      if (question.failure !== undefined) throw question.failure;
+      const request = this.requests.get(key) ?? this.ask(id, stale, deadlineMs);
+      if (!(await request.waiters.next(deadlineMs))) return;
+      if (request.failure !== undefined) throw request.failure;
     }
   }
 
-  private ask(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Question {
+  private ask(id: ShardId, stale: ShardRoute | null, deadlineMs: number): RouteRequest {
     const { clock } = this;
     const key = shardKey(id);
-    const question: Question = { waiters: new Waiters(clock), failure: undefined };
-    this.questions.set(key, question);
-    const untilMs = Math.max(deadlineMs, clock.monotonicMs() + QUESTION_MIN_MS);
+    const request: RouteRequest = { waiters: new Waiters(clock), failure: undefined };
+    this.requests.set(key, request);
+    const untilMs = Math.max(deadlineMs, clock.monotonicMs() + REQUEST_MIN_MS);
     // The main thread tells the route before it answers. After an answer without one, whoever still waits asks again.
     this.main
       .ask('routes.changed', id, stale, sharedDeadline(untilMs, clock))
-      .catch((error: unknown) => (question.failure = error))
-      .finally(() => this.end(key, question));
-    return question;
+      .catch((error: unknown) => (request.failure = error))
+      .finally(() => this.end(key, request));
+    return request;
   }
 
-  private end(key: string, question: Question): void {
-    if (this.questions.get(key) === question) this.questions.delete(key);
-    question.waiters.wake();
+  private end(key: string, request: RouteRequest): void {
+    if (this.requests.get(key) === request) this.requests.delete(key);
+    request.waiters.wake();
   }
 }
 

@@ -1,9 +1,9 @@
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../../shared/wire/administration';
+import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../../shared/wire/administration';
 import type { NodeReport, ReplicaReport } from '../../../shared/cluster-store/entries/node-report';
 import type { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
 import type { ClusterMap } from '../cluster-map';
-import { QuestionStream } from '../../../shared/wire/streams/lossy-request-stream';
+import { LossyRequestStream } from '../../../shared/wire/streams/lossy-request-stream';
 
 /** A node that takes longer is shown without the facts that only it knows. */
 const TIMEOUT_MS = 2_000;
@@ -28,7 +28,7 @@ export function repliesOn(shard: ShardId, reports: ReadonlyMap<string, NodeRepor
 /** Asks nodes for their reports. */
 export class NodeReports {
   private readonly channels: RpcChannels;
-  private readonly streams = new Map<string, QuestionStream<WireQuestion, WireReport>>();
+  private readonly streams = new Map<string, LossyRequestStream<AdministrationRequest, WireReport>>();
 
   constructor(options: { channels: RpcChannels }) {
     this.channels = options.channels;
@@ -53,10 +53,10 @@ export class NodeReports {
     this.streams.clear();
   }
 
-  private streamTo(address: string): QuestionStream<WireQuestion, WireReport> {
+  private streamTo(address: string): LossyRequestStream<AdministrationRequest, WireReport> {
     let stream = this.streams.get(address);
     if (stream === undefined) {
-      stream = new QuestionStream({
+      stream = new LossyRequestStream({
         address,
         method: administrationDefinition.Exchange as never,
         channels: this.channels,

@@ -1,4 +1,4 @@
-import type { FieldFacts, FieldQuestion } from '../../../shared/contract/shard/field-facts';
+import type { FieldFacts, FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -48,7 +48,7 @@ export class FieldLookup {
    * What the items of a collection have of what a filter asks for; null where not every shard could say it. `total`:
    * the vectors of the collection, as far as known, by which it is seen that something was added.
    */
-  facts(name: string, question: FieldQuestion, total: number): FilterFacts | null | Promise<FilterFacts | null> {
+  facts(name: string, question: FieldFactsRequest, total: number): FilterFacts | null | Promise<FilterFacts | null> {
     const collection = this.parts.catalog.known(name);
     const nowMs = this.parts.clock.monotonicMs();
     if (collection !== null) {
@@ -61,7 +61,7 @@ export class FieldLookup {
 
   private known(
     collection: CollectionRecord,
-    { paths, dates }: FieldQuestion,
+    { paths, dates }: FieldFactsRequest,
     total: number,
     nowMs: number,
   ): FilterFacts | null {
@@ -76,7 +76,7 @@ export class FieldLookup {
     return { isEmpty: false, missing: [], names: [], forms };
   }
 
-  private async ask(name: string, question: FieldQuestion, total: number): Promise<FilterFacts | null> {
+  private async ask(name: string, question: FieldFactsRequest, total: number): Promise<FilterFacts | null> {
     const { catalog, scatter, sets, shards, clock } = this.parts;
     const collection = catalog.known(name) ?? (await catalog.find(name));
     const { paths, dates } = question;

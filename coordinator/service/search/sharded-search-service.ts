@@ -14,7 +14,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { Query, SearchRequest, VectorSource } from '../search-request';
-import type { FieldQuestion } from '../../../shared/contract/shard/field-facts';
+import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type { FilterFacts, FoundHits, SearchAnswer, SearchService, SearchTiming } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
@@ -74,7 +74,7 @@ export class ShardedSearchService implements SearchService {
     });
   }
 
-  filterFacts(name: string, question: FieldQuestion, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
+  filterFacts(name: string, question: FieldFactsRequest, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
     return this.fields.facts(name, question, total);
   }
 

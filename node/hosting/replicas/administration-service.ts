@@ -1,13 +1,13 @@
 import {
   administrationDefinition,
   type Replacement,
-  type WireQuestion,
+  type AdministrationRequest,
   type WireReport,
 } from '../../../shared/wire/administration';
 import type { NodeReport, ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
-import { QuestionService } from '../../../shared/wire/streams/lossy-request-service';
+import { LossyRequestService } from '../../../shared/wire/streams/lossy-request-service';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
 import { purgesToText, type ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
@@ -33,7 +33,7 @@ interface AdministrationParts {
  * best index.
  */
 export function administrationService(parts: AdministrationParts): RpcService {
-  return new QuestionService<WireQuestion, WireReport>({
+  return new LossyRequestService<AdministrationRequest, WireReport>({
     definition: administrationDefinition,
     answer: async ({ probe, digestOf, atSequence = 0, replace, optimize, purge, purgeStart = false }, ended) => {
       if (probe) return { report: null, digest: null };

@@ -1,11 +1,11 @@
 import {
   administrationDefinition,
   type Replacement,
-  type WireQuestion,
+  type AdministrationRequest,
   type WireReport,
 } from '../../../shared/wire/administration';
 import type { ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
-import { QuestionStream } from '../../../shared/wire/streams/lossy-request-stream';
+import { LossyRequestStream } from '../../../shared/wire/streams/lossy-request-stream';
 import type { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import { purgesFromText, type ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';
@@ -17,8 +17,8 @@ const REPLACE_MS = 10_000;
 const OPTIMIZE_MS = 10_000;
 
 /** What a primary asks the nodes of its followers. Where there is no answer, it is as if they had refused. */
-export class ReplicaQuestions {
-  private readonly streams = new Map<string, QuestionStream<WireQuestion, WireReport>>();
+export class ReplicaRequests {
+  private readonly streams = new Map<string, LossyRequestStream<AdministrationRequest, WireReport>>();
 
   /** `addressOf`: host:port of a node; null if it is unknown. */
   constructor(private readonly parts: { addressOf: (node: string) => string | null; channels: RpcChannels }) {}
@@ -57,12 +57,12 @@ export class ReplicaQuestions {
     this.streams.clear();
   }
 
-  private streamTo(node: string): QuestionStream<WireQuestion, WireReport> | null {
+  private streamTo(node: string): LossyRequestStream<AdministrationRequest, WireReport> | null {
     const address = this.parts.addressOf(node);
     if (address === null) return null;
     let stream = this.streams.get(address);
     if (stream === undefined) {
-      stream = new QuestionStream({
+      stream = new LossyRequestStream({
         address,
         method: administrationDefinition.Exchange as never,
         channels: this.parts.channels,

@@ -11,20 +11,20 @@ export interface FieldFacts {
 }
 
 /** The paths of filters, and those of them whose dates are compared. */
-export interface FieldQuestion {
+export interface FieldFactsRequest {
   paths: string[];
   dates: string[];
 }
 
-export function questionToText(question: FieldQuestion): string {
-  return JSON.stringify(question);
+export function fieldFactsRequestToText(request: FieldFactsRequest): string {
+  return JSON.stringify(request);
 }
 
 /** null for text that is none. */
-export function questionFromText(text: string): FieldQuestion | null {
-  const question = parsed(text) as Partial<FieldQuestion> | null;
-  return areTexts(question?.paths) && areTexts(question?.dates)
-    ? { paths: question!.paths!, dates: question!.dates! }
+export function fieldFactsRequestFromText(text: string): FieldFactsRequest | null {
+  const request = parsed(text) as Partial<FieldFactsRequest> | null;
+  return areTexts(request?.paths) && areTexts(request?.dates)
+    ? { paths: request!.paths!, dates: request!.dates! }
     : null;
 }
 

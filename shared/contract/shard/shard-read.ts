@@ -1,5 +1,5 @@
 import type { Filter } from '../filter/filter';
-import type { FieldFacts, FieldQuestion } from './field-facts';
+import type { FieldFacts, FieldFactsRequest } from './field-facts';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { DedupRecord } from '../writes/dedup-record';
 import type { Expiry } from '../writes/expiry';
@@ -51,7 +51,7 @@ export interface ShardReads {
   /** The items with the least keys (shared/contract/shard/sample-key.ts) among those that match. */
   sample: { request: SampleRequest; answer: SampleResult };
   /** What the items have under some paths of their metadata: for what is told of a filter. */
-  fields: { request: FieldQuestion; answer: FieldFacts };
+  fields: { request: FieldFactsRequest; answer: FieldFacts };
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   /** The number of those that pass a filter. */

@@ -1,7 +1,7 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import type { Filter } from '../../contract/filter/filter';
 import { filterFromText, filterToText } from '../../contract/filter/filter-text';
-import { factsFromText, factsToText, questionFromText, questionToText } from '../../contract/shard/field-facts';
+import { factsFromText, factsToText, fieldFactsRequestFromText, fieldFactsRequestToText } from '../../contract/shard/field-facts';
 import { dedupListFromBytes, dedupListToBytes } from '../../contract/writes/dedup-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';
@@ -320,13 +320,13 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ marks }) => marks && dedupListFromBytes(marks),
   },
   fields: {
-    requestToProto: (question) => ({ question: questionToText(question) }),
+    requestToProto: (question) => ({ question: fieldFactsRequestToText(question) }),
     requestFromProto: ({ question }) => {
-      const asked = questionFromText(question);
+      const asked = fieldFactsRequestFromText(question);
       if (asked === null) throw malformed('question about fields');
       return asked;
     },
-    requestBytes: (question) => 3 * questionToText(question).length,
+    requestBytes: (question) => 3 * fieldFactsRequestToText(question).length,
     answerToProto: (facts) => {
       const fields = factsToText(facts);
       return { message: { fields }, bytes: 3 * fields.length };

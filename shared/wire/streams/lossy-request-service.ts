@@ -7,11 +7,11 @@ import {
 import type { RpcService } from './rpc-server';
 
 /** A service with one method, Exchange: it answers each message of a stream with a message of the same id. */
-export class QuestionService<Question extends { id: number }, Answer extends { id: number }> implements RpcService {
+export class LossyRequestService<Request extends { id: number }, Answer extends { id: number }> implements RpcService {
   readonly definition: ServiceDefinition;
   readonly handlers: UntypedServiceImplementation;
   /** Each with what is aborted when it ends. */
-  private readonly streams = new Map<ServerDuplexStream<Question, Answer>, AbortController>();
+  private readonly streams = new Map<ServerDuplexStream<Request, Answer>, AbortController>();
 
   /**
    * `ended` is aborted when nobody can hear the answer any more. If `answer` rejects, `onError` is called and the
@@ -19,19 +19,19 @@ export class QuestionService<Question extends { id: number }, Answer extends { i
    */
   constructor(options: {
     definition: ServiceDefinition;
-    answer: (question: Question, ended: AbortSignal) => Promise<Omit<Answer, 'id'>>;
+    answer: (request: Request, ended: AbortSignal) => Promise<Omit<Answer, 'id'>>;
     onError: (error: unknown) => void;
   }) {
     this.definition = options.definition;
     this.handlers = {
-      Exchange: (call: ServerDuplexStream<Question, Answer>) => {
+      Exchange: (call: ServerDuplexStream<Request, Answer>) => {
         call.sendMetadata(new Metadata());
         const ending = new AbortController();
         this.streams.set(call, ending);
         const end = (): void => this.end(call);
-        call.on('data', (question: Question) => {
-          options.answer(question, ending.signal).then(
-            (answer) => this.streams.has(call) && call.write({ ...answer, id: question.id } as Answer),
+        call.on('data', (request: Request) => {
+          options.answer(request, ending.signal).then(
+            (answer) => this.streams.has(call) && call.write({ ...answer, id: request.id } as Answer),
             (error: unknown) => options.onError(error),
           );
         });
@@ -51,7 +51,7 @@ export class QuestionService<Question extends { id: number }, Answer extends { i
     }
   }
 
-  private end(call: ServerDuplexStream<Question, Answer>): void {
+  private end(call: ServerDuplexStream<Request, Answer>): void {
     this.streams.get(call)?.abort();
     this.streams.delete(call);
   }

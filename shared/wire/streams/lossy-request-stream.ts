@@ -21,8 +21,8 @@ interface Open<Answer> {
   timer: NodeJS.Timeout;
 }
 
-interface Connection<Question> {
-  stream: RpcStream<Question>;
+interface Connection<Request> {
+  stream: RpcStream<Request>;
   openedAtMs: number;
   /** `late`: it is still being made, and a question waited for it in vain. */
   state: 'opening' | 'late' | 'ready';
@@ -33,23 +33,23 @@ interface Connection<Question> {
  * can't be reached in time; while a connection takes longer to be made than a question waited, at once. For small
  * messages that may be lost.
  */
-export class QuestionStream<Question extends Numbered, Answer extends Numbered> {
+export class LossyRequestStream<Request extends Numbered, Answer extends Numbered> {
   private readonly address: string;
-  private readonly method: StreamMethod<Question, Answer>;
+  private readonly method: StreamMethod<Request, Answer>;
   private readonly channels: RpcChannels;
   private readonly open = new NumberTable<Open<Answer>>();
-  private connection: Connection<Question> | null = null;
+  private connection: Connection<Request> | null = null;
   private brokeAtMs = -Infinity;
   private closed = false;
 
-  constructor(options: { address: string; method: StreamMethod<Question, Answer>; channels: RpcChannels }) {
+  constructor(options: { address: string; method: StreamMethod<Request, Answer>; channels: RpcChannels }) {
     this.address = options.address;
     this.method = options.method;
     this.channels = options.channels;
   }
 
   /** The answer, or null when there is none within `timeoutMs`. */
-  ask(question: Omit<Question, 'id'>, timeoutMs: number): Promise<Answer | null> {
+  ask(request: Omit<Request, 'id'>, timeoutMs: number): Promise<Answer | null> {
     const connection = this.connected();
     if (connection === null || connection.state === 'late') return Promise.resolve(null);
     return new Promise((settle) => {
@@ -59,7 +59,7 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
         if (connection.state === 'opening') connection.state = 'late';
       }, timeoutMs);
       const id = this.open.add({ settle, timer });
-      connection.stream.write({ ...question, id } as Question, () => undefined);
+      connection.stream.write({ ...request, id } as Request, () => undefined);
     });
   }
 
@@ -68,14 +68,14 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
     this.disconnect();
   }
 
-  private connected(): Connection<Question> | null {
+  private connected(): Connection<Request> | null {
     if (this.connection !== null && !isGivenUp(this.connection)) return this.connection;
     if (this.connection !== null) this.replace();
     else if (this.closed || performance.now() - this.brokeAtMs < RETRY_MS) return null;
-    const connection: Connection<Question> = {
+    const connection: Connection<Request> = {
       openedAtMs: performance.now(),
       state: 'opening',
-      stream: this.channels.to(this.address).open<Question, Answer>(this.method, {
+      stream: this.channels.to(this.address).open<Request, Answer>(this.method, {
         ready: () => (connection.state = 'ready'),
         frame: (answer) => {
           const found = this.open.remove(answer.id);

@@ -1,5 +1,5 @@
-import { QuestionStream } from '../../../shared/wire/streams/lossy-request-stream';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../../shared/wire/administration';
+import { LossyRequestStream } from '../../../shared/wire/streams/lossy-request-stream';
+import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../../shared/wire/administration';
 import type { ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import { eventually } from '../eventually';
@@ -22,13 +22,13 @@ export async function replicaDigests(nodes: { id: string; address: string }[], s
   const channels = new RpcChannels({ credentials: { secret, tls: null } });
   const streams = nodes.map(
     ({ address }) =>
-      new QuestionStream<WireQuestion, WireReport>({
+      new LossyRequestStream<AdministrationRequest, WireReport>({
         address,
         method: administrationDefinition.Exchange as never,
         channels,
       }),
   );
-  const ask = async (node: number, question: Omit<WireQuestion, 'id'>): Promise<WireReport> => {
+  const ask = async (node: number, question: Omit<AdministrationRequest, 'id'>): Promise<WireReport> => {
     const answer = await streams[node].ask(question, ANSWER_MS);
     if (answer === null) throw new Error(`${nodes[node].id} gave no answer`);
     return answer;

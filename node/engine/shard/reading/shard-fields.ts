@@ -1,6 +1,6 @@
 import { dateForm } from '../../../../shared/contract/filter/date-form';
 import type { Filter } from '../../../../shared/contract/filter/filter';
-import type { FieldFacts, FieldQuestion } from '../../../../shared/contract/shard/field-facts';
+import type { FieldFacts, FieldFactsRequest } from '../../../../shared/contract/shard/field-facts';
 import { inSlices } from '../../../../shared/base/time/work-slices';
 import { lookUpPath } from '../../filter/metadata-path';
 import { parsedMetadata, type ShardIndexes } from '../shard-indexes';
@@ -15,7 +15,7 @@ const NAMES_MAX = 1_000;
 /** Answers what the items of a shard have under some paths. An item that is written meanwhile may count or not. */
 export async function fieldFacts(
   { directory, filters }: ShardIndexes,
-  { paths, dates }: FieldQuestion,
+  { paths, dates }: FieldFactsRequest,
 ): Promise<FieldFacts> {
   const present: boolean[] = [];
   for (const path of paths) {

@@ -3,18 +3,18 @@ import { ScatterGather } from '../../../../../coordinator/service/routing/scatte
 import { ShardSets } from '../../../../../coordinator/service/routing/shard-sets';
 import { FieldLookup } from '../../../../../coordinator/service/search/field-lookup';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
-import type { FieldFacts, FieldQuestion } from '../../../../../shared/contract/shard/field-facts';
+import type { FieldFacts, FieldFactsRequest } from '../../../../../shared/contract/shard/field-facts';
 import type { ShardClient } from '../../../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../../../shared/base/time/clock';
 
 /** What some shards know, by their number: the paths of each, or an error; with dates under `when`. */
 function lookupOver(shards: (string[] | Error)[], forms: string[] = []) {
-  const asked: FieldQuestion[] = [];
+  const asked: FieldFactsRequest[] = [];
   let nowMs = 1_000;
   const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs } as Clock;
   const record = { name: 'books', uid: 'u1', identity: 'u1', shards: shards.length } as CollectionRecord;
   const catalog = { known: () => record, find: async () => record };
-  const read = async ({ shard }: { shard: number }, _kind: string, question: FieldQuestion): Promise<FieldFacts> => {
+  const read = async ({ shard }: { shard: number }, _kind: string, question: FieldFactsRequest): Promise<FieldFacts> => {
     if (shard === 0) asked.push(question);
     const known = shards[shard];
     if (known instanceof Error) throw known;
@@ -38,7 +38,7 @@ function lookupOver(shards: (string[] | Error)[], forms: string[] = []) {
   return { asked, lookup, pass: (ms: number) => (nowMs += ms), shards };
 }
 
-const asking = (...paths: string[]): FieldQuestion => ({ paths, dates: [] });
+const asking = (...paths: string[]): FieldFactsRequest => ({ paths, dates: [] });
 
 test('a field is missing where no shard has it', async () => {
   const { lookup } = lookupOver([['a', 'b'], ['c'], []]);

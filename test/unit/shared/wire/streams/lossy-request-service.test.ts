@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import {
   administrationDefinition,
-  type WireQuestion,
+  type AdministrationRequest,
   type WireReport,
 } from '../../../../../shared/wire/administration';
-import { QuestionService } from '../../../../../shared/wire/streams/lossy-request-service';
+import { LossyRequestService } from '../../../../../shared/wire/streams/lossy-request-service';
 
 test.each(['cancelled', 'end', 'drain'])('who answers hears that the stream is over: %s', async (how) => {
   const heard: AbortSignal[] = [];
-  const service = new QuestionService<WireQuestion, WireReport>({
+  const service = new LossyRequestService<AdministrationRequest, WireReport>({
     definition: administrationDefinition,
     answer: (_question, ended) => new Promise(() => heard.push(ended)),
     onError: () => undefined,

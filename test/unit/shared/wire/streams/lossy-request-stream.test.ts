@@ -1,4 +1,4 @@
-import { QuestionStream } from '../../../../../shared/wire/streams/lossy-request-stream';
+import { LossyRequestStream } from '../../../../../shared/wire/streams/lossy-request-stream';
 import type { RpcStream, StreamListener, StreamMethod } from '../../../../../shared/wire/streams/rpc-channel';
 import type { RpcChannels } from '../../../../../shared/wire/streams/rpc-channels';
 
@@ -59,11 +59,11 @@ class ScriptedChannels {
 }
 
 let channels: ScriptedChannels;
-let stream: QuestionStream<Message, Message>;
+let stream: LossyRequestStream<Message, Message>;
 
 function begin(readyMs: number | null): void {
   channels = new ScriptedChannels(readyMs);
-  stream = new QuestionStream({
+  stream = new LossyRequestStream({
     address: 'there:7000',
     method: {} as StreamMethod<Message, Message>,
     channels: channels as unknown as RpcChannels,
