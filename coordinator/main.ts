@@ -273,7 +273,11 @@ async function build(
       handlers: { ...routePublisher.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
       onLoad: (load) => (threadsLoad = load),
       follow: (peer) => {
-        const ends = [routePublisher.follow(peer), publishCoordinators(map, peer), publishCertificates(credentials.tls, peer)];
+        const ends = [
+          routePublisher.follow(peer),
+          publishCoordinators(map, peer),
+          publishCertificates(credentials.tls, peer),
+        ];
         return () => ends.forEach((end) => end());
       },
     },

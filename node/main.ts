@@ -589,7 +589,8 @@ function main(): void {
     base: { node: config.memberId },
   });
   runUntilSignal({
-    start: (stopSignal, refuse) => startWithShutdown((shutdown) => build(config, log, output.lines, shutdown, stopSignal, refuse)),
+    start: (stopSignal, refuse) =>
+      startWithShutdown((shutdown) => build(config, log, output.lines, shutdown, stopSignal, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

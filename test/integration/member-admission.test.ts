@@ -9,7 +9,11 @@ import {
   ServerCredentials,
   status,
 } from '@grpc/grpc-js';
-import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type AdministrationRequest,
+  type WireReport,
+} from '../../shared/wire/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/wire/handshake/handshake-metadata';
 import { silentLogger } from '../../shared/base/logs/logger';
 import { MemberAdmission } from '../../shared/wire/handshake/member-admission';

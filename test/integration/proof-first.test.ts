@@ -1,7 +1,11 @@
 import http2 from 'node:http2';
 import { type Metadata, status } from '@grpc/grpc-js';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type AdministrationRequest,
+  type WireReport,
+} from '../../shared/wire/administration';
 import { silentLogger } from '../../shared/base/logs/logger';
 import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/wire/frames/frame-link';
 import {

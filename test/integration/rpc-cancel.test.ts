@@ -1,5 +1,9 @@
 import { ClientDuplexStreamImpl } from '@grpc/grpc-js/build/src/call';
-import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type AdministrationRequest,
+  type WireReport,
+} from '../../shared/wire/administration';
 import { LossyRequestService } from '../../shared/wire/streams/lossy-request-service';
 import { RpcChannel, type RpcStream } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';

@@ -1,6 +1,10 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type AdministrationRequest,
+  type WireReport,
+} from '../../shared/wire/administration';
 import { LossyRequestService } from '../../shared/wire/streams/lossy-request-service';
 import { RpcChannel } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';

@@ -138,9 +138,7 @@ class Side {
     const mode = { once, skips: write.skips, writer: write.hasWriter ? WRITER : undefined };
     try {
       const result: UpsertResult & { ids?: string[] } = isEncoded
-        ? await vectors
-            .upsertEncoded(name, encodedOf(write), mode)
-            .then(({ ids, result: rest }) => ({ ids, ...rest }))
+        ? await vectors.upsertEncoded(name, encodedOf(write), mode).then(({ ids, result: rest }) => ({ ids, ...rest }))
         : { ids: write.ids, ...(await vectors.upsert(name, itemsOf(write), mode)) };
       return {
         ...result,

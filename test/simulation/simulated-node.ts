@@ -355,7 +355,11 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
 
   private tellRead(): void {
     const { unread } = this.around;
-    if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.reportedEveryMs)
+    if (
+      unread === undefined ||
+      this.replica?.role !== 'primary' ||
+      this.clock() - this.readToldAt < unread.reportedEveryMs
+    )
       return;
     this.readToldAt = this.clock();
     this.step({ type: 'read' });

@@ -122,8 +122,18 @@ export class ParquetSource implements RecordSource {
       const marks = read
         .map(({ element }, c): [string, ColumnCursor | undefined] => [element.name, readers[c].cursor()])
         .filter((entry): entry is [string, ColumnCursor] => entry[1] !== undefined);
-      const next: ParquetCursor = { row: groupStart + row, columns: row === groupRows ? {} : Object.fromEntries(marks) };
-      yield { records, unreadable: [], place: 'row', idPrefix: '', cursor: next, share: (groupStart + row) / this.rows };
+      const next: ParquetCursor = {
+        row: groupStart + row,
+        columns: row === groupRows ? {} : Object.fromEntries(marks),
+      };
+      yield {
+        records,
+        unreadable: [],
+        place: 'row',
+        idPrefix: '',
+        cursor: next,
+        share: (groupStart + row) / this.rows,
+      };
     }
   }
 }

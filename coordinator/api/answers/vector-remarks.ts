@@ -8,7 +8,11 @@ const NAMED_MAX = 10;
  * Tells of texts that are longer than their model reads. `placeOf`: where the text of an index stands in the request;
  * absent: there is one text.
  */
-export function warnOfCutTexts({ cut = [] }: OfTexts, warnings: RequestWarnings, placeOf?: (index: number) => string): void {
+export function warnOfCutTexts(
+  { cut = [] }: OfTexts,
+  warnings: RequestWarnings,
+  placeOf?: (index: number) => string,
+): void {
   if (cut.length === 0) return;
   const [{ read, unit }] = cut;
   const bound = `longer than the ${read} ${unit} that the model reads`;

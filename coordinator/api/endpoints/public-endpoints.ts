@@ -57,7 +57,9 @@ export function publicEndpoints(parts: {
   ];
   if (metricsText !== null) table.push(metricsEndpoint(metricsText));
   if (openapiJson !== null)
-    table.push(openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.dependsOnProxy ? PREFIX_HEADER : ''));
+    table.push(
+      openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.dependsOnProxy ? PREFIX_HEADER : ''),
+    );
   return table;
 }
 

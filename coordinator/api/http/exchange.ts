@@ -585,7 +585,10 @@ export class Exchange {
     };
     return {
       steps,
-      profile: callProfile === null || callProfile.calls.length === 0 ? null : shortProfile(this.profile(callProfile), LOGGED_CALLS_MAX),
+      profile:
+        callProfile === null || callProfile.calls.length === 0
+          ? null
+          : shortProfile(this.profile(callProfile), LOGGED_CALLS_MAX),
     };
   }
 

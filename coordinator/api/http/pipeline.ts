@@ -344,7 +344,8 @@ export class Pipeline {
       const expected = this.lengths.get(endpoint);
       if (expected !== undefined) await exchange.hold.reserve(expected);
       const callProfile = this.profileOf(endpoint, query, exchange);
-      const handled = callProfile === null ? endpoint.handle(call) : this.handleProfiled(endpoint, call, exchange, callProfile);
+      const handled =
+        callProfile === null ? endpoint.handle(call) : this.handleProfiled(endpoint, call, exchange, callProfile);
       const answer = handled instanceof Promise ? await handled : handled;
       if (answer.type === 'data' || answer.type === 'text')
         this.noteLength(endpoint, answer.type === 'data' ? answer.json.length : answer.text.length);

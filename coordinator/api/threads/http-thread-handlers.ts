@@ -162,7 +162,12 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       );
       return hasBound(request) ? answer.then(copiedInTurn) : answer;
     },
-    'shards.profiledRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
+    'shards.profiledRead': <Kind extends ReadKind>(
+      id: ShardId,
+      kind: Kind,
+      request: RequestOf<Kind>,
+      deadline: number,
+    ) =>
       answerProfiled(
         (profiled) => {
           const call = { ...callUntil(deadline), profiled };

@@ -8,7 +8,12 @@ import { forgetAnswerPart, answerParts } from '../load/answer-memory';
 import { REFUSED_MAX, SWEEP_MS } from '../connections/connection-admission';
 import { sharedHeapGrowth } from '../load/heap-growth';
 import { listen } from '../http/http-server';
-import { type HttpThreadLoad, type HttpThreadReport, HttpThreadReportReader, type ReportReader } from './http-thread-reports';
+import {
+  type HttpThreadLoad,
+  type HttpThreadReport,
+  HttpThreadReportReader,
+  type ReportReader,
+} from './http-thread-reports';
 import { HTTP_THREAD_STATE, HTTP_THREAD_WORDS, MAIN_BEAT_MS } from './http-thread-state';
 import type { HttpThreadData } from './http-thread';
 import { HeldConnections } from './held-connections';
@@ -192,7 +197,8 @@ export class HttpThreads {
   private dealt(): { connections: number; turnedAway: number } {
     const connections = this.threads.connections.reduce((sum, count) => sum + count, 0);
     const turnedAway = this.threads.running.reduce(
-      (sum, { own, state }) => sum + ((own.dealtTurnedAway - Atomics.load(state, HTTP_THREAD_STATE.closedTurnedAway)) | 0),
+      (sum, { own, state }) =>
+        sum + ((own.dealtTurnedAway - Atomics.load(state, HTTP_THREAD_STATE.closedTurnedAway)) | 0),
       0,
     );
     return { connections, turnedAway };

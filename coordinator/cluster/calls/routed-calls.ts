@@ -49,7 +49,10 @@ export class RoutedCalls {
         const { profiled } = open;
         const to: Addressed = { id, epoch: route.epoch, deadlineMs: open.deadlineMs };
         if (profiled !== undefined)
-          to.noted = { profiled, context: profiled.send({ node: route.node, address: route.address, role: 'primary' }) };
+          to.noted = {
+            profiled,
+            context: profiled.send({ node: route.node, address: route.address, role: 'primary' }),
+          };
         const attempt = send(links.to(route.address), to, route);
         open.cancel = attempt.cancel;
         return await attempt.answer;

@@ -89,7 +89,10 @@ export class MapRepair {
     const { store, map, leadership, log, onRepaired } = this.options;
     if (leadership.guard === null) return;
     const value = assignmentToValue({ ...repaired, changeId: randomUUID() });
-    const result = await store.transact([{ key: path, revision }, leadership.guard], [{ type: 'put', key: path, value }]);
+    const result = await store.transact(
+      [{ key: path, revision }, leadership.guard],
+      [{ type: 'put', key: path, value }],
+    );
     if (!result.applied) return;
     map.assignments.put({ key: path, value, revision: result.revision });
     onRepaired();

@@ -1,4 +1,8 @@
-import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type AdministrationRequest,
+  type WireReport,
+} from '../../../shared/wire/administration';
 import type { NodeReport, ReplicaReport } from '../../../shared/cluster-store/entries/node-report';
 import type { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import type { ShardId } from '../../../shared/contract/shard/shard-client';

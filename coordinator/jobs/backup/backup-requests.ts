@@ -129,7 +129,8 @@ export class BackupRequests implements BackupsService {
     if (histories.length === 0) return [];
     const manifests = (await readable(repository)).map(({ manifest }) => manifest);
     const views: RestorableView[] = [];
-    for (const history of histories) views.push(...(await restorableOf(history, { logs, reported, manifests, histories })));
+    for (const history of histories)
+      views.push(...(await restorableOf(history, { logs, reported, manifests, histories })));
     return views;
   }
 

@@ -56,7 +56,10 @@ export async function restorableOf(
   const logs = await Promise.all(
     Array.from({ length: shards }, async (_, shard) => {
       const places = bases.map((base) => base.places[shard] ?? null);
-      return (await parts.logs.reportedLogOf(uid, shard, parts.reported, places)) ?? parts.logs.logOf(uid, shard, parts.reported);
+      return (
+        (await parts.logs.reportedLogOf(uid, shard, parts.reported, places)) ??
+        parts.logs.logOf(uid, shard, parts.reported)
+      );
     }),
   );
   const reaches = bases

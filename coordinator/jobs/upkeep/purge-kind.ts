@@ -46,7 +46,7 @@ export class PurgeKind implements JobKind {
     const { upkeep, lookMs = CHECK_MS } = this.parts;
     const input = job.record.input as PurgeInput;
     const name = job.record.collection!;
-    let known = profileOf(job.record);
+    let known = notesOf(job.record);
     for (let failedLooks = 0; ;) {
       const collection = await upkeep.find(name, input.identity);
       let look = await upkeep.purge(collection, () => false);
@@ -73,7 +73,7 @@ export class PurgeKind implements JobKind {
   }
 }
 
-export function profileOf({ input, notes }: Pick<JobRecord, 'input' | 'notes'>): PurgeNotes {
+export function notesOf({ input, notes }: Pick<JobRecord, 'input' | 'notes'>): PurgeNotes {
   const { asked, uid, started } = input as PurgeInput;
   const known = notes as PurgeNotes | null;
   return known?.asked === asked ? known : { asked, uid, started, done: {} };

@@ -6,7 +6,7 @@ import type { CollectionPurge } from '../../service/service';
 import type { JobRecord } from '../record/job-record';
 import type { StoredJobs } from '../record/stored-jobs';
 import { OPTIMIZE, type OptimizeInput } from './optimize-kind';
-import { profileOf, PURGE, type PurgeInput, replicaKey, runningOf } from './purge-kind';
+import { notesOf, PURGE, type PurgeInput, replicaKey, runningOf } from './purge-kind';
 
 /** Begins purges and optimizations as jobs, and shows how far a purge is. */
 export class UpkeepRequests {
@@ -69,7 +69,7 @@ function isOf({ identity }: CollectionRecord, input: unknown): boolean {
 
 /** What replicas say, with what the job knows that they have forgotten. */
 export function purgeView(collection: string, { uid, shards }: PurgeLook, job: JobRecord | null): CollectionPurge {
-  const notes = job === null ? null : profileOf(job);
+  const notes = job === null ? null : notesOf(job);
   const isUnderWay = job !== null && !isEnded(job);
   const isOfThese = notes?.uid === uid;
   if (job === null || job.state === 'cancelled' || (!isUnderWay && !isOfThese))

@@ -76,7 +76,10 @@ export class HubDownload implements HubFiles {
 
   async open(model: string, path: string, revision: string): Promise<HubFile | null> {
     const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, ...(this.options.stopSignal === undefined ? [] : [this.options.stopSignal])]);
+    const signal = AbortSignal.any([
+      abort.signal,
+      ...(this.options.stopSignal === undefined ? [] : [this.options.stopSignal]),
+    ]);
     const { hub, answerMs = ANSWER_MS, silenceMs = SILENCE_MS } = this.options;
     const patienceMs = this.hasAnswered ? silenceMs : answerMs;
     const timer = setTimeout(() => abort.abort(), patienceMs);

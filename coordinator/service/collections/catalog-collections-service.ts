@@ -157,7 +157,10 @@ export class CatalogCollectionsService implements CollectionsService {
     const reserved = await this.reserved(wanted);
     try {
       await this.openShards(reserved, 'make');
-      return viewOf(await this.catalog.publish(reserved, dedup && { dedup, resultOf: (record) => viewOf(record, 0) }), 0);
+      return viewOf(
+        await this.catalog.publish(reserved, dedup && { dedup, resultOf: (record) => viewOf(record, 0) }),
+        0,
+      );
     } catch (error) {
       if (await this.isTakenBack(reserved)) throw error;
       return viewOf(reserved, 0);
@@ -209,7 +212,11 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.shown(name), ONE_STATE_MS);
   }
 
-  async update(name: string, { description, ttlSeconds }: CollectionChange, dedup?: StoreDedup): Promise<CollectionView> {
+  async update(
+    name: string,
+    { description, ttlSeconds }: CollectionChange,
+    dedup?: StoreDedup,
+  ): Promise<CollectionView> {
     const changed = (current: CollectionRecord): CollectionRecord => ({
       ...current,
       ...(description !== undefined && { description }),

@@ -182,7 +182,11 @@ export class CollectionCatalog {
       if (present?.state === 'creating' && present.once !== undefined && present.once === record.once) return present;
       if (present !== null) throw alreadyExists(record.name);
       const count = await this.countFor(record, quota, creations);
-      const guards = [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...outcomeTransaction()];
+      const guards = [
+        { key, revision: 0 },
+        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+        ...outcomeTransaction(),
+      ];
       const changes: StoreChange[] = [
         { type: 'put', key, value: collectionToValue(record) },
         { type: 'put', key: CREATIONS_PATH, value: record.uid },

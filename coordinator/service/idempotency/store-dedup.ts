@@ -39,7 +39,10 @@ export interface OutcomesService {
  * What has to be in the transaction with which a use case does its work: the guard says that nobody else has done it,
  * and comes behind all others; the change says that it is done, and how it ended. Nothing without a mark.
  */
-export function outcomeTransaction(dedup: StoreDedup | undefined, result: unknown): { guards: Guard[]; changes: StoreChange[] } {
+export function outcomeTransaction(
+  dedup: StoreDedup | undefined,
+  result: unknown,
+): { guards: Guard[]; changes: StoreChange[] } {
   if (dedup === undefined) return { guards: [], changes: [] };
   const key = outcomePath(dedup.token);
   return { guards: [{ key, revision: 0 }], changes: [{ type: 'put', key, value: outcomeToValue(dedup, { result }) }] };

@@ -51,7 +51,9 @@ export class ProfiledShards implements Pick<ShardClient, 'read' | 'write'>, Sear
   }
 
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
-    return call.profile === undefined ? this.shards.write(id, operations, call) : this.profiledWrite(id, operations, call);
+    return call.profile === undefined
+      ? this.shards.write(id, operations, call)
+      : this.profiledWrite(id, operations, call);
   }
 
   private profiledRead<Kind extends ReadKind>(

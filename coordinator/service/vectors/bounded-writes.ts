@@ -183,7 +183,9 @@ export class BoundedWrites {
     const charge =
       writer === undefined
         ? undefined
-        : await admission.take(writer, written).catch((error: unknown) => refused(error, () => admission.noteRefusal()));
+        : await admission
+            .take(writer, written)
+            .catch((error: unknown) => refused(error, () => admission.noteRefusal()));
     if (charge === null) return null;
     let reservation: number | null | undefined;
     try {

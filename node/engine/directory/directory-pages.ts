@@ -126,7 +126,11 @@ export function idSpanAt(page: DirectoryPage, position: number): TextSpan {
 
 /** Where {@link metadataAt} finds the metadata. */
 export function metadataSpanAt(page: DirectoryPage, position: number): TextSpan {
-  return { encoding: 'utf8', from: page.offsets[position] + page.idBytes[position], bytes: page.metadataBytes[position] };
+  return {
+    encoding: 'utf8',
+    from: page.offsets[position] + page.idBytes[position],
+    bytes: page.metadataBytes[position],
+  };
 }
 
 /** Empty columns of `slots` slots. */

@@ -100,7 +100,10 @@ export class DirectoryView implements TextsBySlot {
     const page = this.pages[pageNumberOf(slot)];
     if (page === undefined) return -1;
     const position = positionInPage(slot);
-    if ((page.flags[position] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE || this.chunks[page.chunks[position]] === undefined)
+    if (
+      (page.flags[position] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE ||
+      this.chunks[page.chunks[position]] === undefined
+    )
       return -1;
     return page.idBytes[position] + page.metadataBytes[position];
   }

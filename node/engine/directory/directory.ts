@@ -193,7 +193,9 @@ export class Directory {
     const position = positionInPage(slot);
     const isUtf16 = (page.flags[position] & ID_IS_UTF16) !== 0;
     const from = this.idStart(page, position);
-    const key = isUtf16 ? -1 : sampleKeyOfAscii(seed, this.idChunk(page, position), from, from + page.idBytes[position]);
+    const key = isUtf16
+      ? -1
+      : sampleKeyOfAscii(seed, this.idChunk(page, position), from, from + page.idBytes[position]);
     return key >= 0 ? key : sampleKey(seed, this.externalIdOf(slot));
   }
 
@@ -270,7 +272,13 @@ export class Directory {
           continue;
         }
         page.flags[position] &= ~HIDDEN;
-        if (!arena.revive(page.chunks[position], page.offsets[position], page.idBytes[position] + page.metadataBytes[position])) {
+        if (
+          !arena.revive(
+            page.chunks[position],
+            page.offsets[position],
+            page.idBytes[position] + page.metadataBytes[position],
+          )
+        ) {
           throw new Error('saved directory: a place outside its chunk');
         } else directory.live += 1;
       }

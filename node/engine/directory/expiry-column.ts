@@ -52,7 +52,8 @@ export class ExpiryColumn {
   *slots(): Iterable<number> {
     for (const [number, page] of this.pages.entries()) {
       if (page === undefined) continue;
-      for (let position = 0; position < PAGE_SLOTS; position += 1) if (page[position] !== 0) yield number * PAGE_SLOTS + position;
+      for (let position = 0; position < PAGE_SLOTS; position += 1)
+        if (page[position] !== 0) yield number * PAGE_SLOTS + position;
     }
   }
 }

@@ -41,7 +41,13 @@ export function specText(spec: ShardSpec): string {
 
 /** The same for a shard with what later formats brought. */
 export function specTextWith(spec: ShardSpec, has: ShardFacts): string {
-  const format = has.expiries ? SHARD_FORMAT : has.versions ? COUNTED_FORMAT : has.stageState ? STAGED_FORMAT : PLAIN_FORMAT;
+  const format = has.expiries
+    ? SHARD_FORMAT
+    : has.versions
+      ? COUNTED_FORMAT
+      : has.stageState
+        ? STAGED_FORMAT
+        : PLAIN_FORMAT;
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${format}`);
 }
 

@@ -31,7 +31,9 @@ export function stageAfter(stageState: StageState, operation: StageOperation): S
   if (stage === 'filling' && stageState.stage === 'open' && stageState.reshard === reshard) return null;
   const isSource = tracks(stage);
   const goesOn = isSource && stageState.since > 0 && stageState.reshard === reshard;
-  const forgotten = goesOn ? Math.min(stageState.lastChange, Math.max(stageState.forgotten, operation.forget)) : stageState.lastChange;
+  const forgotten = goesOn
+    ? Math.min(stageState.lastChange, Math.max(stageState.forgotten, operation.forget))
+    : stageState.lastChange;
   return {
     stage,
     term,

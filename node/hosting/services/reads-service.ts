@@ -136,7 +136,12 @@ export class ReadsService implements RpcService {
     return undefined;
   }
 
-  private send<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>, noted: ServedProfile | null, to: Asked): void {
+  private send<Kind extends ReadKind>(
+    kind: Kind,
+    answer: AnswerOf<Kind>,
+    noted: ServedProfile | null,
+    to: Asked,
+  ): void {
     const { request, stream, taken } = to;
     try {
       if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');

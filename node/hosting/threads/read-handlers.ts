@@ -46,10 +46,13 @@ export function readHandlers(parts: {
       epoch: number,
       deadline: number,
     ) =>
-      answerProfiled((profiled) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), profiled }), {
-        kind,
-        shard: id.shard,
-        clock,
-      }),
+      answerProfiled(
+        (profiled) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), profiled }),
+        {
+          kind,
+          shard: id.shard,
+          clock,
+        },
+      ),
   };
 }

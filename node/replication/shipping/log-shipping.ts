@@ -167,7 +167,8 @@ export class LogShipping {
       this.reported ??= await this.reportedBefore();
       for (const { log: own, head } of this.shippers.values())
         if (head !== null) this.reported.set(shardName(own.id), head);
-      for (const [name, { untilMs }] of this.reported) if (clock.wallMs() - untilMs > TOLD_MS) this.reported.delete(name);
+      for (const [name, { untilMs }] of this.reported)
+        if (clock.wallMs() - untilMs > TOLD_MS) this.reported.delete(name);
       await target.put(
         headsKey(member),
         headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.reported) }, target.seals),

@@ -11,7 +11,13 @@ export type UntilStoreAnswers = <Result>(attempt: () => Promise<Result>) => Prom
  * Repeats an attempt until it succeeds, for a start that has to wait for the cluster store. Logs once that it waits.
  * Errors: unavailable when the process is asked to end meanwhile. An error that is not retryable is thrown at once.
  */
-export function retryUntilStoreAnswers({ stopSignal, log }: { stopSignal: AbortSignal; log: Logger }): UntilStoreAnswers {
+export function retryUntilStoreAnswers({
+  stopSignal,
+  log,
+}: {
+  stopSignal: AbortSignal;
+  log: Logger;
+}): UntilStoreAnswers {
   return async (attempt) => {
     for (let failed = false; ; failed = true) {
       try {

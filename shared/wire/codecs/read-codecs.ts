@@ -1,7 +1,12 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import type { Filter } from '../../contract/filter/filter';
 import { filterFromText, filterToText } from '../../contract/filter/filter-text';
-import { factsFromText, factsToText, fieldFactsRequestFromText, fieldFactsRequestToText } from '../../contract/shard/field-facts';
+import {
+  factsFromText,
+  factsToText,
+  fieldFactsRequestFromText,
+  fieldFactsRequestToText,
+} from '../../contract/shard/field-facts';
 import { dedupListFromBytes, dedupListToBytes } from '../../contract/writes/dedup-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';

@@ -27,7 +27,9 @@ export class FramesAcceptor<In, Out> {
   private readonly sockets = new Set<Socket>();
   private readonly endRenewals: () => void;
 
-  constructor(private readonly parts: { method: FramesMethod<In, Out>; admission: MemberAdmission; tls: ClusterTls | null }) {
+  constructor(
+    private readonly parts: { method: FramesMethod<In, Out>; admission: MemberAdmission; tls: ClusterTls | null },
+  ) {
     const { tls } = parts;
     this.endRenewals = () => undefined;
     if (tls === null) {

@@ -42,7 +42,10 @@ const STRANGE_STREAMS_MAX = 32;
  * Node tells of a stream while its library reads, and what ends one then may corrupt the heap of the process. So
  * streams are judged in a later turn, and the connection of a stranger ends in a later one (endLater).
  */
-export function admitStreams(server: Server, parts: { admission: MemberAdmission; log: Pick<Logger, 'warn'> }): StreamAdmission {
+export function admitStreams(
+  server: Server,
+  parts: { admission: MemberAdmission; log: Pick<Logger, 'warn'> },
+): StreamAdmission {
   const admission = new StreamAdmission(parts);
   const library = server as unknown as Listeners;
   for (const name of ['_streamHandler', '_channelzHandler'] as const) {

@@ -20,7 +20,10 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
     title: 'a sealed or closed shard takes writes',
     seed: 27,
     shard: {
-      stageState: (stageState) => (stageState.stage === 'sealed' || stageState.stage === 'closed' ? { ...stageState, stage: 'tracking' } : stageState),
+      stageState: (stageState) =>
+        stageState.stage === 'sealed' || stageState.stage === 'closed'
+          ? { ...stageState, stage: 'tracking' }
+          : stageState,
     },
   },
   {

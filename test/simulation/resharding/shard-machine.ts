@@ -110,7 +110,10 @@ export class ShardMachine implements StateMachine {
       this.changes.push(...plan.changes.sort((one, other) => one.change - other.change));
     this.versions = plan.versions;
     const isStaged = plan.stageState.stage !== judged.stage || plan.stageState.term !== judged.term;
-    this.stageState = isStaged || judged === this.stageState ? plan.stageState : { ...this.stageState, lastChange: plan.stageState.lastChange };
+    this.stageState =
+      isStaged || judged === this.stageState
+        ? plan.stageState
+        : { ...this.stageState, lastChange: plan.stageState.lastChange };
     this.operations += 1;
     return plan.results[0];
   }

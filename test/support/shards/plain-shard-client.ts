@@ -2,7 +2,13 @@ import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../node/engine/filter/metadata-path';
 import { keywordText } from '../../../node/engine/keyword/keyword-text';
-import { type StageState, stageAfter, mustAnswer, OPEN_STAGE, refusesWrites } from '../../../node/engine/records/shard-stage-state';
+import {
+  type StageState,
+  stageAfter,
+  mustAnswer,
+  OPEN_STAGE,
+  refusesWrites,
+} from '../../../node/engine/records/shard-stage-state';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
@@ -302,7 +308,12 @@ function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number):
 }
 
 /** A write that is done once. */
-function writeWithDedup(shard: PlainShard, mark: DedupOperation, operations: WriteOperation[], atMs: number): WriteResult {
+function writeWithDedup(
+  shard: PlainShard,
+  mark: DedupOperation,
+  operations: WriteOperation[],
+  atMs: number,
+): WriteResult {
   const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({
     outcomes: [first, ...operations.map(() => outcome)],
     firstVersion: 0,

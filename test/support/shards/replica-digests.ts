@@ -1,5 +1,9 @@
 import { LossyRequestStream } from '../../../shared/wire/streams/lossy-request-stream';
-import { administrationDefinition, type AdministrationRequest, type WireReport } from '../../../shared/wire/administration';
+import {
+  administrationDefinition,
+  type AdministrationRequest,
+  type WireReport,
+} from '../../../shared/wire/administration';
 import type { ReplicaDigest } from '../../../shared/cluster-store/entries/node-report';
 import { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import { eventually } from '../eventually';

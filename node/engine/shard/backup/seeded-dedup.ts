@@ -2,7 +2,14 @@ import { type DedupRecord, DEDUP_BYTES_MAX } from '../../../../shared/contract/w
 import { movedDedup } from '../../../../shared/contract/writes/moved-dedup-record';
 import type { ShardId } from '../../../../shared/contract/shard/shard-client';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
-import { type DedupUsage, DedupStore, NO_DEDUP, placeToBytes, storedDedup, usageToBytes } from '../../records/dedup-store';
+import {
+  type DedupUsage,
+  DedupStore,
+  NO_DEDUP,
+  placeToBytes,
+  storedDedup,
+  usageToBytes,
+} from '../../records/dedup-store';
 import { dedupKey, dedupOrderKey, DEDUP_USAGE_KEY } from '../../records/record-keys';
 import { DedupTable } from '../writing/dedup-table';
 

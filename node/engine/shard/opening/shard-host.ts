@@ -326,7 +326,12 @@ export class ShardHost implements ShardPublications {
     const { openShardsMax } = this.options;
     for (const untilMs = performance.now() + ROOM_MS; ;) {
       await this.rests.room(openShardsMax);
-      if (this.lifecycles.size < openShardsMax || this.closing !== null || !this.rests.isOn || performance.now() > untilMs)
+      if (
+        this.lifecycles.size < openShardsMax ||
+        this.closing !== null ||
+        !this.rests.isOn ||
+        performance.now() > untilMs
+      )
         return;
     }
   }

@@ -242,7 +242,8 @@ export class ShardRests {
     facts: RestFacts,
   ): Promise<void> | undefined {
     const { lifecycles } = this.parts;
-    if (this.isEnded || lifecycles.get(name) !== lifecycle || lifecycle.open !== shard || !this.mayRest(shard)) return undefined;
+    if (this.isEnded || lifecycles.get(name) !== lifecycle || lifecycle.open !== shard || !this.mayRest(shard))
+      return undefined;
     const isSmall = this.idle.isSmall(shard);
     lifecycles.delete(name);
     if (shard.isVerified) this.verified.add(name);

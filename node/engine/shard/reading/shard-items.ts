@@ -102,7 +102,10 @@ export class ShardItems {
   }
 
   /** The positions of a scan's candidates in insertion order, after the position that the request names. */
-  private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<ItemPosition[]> | Iterable<ItemPosition[]> {
+  private places(
+    request: ScanRequest,
+    allowed: SlotSet | null,
+  ): AsyncIterable<ItemPosition[]> | Iterable<ItemPosition[]> {
     if (allowed === null) return this.parts.records.order(request.after, Math.min(SCAN_PAGE, request.limit));
     if (allowed.size > SORTED_MATCHES_MAX) return this.parts.records.order(request.after, SCAN_PAGE);
     return pagesOf(this.sortedPositions(allowed, request.after));

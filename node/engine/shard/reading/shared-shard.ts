@@ -95,8 +95,7 @@ export class SharedShard {
     // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
-    if (bytes !== null)
-      return isSent ? { hits, wireHits: bytes, vectorCount } : { hits, utf8Hits: bytes, vectorCount };
+    if (bytes !== null) return isSent ? { hits, wireHits: bytes, vectorCount } : { hits, utf8Hits: bytes, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

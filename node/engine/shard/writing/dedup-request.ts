@@ -136,6 +136,9 @@ function judge({ digest, step }: DedupOperation, record: DedupRecord | null): Wr
 }
 
 /** Puts a mark of another shard here. */
-export function takeDedup({ note, step: rest, keptMs: shards, nowMs, bytesMax }: DedupOperation, table: DedupTable): void {
+export function takeDedup(
+  { note, step: rest, keptMs: shards, nowMs, bytesMax }: DedupOperation,
+  table: DedupTable,
+): void {
   table.merge({ record: dedupFromBytes(Buffer.from(note, 'base64')), shards, rest }, { nowMs, bytesMax });
 }

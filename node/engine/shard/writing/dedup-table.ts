@@ -33,7 +33,11 @@ export class DedupTable {
   ) {}
 
   /** Reads what the operations may need. */
-  static async read(store: DedupStore, used: DedupUsage, operations: readonly { token: string }[]): Promise<DedupTable> {
+  static async read(
+    store: DedupStore,
+    used: DedupUsage,
+    operations: readonly { token: string }[],
+  ): Promise<DedupTable> {
     const found = await store.find([...new Set(operations.map(({ token }) => token))]);
     return new DedupTable(found, used.bytes === 0 ? [] : await store.oldest((SWEPT_MAX + 1) * operations.length), used);
   }

@@ -304,7 +304,8 @@ function stageChanges(
     value: Buffer.from(externalId, 'utf16le'),
   }));
   // The number of the last change follows from those that are stored.
-  const isStaged = stageState.term !== before.term || stageState.stage !== before.stage || stageState.forgotten !== before.forgotten;
+  const isStaged =
+    stageState.term !== before.term || stageState.stage !== before.stage || stageState.forgotten !== before.forgotten;
   if (!isStaged) return noted;
   return [
     ...noted,

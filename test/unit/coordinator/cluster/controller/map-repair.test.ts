@@ -83,7 +83,14 @@ const askNode = async (node: string): Promise<NodeReport | null> => reports[node
 
 test('the map is put right where it is clear what was in force', async () => {
   let repaired = 0;
-  const repair = new MapRepair({ store, map, leadership, askNode, log: silentLogger, onRepaired: () => (repaired += 1) });
+  const repair = new MapRepair({
+    store,
+    map,
+    leadership,
+    askNode,
+    log: silentLogger,
+    onRepaired: () => (repaired += 1),
+  });
   ends.push(() => repair.close());
   repair.look();
   await eventually('it is', () => repaired === 1);

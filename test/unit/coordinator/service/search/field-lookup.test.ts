@@ -14,7 +14,11 @@ function lookupOver(shards: (string[] | Error)[], forms: string[] = []) {
   const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs } as Clock;
   const record = { name: 'books', uid: 'u1', identity: 'u1', shards: shards.length } as CollectionRecord;
   const catalog = { known: () => record, find: async () => record };
-  const read = async ({ shard }: { shard: number }, _kind: string, question: FieldFactsRequest): Promise<FieldFacts> => {
+  const read = async (
+    { shard }: { shard: number },
+    _kind: string,
+    question: FieldFactsRequest,
+  ): Promise<FieldFacts> => {
     if (shard === 0) asked.push(question);
     const known = shards[shard];
     if (known instanceof Error) throw known;
