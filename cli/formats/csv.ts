@@ -98,7 +98,7 @@ export class CsvSource implements RecordSource {
       } else if (values.length !== columns.length) {
         unreadable.push({
           number,
-          reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column' : `are ${columns.length} columns`}`,
+          reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column; what stands between them is said by --delimiter' : `are ${columns.length} columns`}`,
         });
       } else {
         records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, this.valueOf(values[i])])), number });

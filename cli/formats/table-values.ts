@@ -35,6 +35,15 @@ export function base64Of(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
+const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
+
+/** The 16 bytes of a UUID as people write them. */
+export function uuidText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    .toString('hex')
+    .replace(UUID_PARTS, '$1-$2-$3-$4-$5');
+}
+
 /**
  * `unscaled` × 10 ^ -scale: a number where a double, printed again, is the same decimal, and else the decimal as text;
  * whole numbers beyond 2^53 are texts everywhere. Throws a RangeError for a scale that no writer has.

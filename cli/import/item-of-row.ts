@@ -32,7 +32,13 @@ export class RowConverter {
   convert(record: SourceRecord, place: string): RowOutcome {
     const { fields } = record;
     const externalId = this.idOf(record, place);
-    if (externalId === null) return { reason: `no id in column "${this.mapping.id}"`, externalId: null };
+    if (externalId === null) {
+      const { id } = this.mapping;
+      const what = isNothing(fields[id ?? ''])
+        ? `no id in column "${id}"`
+        : `the id in column "${id}" is neither a text nor a number`;
+      return { reason: what, externalId: null };
+    }
     if (externalId.length > ID_CHARACTERS_MAX)
       return {
         reason: `the id has ${externalId.length} characters, at most ${ID_CHARACTERS_MAX} are possible`,
@@ -74,7 +80,7 @@ export class RowConverter {
     if (id === null) return `${this.options.idPrefix}${place}${number}-${rowDigest(fields)}`;
     const value = fields[id];
     if (isNothing(value)) return null;
-    const text = metadataValue(value);
+    const text = metadataValue(innerId(value));
     return typeof text === 'string' || typeof text === 'number' ? this.options.idPrefix + String(text) : null;
   }
 
@@ -116,6 +122,13 @@ export class RowConverter {
     const typed = this.source.hasTextOnly ? this.typed(name, value) : value;
     return isNothing(typed) || (typed === '' && this.source.hasTextOnly) ? undefined : metadataValue(typed);
   }
+}
+
+/** That of MongoDB's dumps, {"$oid": "…"} or {"$numberLong": "…"}; any other is as it is. */
+function innerId(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const [[key, inner] = [], ...more] = Object.entries(value);
+  return more.length === 0 && key?.startsWith('$') === true ? inner : value;
 }
 
 /** The object of a metadata column; undefined when it is something else. */

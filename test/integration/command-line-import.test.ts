@@ -342,12 +342,14 @@ describe('quiver import', () => {
       JSON.stringify({ vector: [1, 2, 3, 4] }),
       good('g2'),
       JSON.stringify({ id: 'deep', vector: [1, 2, 3, 4], blob: 'x'.repeat(70_000) }),
-      good('g3'),
+      // As MongoDB dumps ids; any other object is none.
+      JSON.stringify({ id: { $oid: 'g3' }, vector: [1, 2, 3, 4] }),
+      JSON.stringify({ id: { of: 'g4' }, vector: [1, 2, 3, 4] }),
     ];
     writeFileSync(cli.path('bad.jsonl'), lines.join('\n'));
     const { code, output } = await cli.run(['import', 'bad.jsonl', '--into', 'bad', '--create', '--json']);
     expect(code).toBe(3);
-    expect(JSON.parse(output)).toMatchObject({ rows: 7, stored: 3, rejected: 4, rejects: 'bad.jsonl.rejects.jsonl' });
+    expect(JSON.parse(output)).toMatchObject({ rows: 8, stored: 3, rejected: 5, rejects: 'bad.jsonl.rejects.jsonl' });
     const rejects = readFileSync(cli.path('bad.jsonl.rejects.jsonl'), 'utf8')
       .trim()
       .split('\n')
@@ -357,7 +359,11 @@ describe('quiver import', () => {
       ['line 3', 'short'],
       ['line 4', null],
       ['line 6', 'deep'],
+      ['line 8', null],
     ]);
+    expect(rejects.find(({ place }) => place === 'line 8')?.reason).toBe(
+      'the id in column "id" is neither a text nor a number',
+    );
     expect(rejects.find(({ place }) => place === 'line 3')?.reason).toBe(
       'the vector has 1 numbers, the collection 4 dimensions',
     );

@@ -12,7 +12,7 @@ let answers: Map<string, { rows?: unknown[]; error?: string }>;
 beforeAll(() => {
   const paths = [
     ...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)),
-    ...['list-view.arrow', 'run-end-encoded.arrow'].map((name) => join(REFUSED, name)),
+    ...['list-view.arrow', 'run-end-encoded.arrow', 'extensions.arrow'].map((name) => join(REFUSED, name)),
   ];
   const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], {
     encoding: 'utf8',
@@ -120,6 +120,23 @@ test.each(PARQUET)('%s has the values that were written', (name) => {
 
 test.each(ARROW)('%s has the values that were written', (name) => {
   expect(answers.get(name)).toEqual({ rows: BOTH.map((row, i) => ({ ...row, ...ARROW_ONLY[i] })) });
+});
+
+test("Arrow's extension types are what they stand for, as in Parquet", () => {
+  expect(answers.get('extensions.arrow')).toEqual({
+    rows: [
+      {
+        id: 'a',
+        embedding: [1, 2],
+        uuid: '01234567-89ab-cdef-0123-456789abcdef',
+        json: { n: '9007199254740993' },
+        bool8: true,
+        uuids: ['00000000-0000-0000-0000-000000000000'],
+        in: { u: '01234567-89ab-cdef-0123-456789abcdef' },
+      },
+      { id: 'b', embedding: [3, 4], uuid: null, json: 'no JSON', bool8: false, uuids: [], in: { u: null } },
+    ],
+  });
 });
 
 test('Arrow of Polars, whose lists have offsets of 64 bits, is read', () => {

@@ -1,5 +1,6 @@
-import type { Data, DataType, Vector } from 'apache-arrow';
+import type { Data, DataType, Field, Vector } from 'apache-arrow';
 import { CommandError, EXIT_CODES } from '../../command-error';
+import { extensionOf } from './arrow-extensions';
 import {
   dateText,
   decimalValue,
@@ -23,6 +24,23 @@ const DAY_MS = 86_400_000n;
 /** Deeper ones are damage. */
 const DEPTH_MAX = 100;
 
+/** A reader of a field's part, with its name in messages. Errors: as of {@link readerOf}. */
+export function fieldReader(
+  arrow: ArrowLibrary,
+  data: Data,
+  field: Field | undefined,
+  name: string,
+  depth = 0,
+): ReadValue {
+  const read = readerOf(arrow, data, name, depth);
+  const extension = extensionOf(field);
+  if (extension === null) return read;
+  return (row) => {
+    const stored = read(row);
+    return stored === null ? null : extension(stored);
+  };
+}
+
 /**
  * Makes a reader of a column's part. `name` is for messages. Throws a CommandError for a type that has no counterpart:
  * the library's own objects must never be stored.
@@ -39,7 +57,9 @@ export function readerOf(arrow: ArrowLibrary, data: Data, name: string, depth = 
 function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: number): ReadValue {
   const { DataType: kinds, Vector: Column } = arrow;
   const { type, values, children } = data;
-  const inner = (child: Data): ReadValue => readerOf(arrow, child, name, depth + 1);
+  const fieldOf = new Map(children.map((child, i) => [child, type.children?.[i] as Field | undefined]));
+  const inner = (child: Data, field = fieldOf.get(child)): ReadValue =>
+    fieldReader(arrow, child, field, name, depth + 1);
   if (kinds.isNull(type)) return () => null;
   if (kinds.isList(type) || kinds.isLargeList(type))
     return listReader(arrow, children[0], rangeOf(data.valueOffsets as unknown as Offsets), inner);
@@ -51,7 +71,8 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
   }
   if (kinds.isMap(type)) {
     const range = rangeOf(data.valueOffsets as unknown as Offsets);
-    const [keyOf, valueOf] = children[0].children.map(inner);
+    const entries = type.children[0].type.children as Field[];
+    const [keyOf, valueOf] = children[0].children.map((child, i) => inner(child, entries[i]));
     return (row) => {
       const [from, to] = range(row);
       return Object.fromEntries(
@@ -61,7 +82,7 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
   }
   if (kinds.isDictionary(type)) return dictionaryReader(data, inner);
   if (kinds.isUnion(type)) {
-    const readers = children.map(inner);
+    const readers = children.map((child) => inner(child));
     const isDense = type.mode === arrow.UnionMode.Dense;
     return (row) => readers[type.typeIdToChildIndex[data.typeIds[row]]](isDense ? data.valueOffsets[row] : row);
   }

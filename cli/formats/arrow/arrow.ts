@@ -4,7 +4,7 @@ import { CommandError, EXIT_CODES } from '../../command-error';
 import { boundReader } from './arrow-dictionaries';
 import { checkBatch, checkBatchHead, ColumnCheck } from './arrow-check';
 import { footerShape, messageShape } from './arrow-shapes';
-import { readerOf } from './arrow-values';
+import { fieldReader } from './arrow-values';
 import { type ByteSource, headOf, PieceReader } from '../byte-source';
 import { type Decompressor, zstdDecompress } from '../decompression';
 import { checkFlatbuffer } from './flatbuffer-check';
@@ -94,7 +94,9 @@ export class ArrowSource implements RecordSource {
         if (row <= start) continue;
         const read = batch.schema.fields.flatMap((field, i) => {
           const isRead = wanted === null || wanted.has(field.name);
-          return isRead ? [{ name: field.name, value: readerOf(arrow, batch.data.children[i], field.name) }] : [];
+          return isRead
+            ? [{ name: field.name, value: fieldReader(arrow, batch.data.children[i], field, field.name) }]
+            : [];
         });
         const rows = chunkRows(read.length);
         for (let from = Math.max(0, start - first); from < batch.numRows; from += rows) {

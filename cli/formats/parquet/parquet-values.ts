@@ -13,6 +13,7 @@ import {
   timeText,
   type TimeUnitName,
   UntypedBytes,
+  uuidText,
 } from '../table-values';
 
 /**
@@ -26,7 +27,6 @@ type Convert = (value: any) => unknown;
 const LEFT_TO_LIBRARY = ['VARIANT', 'GEOMETRY', 'GEOGRAPHY'];
 const UNITS_BY_NAME: Record<string, TimeUnitName> = { MILLIS: 'ms', MICROS: 'us', NANOS: 'ns' };
 const MILLIS = 1_000_000n;
-const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 
 /** The column's type as it is stored, with nothing said of what it means: the library gives its values as they are. */
 export function storedElement(element: SchemaElement): SchemaElement {
@@ -67,11 +67,7 @@ export function converterOf(element: SchemaElement): Convert | null {
   }
   if (converted === 'INTERVAL') return intervalOf;
   if (converted === 'JSON' || kind === 'JSON') return jsonOf;
-  if (kind === 'UUID')
-    return (value) =>
-      Buffer.from(value as Uint8Array)
-        .toString('hex')
-        .replace(UUID_PARTS, '$1-$2-$3-$4-$5');
+  if (kind === 'UUID') return (value) => uuidText(value as Uint8Array);
   if (kind === 'FLOAT16') return (value: Uint8Array) => floatOfHalf(value[0] | (value[1] << 8));
   if (converted === 'UTF8' || converted === 'ENUM' || kind === 'STRING' || kind === 'ENUM') return storedText;
   const isUnsigned = logical?.type === 'INTEGER' && !logical.isSigned;
