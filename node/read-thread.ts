@@ -5,7 +5,7 @@ import { credentialsOfThread } from '../shared/wire/handshake/thread-credentials
 import { threadLog } from '../shared/base/threads/thread-log';
 import { ThreadPeer } from '../shared/base/threads/thread-peer';
 import { ReadRoom } from '../shared/base/threads/read-room';
-import { takenConnection } from '../shared/base/threads/taken-connection';
+import { endThread, takenConnection } from '../shared/base/threads/taken-connection';
 import { THREAD_BEAT_MS, THREAD_STATE } from '../shared/base/threads/thread-state';
 import { systemClock } from '../shared/base/time/clock';
 import { openTracer } from '../shared/base/trace/open-tracer';
@@ -32,6 +32,7 @@ const main = new ThreadPeer(parentPort!, {
     reportSpans();
     reports.flush();
   },
+  end: endThread,
   close: async (graceMs: number) => {
     await server.close(graceMs);
     clearInterval(beat);

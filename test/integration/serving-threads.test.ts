@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ServingThreads } from '../../shared/base/threads/serving-threads';
+import { THREAD_WORDS } from '../../shared/base/threads/thread-state';
 import { silentLogger } from '../../shared/base/logs/logger';
 import type { ThreadPeer } from '../../shared/base/threads/thread-peer';
 import { eventually } from '../support/eventually';
@@ -20,6 +21,7 @@ async function start(data: object = {}): Promise<ServingThreads<undefined>> {
     task: 'is tested',
     entry: join(__dirname, '../support/threads/serving-thread-worker.js'),
     threads: 2,
+    words: THREAD_WORDS + 2,
     own: () => undefined,
     data: (state) => ({ state, ...data }),
     handlers: () => ({}),
@@ -62,6 +64,33 @@ test('a thread whose event loop stands still is ended and replaced, and the othe
   ]);
   // Whoever followed for it does so no more.
   expect(peers).toHaveLength(2);
+});
+
+/** Whether they ended by themselves; of one that was ended by force it stays false. */
+const leftOf = (states: Int32Array[]): boolean[] => states.map((state) => Atomics.load(state, THREAD_WORDS + 1) === 1);
+
+test('a thread that turns again after it was asked to end does so by itself, and gets no connection meanwhile', async () => {
+  threads = await start();
+  const before = threads.ids;
+  const states = threads.running.map(({ state }) => state);
+  peers[0].tell('hang');
+  // As a thread that stands still at the last look before it is ended.
+  const told = jest.spyOn(peers[0], 'tell');
+  await eventually('it is asked', () => told.mock.calls.some(([name]) => name === 'end'));
+  expect(threads.ids).toEqual(before);
+  Atomics.store(states[0], THREAD_WORDS, 1);
+  await eventually('it is replaced', () => threads!.ids.every((id) => id !== before[0] && id > 0));
+  expect(leftOf(states)).toEqual([true, false]);
+  expect(log.map(({ error }) => (error as Error).message)).toEqual(['it did nothing for 10 looks at it']);
+});
+
+test('threads of a process that ends do so by themselves, and one that stands still by force', async () => {
+  threads = await start();
+  const states = threads.running.map(({ state }) => state);
+  peers[1].tell('hang');
+  await threads.close(0);
+  expect(leftOf(states)).toEqual([true, false]);
+  expect(threads.running).toEqual([]);
 });
 
 test('a thread that fails is replaced at once; where the next one fails soon, that takes a pause; each counts', async () => {

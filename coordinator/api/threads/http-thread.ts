@@ -31,7 +31,7 @@ import { HttpThreadReports, type NodeCalls } from './http-thread-reports';
 import { httpThreadServices } from './http-thread-services';
 import { httpThreadTokens } from './http-thread-tokens';
 import { ReadRoom } from '../../../shared/base/threads/read-room';
-import { takenConnection } from '../../../shared/base/threads/taken-connection';
+import { endThread, takenConnection } from '../../../shared/base/threads/taken-connection';
 import { THREAD_BEAT_MS } from '../../../shared/base/threads/thread-state';
 import { HTTP_THREAD_STATE, MAIN_BEAT_MS } from './http-thread-state';
 import {
@@ -130,6 +130,7 @@ export function serveHttpThread(parts: {
     },
     'audit.refusing': (isRefusing: boolean) => (isRefusingChanges = isRefusing),
     sweep: () => server.closeIdleConnections(),
+    end: endThread,
     close: async (graceMs: number) => {
       isDraining = true;
       await closeUnlistened(server, connections, graceMs);

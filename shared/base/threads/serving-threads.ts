@@ -17,6 +17,10 @@ const CHECK_MS = 1_000;
 const LOOKS_MAX = 10;
 /** Readers of metrics and usage, and a process that ends, don't wait longer for a thread that is busy. */
 const FLUSH_MS = 1_000;
+/** Looks that a thread which was asked to end itself has for that: then it is ended, wherever it stands. */
+const ENDING_LOOKS_MAX = 5;
+/** The same for threads of a process that ends. */
+const END_MS = 2_000;
 /** Loading its code takes a thread a second, and a busy machine far longer. */
 const STARTING_LOOKS_MAX = 120;
 /** A thread that lived this long did not end because of how it starts. */
@@ -28,7 +32,8 @@ export interface ServingThreadsParts<Own> {
   /** For the log and errors: `serves the API`. */
   task: string;
   /**
-   * The JavaScript file of the worker. It tells `ready`, takes `connection`, `flush` and `close`, and beats in `state`.
+   * The JavaScript file of the worker. It tells `ready`, takes `connection`, `flush`, `close` and `end` (endThread),
+   * and beats in `state`.
    */
   entry: string;
   threads: number;
@@ -74,6 +79,8 @@ interface Thread<Own> extends ServingThread<Own> {
   dealt: number;
   lastBeat: number;
   silentLooks: number;
+  /** Looks since it was asked to end itself; -1: it was not. */
+  endingLooks: number;
   readyMs: number;
   /** Why it ends, as far as that is known. */
   reason: unknown;
@@ -166,12 +173,12 @@ export class ServingThreads<Own> {
     await inTime(this.askAll('flush'), FLUSH_MS, () => new Error('late')).catch(() => undefined);
   }
 
-  /** Lets running calls finish, cuts the rest after `graceMs` and ends the threads. */
+  /** Lets running calls finish, cuts the rest after `graceMs`, and has the threads end themselves. */
   async close(graceMs: number): Promise<void> {
     this.isClosing = true;
     clearInterval(this.look);
     await inTime(this.askAll('close', graceMs), graceMs + FLUSH_MS, () => new Error('late')).catch(() => undefined);
-    await Promise.all(this.threads.flatMap((thread) => thread?.worker.terminate() ?? []));
+    await Promise.all(this.threads.flatMap((thread) => (thread === null ? [] : endOf(thread))));
   }
 
   /** Asks every thread that serves; one that ends meanwhile is left out. */
@@ -204,6 +211,7 @@ export class ServingThreads<Own> {
         dealt: 0,
         lastBeat: 0,
         silentLooks: 0,
+        endingLooks: -1,
         isReady: false,
         readyMs: Infinity,
         reason: undefined,
@@ -264,16 +272,29 @@ export class ServingThreads<Own> {
   private leastBusy(): Thread<Own> | null {
     let least: Thread<Own> | null = null;
     for (const thread of this.threads) {
-      if (thread !== null && thread.isReady && (least === null || connectionsOf(thread) < connectionsOf(least)))
+      if (
+        thread !== null &&
+        thread.isReady &&
+        thread.endingLooks < 0 &&
+        (least === null || connectionsOf(thread) < connectionsOf(least))
+      )
         least = thread;
     }
     return least;
   }
 
-  /** Ends threads that stand still. Looks are counted, not time: a process that was suspended is not late. */
+  /**
+   * Ends threads that stand still: one that turns again after it was asked to does it by itself. Looks are counted, not
+   * time: a process that was suspended is not late.
+   */
   private watch(): void {
     for (const thread of this.threads) {
       if (thread === null) continue;
+      if (thread.endingLooks >= 0) {
+        thread.endingLooks += 1;
+        if (thread.endingLooks === ENDING_LOOKS_MAX) void thread.worker.terminate();
+        continue;
+      }
       const beat = Atomics.load(thread.state, THREAD_STATE.beat);
       thread.silentLooks = beat === thread.lastBeat ? thread.silentLooks + 1 : 0;
       thread.lastBeat = beat;
@@ -281,9 +302,20 @@ export class ServingThreads<Own> {
       const looksMax = thread.isReady ? LOOKS_MAX : STARTING_LOOKS_MAX;
       if (thread.silentLooks < looksMax) continue;
       thread.reason = new Error(`it did nothing for ${looksMax} looks at it`);
-      void thread.worker.terminate();
+      // No connection is read yet by one that starts, so nothing can go wrong there.
+      if (!thread.isReady) void thread.worker.terminate();
+      thread.endingLooks = 0;
+      thread.peer.tell('end');
     }
   }
+}
+
+/** Resolves when it has ended: by itself, or where it does not, by force. */
+async function endOf({ worker, peer, isReady }: Thread<unknown>): Promise<void> {
+  const ended = new Promise<void>((done) => worker.once('exit', () => done()));
+  if (isReady) peer.tell('end');
+  else void worker.terminate();
+  await inTime(ended, END_MS, () => new Error('late')).catch(() => worker.terminate());
 }
 
 /** Forgets the handles that the thread has taken: they are its own now. */

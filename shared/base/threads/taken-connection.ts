@@ -3,6 +3,9 @@ import { Socket } from 'node:net';
 import type { ReadRoom } from './read-room';
 import { THREAD_STATE } from './thread-state';
 
+/** Those of this thread that are not closed. */
+const open = new Set<Socket>();
+
 /**
  * Takes a connection that the main thread dealt to this thread (ServingThreads), and counts it in `state`. `closed`:
  * called once, when it is closed; before it counts as that. `room`: what is read of it comes through there; only for
@@ -21,11 +24,26 @@ export function takenConnection(
   };
   try {
     const options = { fd: handle, readable: true, writable: true };
-    return (room === undefined ? new Socket(options) : room.socket(options)).once('close', noteClosed);
+    const socket = room === undefined ? new Socket(options) : room.socket(options);
+    open.add(socket);
+    return socket.once('close', () => {
+      open.delete(socket);
+      noteClosed();
+    });
   } catch {
     // Some systems say so only here.
     closeSync(handle);
     noteClosed();
     return null;
   }
+}
+
+/**
+ * Ends this worker thread, from its own event loop and with no connection that could still be read: where another
+ * thread ends it (Worker.terminate) while Node's parser of HTTP is at work, Node ends the process.
+ */
+export function endThread(): void {
+  for (const socket of open) socket.destroy();
+  // Closed handles are gone in the next turn.
+  setImmediate(() => setImmediate(() => process.exit(0)));
 }

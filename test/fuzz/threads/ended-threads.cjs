@@ -35,7 +35,7 @@ if (threads.isMainThread) {
       for (const { at, how } of lines.map((line) => JSON.parse(line))) {
         const worker = [...running][at % Math.max(1, running.size)];
         if (worker === undefined) continue;
-        if (how === 'terminate') void worker.terminate();
+        if (how === 'end') worker.postMessage({ type: 'tell', name: 'end', args: [] });
         else channel.postMessage({ threadId: worker.threadId, how });
       }
     });

@@ -10,8 +10,12 @@ import { below, type FuzzTarget, pick } from '../fuzz-target';
 import { faultsOfProbe, faultsOfProcess } from '../process-oracle';
 import { LOADED, ThreadLoad, type ThreadService } from './thread-load';
 
-/** How threads end: from outside, by `process.exit` inside, and by an error that nobody takes. */
-const WAYS = ['terminate', 'exit', 'error'] as const;
+/**
+ * How threads end: as the service ends them, by `process.exit` inside, and by an error that nobody takes. Not by
+ * Worker.terminate, which ends the process where Node's parser of HTTP is at work; the service falls back on it for
+ * threads that stand still.
+ */
+const WAYS = ['end', 'exit', 'error'] as const;
 
 /** Threads that end while requests of many clients are under way. */
 export interface ThreadCase {
