@@ -30,6 +30,8 @@ const TEXT_OPERATORS: Record<string, WhereFilter> = {
   ilike: { case: 'fold' },
 };
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+/** A pattern with SQL's sign alone, which would stand for itself. */
+const SQL_PATTERN = /^%[^*?]*$|^[^*?]*%$/;
 const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
 const TOKEN =
   /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
@@ -109,12 +111,15 @@ class WhereParser {
     const word = this.token.text.toLowerCase();
     if (this.token.kind === 'word' && Object.hasOwn(TEXT_OPERATORS, word)) {
       this.next += 1;
+      if (word.endsWith('like') && SQL_PATTERN.test(this.token.text))
+        throw this.error('"like" takes * for any characters and ? for one, where SQL has % and _');
       return { [text]: { [`$${word.replace(/^i/, '')}`]: this.text(), ...TEXT_OPERATORS[word] } };
     }
     if (this.takeWord('not')) {
       if (this.takeWord('exists')) return { [text]: { $exists: false } };
       if (this.takeWord('in')) return { [text]: { $nin: this.list() } };
     }
+    if (this.takeWord('is')) throw this.error('a field that is not there is "not exists", one that is there "exists"');
     throw this.error(
       'expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists", "between", "prefix", "contains" or "like"',
     );
@@ -151,6 +156,8 @@ class WhereParser {
       (!Number.isFinite(Number(text)) || (Number.isInteger(Number(text)) && !Number.isSafeInteger(Number(text))))
     )
       throw this.error('no number holds that exactly; a text stands in quotes');
+    // The end of a statement of SQL, and no part of the value.
+    if (kind === 'word' && text.endsWith(';')) throw this.error('a text with ";" stands in quotes');
     this.next += 1;
     if (kind === 'text') return text;
     const literal = text.toLowerCase();

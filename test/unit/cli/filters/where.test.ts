@@ -18,6 +18,10 @@ describe('an expression', () => {
       { $and: [{ 'a.b': { $exists: true } }, { 'odd field': { $exists: false } }] },
     ],
     [`"and" = "or" and x = '2000'`, { $and: [{ and: { $eq: 'or' } }, { x: { $eq: '2000' } }] }],
+    [
+      'a like "50%*" and b = "c;" and d contains "%"',
+      { $and: [{ a: { $like: '50%*' } }, { b: { $eq: 'c;' } }, { d: { $contains: '%' } }] },
+    ],
     ['day<2024-01-01', { day: { $lt: '2024-01-01' } }],
     ['v = 007 and w = 1.10', { $and: [{ v: { $eq: '007' } }, { w: { $eq: 1.1 } }] }],
     [
@@ -42,6 +46,10 @@ describe('an expression', () => {
     ['year >=', 'expected a value, at character 8:\n  year >=\n         ^'],
     ['year 2000', 'expected =, !=,'],
     ['a between 1 or 5', 'expected "and", at character 13:'],
+    ['name like "foo%"', '"like" takes * for any characters and ? for one, where SQL has % and _, at character 11:'],
+    ['name ilike %foo', '"like" takes *'],
+    ['year = 2000;', 'a text with ";" stands in quotes, at character 8:'],
+    ['year is null', 'a field that is not there is "not exists", one that is there "exists", at character 9:'],
     ['title prefix', 'expected a text, at character 13:'],
     ['year = 1 year = 2', 'expected "and", "or" or the end, at character 10:'],
     ['(a = 1', 'expected ")", at character 7:'],
