@@ -16,6 +16,7 @@ import { VerifyKind } from './jobs/backup/verify-kind';
 import { Cron } from './jobs/backup/cron';
 import { type KeepRule, parseKeepRule } from './jobs/backup/kept-backups';
 import { StoredRestores } from './jobs/restore/stored-restores';
+import { ShardedAggregatesService } from './service/aggregates/sharded-aggregates-service';
 import { CatalogCollectionsService } from './service/collections/catalog-collections-service';
 import { CollectionCatalog } from './service/collections/collection-catalog';
 import { CollectionEmbedder } from './service/collections/collection-embedder';
@@ -221,6 +222,7 @@ export function createService(options: {
     clock,
     workerFile: options.projectionWorker,
   });
+  const aggregates = new ShardedAggregatesService({ catalog, shards, scatter, search, clock });
   const measure = async (name: string, texts: string[]) =>
     embedder.measure(catalog.known(name) ?? (await catalog.find(name)), texts);
   const documents = new DocumentService({
@@ -245,6 +247,7 @@ export function createService(options: {
     vectors,
     search,
     samples,
+    aggregates,
     recall: new RecallCheck({ catalog, shards, scatter, samples, clock }),
     documents,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),

@@ -8,6 +8,7 @@ import type { Language } from '../../shared/base/text/language';
 import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
 import type { OutcomesService, StoreDedup } from './idempotency/store-dedup';
 import type { Once } from './idempotency/write-dedup';
+import type { AggregatesService } from './aggregates-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
 import type { SearchRequest, VectorSource } from './search-request';
@@ -28,6 +29,7 @@ export interface Service {
   vectors: VectorsService;
   search: SearchService;
   samples: SamplesService;
+  aggregates: AggregatesService;
   documents: DocumentsService;
   recall: RecallService;
   demo: DemoService;

@@ -56,7 +56,7 @@ const FLOORS: Record<string, string[][]> = {
     ['api/', 'service-factory.ts'],
     ['cluster/'],
     ['jobs/'],
-    ['service/demo/', 'service/documents/', 'service/sampling/', 'service/search/'],
+    ['service/aggregates/', 'service/demo/', 'service/documents/', 'service/sampling/', 'service/search/'],
     ['service/vectors/'],
     ['cluster/operations/', 'service/collections/'],
     [
@@ -68,7 +68,7 @@ const FLOORS: Record<string, string[][]> = {
       'service/routing/',
       'service/service.ts',
     ],
-    ['service/jobs-service.ts'],
+    ['service/aggregates-service.ts', 'service/jobs-service.ts'],
     [
       'models/cut-text.ts',
       'service/answer-hold.ts',
@@ -139,7 +139,7 @@ const PURE_CORE = [
   /^coordinator\/service\/chosen-metadata\.ts$/,
   /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/service\/search\/(?:fusion|merge)\.ts$/,
-  /^coordinator\/service\/(?:jobs-service|search-request|service)\.ts$/,
+  /^coordinator\/service\/(?:aggregates-service|jobs-service|search-request|service)\.ts$/,
   /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
   /^node\/engine\/filter\/(?:case-fold|matcher|matches|metadata-path|text-test)\.ts$/,
   /^node\/engine\/keyword\/(?!bm25-keyword-index)/,

@@ -424,6 +424,14 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return count;
   }
 
+  /** Facets, ranges, statistics and groups of the items that pass the filters, or of the best hits of a search. */
+  async aggregate(request: api.AggregateRequest, options?: CallOptions): Promise<api.AggregateAnswer> {
+    return this.transport.data<api.AggregateAnswer>(
+      { method: 'POST', path: `${this.path}/aggregate`, json: fieldsBody(request), isRepeatable: true },
+      options,
+    );
+  }
+
   /** The cosine of two stored vectors. */
   async similarity(id1: ExternalId, id2: ExternalId, options?: CallOptions): Promise<api.SimilarityAnswer> {
     const query = { id1: idText(id1, 'id1'), id2: idText(id2, 'id2') };

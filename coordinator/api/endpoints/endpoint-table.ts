@@ -5,6 +5,7 @@ import type { OperationsService } from '../../cluster/operations/operations-serv
 import type { Service } from '../../service/service';
 import type { VectorFormats } from '../body/vector-format';
 import type { Endpoint } from './endpoint';
+import { aggregateEndpoints } from './aggregate-endpoints';
 import { activityEndpoints } from './activity-endpoints';
 import { backupEndpoints } from './backup-endpoints';
 import { collectionEndpoints } from './collection-endpoints';
@@ -87,6 +88,7 @@ export function endpointTable(parts: {
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
     ...recallEndpoints({ recall: service.recall, search: service.search, limits }),
+    ...aggregateEndpoints({ aggregates: service.aggregates, search: service.search, limits }),
     ...sampleEndpoints({ samples: service.samples, search: service.search, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
     ...backupEndpoints({ backups: service.backups }),

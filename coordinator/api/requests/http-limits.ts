@@ -43,6 +43,16 @@ export const REQUEST_BOUNDS = {
   sampleMax: 50_000,
   /** Fields of metadata that are named; whoever wants more leaves the list out. */
   chosenFieldsMax: 100,
+  /** Facets, ranges and statistics of one list. */
+  aggregatesMax: 20,
+  facetValuesMax: 1000,
+  groupsMax: 100,
+  /** Groups within groups, and what is counted of them, all together. */
+  groupsTotalMax: 1000,
+  groupedAggregatesMax: 2000,
+  rangeBucketsMax: 10_000,
+  /** Lists of values hold so much of a long text. */
+  prefixCharactersMax: 128,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

@@ -223,6 +223,7 @@ function hitsOf(read: AnyRead): number {
       return read.request.externalIds.length * HITS_PER_ITEM;
     case 'scan':
       return read.request.limit * HITS_PER_ITEM;
+    case 'aggregate':
     case 'backup':
     case 'count':
     case 'fields':

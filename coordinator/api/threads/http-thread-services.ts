@@ -10,6 +10,7 @@ import type { DeepReads } from '../../service/routing/deep-reads';
 import { ProfiledShards } from '../../service/routing/profiled-shards';
 import { ScatterGather } from '../../service/routing/scatter-gather';
 import { StampClock } from '../../service/routing/stamp-clock';
+import { ShardedAggregatesService } from '../../service/aggregates/sharded-aggregates-service';
 import { ShardedSamplesService } from '../../service/sampling/sharded-samples-service';
 import type { SearchObserver } from '../../service/search/search-observer';
 import { ShardedSearchService } from '../../service/search/sharded-search-service';
@@ -62,6 +63,7 @@ export function httpThreadServices(parts: {
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
+  const aggregates = new ShardedAggregatesService({ catalog, shards, scatter, search, clock });
   const quotas: QuotaAdmission = {
     reserve: ({ name }, write) => main.ask('quotas.reserve', { name }, write),
     settle: (reservation, items) => main.tell('quotas.settle', reservation, items),
@@ -75,7 +77,7 @@ export function httpThreadServices(parts: {
     collections,
     stamps: new StampClock({ clock, last: parts.stampMemory }),
   });
-  const own = { search, samples, vectors, collections, documents: httpThreadDocuments(main) };
+  const own = { search, samples, aggregates, vectors, collections, documents: httpThreadDocuments(main) };
   return {
     catalog,
     service: {

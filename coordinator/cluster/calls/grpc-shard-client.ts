@@ -1,3 +1,4 @@
+import type { Feature } from '../../../shared/base/process/member-version';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import { needsAny } from './filter-features';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -164,7 +165,7 @@ export class GrpcShardClient implements ShardClient, WritesEncoded {
         open.profiled = call.profiled;
         const route = this.routes.route(id);
         const follower = this.followers.choose(id, kind, route);
-        if (follower !== null && route?.lacking !== undefined) mustBeKnown(id, filtersOf(request), route.lacking);
+        if (follower !== null && route?.lacking !== undefined) mustBeKnown(id, kind, filtersOf(request), route.lacking);
         return follower === null
           ? this.readUntilDone(id, kind, request, open, route)
           : this.readFromFollower(follower, id, kind, request, open);
@@ -215,7 +216,7 @@ export class GrpcShardClient implements ShardClient, WritesEncoded {
       id,
       open,
       (link, to, route) => {
-        if (route.lacking !== undefined) mustBeKnown(id, filtersOf(request), route.lacking);
+        if (route.lacking !== undefined) mustBeKnown(id, kind, filtersOf(request), route.lacking);
         return link.read(to, kind, request);
       },
       judge,
@@ -241,7 +242,7 @@ export class GrpcShardClient implements ShardClient, WritesEncoded {
       id,
       open,
       (link, to, route) => {
-        if (route.lacking !== undefined) mustBeKnown(id, filters(), route.lacking);
+        if (route.lacking !== undefined) mustBeKnown(id, 'write', filters(), route.lacking);
         return link.write(to, { ...name, payload: forAttempt() });
       },
       judge,
@@ -262,12 +263,13 @@ function filtersOf(request: object | null): Filter[] {
   return filter === undefined || filter === null ? [] : [filter];
 }
 
-/** Errors: unavailable where a node would not understand the filters. */
-function mustBeKnown(id: ShardId, filters: Filter[], lacking: readonly string[]): void {
-  if (!filters.some((filter) => needsAny(filter, lacking))) return;
+/** Errors: unavailable where a node would not understand the call, or its filters. */
+function mustBeKnown(id: ShardId, kind: ReadKind | 'write', filters: Filter[], lacking: readonly string[]): void {
+  const isUnknown = kind === 'aggregate' && lacking.includes('aggregates' satisfies Feature);
+  if (!isUnknown && !filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(
     'unavailable',
-    `a node that has shard ${id.shard}, or may get it, is of an earlier version, ` +
-      'which does not know all conditions of the filter: use them when every node is upgraded',
+    `a node that has shard ${id.shard}, or may get it, is of an earlier version, which does not know ` +
+      `${isUnknown ? 'aggregates' : 'all conditions of the filter'}: use them when every node is upgraded`,
   );
 }

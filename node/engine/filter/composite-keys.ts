@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { FILTER_LIMITS } from '../../../shared/contract/filter/parse-filter';
 import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
-import { valueDigest } from './value-key';
+import { valueDigest } from '../../../shared/contract/shard/value-key';
 
 /** Longer canonical texts are replaced by their digest. */
 const TEXT_MAX = 128;

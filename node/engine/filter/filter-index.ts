@@ -1,4 +1,5 @@
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
+import type { ListedCounts } from './listed-counts';
 import type { SlotSet } from '../slots/slot-set';
 
 /**
@@ -26,6 +27,12 @@ export interface FilterIndex {
   fieldNames(max: number): string[];
   /** The fields of an item's metadata that are not among them, each by a unique name. */
   newFields(metadata: JsonObject): string[];
+  /**
+   * Counts what the items in the lists have under a path, of those in a bitmap. Some milliseconds for a million slots.
+   */
+  readonly counts: ListedCounts;
+  /** The slots of the items that are in no list: their metadata have to be read. */
+  readonly unlistedSlots: SlotSet;
   /** Removes the slots from every list, whatever their metadata were: repairs a state loaded from a save. */
   removeEverywhere(slots: SlotSet): void;
   /**

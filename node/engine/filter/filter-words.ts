@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../shared/contract/filter/filter';
 import { type CompositeKeys, compositeKeys } from './composite-keys';
-import { stringKey } from './value-key';
+import { stringKey } from '../../../shared/contract/shard/value-key';
 
 /** Kinds of values, as the addon numbers them (node/engine/native/filter/filter_field.h). */
 export const VALUE = { none: 0, null: 1, true: 2, false: 3, number: 4, string: 5, composite: 6 } as const;

@@ -3,7 +3,19 @@ import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { FoundSlotSet } from '../slots/found-slot-set';
 import type { AddonFilterIndex } from '../vector/native-filters';
 import { filterProgram } from './filter-program';
+import { stringKey } from '../../../shared/contract/shard/value-key';
 import { matches } from './matches';
+import { lookUpPath } from './metadata-path';
+
+/** The text that an item has under a path, of which the lists have the key. */
+export function longTextOf(metadata: JsonObject, path: string, key: string): string {
+  const value = lookUpPath(metadata, path);
+  const found = (Array.isArray(value) ? value : [value]).find(
+    (one): one is string => typeof one === 'string' && stringKey(one) === key,
+  );
+  if (found === undefined) throw new Error('a text of the lists is not in the metadata of its item');
+  return found;
+}
 
 interface Listed {
   native: Pick<AddonFilterIndex, 'unknown' | 'has'>;
@@ -11,8 +23,8 @@ interface Listed {
 }
 
 /**
- * Of a long text the lists of values have the beginning alone (value-key.ts). Whether more of it passes a condition is
- * read from the metadata of the slots that have it.
+ * Of a long text the lists of values have the beginning alone (shared/contract/shard/value-key.ts). Whether more of it
+ * passes a condition is read from the metadata of the slots that have it.
  */
 export class LongTexts {
   constructor(private readonly listed: Listed) {}

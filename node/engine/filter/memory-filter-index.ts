@@ -16,7 +16,8 @@ import { readFields, writeFields } from './filter-index-codec';
 import type { FilterIndex } from './filter-index';
 import { filterProgram } from './filter-program';
 import { FilterWords } from './filter-words';
-import { LongTexts } from './long-texts';
+import { ListedCounts } from './listed-counts';
+import { LongTexts, longTextOf } from './long-texts';
 import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
 import { UnlistedMatches } from './unlisted-matches';
@@ -68,6 +69,7 @@ export class MemoryFilterIndex implements FilterIndex {
   /** Which of those match recent filters. */
   private readonly unlistedMatches = new UnlistedMatches();
   private readonly longTexts: LongTexts;
+  readonly counts: ListedCounts;
   private isOrdering = false;
   /** Number of fields and distinct values. */
   private entries = 0;
@@ -83,6 +85,7 @@ export class MemoryFilterIndex implements FilterIndex {
   constructor(options: MemoryFilterIndexOptions) {
     this.metadataOf = options.metadataOf;
     this.longTexts = new LongTexts({ native: this.native, metadataOf: this.metadataOf });
+    this.counts = new ListedCounts(this.native, (slot, path, key) => longTextOf(this.metadataOf(slot), path, key));
   }
 
   /**
@@ -185,6 +188,10 @@ export class MemoryFilterIndex implements FilterIndex {
           )
         : null,
     ]);
+  }
+
+  get unlistedSlots(): SlotSet {
+    return this.unlisted;
   }
 
   get fieldCount(): number {

@@ -49,6 +49,49 @@ export interface AddonFilterIndex {
   loadSlots(bytes: Buffer, from: number): number;
   loadPostings(field: number, bytes: Buffer, from: number): number;
   loadValues(field: number, kind: number, count: number, bytes: Buffer, from: number): number;
+  /**
+   * Counts (node/engine/native/filter/filter_counts.h) of the slots of a bitmap, or of all. Words: a wide path, then
+   * what each call takes besides. How many have the path.
+   */
+  countPresent(words: Uint32Array, length: number, bitmap: Uint32Array | null): number;
+  /** Whether by value, limit, parts, part, 1 and a prefix or 0. A long text comes as its key, with one of its slots. */
+  countValues(
+    words: Uint32Array,
+    length: number,
+    bitmap: Uint32Array | null,
+  ): {
+    values: (null | boolean | number | string)[];
+    counts: Uint32Array;
+    slots: Uint32Array;
+    bound: number;
+    distinct: number;
+  };
+  /** Values. */
+  countOf(words: Uint32Array, length: number, bitmap: Uint32Array | null): Uint32Array;
+  /** Whether with the sum. `limbs`: of 32 bits, in units of 2^-1074, the lowest first; the last has the sign. */
+  countNumbers(
+    words: Uint32Array,
+    length: number,
+    bitmap: Uint32Array | null,
+  ): { count: number; others: number; min: number; max: number; limbs: Float64Array };
+  /** Least and greatest number, and how many are listed at most. */
+  countSpread(
+    words: Uint32Array,
+    length: number,
+    bitmap: Uint32Array | null,
+  ): { listed: boolean; values: Float64Array; counts: Uint32Array };
+  /** How many are counted exactly, and whether with hashes. */
+  countDistinct(
+    words: Uint32Array,
+    length: number,
+    bitmap: Uint32Array | null,
+  ): { count: number; hashes: Uint8Array; registers: Uint8Array };
+  /** Whether of times. */
+  countBuckets(words: Uint32Array, length: number, bitmap: Uint32Array | null, edges: Float64Array): Uint32Array;
+  /** First and last time; NaN: there is none. */
+  countTimes(words: Uint32Array, length: number, bitmap: Uint32Array | null): Float64Array;
+  /** 16 bytes of a value. */
+  hashOfValue(words: Uint32Array, length: number): Uint8Array;
   /** The index's number for `searchInline`, of any thread; the same at each call. */
   share(): number;
 }

@@ -45,6 +45,11 @@ export function filterFromText(text: string): Filter | undefined {
   return json;
 }
 
+/** The same of JSON that was parsed. */
+export function filterFromJson(json: unknown): Filter | undefined {
+  return isFilter(json, 1) ? json : undefined;
+}
+
 /**
  * Checks the shape only. Sizes were checked when the client's filter was parsed, and any JSON value is allowed as a
  * value to compare with.

@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { AggregateAnswers, AggregateQuestion } from './aggregate';
 import type { FieldFacts, FieldFactsRequest } from './field-facts';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { DedupRecord } from '../writes/dedup-record';
@@ -56,6 +57,8 @@ export interface ShardReads {
   count: { request: null; answer: number };
   /** The number of those that pass a filter. */
   matches: { request: { filter: Filter }; answer: number };
+  /** Counts of what items have in their metadata. An item that is written meanwhile may count or not. */
+  aggregate: { request: { questions: AggregateQuestion[] }; answer: AggregateAnswers };
   status: { request: null; answer: ShardStatus };
   /**
    * Begins to make the best index of the present rows, in the background, unless that is under way. Nothing that a

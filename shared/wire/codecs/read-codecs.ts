@@ -1,6 +1,7 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import type { Filter } from '../../contract/filter/filter';
 import { filterFromText, filterToText } from '../../contract/filter/filter-text';
+import { answersFromText, answersToText, questionsFromText, questionsToText } from '../../contract/shard/aggregate';
 import {
   factsFromText,
   factsToText,
@@ -254,6 +255,25 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: (matches) => ({ message: { matches }, bytes: 0 }),
     answerFromProto: ({ matches }) => matches,
+  },
+  aggregate: {
+    requestToProto: ({ questions }) => ({ questions: questionsToText(questions) }),
+    requestFromProto: ({ questions: text }) => {
+      const questions = questionsFromText(text);
+      if (questions === null) throw malformed('question about values');
+      return { questions };
+    },
+    requestBytes: ({ questions }) => 3 * questionsToText(questions).length,
+    answerToProto: (answers) => {
+      const aggregates = answersToText(answers);
+      return { message: { aggregates }, bytes: Buffer.byteLength(aggregates) };
+    },
+    answerFromProto: ({ aggregates }) => {
+      if (aggregates === undefined) return undefined;
+      const answers = answersFromText(aggregates);
+      if (answers === null) throw malformed('aggregates');
+      return answers;
+    },
   },
   status: {
     requestToProto: () => ({}),

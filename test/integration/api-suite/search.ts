@@ -360,6 +360,149 @@ export function searchSuite(context: SuiteContext): void {
       });
     });
 
+    describe('aggregates', () => {
+      const aggregate = async (body: object) => dataOf(await post('aggregate', body));
+
+      test('are facets, statistics, ranges and groups of what passes', async () => {
+        const filters = { kind: 'axis' };
+        expect(
+          await aggregate({
+            filters,
+            facets: [
+              { field: 'tags', limit: 1 },
+              { field: 'kind', own_filter: false, order: 'value' },
+              { field: 'none' },
+            ],
+            stats: [{ field: 'n', ops: ['min', 'max', 'sum', 'avg', 'count', 'distinct', 'p50', 'p99'] }],
+            ranges: [
+              { field: 'n', interval: 2 },
+              { field: 'n', edges: [0, 2.5] },
+            ],
+          }),
+        ).toEqual({
+          facets: [
+            { field: 'tags', values: [{ value: 'b', count: 2 }], more: true, missing: 1 },
+            {
+              field: 'kind',
+              values: [
+                { value: 'axis', count: 3 },
+                { value: 'mix', count: 1 },
+              ],
+              more: false,
+              missing: 0,
+            },
+            { field: 'none', values: [{ value: null, count: 1 }], more: false, missing: 2 },
+          ],
+          stats: [{ field: 'n', min: 1, max: 3, sum: 6, avg: 2, count: 3, distinct: 3, p50: 2, p99: 3 }],
+          ranges: [
+            {
+              field: 'n',
+              buckets: [
+                { from: 0, to: 2, count: 1 },
+                { from: 2, to: 4, count: 2 },
+              ],
+            },
+            { field: 'n', buckets: [{ from: 0, to: 2.5, count: 2 }] },
+          ],
+        });
+        expect(
+          await aggregate({
+            by: { field: 'kind', stats: [{ field: 'n', ops: ['sum'] }], by: { field: 'tags', limit: 1 } },
+          }),
+        ).toEqual({
+          by: {
+            field: 'kind',
+            groups: [
+              {
+                value: 'axis',
+                count: 3,
+                stats: [{ field: 'n', sum: 6 }],
+                by: { field: 'tags', groups: [{ value: 'b', count: 2 }], more: true, missing: 1 },
+              },
+              {
+                value: 'mix',
+                count: 1,
+                stats: [{ field: 'n', sum: 4 }],
+                by: { field: 'tags', groups: [], more: false, missing: 1 },
+              },
+            ],
+            more: false,
+            missing: 0,
+          },
+        });
+      });
+
+      test.each([{ vector: [1, 0, 0] }, { text: 'rivers' }, { query_text: 'rivers', vector: [1, 0, 0] }])(
+        'are of the best hits of %j',
+        async (over) => {
+          const answer = await aggregate({
+            over: { ...over, k: 2 },
+            filters: { kind: 'axis' },
+            facets: [{ field: 'kind' }],
+          });
+          expect(answer).toEqual({
+            facets: [{ field: 'kind', values: [{ value: 'axis', count: 2 }], more: false, missing: 0 }],
+            approximate: true,
+            hits: 2,
+          });
+        },
+      );
+
+      test('know calendars, and sums beyond what numbers hold', async () => {
+        const other = await context.collection({ shards: 3 });
+        const times = [
+          '2024-03-30T22:59:59Z',
+          '2024-03-30T23:00:00Z',
+          '2024-03-31T21:59:59Z',
+          '2024-03-31T22:00:00Z',
+          'never',
+        ];
+        const items = times.map((t, i) => ({ external_id: `i${i}`, vector: [1, 0, i], metadata: { t, big: 1.7e308 } }));
+        dataOf(await context.api.post(`/v1/collections/${other}/bulk_upsert`, { items }));
+        const ask = (body: object) => context.api.post(`/v1/collections/${other}/aggregate`, body);
+        // A day of 23 hours.
+        expect(
+          dataOf(await ask({ ranges: [{ field: 't', calendar: 'day', time_zone: 'Europe/Berlin' }] })).ranges,
+        ).toEqual([
+          {
+            field: 't',
+            buckets: [
+              { from: '2024-03-30T00:00:00+01:00', to: '2024-03-31T00:00:00+01:00', count: 1 },
+              { from: '2024-03-31T00:00:00+01:00', to: '2024-04-01T00:00:00+02:00', count: 2 },
+              { from: '2024-04-01T00:00:00+02:00', to: '2024-04-02T00:00:00+02:00', count: 1 },
+            ],
+          },
+        ]);
+        const answer = await ask({ stats: [{ field: 'big' }] });
+        expect(dataOf(answer).stats).toEqual([
+          { field: 'big', min: 1.7e308, max: 1.7e308, sum: null, avg: 1.7e308, count: 5 },
+        ]);
+        expect(JSON.stringify(answer)).toContain('beyond the numbers');
+        expect(dataOf(await ask({ stats: [{ field: 't', ops: ['count', 'distinct'] }] })).stats).toEqual([
+          { field: 't', count: 5, distinct: 5, not_numbers: 5 },
+        ]);
+      });
+
+      test.each([
+        [{}, 422, 'none of facets'],
+        [{ facets: [{ field: 1 }] }, 422, 'facets[0].field'],
+        [{ facets: [{ field: 'n', limit: 1001 }] }, 400, '1000'],
+        [{ facets: Array.from({ length: 21 }, () => ({ field: 'n' })) }, 400, '20'],
+        [{ stats: [{ field: 'kind' }] }, 422, 'stats[0].field'],
+        [{ by: { field: 'n', stats: [{ field: 'kind', ops: ['avg'] }] } }, 422, 'by.stats[0].field'],
+        [{ ranges: [{ field: 'n' }] }, 422, 'interval'],
+        [{ ranges: [{ field: 'n', edges: [2, 1] }] }, 422, 'rise'],
+        [{ ranges: [{ field: 'n', interval: 1e-9 }] }, 400, '10000'],
+        [{ ranges: [{ field: 'kind', interval: 1 }] }, 422, 'calendar'],
+        [{ ranges: [{ field: 'n', calendar: 'day', time_zone: 'Mars/Olympus' }] }, 422, 'time_zone'],
+        [{ by: { field: 'a', limit: 100, by: { field: 'b', limit: 100 } } }, 400, 'by.by.limit'],
+        [{ over: { k: 3 }, facets: [{ field: 'n' }] }, 422, 'over'],
+        [{ over: { text: 'a' }, facets: [{ field: 'n', own_filter: false }] }, 400, 'own_filter'],
+      ])('refuse %j', async (body, code, named) => {
+        expect(errorOf(await post('aggregate', body), code)).toContain(named);
+      });
+    });
+
     describe('counts', () => {
       const count = async (body?: unknown) => dataOf(await post('count', body)).count as number;
 

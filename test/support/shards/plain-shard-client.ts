@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../node/engine/filter/metadata-path';
+import { readCounts } from '../../../node/engine/filter/read-counts';
 import { keywordText } from '../../../node/engine/keyword/keyword-text';
 import {
   type StageState,
@@ -11,6 +13,7 @@ import {
 } from '../../../node/engine/records/shard-stage-state';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
+import type { Scalar } from '../../../shared/contract/shard/aggregate';
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
 import { keptNote, sealedId } from '../../../shared/contract/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../../shared/contract/writes/expiry';
@@ -141,6 +144,19 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
   },
   count: (shard) => shard.items.size,
   matches: (shard, { filter }) => passing(shard, filter).length,
+  aggregate: (shard, { questions }) =>
+    questions.map(({ filter, externalIds, parts }) => {
+      const items = passing(shard, filter).filter(
+        ({ externalId }) => externalIds === null || externalIds.includes(externalId),
+      );
+      const metadata = items.map((item) => JSON.parse(item.metadata) as JsonObject);
+      const hashOf = (value: Scalar): Buffer =>
+        createHash('sha256')
+          .update(`${typeof value} ${String(value)}`, 'utf16le')
+          .digest()
+          .subarray(0, 16);
+      return parts.map((part) => [readCounts(part, metadata, hashOf)]);
+    }),
   status: (shard) => ({
     vectorCount: shard.items.size,
     lastOperation: shard.lastOperation,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Activity",
     "Adoption",
+    "Aggregates",
     "ApiKey",
     "ApiKeyWithSecret",
     "Backup",
@@ -28,6 +29,7 @@ __all__ = [
     "BackupList",
     "BackupShard",
     "BatchDeleted",
+    "Bucket",
     "BulkSearchAnswer",
     "BulkSearchQuery",
     "BulkSearchQueryLike",
@@ -47,13 +49,18 @@ __all__ = [
     "DocumentUploaded",
     "EmbeddingState",
     "Endpoint",
+    "Facet",
     "Filters",
+    "Group",
+    "Groups",
     "Health",
     "HealthCollection",
     "Hit",
     "HybridAnswer",
     "HybridHit",
     "IndexState",
+    "InnerGroup",
+    "InnerGroups",
     "Item",
     "ItemChanged",
     "ItemError",
@@ -75,6 +82,7 @@ __all__ = [
     "QueryAnswer",
     "QueryHit",
     "QuotaPeriod",
+    "Ranges",
     "Rates",
     "RecallReport",
     "RecommendAnswer",
@@ -96,12 +104,14 @@ __all__ = [
     "SignedIn",
     "Similarity",
     "SlowRequest",
+    "Statistics",
     "StorageQuota",
     "StoredVector",
     "Upserted",
     "Usage",
     "UsageOfKey",
     "UsageSummary",
+    "ValueCount",
     "Verification",
     "WriteTiming",
 ]
@@ -547,6 +557,113 @@ class RecommendAnswer(Table[Hit]):
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    """How many items have a value."""
+
+    value: Any
+    count: int
+
+
+@dataclass(frozen=True)
+class Facet:
+    """The values of a field; ``missing`` counts the items without it."""
+
+    field: str
+    values: list[ValueCount]
+    more: bool
+    missing: int
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How many items are from ``start`` to below ``end``: numbers, or times as texts."""
+
+    start: Any = field(metadata={"name": "from"})
+    end: Any = field(metadata={"name": "to"})
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The buckets of a field."""
+
+    field: str
+    buckets: list[Bucket]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What was asked of the numbers of a field; None: not asked for, or there is no number."""
+
+    field: str
+    min: float | None = None
+    max: float | None = None
+    sum: float | None = None
+    avg: float | None = None
+    count: int | None = None
+    distinct: int | None = None
+    distinct_error: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+    not_numbers: int | None = None
+
+
+@dataclass(frozen=True)
+class InnerGroup:
+    """What was counted of the items that have a value of each of two fields."""
+
+    value: Any
+    count: int
+    facets: list[Facet] = field(default_factory=list)
+    ranges: list[Ranges] = field(default_factory=list)
+    stats: list[Statistics] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class InnerGroups:
+    """The items of a group by the most frequent values of another field."""
+
+    field: str
+    groups: list[InnerGroup]
+    more: bool
+    missing: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """What was counted of the items that have a value."""
+
+    value: Any
+    count: int
+    facets: list[Facet] = field(default_factory=list)
+    ranges: list[Ranges] = field(default_factory=list)
+    stats: list[Statistics] = field(default_factory=list)
+    by: InnerGroups | None = None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Items by the most frequent values of a field."""
+
+    field: str
+    groups: list[Group]
+    more: bool
+    missing: int
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """What was counted; ``hits`` and ``approximate`` with ``over`` alone."""
+
+    facets: list[Facet] = field(default_factory=list)
+    ranges: list[Ranges] = field(default_factory=list)
+    stats: list[Statistics] = field(default_factory=list)
+    by: Groups | None = None
+    approximate: bool | None = None
+    hits: int | None = None
 
 
 @dataclass(frozen=True)

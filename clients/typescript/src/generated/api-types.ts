@@ -825,7 +825,7 @@ export interface Operations {
   /**
    * Make the best index of the vectors that are there: POST /v1/collections/{name}/optimize
    *
-   * Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer; the stats show how far it is. Does nothing while one is under way.
+   * Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.
    *
    * Role: readwrite or admin.
    *
@@ -837,7 +837,7 @@ export interface Operations {
   /**
    * Rewrite the files, so that nothing of deleted and expired vectors is in them: POST /v1/collections/{name}/purge
    *
-   * Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under way, another follows it. It is forgotten when a node starts anew: begin it again then.
+   * Goes on after the answer as a job (`GET /v1/jobs?kind=purge`), while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under way, another follows it. A node that is away or starts anew is waited for.
    *
    * Role: admin.
    *
@@ -1555,6 +1555,267 @@ export interface Operations {
       filters?: Filters;
     };
     answer: RecallReport;
+  };
+  /**
+   * Count values: facets, ranges, statistics, groups: POST /v1/collections/{name}/aggregate
+   *
+   * Exact over all items that pass the filters, but for `distinct` of more than 100,000 values. 1, "1" and true are three values; each element of an array is one, counted once an item.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_aggregate: {
+    body: {
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
+      filters?: Filters;
+      /** Counts the k best hits of this search instead of all items that pass. */
+      over?: {
+        text?: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        query_text?: string;
+        /** Default: 100. */
+        k?: number;
+      };
+      facets?: Array<{
+        /** A path of the metadata, as in filters. */
+        field: string;
+        /** Default: 20. */
+        limit?: number;
+        /** By count, the greatest first, then by value; or by value: numbers, texts, false, true, null. Default: "count". */
+        order?: 'count' | 'value';
+        /** Only texts that begin so. */
+        prefix?: string;
+        /** false: counts as if the filters had no conditions on this field. Default: true. */
+        own_filter?: boolean;
+      }>;
+      ranges?: Array<{
+        /** A path of the metadata, as in filters. */
+        field: string;
+        /** Numbers that rise: a bucket from each to below the next. */
+        edges?: number[];
+        /** Buckets between the multiples of this number. */
+        interval?: number;
+        /** Of texts with dates, as $date reads them. Weeks begin on Monday. */
+        calendar?: 'year' | 'quarter' | 'month' | 'week' | 'day' | 'hour' | 'minute';
+        /** Of the calendar, an IANA name such as "Europe/Berlin". Default UTC. */
+        time_zone?: string;
+      }>;
+      stats?: Array<{
+        /** A path of the metadata, as in filters. */
+        field: string;
+        /** count and distinct are of all values but null, the others of numbers. p50 and p99: the least number that so many of 100 don’t exceed. Default: ["min","max","sum","avg","count"]. */
+        ops?: Array<'min' | 'max' | 'sum' | 'avg' | 'count' | 'distinct' | 'p50' | 'p99'>;
+      }>;
+      /** The same for each of the most frequent values of a field. */
+      by?: {
+        /** A path of the metadata, as in filters. */
+        field: string;
+        /** Default: 10. */
+        limit?: number;
+        facets?: Array<{
+          /** A path of the metadata, as in filters. */
+          field: string;
+          /** Default: 20. */
+          limit?: number;
+          /** By count, the greatest first, then by value; or by value: numbers, texts, false, true, null. Default: "count". */
+          order?: 'count' | 'value';
+          /** Only texts that begin so. */
+          prefix?: string;
+          /** false: counts as if the filters had no conditions on this field. Default: true. */
+          own_filter?: boolean;
+        }>;
+        ranges?: Array<{
+          /** A path of the metadata, as in filters. */
+          field: string;
+          /** Numbers that rise: a bucket from each to below the next. */
+          edges?: number[];
+          /** Buckets between the multiples of this number. */
+          interval?: number;
+          /** Of texts with dates, as $date reads them. Weeks begin on Monday. */
+          calendar?: 'year' | 'quarter' | 'month' | 'week' | 'day' | 'hour' | 'minute';
+          /** Of the calendar, an IANA name such as "Europe/Berlin". Default UTC. */
+          time_zone?: string;
+        }>;
+        stats?: Array<{
+          /** A path of the metadata, as in filters. */
+          field: string;
+          /** count and distinct are of all values but null, the others of numbers. p50 and p99: the least number that so many of 100 don’t exceed. Default: ["min","max","sum","avg","count"]. */
+          ops?: Array<'min' | 'max' | 'sum' | 'avg' | 'count' | 'distinct' | 'p50' | 'p99'>;
+        }>;
+        /** The same for the most frequent values of one more field. */
+        by?: {
+          /** A path of the metadata, as in filters. */
+          field: string;
+          /** Default: 10. */
+          limit?: number;
+          facets?: Array<{
+            /** A path of the metadata, as in filters. */
+            field: string;
+            /** Default: 20. */
+            limit?: number;
+            /** By count, the greatest first, then by value; or by value: numbers, texts, false, true, null. Default: "count". */
+            order?: 'count' | 'value';
+            /** Only texts that begin so. */
+            prefix?: string;
+            /** false: counts as if the filters had no conditions on this field. Default: true. */
+            own_filter?: boolean;
+          }>;
+          ranges?: Array<{
+            /** A path of the metadata, as in filters. */
+            field: string;
+            /** Numbers that rise: a bucket from each to below the next. */
+            edges?: number[];
+            /** Buckets between the multiples of this number. */
+            interval?: number;
+            /** Of texts with dates, as $date reads them. Weeks begin on Monday. */
+            calendar?: 'year' | 'quarter' | 'month' | 'week' | 'day' | 'hour' | 'minute';
+            /** Of the calendar, an IANA name such as "Europe/Berlin". Default UTC. */
+            time_zone?: string;
+          }>;
+          stats?: Array<{
+            /** A path of the metadata, as in filters. */
+            field: string;
+            /** count and distinct are of all values but null, the others of numbers. p50 and p99: the least number that so many of 100 don’t exceed. Default: ["min","max","sum","avg","count"]. */
+            ops?: Array<'min' | 'max' | 'sum' | 'avg' | 'count' | 'distinct' | 'p50' | 'p99'>;
+          }>;
+        };
+      };
+    };
+    answer: {
+      facets?: Array<{
+        field: string;
+        values: Array<{
+          value: string | number | boolean | null;
+          count: number;
+        }>;
+        /** Whether there are more values. */
+        more: boolean;
+        /** Items without the field. */
+        missing: number;
+      }>;
+      ranges?: Array<{
+        field: string;
+        buckets: Array<{
+          from: number | string;
+          to: number | string;
+          count: number;
+        }>;
+      }>;
+      stats?: Array<{
+        field: string;
+        min?: number | null;
+        max?: number | null;
+        /** Without rounding on the way; null beyond 1.8e308. */
+        sum?: number | null;
+        avg?: number | null;
+        count?: number;
+        distinct?: number;
+        /** Of more than 100,000 distinct values these are an estimate with this standard error. */
+        distinct_error?: number;
+        p50?: number | null;
+        p99?: number | null;
+        /** Values that only count and distinct count. */
+        not_numbers?: number;
+      }>;
+      by?: {
+        field: string;
+        groups: Array<{
+          value: string | number | boolean | null;
+          count: number;
+          facets?: Array<{
+            field: string;
+            values: Array<{
+              value: string | number | boolean | null;
+              count: number;
+            }>;
+            /** Whether there are more values. */
+            more: boolean;
+            /** Items without the field. */
+            missing: number;
+          }>;
+          ranges?: Array<{
+            field: string;
+            buckets: Array<{
+              from: number | string;
+              to: number | string;
+              count: number;
+            }>;
+          }>;
+          stats?: Array<{
+            field: string;
+            min?: number | null;
+            max?: number | null;
+            /** Without rounding on the way; null beyond 1.8e308. */
+            sum?: number | null;
+            avg?: number | null;
+            count?: number;
+            distinct?: number;
+            /** Of more than 100,000 distinct values these are an estimate with this standard error. */
+            distinct_error?: number;
+            p50?: number | null;
+            p99?: number | null;
+            /** Values that only count and distinct count. */
+            not_numbers?: number;
+          }>;
+          by?: {
+            field: string;
+            groups: Array<{
+              value: string | number | boolean | null;
+              count: number;
+              facets?: Array<{
+                field: string;
+                values: Array<{
+                  value: string | number | boolean | null;
+                  count: number;
+                }>;
+                /** Whether there are more values. */
+                more: boolean;
+                /** Items without the field. */
+                missing: number;
+              }>;
+              ranges?: Array<{
+                field: string;
+                buckets: Array<{
+                  from: number | string;
+                  to: number | string;
+                  count: number;
+                }>;
+              }>;
+              stats?: Array<{
+                field: string;
+                min?: number | null;
+                max?: number | null;
+                /** Without rounding on the way; null beyond 1.8e308. */
+                sum?: number | null;
+                avg?: number | null;
+                count?: number;
+                distinct?: number;
+                /** Of more than 100,000 distinct values these are an estimate with this standard error. */
+                distinct_error?: number;
+                p50?: number | null;
+                p99?: number | null;
+                /** Values that only count and distinct count. */
+                not_numbers?: number;
+              }>;
+            }>;
+            /** Whether there are more values. */
+            more: boolean;
+            /** Items without the field. */
+            missing: number;
+          };
+        }>;
+        /** Whether there are more values. */
+        more: boolean;
+        /** Items without the field. */
+        missing: number;
+      };
+      /** true: with over, whose hits are counted. */
+      approximate?: boolean;
+      /** With over: how many hits were counted. */
+      hits?: number;
+    };
   };
   /**
    * Draw a uniform sample of the items that match: POST /v1/collections/{name}/sample

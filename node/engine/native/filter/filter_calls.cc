@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "case_fold.h"
+#include "filter_count_calls.h"
 #include "guarded.h"
 #include "index_registry.h"
 #include "filter_index.h"
@@ -289,8 +290,10 @@ napi_property_descriptor method(const char* name, napi_callback call) {
 
 }  // namespace
 
+FilterIndex& filter_index_of(napi_env env, const Arguments& arguments) { return index_of(env, arguments); }
+
 napi_value define_filter_index(napi_env env) {
-  const napi_property_descriptor methods[] = {
+  std::vector<napi_property_descriptor> methods = {
       method("addField", guarded<add_field>),
       method("dropField", guarded<drop_field>),
       method("apply", guarded<apply>),
@@ -316,9 +319,10 @@ napi_value define_filter_index(napi_env env) {
       method("loadValues", guarded<load_values_call>),
       method("share", guarded<share_call>),
   };
+  for (const napi_property_descriptor& one : filter_count_methods()) methods.push_back(one);
   napi_value index_class = nullptr;
-  napi_define_class(env, "FilterIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,
-                    sizeof methods / sizeof methods[0], methods, &index_class);
+  napi_define_class(env, "FilterIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr, methods.size(), methods.data(),
+                    &index_class);
   return index_class;
 }
 

@@ -19,6 +19,9 @@ class Arguments;
 // The class FilterIndex, as node/engine/vector/native-filters.ts declares it. Null with a pending exception.
 napi_value define_filter_index(napi_env env);
 
+// The index that a method is called of. Throws std::invalid_argument.
+FilterIndex& filter_index_of(napi_env env, const Arguments& arguments);
+
 // The function foldCases, as node/engine/vector/native-binding.ts declares it. Null with a pending exception.
 napi_value define_fold_cases(napi_env env);
 

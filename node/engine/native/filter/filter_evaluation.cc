@@ -31,24 +31,6 @@ constexpr double kSignatureNs = 2, kTextNs = 60, kTimeNs = 1;
 // Values that are looked at once for what is known of them: a few milliseconds.
 constexpr uint32_t kFactsAtOnce = 32'768;
 
-// The fields that a path may mean, in the order in which they are tried.
-std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path) {
-  std::vector<const FilterField*> fields;
-  Characters rest = path;
-  const FilterField* field = nullptr;
-  for (unsigned depth = 1; depth <= kPathDepthMax; depth++) {
-    const FilterField* whole = index.child_of(field, rest);
-    if (whole != nullptr) fields.push_back(whole);
-    uint32_t dot = 0;
-    while (dot < rest.count && rest.at(dot) != '.') dot++;
-    if (dot == rest.count) break;
-    field = index.child_of(field, {rest.data, dot, true});
-    if (field == nullptr) break;
-    rest = {rest.data + (size_t(dot) + 1) * 2, rest.count - dot - 1, true};
-  }
-  return fields;
-}
-
 // Of 32 numbers, which are in the interval, the first one's bit lowest.
 inline uint32_t bits_of(const double* values, const Interval& interval) {
   uint8_t inside[32];
@@ -541,6 +523,23 @@ bool prepare_field(FilterIndex& index, FilterField& field, const FilterCondition
 }
 
 }  // namespace
+
+std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path) {
+  std::vector<const FilterField*> fields;
+  Characters rest = path;
+  const FilterField* field = nullptr;
+  for (unsigned depth = 1; depth <= kPathDepthMax; depth++) {
+    const FilterField* whole = index.child_of(field, rest);
+    if (whole != nullptr) fields.push_back(whole);
+    uint32_t dot = 0;
+    while (dot < rest.count && rest.at(dot) != '.') dot++;
+    if (dot == rest.count) break;
+    field = index.child_of(field, {rest.data, dot, true});
+    if (field == nullptr) break;
+    rest = {rest.data + (size_t(dot) + 1) * 2, rest.count - dot - 1, true};
+  }
+  return fields;
+}
 
 std::vector<uint32_t> FoundSlots::as_list() && {
   if (listed) return std::move(words);

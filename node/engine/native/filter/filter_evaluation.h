@@ -24,6 +24,9 @@ struct FoundSlots {
   std::vector<uint32_t> as_bitmap() &&;
 };
 
+// The fields that a path may mean, in the order in which they are tried.
+std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path);
+
 /**
  * The slots whose metadata match, by set algebra over the lists of values (node/engine/filter/matches.ts says what
  * matching is). Any thread, within a Reading. Right for all slots that were put before the call, unless one was removed

@@ -12,9 +12,9 @@ namespace quiver {
 class CaseFold;
 
 /**
- * What a filter asks of a text, given the key of the text in a StringDictionary (node/engine/filter/value-key.ts). Of a
- * long text a key has the beginning alone, which may not be enough to know. node/engine/filter/text-test.ts says what
- * each test means.
+ * What a filter asks of a text, given the key of the text in a StringDictionary (shared/contract/shard/value-key.ts).
+ * Of a long text a key has the beginning alone, which may not be enough to know. node/engine/filter/text-test.ts says
+ * what each test means.
  */
 class TextTest {
  public:

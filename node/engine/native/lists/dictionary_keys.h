@@ -34,8 +34,8 @@ struct NumberKeys {
 
 /// Strings are compared by UTF-16 code units, as JavaScript does. A stored key 0 is one that is gone, taken for "".
 struct StringKeys {
-  // Characters that the key of a long string keeps, before its digest of 32; node/engine/filter/value-key.ts has the
-  // same.
+  // Characters that the key of a long string keeps, before its digest of 32; shared/contract/shard/value-key.ts has
+  // the same.
   static constexpr uint32_t kKeptCharacters = 128;
 
   using Key = Characters;

@@ -11,6 +11,7 @@ import type { RecordStore } from '../../records/record-store';
 import type { ShardBackups } from '../backup/shard-backups';
 import type { ShardIndexes } from '../shard-indexes';
 import type { ShardItems } from './shard-items';
+import { aggregatesOf } from './shard-aggregates';
 import { fieldFacts } from './shard-fields';
 import { drawSample } from './shard-sample';
 import type { ShardPurge } from '../removal/shard-purge';
@@ -49,6 +50,7 @@ const ANSWERS: {
   fields: ({ indexes }, question) => fieldFacts(indexes, question),
   count: ({ indexes }) => indexes.directory.liveCount,
   matches: ({ indexes }, { filter }) => countOf(indexes, filter),
+  aggregate: ({ indexes }, { questions }) => aggregatesOf(indexes, questions),
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();

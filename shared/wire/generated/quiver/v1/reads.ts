@@ -5,6 +5,14 @@ import type { Long } from '@grpc/proto-loader';
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { Failure, Failure__Output, Noted, Noted__Output, ShardRef, ShardRef__Output } from './shard';
 
+export interface Aggregate {
+  'questions'?: (string);
+}
+
+export interface Aggregate__Output {
+  'questions': (string);
+}
+
 export interface Answer {
   'id'?: (number);
   'more'?: (boolean);
@@ -24,7 +32,8 @@ export interface Answer {
   'purge'?: (string);
   'fields'?: (string);
   'matches'?: (number | string | Long);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
+  'aggregates'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates";
 }
 
 export interface Answer__Output {
@@ -46,7 +55,8 @@ export interface Answer__Output {
   'purge'?: (string);
   'fields'?: (string);
   'matches'?: (number);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
+  'aggregates'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates";
 }
 
 export interface AnswerFrame {
@@ -247,7 +257,8 @@ export interface ReadRequest {
   'purge'?: (Purge | null);
   'fields'?: (Fields | null);
   'matches'?: (Matches | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
+  'aggregate'?: (Aggregate | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate";
 }
 
 export interface ReadRequest__Output {
@@ -272,7 +283,8 @@ export interface ReadRequest__Output {
   'purge'?: (Purge__Output | null);
   'fields'?: (Fields__Output | null);
   'matches'?: (Matches__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
+  'aggregate'?: (Aggregate__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate";
 }
 
 export interface ReadsClient extends grpc.Client {

@@ -18,6 +18,7 @@ import {
   readRequestFromProto,
   readRequestToProto,
 } from '../../../../../shared/wire/codecs/read-messages';
+import type { AggregateQuestion } from '../../../../../shared/contract/shard/aggregate';
 import type { AnswerOf, Hit, ReadKind, RequestOf, StoredItem } from '../../../../../shared/contract/shard/shard-read';
 
 /** Reads as members of all versions write them: an upgrade goes member by member, so these bytes must not change. */
@@ -35,6 +36,21 @@ const hits: Hit[] = [
 const items: [StoredItem, StoredItem] = [
   { externalId: 'a', stamp: 9, metadata: '{}', text: null, vector },
   { externalId: '\ud800', stamp: 2 ** 40, metadata: '{"a":[]}', text: 'x' },
+];
+const questions: AggregateQuestion[] = [
+  {
+    filter,
+    externalIds: ['é'],
+    parts: [
+      { type: 'values', path: 'a', order: 'count', limit: 3, prefix: '\ud800', share: { of: 2, index: 1 } },
+      { type: 'counts', path: 'a', values: [1, '1', true, null] },
+      { type: 'numbers', path: 'a', sum: true },
+      { type: 'spread', path: 'a', low: -1, high: 5e-324 },
+      { type: 'distinct', path: 'a', hashes: false },
+      { type: 'buckets', path: 'a', edges: [0, 1.5], times: true },
+      { type: 'times', path: 'a' },
+    ],
+  },
 ];
 const statistics = { documentCount: 4, totalLength: 300, documentFrequencies: [2, 0] };
 
@@ -152,6 +168,13 @@ const WRITTEN = [
     'CmMIBxIFCgF1EAMYBSCEB/IDUgpQeyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0=',
     7,
     'CgUIB/gDBw==',
+  ),
+  written(
+    'aggregate',
+    { questions },
+    'Co8ECAcSBQoBdRADGAUghAeCBP0DCvoDW3siZmlsdGVyIjp7InR5cGUiOiJub3QiLCJmaWx0ZXIiOnsidHlwZSI6InJhbmdlIiwicGF0aCI6ImEuYiIsIm9wZXJhdG9yIjoiZ3RlIiwiYm91bmQiOjJ9fSwiZXh0ZXJuYWxJZHMiOlsiw6kiXSwicGFydHMiOlt7InR5cGUiOiJ2YWx1ZXMiLCJwYXRoIjoiYSIsIm9yZGVyIjoiY291bnQiLCJsaW1pdCI6MywicHJlZml4IjoiXHVkODAwIiwic2hhcmUiOnsib2YiOjIsImluZGV4IjoxfX0seyJ0eXBlIjoiY291bnRzIiwicGF0aCI6ImEiLCJ2YWx1ZXMiOlsxLCIxIix0cnVlLG51bGxdfSx7InR5cGUiOiJudW1iZXJzIiwicGF0aCI6ImEiLCJzdW0iOnRydWV9LHsidHlwZSI6InNwcmVhZCIsInBhdGgiOiJhIiwibG93IjotMSwiaGlnaCI6NWUtMzI0fSx7InR5cGUiOiJkaXN0aW5jdCIsInBhdGgiOiJhIiwiaGFzaGVzIjpmYWxzZX0seyJ0eXBlIjoiYnVja2V0cyIsInBhdGgiOiJhIiwiZWRnZXMiOlswLDEuNV0sInRpbWVzIjp0cnVlfSx7InR5cGUiOiJ0aW1lcyIsInBhdGgiOiJhIn1dfV0=',
+    [[[{ type: 'numbers', count: 1, others: 0, min: 2, max: 2, sum: '9' }]]],
+    'CkwIB4oER1tbW3sidHlwZSI6Im51bWJlcnMiLCJjb3VudCI6MSwib3RoZXJzIjowLCJtaW4iOjIsIm1heCI6Miwic3VtIjoiOSJ9XV1d',
   ),
   written(
     'status',
@@ -298,6 +321,11 @@ describe('reads between members', () => {
       { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } },
     ],
     ['scan', 'malformed filter', { scan: { limit: 1, filter: 'no JSON' } }],
+    [
+      'aggregate',
+      'malformed question about values',
+      { aggregate: { questions: '[{"filter":null,"externalIds":null,"parts":[{"type":"values"}]}]' } },
+    ],
     ['scan', 'malformed scan', { scan: { limit: 0 } }],
     ['sample', 'malformed sample', { sample: { size: 0 } }],
     ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
@@ -339,6 +367,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
   fields: { paths: ['a'], dates: ['b'] },
   count: null,
   matches: { filter },
+  aggregate: { questions },
   status: null,
   optimize: null,
   transfer: { after: 3, limit: 4, writesPerSecond: 5 },

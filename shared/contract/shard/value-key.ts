@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { FILTER_LIMITS } from '../../../shared/contract/filter/parse-filter';
+import { FILTER_LIMITS } from '../filter/parse-filter';
 
 /** Characters of a string that are kept: a range's bound is at most this long, so it can be compared with them. */
 const KEPT_CHARACTERS = FILTER_LIMITS.boundCharactersMax;
@@ -18,4 +18,9 @@ export function stringKey(text: string): string {
 /** SHA-256 of the UTF-16 form: in UTF-8 all lone surrogates would be the same. */
 export function valueDigest(text: string): Buffer {
   return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest();
+}
+
+/** Whether a key is that of a long string. */
+export function isLongKey(key: string): boolean {
+  return key.length > KEPT_CHARACTERS;
 }
