@@ -102,8 +102,8 @@ function pythonSearches(document) {
 
 ${HEAD}from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
 
 from .. import operations
 from ..bodies import encoded, filters_body, given, listed_queries, query_body
@@ -158,9 +158,9 @@ function pythonSearchQuery(document) {
 
 ${HEAD}from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .vectors import VectorLike
 
@@ -348,6 +348,7 @@ function pythonType(name, schema) {
   const known = { string: 'str', integer: 'int', number: 'float', boolean: 'bool' };
   const [type] = types;
   if (type === 'array' && schema.items?.type === 'string') return 'Sequence[str]';
+  if (type === 'array' && schema.items?.type === 'object') return 'Sequence[Mapping[str, Any]]';
   if (types.length !== 1 || !(type in known))
     throw new Error(`no type of Python is known for ${name}: ${JSON.stringify(schema)}`);
   return known[/** @type {keyof typeof known} */ (type)];

@@ -62,8 +62,17 @@ export interface Output {
   texts: boolean;
   /** Whether the answer says how many items pass the filter. */
   total?: boolean | undefined;
+  /** By what the hits of the page are ordered; undefined: as they were found. */
+  order?: readonly OrderKey[] | undefined;
   /** Whether hits of fused lists carry their places in these. */
   explain?: boolean | undefined;
   /** Whether the hits may come as bytes (utf8HitsOf in shared/wire/codecs/hit-codec.ts). */
   packed?: boolean | undefined;
+}
+
+/** A field by whose values hits are ordered: numbers, texts, false, true. Null, objects and nothing are no values. */
+export interface OrderKey {
+  field: string;
+  descending: boolean;
+  missingFirst: boolean;
 }

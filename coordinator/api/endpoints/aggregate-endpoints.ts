@@ -92,7 +92,7 @@ function statsJson(
   place: string,
 ): Record<string, unknown> {
   const { field, notNumbers, distinctError } = view;
-  if (view.sum === null) warnings.tell(`${place}: the sum is beyond the numbers that JSON readers know (1.8e308)`);
+  if (view.sum === null) warnings.warn(`${place}: the sum is beyond the numbers that JSON readers know (1.8e308)`);
   return {
     field,
     ...Object.fromEntries(ops.map((op) => [op, view[op]])),

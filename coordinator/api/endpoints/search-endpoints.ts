@@ -21,6 +21,8 @@ import { vectorPath } from '../schema/vector-schemas';
 import { warnOfCutTexts } from '../answers/vector-remarks';
 
 const tag = 'Search';
+/** The member that says what order_by ordered. */
+const WITHIN_HITS = ',"within":"hits"';
 const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
 
 /** What a request that searches has, whichever endpoint it is of. */
@@ -51,7 +53,8 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     const answer = (found: SearchAnswer): Answer => {
       const { utf8Hits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
-      const behind = `${members === undefined ? '' : members(found)}${total}${timingMember(timing, includeTiming)}${profile()}}`;
+      const within = request.output.order === undefined ? '' : WITHIN_HITS;
+      const behind = `${members === undefined ? '' : members(found)}${total}${within}${timingMember(timing, includeTiming)}${profile()}}`;
       if (utf8Hits !== undefined) return { type: 'hits', before, hits: utf8Hits, behind, worked: timing };
       return {
         type: 'pieces',
@@ -163,7 +166,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
             '{"results":',
             results,
             body.queries.map(({ output }) => hitWriter(output)),
-            `${totalsMember(results)}${timingMember(timing, body.include_timing)}${profile()}}`,
+            `${totalsMember(results)}${body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : ''}${timingMember(timing, body.include_timing)}${profile()}}`,
           ),
           worked: timing,
         };

@@ -34,6 +34,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   metadata: ['payload', 'properties', 'meta', 'metadatas', 'attributes', 'fields'],
   min_score: ['score_threshold', 'threshold', 'certainty', 'similarity_threshold'],
   offset: ['skip', 'from'],
+  order_by: ['sort', 'sort_by', 'order', 'orderby'],
   queries: ['searches', 'vectors'],
   query: ['text', 'question', 'query_text', 'q'],
   query_text: ['text', 'query', 'keywords', 'q'],

@@ -53,6 +53,7 @@ export const REQUEST_BOUNDS = {
   rangeBucketsMax: 10_000,
   /** Lists of values hold so much of a long text. */
   prefixCharactersMax: 128,
+  orderKeysMax: 3,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

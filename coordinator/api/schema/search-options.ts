@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Page, Query, SearchRequest, Source } from '../../service/search-request';
+import type { OrderKey, Page, Query, SearchRequest, Source } from '../../service/search-request';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
-import { filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
+import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 
 /** Number of results if a search does not give one. */
@@ -25,6 +25,21 @@ interface SearchOption<Schema extends z.ZodType> {
 function option<Schema extends z.ZodType>(schema: Schema, set: SearchOption<Schema>['set']): SearchOption<Schema> {
   return { schema, set };
 }
+
+const orderKey = z
+  .object({
+    field: z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax),
+    direction: withDefault(z.enum(['asc', 'desc']), 'asc'),
+    missing: withDefault(z.enum(['first', 'last']), 'last'),
+  })
+  .transform(({ field, direction, missing }): OrderKey => ({
+    field,
+    descending: direction === 'desc',
+    missingFirst: missing === 'first',
+  }));
+const orderBy = optional(boundedArray(orderKey, REQUEST_BOUNDS.orderKeysMax)).transform((keys) =>
+  keys === undefined || keys.length === 0 ? undefined : keys,
+);
 
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
 function optionsOf(limits: HttpLimits) {
@@ -72,6 +87,15 @@ function optionsOf(limits: HttpLimits) {
       }),
       ({ output }, total) => {
         output.total = total;
+      },
+    ),
+    order_by: option(
+      orderBy.meta({
+        description:
+          'Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest.',
+      }),
+      ({ output }, order) => {
+        output.order = order;
       },
     ),
     min_score: option(

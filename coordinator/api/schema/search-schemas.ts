@@ -200,8 +200,10 @@ export function queryBody(limits: HttpLimits) {
 
 /** What every answer of a search may have, where the request asks for it. */
 const onRequest = { timing_ms: searchTiming.optional(), profile: searchProfile.optional() };
+const within = z.literal('hits').optional().meta({ description: 'With order_by: it ordered the hits of the page.' });
 /** The same of searches that count what passes their filters. */
 const withTotal = {
+  within,
   total_matches: z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' }),
   ...onRequest,
 };
@@ -223,6 +225,7 @@ export const searchAnswer = z.object({
 });
 export const bulkSearchAnswer = z.object({
   results: z.array(z.array(hitAnswer)),
+  within,
   total_matches: z.array(z.int().nullable()).optional().meta({
     description: 'For each query how many items pass its filters, null where its total is not true; present if one is.',
   }),

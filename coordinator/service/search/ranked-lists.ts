@@ -32,6 +32,7 @@ const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
   total: 'handled',
+  order: 'left',
   explain: 'left',
   packed: 'handled',
 };

@@ -13,13 +13,14 @@ import type { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { Query, SearchRequest, VectorSource } from '../search-request';
+import type { OrderKey, Query, SearchRequest, VectorSource } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
-import type { FilterFacts, FoundHits, SearchAnswer, SearchService, SearchTiming } from '../service';
+import type { FilterFacts, FoundHits, FoundList, SearchAnswer, SearchService, SearchTiming } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
 import { FieldLookup } from './field-lookup';
+import { hitsInOrder } from './hit-order';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
 import { depthOf, type Ranked, RankedLists } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
@@ -87,7 +88,8 @@ export class ShardedSearchService implements SearchService {
       collection === null ||
       source.type !== 'nearest' ||
       source.to.vector === undefined ||
-      request.output.total === true
+      request.output.total === true ||
+      request.output.order !== undefined
     )
       return this.searchLater(name, request, hold, call, startMs);
     const vector = givenVector(collection, request.query);
@@ -128,9 +130,13 @@ export class ShardedSearchService implements SearchService {
       filter: requests[i].query.filter,
       texts: requests[i].output.texts,
     }));
-    const results = foundLists(lists, this.laterParts(collection, hold)).map((found, i) =>
-      totals[i] === undefined ? found : { ...found, totalMatches: totals[i] },
-    );
+    const found = foundLists(lists, this.laterParts(collection, hold));
+    const results: FoundList[] = [];
+    for (const [i, one] of found.entries())
+      results.push({
+        ...(await inOrder(one, requests[i].output.order)),
+        ...(totals[i] !== undefined && { totalMatches: totals[i] }),
+      });
     return { results, timing: this.timingFrom(times), cut };
   }
 
@@ -180,7 +186,8 @@ export class ShardedSearchService implements SearchService {
       this.listed(collection, request, vectors[0], hold, call, times),
       this.matchesOf(collection, request, call),
     ]);
-    return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
+    const ordered = await inOrder(answer, request.output.order);
+    return { ...ordered, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
   }
 
   /** The list, its page and what the answer has of it. */
@@ -289,6 +296,11 @@ export class ShardedSearchService implements SearchService {
       totalMs: endMs - startMs,
     };
   }
+}
+
+/** With its hits in the order that is asked for. */
+async function inOrder<Found extends FoundHits>(found: Found, order: readonly OrderKey[] | undefined): Promise<Found> {
+  return order === undefined ? found : { ...found, hits: await hitsInOrder(found, order) };
 }
 
 /** What the vector of a query is given or made by; null: it is that of an item, or none. */

@@ -360,6 +360,67 @@ export function searchSuite(context: SuiteContext): void {
       });
     });
 
+    describe('order_by', () => {
+      const ordered = async (body: object, endpoint = 'search') => {
+        const data = dataOf(await post(endpoint, { vector: [1, 0.5, 0], ...body }));
+        expect(data.within).toBe('hits');
+        return idsOf(data.results);
+      };
+
+      test('orders the hits of a page by their metadata', async () => {
+        const order = (field: string, more: object = {}) => [{ field, ...more }];
+        expect(await ordered({ order_by: order('n', { direction: 'desc' }) })).toEqual([
+          'between',
+          'up',
+          'north',
+          'east',
+        ]);
+        expect(await ordered({ order_by: order('n', { direction: 'desc' }), k: 2, offset: 1, fields: [] })).toEqual([
+          'north',
+          'east',
+        ]);
+        expect(await ordered({ order_by: order('kind', { direction: 'desc' }) })).toEqual([
+          'between',
+          'east',
+          'north',
+          'up',
+        ]);
+        expect(await ordered({ order_by: order('tags') })).toEqual(['east', 'north', 'between', 'up']);
+        expect(await ordered({ order_by: order('tags', { missing: 'first', direction: 'desc' }) })).toEqual([
+          'between',
+          'up',
+          'east',
+          'north',
+        ]);
+        expect(await ordered({ order_by: order('deep.x') })).toEqual(['east', 'between', 'north', 'up']);
+        expect(await ordered({ order_by: [...order('kind'), ...order('n', { direction: 'desc' })] })).toEqual([
+          'up',
+          'north',
+          'east',
+          'between',
+        ]);
+        expect(await ordered({ query_text: 'rivers', order_by: order('n') }, 'hybrid_search')).toEqual([
+          'east',
+          'north',
+          'up',
+          'between',
+        ]);
+        const { results, within } = dataOf(
+          await post('bulk_search', { queries: [{ vector: [1, 0, 0], k: 4, order_by: order('n') }] }),
+        );
+        expect([idsOf(results[0]), within]).toEqual([['east', 'north', 'up', 'between'], 'hits']);
+        expect(dataOf(await post('search', { vector: [1, 0, 0], order_by: [] })).within).toBeUndefined();
+      });
+
+      test.each([
+        [[1, 2, 3, 4].map((n) => ({ field: `f${n}` })), 400, '3'],
+        [[{ field: 'n', direction: 'up' }], 422, 'order_by[0].direction'],
+        ['n', 422, 'order_by'],
+      ])('refuses %j', async (order_by, code, named) => {
+        expect(errorOf(await post('search', { vector: [1, 0, 0], order_by }), code)).toContain(named);
+      });
+    });
+
     describe('aggregates', () => {
       const aggregate = async (body: object) => dataOf(await post('aggregate', body));
 

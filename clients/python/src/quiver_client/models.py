@@ -485,6 +485,8 @@ class SearchAnswer(Table[Hit]):
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
+    within: str | None = None
+    """"hits": ``order_by`` ordered the hits of the page."""
 
 
 @dataclass(frozen=True)
@@ -495,6 +497,8 @@ class BulkSearchAnswer:
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: list[int | None] | None = None
+    within: str | None = None
+    """"hits": ``order_by`` ordered the hits of a query."""
 
 
 @dataclass(frozen=True)
@@ -533,6 +537,8 @@ class HybridAnswer(Table[HybridHit]):
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
+    within: str | None = None
+    """"hits": ``order_by`` ordered the hits of the page."""
 
 
 @dataclass(frozen=True)
@@ -557,6 +563,8 @@ class RecommendAnswer(Table[Hit]):
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
+    within: str | None = None
+    """"hits": ``order_by`` ordered the hits of the page."""
 
 
 @dataclass(frozen=True)
@@ -703,6 +711,8 @@ class QueryAnswer(Table[QueryHit]):
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
+    within: str | None = None
+    """"hits": ``order_by`` ordered the hits of the page."""
 
 
 @dataclass(frozen=True)

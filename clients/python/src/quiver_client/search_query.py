@@ -3,9 +3,9 @@
 # Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .vectors import VectorLike
 
@@ -33,5 +33,7 @@ class BulkSearchQuery:
     """Results also carry their text; '' where an item has none."""
     total: bool | None = None
     """The answer also has `total_matches`: how many items pass the filters, exactly."""
+    order_by: Sequence[Mapping[str, Any]] | None = None
+    """Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest."""
     min_score: float | None = None
     """Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number."""

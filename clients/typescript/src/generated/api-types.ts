@@ -1247,6 +1247,14 @@ export interface Operations {
       include_text?: boolean;
       /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
       total?: boolean;
+      /** Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest. */
+      order_by?: Array<{
+        field: string;
+        /** Default: "asc". */
+        direction?: 'asc' | 'desc';
+        /** Default: "last". */
+        missing?: 'first' | 'last';
+      }>;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1258,6 +1266,8 @@ export interface Operations {
       total_count: number;
       k: number;
       offset: number;
+      /** With order_by: it ordered the hits of the page. */
+      within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       timing_ms?: SearchTiming;
@@ -1297,6 +1307,14 @@ export interface Operations {
         include_text?: boolean;
         /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
         total?: boolean;
+        /** Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest. */
+        order_by?: Array<{
+          field: string;
+          /** Default: "asc". */
+          direction?: 'asc' | 'desc';
+          /** Default: "last". */
+          missing?: 'first' | 'last';
+        }>;
         /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
         min_score?: number;
       }>;
@@ -1305,6 +1323,8 @@ export interface Operations {
     };
     answer: {
       results: SearchResult[][];
+      /** With order_by: it ordered the hits of the page. */
+      within?: 'hits';
       /** For each query how many items pass its filters, null where its total is not true; present if one is. */
       total_matches?: Array<number | null>;
       timing_ms?: SearchTiming;
@@ -1347,6 +1367,14 @@ export interface Operations {
       include_text?: boolean;
       /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
       total?: boolean;
+      /** Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest. */
+      order_by?: Array<{
+        field: string;
+        /** Default: "asc". */
+        direction?: 'asc' | 'desc';
+        /** Default: "last". */
+        missing?: 'first' | 'last';
+      }>;
       /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
       min_score?: number;
       /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
@@ -1356,6 +1384,8 @@ export interface Operations {
     };
     answer: {
       results: HybridResult[];
+      /** With order_by: it ordered the hits of the page. */
+      within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       timing_ms?: SearchTiming;
@@ -1429,6 +1459,14 @@ export interface Operations {
       include_text?: boolean;
       /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
       total?: boolean;
+      /** Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest. */
+      order_by?: Array<{
+        field: string;
+        /** Default: "asc". */
+        direction?: 'asc' | 'desc';
+        /** Default: "last". */
+        missing?: 'first' | 'last';
+      }>;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1440,6 +1478,8 @@ export interface Operations {
       source_id: string;
       k: number;
       offset: number;
+      /** With order_by: it ordered the hits of the page. */
+      within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       timing_ms?: SearchTiming;
@@ -1517,6 +1557,14 @@ export interface Operations {
       include_text?: boolean;
       /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
       total?: boolean;
+      /** Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest. */
+      order_by?: Array<{
+        field: string;
+        /** Default: "asc". */
+        direction?: 'asc' | 'desc';
+        /** Default: "last". */
+        missing?: 'first' | 'last';
+      }>;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1526,6 +1574,8 @@ export interface Operations {
       query: string;
       collection: string;
       results: QueryResult[];
+      /** With order_by: it ordered the hits of the page. */
+      within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       timing_ms?: SearchTiming;

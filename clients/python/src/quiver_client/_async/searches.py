@@ -3,8 +3,8 @@
 # Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
 
 from .. import operations
 from ..bodies import encoded, filters_body, given, listed_queries, query_body
@@ -61,6 +61,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -72,6 +73,7 @@ class AsyncSearches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -85,6 +87,7 @@ class AsyncSearches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -110,6 +113,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         explain: bool = False,
         include_timing: bool = False,
@@ -124,6 +128,7 @@ class AsyncSearches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61.
         - ``explain``: Results also carry vector_rank, vector_score, keyword_rank and keyword_score.
         """
@@ -139,6 +144,7 @@ class AsyncSearches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             explain=explain or None,
             include_timing=include_timing or None,
@@ -198,6 +204,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -209,6 +216,7 @@ class AsyncSearches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -220,6 +228,7 @@ class AsyncSearches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -243,6 +252,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = True,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -254,6 +264,7 @@ class AsyncSearches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -267,6 +278,7 @@ class AsyncSearches:
             fields=fields,
             include_text=None if include_text else False,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -290,6 +302,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -307,6 +320,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -323,6 +337,7 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -336,6 +351,7 @@ class AsyncSearches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
@@ -347,6 +363,7 @@ class AsyncSearches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]

@@ -4,8 +4,8 @@
 # Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
 
 from .. import operations
 from ..bodies import encoded, filters_body, given, listed_queries, query_body
@@ -62,6 +62,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -73,6 +74,7 @@ class Searches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -86,6 +88,7 @@ class Searches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -111,6 +114,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         explain: bool = False,
         include_timing: bool = False,
@@ -125,6 +129,7 @@ class Searches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61.
         - ``explain``: Results also carry vector_rank, vector_score, keyword_rank and keyword_score.
         """
@@ -140,6 +145,7 @@ class Searches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             explain=explain or None,
             include_timing=include_timing or None,
@@ -199,6 +205,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -210,6 +217,7 @@ class Searches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -221,6 +229,7 @@ class Searches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -244,6 +253,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = True,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -255,6 +265,7 @@ class Searches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -268,6 +279,7 @@ class Searches:
             fields=fields,
             include_text=None if include_text else False,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -291,6 +303,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -308,6 +321,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -324,6 +338,7 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -337,6 +352,7 @@ class Searches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
@@ -348,6 +364,7 @@ class Searches:
             fields=fields,
             include_text=include_text or None,
             total=total or None,
+            order_by=order_by,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]

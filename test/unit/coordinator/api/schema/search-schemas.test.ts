@@ -22,6 +22,7 @@ const BODY = {
   fields: ['a', 'b.c'],
   include_text: true,
   total: true,
+  order_by: [{ field: 'a', direction: 'desc', missing: 'last' }],
   min_score: 0.5,
   include_timing: true,
 };
