@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { RpcChannels } from '../shared/wire/streams/rpc-channels';
 import { systemClock } from '../shared/base/time/clock';
-import { GrpcShardClient, type ShardPlacement } from './cluster/calls/grpc-shard-client';
+import { RemoteShardClient, type ShardPlacement } from './cluster/calls/remote-shard-client';
 import { credentialsOfThread, type ThreadCredentials } from '../shared/wire/handshake/thread-credentials';
 import { HttpThreadCoordinators } from './api/threads/http-thread-coordinators';
 import { HttpThreadDeepReads } from './api/threads/http-thread-deep-reads';
@@ -30,7 +30,7 @@ serveHttpThread({
     const { credentials, handlers } = credentialsOfThread(data.credentials, log);
     const channels = new RpcChannels({ credentials });
     const routes = new HttpThreadRoutes({ main, clock });
-    const shards = new GrpcShardClient({
+    const shards = new RemoteShardClient({
       routes,
       placement: remote<ShardPlacement>(main, 'placement'),
       // Nodes remember the writes of each session, so no two threads may share one.

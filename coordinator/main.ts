@@ -50,7 +50,7 @@ import { clusterQuota } from './cluster/cluster-quota';
 import { Controller } from './cluster/controller/controller';
 import { Election } from './cluster/controller/election';
 import { GoneNodes } from './cluster/controller/gone-nodes';
-import { GrpcShardClient } from './cluster/calls/grpc-shard-client';
+import { RemoteShardClient } from './cluster/calls/remote-shard-client';
 import { Housekeeping } from './cluster/controller/housekeeping';
 import { MapRepair } from './cluster/controller/map-repair';
 import { MapShardRoutes } from './cluster/calls/map-shard-routes';
@@ -159,7 +159,7 @@ async function build(
   const routePublisher = new RoutePublisher({ routes, clock });
   shutdown.defer(() => routePublisher.close());
   const placement = new ClusterPlacement({ store, routes, clock });
-  const shardClient = new GrpcShardClient({
+  const shardClient = new RemoteShardClient({
     routes,
     placement,
     session: instanceId,

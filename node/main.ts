@@ -86,7 +86,7 @@ import {
 } from './hosting/metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './hosting/metrics/replica-metrics';
 import { PermitReadings, ReadPermit } from './replication/read-permit';
-import { GrpcReplicationLinks } from './replication/links/grpc-replication-links';
+import { StreamReplicationLinks } from './replication/links/stream-replication-links';
 import { ReplicaTicks } from './replication/replica-ticks';
 import { ReplicationService } from './replication/links/replication-service';
 import { removeReplica } from './replication/shard-copy';
@@ -192,7 +192,7 @@ async function build(
     for (const { value } of members.all()) addresses.set(value.id, value.address);
   });
 
-  const links = new GrpcReplicationLinks({
+  const links = new StreamReplicationLinks({
     nodeId,
     addressOf: (node) => addresses.get(node) ?? null,
     credentials,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const { folder, isMeasured, peers, shards, pauseMs, port } = JSON.parse(process.argv[2]);
 const load = createRequire(join(folder, 'dist', 'index.js'));
-const { GrpcReplicationLinks } = load('./node/replication/links/grpc-replication-links.js');
+const { StreamReplicationLinks } = load('./node/replication/links/stream-replication-links.js');
 const { ReplicationService } = load('./node/replication/links/replication-service.js');
 const { silentLogger } = load('./shared/base/logs/logger.js');
 const { RpcChannels } = load('./shared/wire/streams/rpc-channels.js');
@@ -27,7 +27,7 @@ process.send('ready');
 async function start(name) {
   const credentials = { secret: 'links-bench-secret', tls: null, name };
   const channels = new RpcChannels({ credentials });
-  const links = new GrpcReplicationLinks({
+  const links = new StreamReplicationLinks({
     nodeId: name,
     addressOf,
     takesFrames: () => true,

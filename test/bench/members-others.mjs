@@ -11,7 +11,7 @@ const { ReplicatedShard } = load('./node/hosting/replicas/replicated-shard.js');
 const { indexFactories } = load('./node/engine/index-factories.js');
 const { RocksKeyValueStore } = load('./node/engine/kv/rocks-key-value-store.js');
 const { StoreBudget } = load('./node/engine/kv/store-budget.js');
-const { GrpcReplicationLinks } = load('./node/replication/links/grpc-replication-links.js');
+const { StreamReplicationLinks } = load('./node/replication/links/stream-replication-links.js');
 const { ReplicaTicks } = load('./node/replication/replica-ticks.js');
 const { ReplicationService } = load('./node/replication/links/replication-service.js');
 const { WriteBudget } = load('./node/engine/shard/writing/write-queue.js');
@@ -100,7 +100,7 @@ async function start(number) {
   const store = sealedStore(load, etcdAt);
   const credentials = { secret: SECRET, tls: null, name: nodeId };
   const channels = new RpcChannels({ credentials });
-  const links = new GrpcReplicationLinks({
+  const links = new StreamReplicationLinks({
     nodeId,
     addressOf: (node) => addresses[Number(node.slice(5))],
     takesFrames: () => true,

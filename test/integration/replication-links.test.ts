@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
-import { GrpcReplicationLinks } from '../../node/replication/links/grpc-replication-links';
+import { StreamReplicationLinks } from '../../node/replication/links/stream-replication-links';
 import type { SnapshotReceiver } from '../../node/replication/links/snapshot-receiver';
 import { ReplicationService } from '../../node/replication/links/replication-service';
 import { silentLogger } from '../../shared/base/logs/logger';
@@ -23,7 +23,7 @@ const SHARD = { collectionUid: 'c', shard: 3 };
 interface End {
   name: string;
   port: number;
-  links: GrpcReplicationLinks;
+  links: StreamReplicationLinks;
   server: RpcServer;
   /** The appends that came, and the answers. */
   appends: { message: AppendMessage; bytes: number }[];
@@ -51,7 +51,7 @@ async function start(
   const own = port ?? (await freePorts(1))[0];
   const address = `127.0.0.1:${own}`;
   const log: string[] = [];
-  const links = new GrpcReplicationLinks({
+  const links = new StreamReplicationLinks({
     nodeId: name,
     addressOf: (node) => addresses.get(node) ?? null,
     credentials: { ...credentials, name },

@@ -1,4 +1,4 @@
-import type { GrpcShardClient } from '../../coordinator/cluster/calls/grpc-shard-client';
+import type { RemoteShardClient } from '../../coordinator/cluster/calls/remote-shard-client';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { WriteOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
@@ -15,7 +15,7 @@ const A_WRITE: WriteOperation[] = [
 let shards: ScriptedNodeShards;
 let node: RpcNode;
 let proxy: FlowProxy;
-let opened: GrpcShardClient[];
+let opened: RemoteShardClient[];
 
 beforeEach(async () => {
   shards = new ScriptedNodeShards();
@@ -47,7 +47,7 @@ function holdCalls(): () => void {
   };
 }
 
-async function searchOnce(client: GrpcShardClient, patienceMs = 10_000): Promise<number> {
+async function searchOnce(client: RemoteShardClient, patienceMs = 10_000): Promise<number> {
   const request = {
     vector: Float32Array.of(1, 2),
     k: 3,

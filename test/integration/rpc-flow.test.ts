@@ -1,6 +1,6 @@
 import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-js';
 import { AnswerBytes } from '../../node/hosting/services/answer-bytes';
-import type { GrpcShardClient } from '../../coordinator/cluster/calls/grpc-shard-client';
+import type { RemoteShardClient } from '../../coordinator/cluster/calls/remote-shard-client';
 import type { AnswerFrame__Output, ReadFrame } from '../../shared/wire/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/wire/streams/protocol';
 import type { Filter } from '../../shared/contract/filter/filter';
@@ -16,7 +16,7 @@ const MEGABYTE = 1024 * 1024;
 
 let shards: ScriptedNodeShards;
 let node: RpcNode;
-let client: GrpcShardClient;
+let client: RemoteShardClient;
 
 async function start(options: Parameters<typeof RpcNode.start>[1] = {}): Promise<void> {
   shards = new ScriptedNodeShards();

@@ -343,7 +343,7 @@ test('a trace of a cluster goes from the coordinator to the nodes and back, and 
         .sort(),
     ).toEqual(clients.map(({ parent }) => parent).sort());
     expect(clients[0].attributes).toMatchObject({
-      'rpc.system': 'grpc',
+      'rpc.system': 'quiver',
       'rpc.service': 'quiver.v1.Reads',
       'server.port': expect.any(Number),
       'quiver.replica.role': 'primary',

@@ -5,7 +5,7 @@ import type { ShardId } from '../../../shared/contract/shard/shard-client';
  */
 export interface ShardRoute {
   node: string;
-  /** host:port of its gRPC services. */
+  /** host:port at which other members reach it. */
   address: string;
   epoch: number;
   /** Addresses of the in-sync followers that answer reads; absent if there are none. */

@@ -26,7 +26,7 @@ export class ServedProfile {
     const { noted, tracer, clock, shard, service, operation, startMs } = parts;
     const context = tracer === null ? null : contextFromNoted(noted);
     const attributes = {
-      'rpc.system': 'grpc',
+      'rpc.system': 'quiver',
       'rpc.service': `quiver.v1.${service}`,
       'rpc.method': 'Exchange',
       'db.system.name': 'quiver',

@@ -4,7 +4,8 @@ import type { SeldomPace } from '../core/pace';
 
 /**
  * The connections between the replicas of a shard: messages to other nodes, in order as long as a stream lasts, and
- * lost when it breaks. Sending never waits and never fails. Implementations: gRPC streams; in one process for tests.
+ * lost when it breaks. Sending never waits and never fails. Implementations: streams of frames; in one process for
+ * tests.
  */
 export interface ReplicationLinks {
   /** `pace`: as in the effect `sendAppend`. */

@@ -6,7 +6,7 @@ import {
 } from '@grpc/grpc-js';
 import type { RpcService } from '../../../shared/wire/streams/rpc-server';
 import { AckStream } from './ack-stream';
-import type { GrpcReplicationLinks } from './grpc-replication-links';
+import type { StreamReplicationLinks } from './stream-replication-links';
 import type { FramesMethod } from '../../../shared/wire/frames/frames-acceptor';
 import type { ServedCall } from '../../../shared/wire/streams/served-call';
 import { exchangeFrames } from './exchange-frames';
@@ -23,7 +23,7 @@ export class ReplicationService implements RpcService {
   readonly frames: FramesMethod<AppendFrame, AckFrame>;
   private readonly streams = new Set<AckStream>();
 
-  constructor(options: { links: GrpcReplicationLinks; snapshots: SnapshotReceiver }) {
+  constructor(options: { links: StreamReplicationLinks; snapshots: SnapshotReceiver }) {
     const { links, snapshots } = options;
     const serve = (call: ServedCall<AppendFrame, AckFrame>): void => {
       // The sender waits for these headers before it regards the stream as ready.

@@ -489,7 +489,7 @@ export const CLUSTER_SETTINGS = {
   },
   rpcPort: {
     name: 'RPC_PORT', kind: 'integer', fallback: 7100, minimum: 0, maximum: 65535,
-    meaning: 'gRPC port for other members; 0 takes a free one',
+    meaning: 'Port for other members; 0 takes a free one',
   },
   zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
   clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'Secret that members prove to each other, and that seals their entries in etcd; at least 16 characters, required, the same for all' },

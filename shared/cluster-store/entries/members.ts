@@ -43,7 +43,7 @@ export const CONTROLLER_PATH = '/q/controller';
 /** A storage node as it registers itself. */
 export interface NodeMember extends VersionFields {
   id: string;
-  /** host:port of its gRPC services, as others reach it. */
+  /** host:port at which other members reach it. */
   address: string;
   /** The random id of the data folder. A node that comes back with another one has lost its data. */
   store: string;
@@ -106,7 +106,7 @@ export interface CoordinatorMember extends VersionFields {
   id: string;
   /** host:port of its API, as others reach it. */
   address: string;
-  /** host:port of its gRPC service for other coordinators. */
+  /** host:port at which other coordinators reach it. */
   peerAddress: string;
   /** A new one at each start. */
   instance: string;

@@ -122,7 +122,7 @@ export class ProfiledCall {
     this.attempt = this.span.child(`quiver.v1.${isWrite ? 'Writes' : 'Reads'}/Exchange`, {
       kind: 'client',
       attributes: {
-        'rpc.system': 'grpc',
+        'rpc.system': 'quiver',
         'rpc.service': isWrite ? 'quiver.v1.Writes' : 'quiver.v1.Reads',
         'rpc.method': 'Exchange',
         'server.address': host,

@@ -15,7 +15,7 @@ export type { WriteOutcome } from '../writes/write-outcome';
 
 /**
  * One shard of a collection, as the coordinator sees it. The coordinator asks every shard and merges the answers.
- * Implementations: a shard in this process (LocalShardClient), and one behind gRPC.
+ * Implementations: a shard in this process (LocalShardClient), and one on another node (RemoteShardClient).
  *
  * All calls may overlap. Errors are QuiverErrors; `unavailable` and `commit_unknown` are the only retryable ones.
  * Vectors are float32, row-major, exactly `spec.dim` long: callers have checked them. Metadata are JSON text.

@@ -26,8 +26,8 @@ export interface RpcService {
 type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
 
 /**
- * The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a
- * certificate.
+ * What a cluster's member serves others at one port: gRPC, and connections that carry frames. It admits only callers
+ * that prove the secret and, with TLS, show a certificate.
  */
 export class RpcServer {
   private readonly server: Server;

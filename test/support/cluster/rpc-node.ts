@@ -1,5 +1,5 @@
 import type { Client, Metadata } from '@grpc/grpc-js';
-import { GrpcShardClient } from '../../../coordinator/cluster/calls/grpc-shard-client';
+import { RemoteShardClient } from '../../../coordinator/cluster/calls/remote-shard-client';
 import type { AnswerBytes } from '../../../node/hosting/services/answer-bytes';
 import type { NodeShards } from '../../../node/replication/node-shards';
 import { nodeLimits, shardServices } from '../../../node/hosting/services/shard-service';
@@ -112,7 +112,7 @@ let sessions = 0;
 export function clientTo(address: string, options: { credentials?: ClusterCredentials; readRetryMs?: number } = {}) {
   const routes = new SettableRoutes({ node: 'node', address, epoch: 1 });
   const ended: string[] = [];
-  const client = new GrpcShardClient({
+  const client = new RemoteShardClient({
     routes,
     placement: { open: async () => undefined, drop: async () => undefined },
     session: `session-${++sessions}`,

@@ -56,7 +56,7 @@ const WRITE_OPERATIONS_MAX = 3_000_000;
  * that is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one
  * name, so that it is applied once.
  */
-export class GrpcShardClient implements ShardClient, WritesEncoded {
+export class RemoteShardClient implements ShardClient, WritesEncoded {
   private readonly placement: ShardPlacement;
   private readonly session: string;
   private readonly clock: Clock;

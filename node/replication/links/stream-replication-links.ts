@@ -33,7 +33,7 @@ interface Outbound {
  * something to send (a primary always has heartbeats), and opened again when it breaks. It goes over frames on a
  * connection of its own (decision 49).
  */
-export class GrpcReplicationLinks implements ReplicationLinks {
+export class StreamReplicationLinks implements ReplicationLinks {
   readonly nodeId: string;
   private readonly addressOf: (node: string) => string | null;
   private readonly credentials: ClusterCredentials;

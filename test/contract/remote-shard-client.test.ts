@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { GrpcShardClient, type ShardPlacement } from '../../coordinator/cluster/calls/grpc-shard-client';
+import { RemoteShardClient, type ShardPlacement } from '../../coordinator/cluster/calls/remote-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/calls/shard-routes';
 import { HttpThreadRoutes, RoutePublisher } from '../../coordinator/api/threads/http-thread-routes';
 import { ThreadPeer } from '../../shared/base/threads/thread-peer';
@@ -39,7 +39,7 @@ async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   const { routes, close: closeRoutes } = routesOf(
     new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1 }),
   );
-  const client = new GrpcShardClient({
+  const client = new RemoteShardClient({
     routes,
     placement: placementOn(node.client),
     session: 'session',
@@ -90,7 +90,7 @@ async function overFrames(): Promise<ClientUnderTest> {
     accept(socket);
   });
   address = `127.0.0.1:${port}`;
-  const client = new GrpcShardClient({
+  const client = new RemoteShardClient({
     routes: new SettableRoutes({ node: 'one', address, epoch: 1 }),
     placement: placementOn(node.client),
     session: 'session',
@@ -130,7 +130,7 @@ describeShardClient('gRPC, by the routes of another thread', () => overGrpc(ofAn
 test('a filter that a node would not understand is not sent: not to read, and not in a write', async () => {
   const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: ['text-filters'] });
   const placement: ShardPlacement = { open: () => Promise.resolve(), drop: () => Promise.resolve() };
-  const client = new GrpcShardClient({
+  const client = new RemoteShardClient({
     routes,
     placement,
     session: 'session',
