@@ -34,7 +34,7 @@ struct Stored {
 };
 static_assert(sizeof(Stored) == 32, "a mark is written as it lies in memory");
 
-uint32_t checksum_of(const Stored& stored) { return crc32c(&stored, offsetof(Stored, checksum)); }
+uint32_t checksum_of(const Stored& stored) { return crc32c(0, &stored, offsetof(Stored, checksum)); }
 
 class OpenFile {
  public:
@@ -120,7 +120,7 @@ void refuse_changed_manifest(const std::string& folder) {
   while (at < stored.size) {
     const size_t wanted = size_t(std::min<uint64_t>(bytes.size(), stored.size - at));
     const size_t got = read_at(file.get(), off_t(at), bytes.data(), wanted, path);
-    content = crc32c(bytes.data(), got, content);
+    content = crc32c(content, bytes.data(), got);
     at += got;
     if (got < wanted)
       throw DamagedError(std::string(name) + " ends at byte " + std::to_string(at) + ", and " +

@@ -22,7 +22,7 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 16, "a slot is written as it lies in memory");
 
-uint32_t checksum_of(const Slot& slot) { return crc32c(&slot, offsetof(Slot, checksum)); }
+uint32_t checksum_of(const Slot& slot) { return crc32c(0, &slot, offsetof(Slot, checksum)); }
 
 void write_slot(int file, int number, uint64_t change) {
   Slot slot{change, kMagic, 0};

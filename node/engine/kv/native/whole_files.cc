@@ -79,7 +79,7 @@ class MarkedManifest : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus appended(const rocksdb::Slice& data, rocksdb::IOStatus status) {
     // After a failed one nobody knows what is there.
     if (!status.ok()) failed_ = true;
-    mark_.content = crc32c(data.data(), data.size(), mark_.content);
+    mark_.content = crc32c(mark_.content, data.data(), data.size());
     mark_.size += data.size();
     return status;
   }

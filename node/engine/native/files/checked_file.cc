@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "checksum.h"
+#include "crc32c.h"
 #include "errors.h"
 
 namespace quiver {

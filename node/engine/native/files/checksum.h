@@ -5,10 +5,6 @@
 
 namespace quiver {
 
-// CRC-32C (Castagnoli, as in RFC 3720) of more bytes, continuing from `crc`, which starts at 0. In hardware where there
-// is an instruction for it.
-uint32_t crc32c(uint32_t crc, const void* data, size_t bytes);
-
 // What becomes of checksums by so many bytes more: crc32c(crc, data, bytes) is of(crc) ^ crc32c(0, data, bytes).
 class ChecksumShift {
  public:
