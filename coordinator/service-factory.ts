@@ -86,15 +86,17 @@ export interface RunningService extends Service {
   /** The shards that they are to get. Errors: unavailable. */
   readNewShards(): Promise<NewShardReading[]>;
   /**
-   * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others
-   * took their place. Errors: unavailable.
+   * Drives the reshards from now on, as long as `leadership` is this process's. Old shards stay for `retireMs` after
+   * others took their place. Errors: unavailable.
    */
   driveReshards(leadership: DriverLeadership, retireMs: number): Promise<Resharder>;
   /** Jobs that only the caller knows are shown with the others. */
   addJobs(source: JobSource): void;
   /** Drives the jobs whose record is the common one. Errors: unavailable. */
   driveJobs(leadership: DriverLeadership): Promise<JobDriver<JobRecord>>;
-  /** Does what is to be done for backups and restores, as long as `office` is this process's. Errors: unavailable. */
+  /**
+   * Does what is to be done for backups and restores, as long as `leadership` is this process's. Errors: unavailable.
+   */
   driveBackups(leadership: DriverLeadership, observer: BackupObserver): Promise<BackupDriver>;
   /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
   close(): void;

@@ -460,7 +460,7 @@ async function build(
   });
   await untilStoreAnswers(() => agent.start(stopSignal));
   const space = await diskSpaceOf(folder);
-  // From here to `register` nothing is awaited: a replica may begin anew as another store meanwhile.
+  // From here to `register` nothing is awaited: a replica may begin again as another store meanwhile.
   const member: NodeMember = {
     id: nodeId,
     address,

@@ -59,7 +59,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   /** Entries that are not applied yet, so that applying does not read what was just written. */
   private readonly unapplied = new Map<number, LogEntry>();
   private unappliedBytes = 0;
-  /** Bytes of the log's entries, also of those from before the start: a bound must not begin anew with it. */
+  /** Bytes of the log's entries, also of those from before the start: a bound must not begin again with it. */
   private readonly sizes = new LogSizes();
   private applying: Promise<unknown> = Promise.resolve();
   private readonly pins = new Set<{ sequence: number }>();

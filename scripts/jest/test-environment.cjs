@@ -8,7 +8,7 @@ const KEEPING = { produceCachedData: true };
 const { compileFunction } = vm;
 
 /**
- * Jest's environment for Node. Jest gives each test file modules of its own, and compiles them each time anew, its own
+ * Jest's environment for Node. Jest gives each test file modules of its own, and compiles them each time, its own
  * parts and packages too: a quarter of what a small test file takes. Here a worker compiles a module once.
  */
 module.exports = TestEnvironment;

@@ -115,7 +115,7 @@ export interface ShardManifest {
   versions?: number | null | undefined;
   /** The number of the last batch. */
   operation: number;
-  /** The indexes as they were some time before, and what changed since; null: they are made anew. */
+  /** The indexes as they were some time before, and what changed since; null: they are made again. */
   index: SavedIndex | null;
   journal: CheckedObject[];
   /**

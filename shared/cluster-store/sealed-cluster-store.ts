@@ -107,7 +107,7 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   /**
    * Call this before anything else, so that a store in which no entry can be read is not taken for an empty one and
    * overwritten. Errors: invalid_parameter when there are entries under `prefix` and none of them counts, or when one
-   * that `isVital` is sealed under another secret: making it anew would lose data; unavailable.
+   * that `isVital` is sealed under another secret: making it again would lose data; unavailable.
    */
   async mustBeOurs(prefix: string, isVital: (key: string) => boolean): Promise<void> {
     const { entries } = await this.inner.list(prefix);

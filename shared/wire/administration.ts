@@ -10,7 +10,7 @@ export const administrationDefinition = loadService<AdministrationDefinition>(
 
 /**
  * A question to a node. By default it asks for a report; with `probe` for nothing; with `digestOf` for the digest of a
- * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew; with
+ * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica again; with
  * `optimize` that it makes the best index of a replica; with `purge` how far the purge of a replica is, which begins
  * with `purgeStart`.
  */

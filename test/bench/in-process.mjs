@@ -106,7 +106,7 @@ async function buildUsearch(dataset, report, quantization) {
     index.add(keys, dataset.rows.slice(row * dataset.dim, (row + keys.length) * dataset.dim), availableParallelism());
     report(row + keys.length);
   }
-  // The effort is fixed when an index is made, so each other one is the same graph loaded anew.
+  // The effort is fixed when an index is made, so each other one is the same graph loaded again.
   const file = join(folder, 'index');
   index.save(file);
   return {

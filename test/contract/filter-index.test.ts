@@ -234,7 +234,7 @@ describe('filter index at size', () => {
       for (let i = 0; i < 50; i++) shard.put(shard.random(items + 500), item(shard, 1e6 + i));
       await prepared;
       expect(shard.check(json)).toBeGreaterThan(0);
-      // Asked again after more changes, with nothing prepared anew.
+      // Asked again after more changes, with nothing prepared again.
       for (let i = 0; i < 50; i++) shard.put(shard.random(items), item(shard, 2e6 + i));
       shard.check(json);
     }

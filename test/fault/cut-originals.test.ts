@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { EmbeddedProcess, type Envelope } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
-/** A file of vectors that is cut short under the running service: it makes the index anew from the records. */
+/** A file of vectors that is cut short under the running service: it makes the index again from the records. */
 
 const DIM = 64;
 const ITEMS = 2000;
@@ -33,7 +33,7 @@ function cutOriginals(bytes: number): void {
   }
 }
 
-/** One that was made anew may be on its way out. */
+/** One that was made again may be on its way out. */
 function cutUnlessGone(path: string, bytes: number): void {
   try {
     truncateSync(path, bytes);

@@ -140,7 +140,7 @@ export function faultsOf(cluster: ClusterUnderTest, random: () => number): Fault
 }
 
 /**
- * A node is dead, and all coordinators that run are started anew meanwhile: what they have to know of it, they have to
+ * A node is dead, and all coordinators that run are started again meanwhile: what they have to know of it, they have to
  * know from elsewhere.
  */
 function losingWhileOthersStart(node: ProcessUnderTest, coordinators: ProcessUnderTest[], addresses: string[]): Fault {

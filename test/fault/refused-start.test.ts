@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 
-/** Surroundings in which the service can't start: one line that says why, and no harm to the process that runs. */
+/** Environments in which the service can't start: one line that says why, and no harm to the process that runs. */
 
 let running: EmbeddedProcess;
 let folder: string;

@@ -32,7 +32,7 @@ export interface RoundReport {
   /** The longest stretch of work of each process, in milliseconds of processor time, and of which thread. */
   turns: Record<string, string>;
   tally: Tally;
-  /** Shards that another node leads, or anew, since the attack began. */
+  /** Shards that another node leads, or again, since the attack began. */
   leadChanges: string[];
   /** What may not be, whatever the waits. */
   failures: string[];

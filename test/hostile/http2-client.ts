@@ -10,7 +10,7 @@ const RESETS = 400;
 /** Stream numbers that one connection uses; then it is made again. */
 const NUMBERS_MAX = 100_000;
 
-/** A connection of HTTP/2 over TLS that is used in that manner; made again when it ends. */
+/** A connection of HTTP/2 over TLS that is used in that mode; made again when it ends. */
 export function streamsOn(address: Address, mode: Http2Mode, shot: Shot, tally: Tally): void {
   if (mode === 'streams' || mode === 'cancel' || mode === 'windowless') return byLibrary(address, mode, shot, tally);
   return byFrames(address, mode, shot, tally);

@@ -3,7 +3,7 @@ import { connect as connectSecured } from 'node:tls';
 import type { Attack } from './attack';
 import { type Address, RECONNECT_MS, type Tally } from './hostile-client';
 
-/** How long a stranger waits for anything to come back before it tries anew; who was heard closes at once. */
+/** How long a stranger waits for anything to come back before it tries again; who was heard closes at once. */
 const HEARD_WITHIN_MS = 100;
 /** A byte of a slow beginning each. */
 const TRICKLE_EVERY_MS = 200;

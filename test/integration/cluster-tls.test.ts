@@ -157,7 +157,7 @@ test('members take new certificates, and another authority, without a restart', 
     ).toBe('success');
     client.close();
     await newcomer.stop();
-    // Those of before still reach each other; a node that comes back has to be reached anew.
+    // Those of before still reach each other; a node that comes back has to be reached again.
     await cluster.nodes[1].stop();
     await cluster.nodes[1].start();
     await cluster.settled();

@@ -60,7 +60,7 @@ test('an operator signs in by a token, and may do everything, keys too', () =>
     await page.getByRole('link', { name: 'secret', exact: true }).waitFor();
     await goTo(page, '#/keys');
     await page.getByRole('region', { name: 'API keys' }).waitFor();
-    // It stays in the tab, and a page that is loaded anew goes on.
+    // It stays in the tab, and a page that is loaded again goes on.
     await page.reload();
     await page.getByRole('region', { name: 'API keys' }).waitFor();
     await goTo(page, '#/console');

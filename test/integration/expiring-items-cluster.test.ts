@@ -109,7 +109,7 @@ test('after a purge no node has a file with them, also where one was killed mean
         state: string;
         shards: { replicas: { node: string; state: string }[] }[];
       }>('GET', '/v1/collections/c/purge');
-      // Nobody asks again: the job has the node that was killed begin anew.
+      // Nobody asks again: the job has the node that was killed begin again.
       expect(['running', 'done']).toContain(state);
       if (state !== 'done') return false;
       expect(shards[0].replicas.map(({ node }) => node).sort()).toEqual(cluster.nodes.map(({ id }) => id).sort());

@@ -95,7 +95,7 @@ test('what is changed through one thread is known to all before the answer', asy
     expect([(await a(...SEARCH)).status, (await b(...SEARCH)).status]).toEqual(['success', 'success']);
     await two('PATCH', `/v1/admin/keys/${key.id}`, { is_active: false });
     expect([(await a(...SEARCH)).error.code, (await b(...SEARCH)).error.code]).toEqual([401, 401]);
-    // The collection is deleted and made anew under its name, with another dimension.
+    // The collection is deleted and made again under its name, with another dimension.
     expect((await three('DELETE', '/v1/collections/c')).status).toBe('success');
     for (const call of [one, two]) expect((await call(...SEARCH)).error.code).toBe(404);
     expect((await two('POST', '/v1/collections', { name: 'c', dim: 3 + round })).status).toBe('success');

@@ -9,7 +9,7 @@ import { runSeed, seededRandom } from '../support/values/random';
 import { replay } from '../support/shards/replayed-log';
 import { StoredReplica, writeEntry } from '../support/shards/stored-replica';
 
-/** Random lives of a replica's storage, against a log in an array and records that are made anew from it. */
+/** Random lives of a replica's storage, against a log in an array and records that are made again from it. */
 
 const RUNS = Number(process.env.RUNS ?? 8);
 const STEPS = 60;

@@ -32,7 +32,7 @@ const HEADERS = {
     description: '`true` where the answer is that of an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
   },
-  'Preference-Applied': { description: 'What was heeded of Prefer.', schema: { type: 'string' } },
+  'Preference-Applied': { description: 'The part of Prefer that was applied.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
 };
 

@@ -82,7 +82,7 @@ export class Controller {
         this.running = null;
         if (!this.again) return;
         this.again = false;
-        // What was asked for meanwhile, such as the loss of the office, comes first.
+        // What was asked for meanwhile, such as the loss of leadership, comes first.
         setImmediate(() => this.look());
       });
   }

@@ -9,7 +9,7 @@ import type { ControllerLeadership } from './controller';
 
 /**
  * How long a tombstone is kept. A node that is away for longer keeps what it has of the collection, until an operator
- * removes it: that costs room on its disk and nothing else. By then its other replicas have long been made anew.
+ * removes it: that costs room on its disk and nothing else. By then its other replicas have long been made again.
  */
 const KEPT_MS = 7 * 24 * 3_600_000;
 const EVERY_MS = 600_000;

@@ -15,7 +15,7 @@ import { changeOf, type ClusterPicture, type PlannedChange } from './planned-cha
  */
 const COPIES_PER_NODE = 2;
 /**
- * How long a node may be away before its replicas are made anew elsewhere. Longer than a restart or a reboot, which
+ * How long a node may be away before its replicas are made again elsewhere. Longer than a restart or a reboot, which
  * bring the data back at a lower cost than copying everything.
  */
 const REPLACE_AFTER_MS = 300_000;
@@ -117,7 +117,7 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
     ? replicas.some((id) => !removing.includes(id) && !isInSync(assignment, id) && mustLeave(id))
     : adding.some((id) => !present.has(id));
   if (!isHopeless) return null;
-  // The next round decides anew. A new replica that is complete stays: if it is eligible, perhaps only it and those in
+  // The next round decides again. A new replica that is complete stays: if it is eligible, perhaps only it and those in
   // sync have what was acknowledged last.
   const kept = replicas.filter((id) => !adding.includes(id) || isComplete(assignment, id));
   // What the primary knows of a replica holds for its epoch. One that is taken away may be emptied, and come back.

@@ -186,10 +186,7 @@ export class BackupDriver {
     if (this.stopping.signal.aborted) return;
     const isUsual = isExpected(error);
     if (!isUsual) attempt.unexpected += 1;
-    this.options.log[isUsual ? 'warn' : 'error'](
-      { error, key, state },
-      'a backup or restore did not get on; it is tried again',
-    );
+    this.options.log[isUsual ? 'warn' : 'error']({ error, key, state }, 'backup or restore step failed; retrying');
   }
 
   private async advanceBackup(key: string, stop: AbortSignal): Promise<void> {

@@ -62,7 +62,7 @@ class PassEnds extends Error {
   }
 }
 
-/** The collection has other shards than a moment ago: it is taken anew. */
+/** The collection has other shards than a moment ago: it is taken again. */
 class OtherShards extends Error {}
 
 /** Takes a backup: asks the primary of every shard to write its part, and puts all of it in force at the end. */

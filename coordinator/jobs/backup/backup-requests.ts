@@ -301,7 +301,7 @@ export class BackupRequests implements BackupsService {
         if (isPastReturn(record))
           throw new QuiverError(
             'conflict',
-            `it is too late to give ${id} up: what it restores takes its place already, so it goes on; once it is over, it can be forgotten`,
+            `restore ${id} can no longer be cancelled: its collections are being published. Delete its record when it has finished`,
           );
         const changed: RestoreRecord = { ...record, state: 'cancelling' };
         if (await this.transact(entry.key, entry.revision, changed, dedup && { dedup, result: restoreView(changed) }))

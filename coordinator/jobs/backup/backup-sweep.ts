@@ -95,7 +95,7 @@ export class BackupSweep {
   }
 
   /**
-   * The backups, of those that nobody can be finishing any more, of which a shard was begun anew. Before, what one
+   * The backups, of those that nobody can be finishing any more, of which a shard was begun again. Before, what one
    * attempt wrote must stay beside that of another: a driver that was replaced may have its manifest on the way.
    */
   private repeated(keys: string[]): Set<string> {

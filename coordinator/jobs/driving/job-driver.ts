@@ -164,7 +164,7 @@ export class JobDriver<Content extends object> {
     const { key, value } = found;
     log[isUsual ? 'warn' : 'error'](
       { error, key, step: this.work.stepOf(value) },
-      `${this.work.name} did not get on; it is tried again`,
+      `${this.work.name}: step failed; retrying`,
     );
   }
 

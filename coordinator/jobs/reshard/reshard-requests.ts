@@ -184,10 +184,7 @@ export class ReshardRequests {
         !isMeant ||
         (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')
       ) {
-        throw new QuiverError(
-          'not_found',
-          `collection "${name}" is not changing its number of shards, or it is too late to give that up`,
-        );
+        throw new QuiverError('not_found', `collection "${name}" has no reshard that can still be cancelled`);
       }
       if (reshard.restored !== undefined && reshard.state !== 'stuck')
         throw new QuiverError(

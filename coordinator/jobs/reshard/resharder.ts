@@ -233,7 +233,7 @@ export class Resharder {
     const isUsual = error instanceof Superseded || isQuiverError(error);
     this.options.log[isUsual ? 'warn' : 'error'](
       { error, collection: value.name, reshard: value.id, state: value.state },
-      'a reshard did not get on; it is tried again',
+      'reshard step failed; retrying',
     );
   }
 
@@ -251,7 +251,7 @@ function isCopying(reshard: ReshardRecord | undefined): boolean {
   return reshard !== undefined && reshard.state === 'filling' && reshard.restored === undefined;
 }
 
-/** What may fail again and again. One that is given up, or begins anew, need not wait for that. */
+/** What may fail again and again. One that is given up, or begins again, need not wait for that. */
 function stepOf({ id, state }: ReshardRecord): string {
   return `${id}/${state}`;
 }

@@ -96,7 +96,7 @@ function replicasOf({ shards }: PurgeLook): Replica[] {
   );
 }
 
-/** With those that are done. Other shards, after a reshard, begin anew. */
+/** With those that are done. Other shards, after a reshard, begin again. */
 function judged(notes: PurgeNotes, look: PurgeLook): PurgeNotes {
   const known = notes.uid === look.uid ? notes : { ...notes, uid: look.uid, started: [], done: {} };
   const done = replicasOf(look).flatMap(({ key, state, bytesBefore, bytesAfter }) =>

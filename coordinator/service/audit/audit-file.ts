@@ -9,7 +9,7 @@ const LINE_BREAK = 10;
 
 /**
  * A file of lines that only grows. Beyond `bytesMax` it becomes `<path>.1`, `<path>.1` becomes `<path>.2` and so on,
- * and what would be beyond `filesMax` is removed. At SIGHUP it is opened anew, for programs that rotate it themselves.
+ * and what would be beyond `filesMax` is removed. At SIGHUP it is opened again, for programs that rotate it themselves.
  */
 export class AuditFile implements AuditSink {
   private file: FileHandle | null = null;

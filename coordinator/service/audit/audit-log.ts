@@ -107,7 +107,7 @@ export class AuditLog {
         await new Promise((done) => setTimeout(done, this.parts.retryMs ?? RETRY_MS));
       }
     }
-    // In the same turn as the last look: whoever records next begins anew.
+    // In the same turn as the last look: whoever records next begins again.
     this.pumping = null;
   }
 

@@ -76,7 +76,7 @@ interface Account {
 /**
  * Counts what collections with a quota hold, for all writes of this process, on its main thread. What the shards said
  * last, everything that was let through since that began, and what is under way together are never less than what there
- * is: so a process never lets more items through than a quota has. Close to the quota, the shards are asked anew, and
+ * is: so a process never lets more items through than a quota has. Close to the quota, the shards are asked again, and
  * which of the items there are already. A write is refused if it is beyond the quota beside what the shards hold, and
  * not because of others that are under way: these may store less than they may, or be in what the shards said already.
  * It waits until they have ended. Other coordinators count for themselves: what they add within a second is not seen

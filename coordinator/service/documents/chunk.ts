@@ -101,7 +101,7 @@ export class TextChunker {
     return { previous: this.previous, rest: this.rest };
   }
 
-  /** Goes back, to cut the text behind anew. */
+  /** Goes back, to cut the text behind again. */
   goBack({ previous, rest }: ChunkerPosition): void {
     this.previous = previous;
     this.rest = rest;

@@ -71,7 +71,7 @@ export class StoredOutcomes implements OutcomesService {
   }
 
   /**
-   * All, or none if one of them is another by now: the same request may have been done anew. Then the next sweep sees.
+   * All, or none if one of them is another by now: the same request may have been done again. Then the next sweep sees.
    */
   private async delete(entries: StoreEntry[]): Promise<void> {
     await this.parts.store.transact(

@@ -102,7 +102,7 @@ export class KeyDirectory {
    * The key with this secret if it is active and not expired at `wallMs`. The time of the look-up may depend on the
    * first bytes of the secret's digest. That reveals nothing about a secret, because nobody can find secrets whose
    * SHA-256 approaches a stored one. The decisive comparison takes constant time. A secret that was right before is
-   * found by a hash that is keyed anew in each process, and is compared only where all of that is equal.
+   * found by a hash that is keyed again in each process, and is compared only where all of that is equal.
    */
   authenticate(secret: string, wallMs: number): KeyRecord | null {
     const known = this.bySecret.get(secret) ?? this.find(secret);

@@ -178,7 +178,7 @@ class FilteredPass {
 
 /**
  * Makes one step of a write, which changes some of `items`, within the quotas. `make` says of each item that it was
- * stored anew; `done`: how many were before.
+ * stored again; `done`: how many were before.
  */
 export function writeStep<Result>(
   { bounds }: Pick<FilteredWrite, 'bounds'>,

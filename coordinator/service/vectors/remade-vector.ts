@@ -15,7 +15,7 @@ import { vectorNotFound } from './vector-not-found';
  * away.
  */
 const SAME_COSINE = 0.98;
-/** How often a patch is begun anew because its item was written meanwhile. */
+/** How often a patch is begun again because its item was written meanwhile. */
 export const PATCH_ATTEMPTS_MAX = 4;
 
 /** What a patch of a text does with the vector. */
@@ -31,7 +31,7 @@ export interface PatchedVector {
 export const UNTOUCHED_VECTOR: PatchedVector = { embedded: null, kept: null };
 
 /**
- * Decides whether the vector of an item is made anew with its text. Nothing is stored of where a vector came from, so
+ * Decides whether the vector of an item is made again with its text. Nothing is stored of where a vector came from, so
  * that is looked at: one that is what the collection's model makes of the stored text was made of it.
  */
 export class RemadeVectors {
@@ -96,7 +96,7 @@ export class RemadeVectors {
   }
 }
 
-/** Whether a patch is to be begun anew: what it was decided by is not there any more. */
+/** Whether a patch is to be begun again: what it was decided by is not there any more. */
 export function isOvertaken(error: unknown): boolean {
   return isQuiverError(error) && error.kind === 'conflict';
 }

@@ -1,7 +1,7 @@
 import type { PatchOperation, UpsertOperation } from '../../../shared/contract/shard/shard-client';
 
 /**
- * About what an operation stores. An item is stored anew as a whole, so the vector of a patch counts, whether it is a
+ * About what an operation stores. An item is stored again as a whole, so the vector of a patch counts, whether it is a
  * new one or not. `found`: the metadata that the patch is merged into, as far as they are known.
  */
 export function storedBytesOf(

@@ -128,7 +128,7 @@ export class FieldNode {
     }
   }
 
-  /** Counts anew below this node, after the addon's lists were changed otherwise, and drops what is empty. */
+  /** Counts again below this node, after the addon's lists were changed otherwise, and drops what is empty. */
   recount(): void {
     for (const [key, child] of this.children) {
       child.present = this.tree.native.presentCount(child.number);

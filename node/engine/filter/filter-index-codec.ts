@@ -40,7 +40,7 @@ export function* writeFields(node: FieldNode, writer: ByteWriter, native: AddonF
 
 /**
  * Reads what writeFields wrote into a node without members, one block of values per step. The nodes have to be counted
- * anew afterwards. Errors: those of malformed bytes, as an Error.
+ * again afterwards. Errors: those of malformed bytes, as an Error.
  */
 export function* readFields(node: FieldNode, reader: ByteReader, native: AddonFilterIndex): Generator<undefined, void> {
   for (let tag = reader.u8(); tag !== 0; tag = reader.u8()) {

@@ -67,7 +67,7 @@ interface Wanted {
   end: number;
 }
 
-/** Thrown after a break during which documents got new numbers: the search begins anew. */
+/** Thrown after a break during which documents got new numbers: the search begins again. */
 class Renumbered extends Error {}
 
 /**
@@ -142,7 +142,7 @@ function pauseOf(source: SearchedPostings): () => Generator<undefined, void> {
   };
 }
 
-/** The terms' cursors, made anew if the index has changed: those are then at the start of their lists. */
+/** The terms' cursors, made again if the index has changed: those are then at the start of their lists. */
 class Cursors {
   private revision = NaN;
   private cursors: PostingCursor[] = [];

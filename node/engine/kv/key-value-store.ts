@@ -44,7 +44,7 @@ export interface KeyValueStore {
   /** Removes every key with `from` ≤ key < `to`. */
   clear(range: { from: Buffer; to: Buffer }): Promise<void>;
   /**
-   * As `clear`, and what the keys took on the disk is given back by the end: it writes anew what is beside them in
+   * As `clear`, and what the keys took on the disk is given back by the end: it writes again what is beside them in
    * files. Writes and reads go on. Errors: storage_failed, also when the store closes meanwhile.
    */
   reclaim(range: { from: Buffer; to: Buffer }): Promise<void>;

@@ -188,7 +188,7 @@ export class StoreNotes {
       if (text === null) throw new Error('it is gone');
       note = noteIn(text.toString());
     } catch (error) {
-      // Torn by a loss of power, damaged, or gone: what it was for is known by its name, and it is written anew.
+      // Torn by a loss of power, damaged, or gone: what it was for is known by its name, and it is written again.
       this.log.warn(
         { error, store: name },
         'the note of how far a store was cannot be used: an earlier copy of it may not be told',

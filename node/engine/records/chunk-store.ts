@@ -34,7 +34,7 @@ export interface StoredChunk {
 
 /**
  * The chunks of a ByteArena that are full, in files of a folder of their own. They are no storage: what they hold is in
- * the records, and each start makes them anew. One thread writes and reads them here; others read them by a ChunkFile.
+ * the records, and each start makes them again. One thread writes and reads them here; others read them by a ChunkFile.
  * A file goes when the last of its chunks is dead.
  */
 export class ChunkStore {

@@ -31,7 +31,7 @@ export interface ShardFacts {
 
 /**
  * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is
- * not part of it: records do not depend on it, and an index of another one is made anew from them.
+ * not part of it: records do not depend on it, and an index of another one is made again from them.
  */
 export function specText(spec: ShardSpec): string {
   const { collectionUid: uid, shard, dim, metric, language } = spec;

@@ -23,7 +23,7 @@ const SEGMENT_BYTES = 256 * 1024 * 1024;
 const SEGMENT_ROWS_MIN = 4096;
 /** Up to so many slots that a filter allows are looked up one by one. */
 const LISTED_SLOTS_MAX = 10_000;
-/** Share of a segment's rows that may be dead before it is sealed anew. */
+/** Share of a segment's rows that may be dead before it is sealed again. */
 const DEAD_SHARE_MAX = 0.25;
 /** Puts have paused if none came for this long: then what is scanned is sealed, if it is this share of a segment. */
 const IDLE_MS = 10_000;

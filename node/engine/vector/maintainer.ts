@@ -119,7 +119,7 @@ export class Maintainer {
 
   /**
    * From now on works until all present rows are in the graph and refined, none of them is dead, and the effort is
-   * measured anew. Does nothing if it does so already.
+   * measured again. Does nothing if it does so already.
    */
   optimize(): void {
     if (this.closed) return;

@@ -49,9 +49,9 @@ export interface MaintenanceInput {
 export const GRAPH_ROWS_MIN = 10_000;
 
 /**
- * Share of the graph's rows that may be dead before the live ones are copied and built anew. Dead rows take their share
- * of a walk's steps, so at a quarter a search takes a third longer. Rebuilding earlier would cost more than searches
- * gain.
+ * Share of the graph's rows that may be dead before the live ones are copied and built again. Dead rows take their
+ * share of a walk's steps, so at a quarter a search takes a third longer. Rebuilding earlier would cost more than
+ * searches gain.
  */
 export const DEAD_SHARE_MAX = 0.25;
 
@@ -116,7 +116,7 @@ const MEASURED_SHARE = 1 / 16;
 /** Below so many rows, a scan of what a filter allows is as quick as anything. */
 export const CELL_ROWS_MIN = 30_000;
 /**
- * The growth of the graph after which cells are made anew: rows that came later are scanned. A hundredth of building
+ * The growth of the graph after which cells are made again: rows that came later are scanned. A hundredth of building
  * them.
  */
 const CELL_GROWTH = 1.1;

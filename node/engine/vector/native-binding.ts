@@ -63,7 +63,7 @@ export interface AddonVectorIndex {
    */
   makeCells(recallTarget: number, threads: number): Promise<void>;
   /**
-   * Makes the index anew from the live rows alone, with their originals in a new file, and a graph from `graphRowsMin`
+   * Makes the index again from the live rows alone, with their originals in a new file, and a graph from `graphRowsMin`
    * rows on.
    */
   compact(originals: string, graphRowsMin: number, threads: number): Promise<void>;

@@ -55,7 +55,7 @@ export interface VectorIndex {
   status(): VectorIndexStatus;
   /**
    * Begins, or goes on, to make the best of the present rows in the background: all in the graph and refined, dead ones
-   * removed, the effort measured anew. `status` shows the progress.
+   * removed, the effort measured again. `status` shows the progress.
    */
   optimize(): void;
   /**
@@ -109,7 +109,7 @@ export interface VectorIndexOptions {
   onBackgroundError: (error: Error) => void;
   /**
    * Called when the vectors on the disk turn out to be damaged. The call that found it fails with `storage_failed`, and
-   * others may fail, too; the index has to be closed and made anew. May be called several times.
+   * others may fail, too; the index has to be closed and made again. May be called several times.
    */
   onDamaged: (error: Error) => void;
 }

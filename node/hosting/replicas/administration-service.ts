@@ -23,13 +23,13 @@ interface AdministrationParts {
   optimize: (id: ShardId) => Promise<void>;
   /** How far the purge of a replica is; null: there is none here. */
   purge: (id: ShardId, start: boolean) => Promise<ReplicaPurge[] | null>;
-  /** Whether the replica is begun anew. */
+  /** Whether the replica is begun again. */
   replace: (replacement: Replacement) => boolean;
   log: Logger;
 }
 
 /**
- * The service by which a node is asked for its report, for the digest of a replica, and to begin one anew or make its
+ * The service by which a node is asked for its report, for the digest of a replica, and to begin one again or make its
  * best index.
  */
 export function administrationService(parts: AdministrationParts): RpcService {

@@ -15,7 +15,7 @@ const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})\.map$/;
 /**
  * The latest assignment of each shard that this node held when it learnt it, on the disk beside the stores' ids
  * (`stores/<collection uid>.<shard>.map`). A cluster store that was restored from a backup says something earlier; by
- * that, a node must remove nothing, and begin nothing anew. What is known of a shard stays when its data have moved
+ * that, a node must remove nothing, and begin nothing again. What is known of a shard stays when its data have moved
  * away, until its collection is dropped.
  *
  * It is written in the background, a moment after it was learnt: a crash in between costs the latest change. The epoch

@@ -257,7 +257,7 @@ export class NodeAgent implements ReplicationReceiver {
     return this.lifecycles.size - openAt(this.lifecycles.values()).length;
   }
 
-  /** A replica that failed: closed, and opened anew after a while. */
+  /** A replica that failed: closed, and opened again after a while. */
   failed(id: ShardId, error: Error): void {
     this.lifecycles.get(assignmentPath(id))?.reopen(error instanceof LaterFormatError ? LATER_FORMAT_RETRY_MS : 0);
   }

@@ -32,7 +32,7 @@ export interface ReplicaOpeningOptions {
 }
 
 /**
- * Opens replicas, and begins one anew, empty and as another store, when its data are gone or can't be believed: the
+ * Opens replicas, and begins one again, empty and as another store, when its data are gone or can't be believed: the
  * shard's primary then takes it for a new replica and sends a copy. That is done only while another replica is in sync;
  * the last one stays as it is and closed, for an operator to look at.
  */
@@ -80,7 +80,7 @@ export class ReplicaOpening {
   }
 
   /**
-   * The data of a shard, open until now, can't be believed any more: its next opening begins anew. `epoch`: only if
+   * The data of a shard, open until now, can't be believed any more: its next opening begins again. `epoch`: only if
    * that is still the shard's, because the primary that said so counts in no other; null: in any.
    */
   condemn(id: ShardId, epoch: number | null): void {

@@ -129,7 +129,7 @@ export class ReplicaRemovals {
       this.later(id);
       return;
     }
-    // So that an earlier map can't make this node begin the shard anew, once the data are gone.
+    // So that an earlier map can't make this node begin the shard again, once the data are gone.
     known.learn(found);
     await known.settled();
     await this.now(id);

@@ -31,7 +31,7 @@ export class ReplicaRequests {
     return answer?.digest ?? null;
   }
 
-  /** Whether the node begins its replica anew. */
+  /** Whether the node begins its replica again. */
   async replace(node: string, replace: Replacement): Promise<boolean> {
     const answer = await this.streamTo(node)?.ask({ probe: false, digestOf: null, replace }, REPLACE_MS);
     return answer?.replaced === true;

@@ -291,7 +291,7 @@ export class ReplicatedShard implements HostedReplica {
     });
   }
 
-  /** Where others hold everything, the data are fetched anew; the last replica serves what it can. */
+  /** Where others hold everything, the data are fetched again; the last replica serves what it can. */
   private noteDamage(error: Error): void {
     const { spec, self, log, assignment } = this.options;
     if ((this.replica.assignment ?? assignment)?.inSync.some(({ node }) => node !== self.node) === true)

@@ -13,7 +13,7 @@ const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
 /**
  * Which store each shard's data on this node are, by the replication protocol's meaning: another store is another
  * replica, and nothing that the one before acknowledged counts for it. A shard's store is the node's own until its data
- * are lost or damaged and begun anew; then it is one of its own, so that one bad shard costs no other its data.
+ * are lost or damaged and begun again; then it is one of its own, so that one bad shard costs no other its data.
  *
  * `stores/<collection uid>.<shard>` holds the id. It is there from the first opening on, apart from the data: data that
  * are missing beside it were lost, and are not those of a shard that is new.
@@ -76,7 +76,7 @@ export class ShardStores {
   }
 
   /**
-   * Begins the shard anew under a store id of its own: what is left of the data is put aside as `<shard>.retired`, in
+   * Begins the shard again under a store id of its own: what is left of the data is put aside as `<shard>.retired`, in
    * the place of what was put there before. Nothing of the shard may be open. Errors: those of the file system.
    */
   async renew(id: ShardId): Promise<void> {

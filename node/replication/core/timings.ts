@@ -93,7 +93,8 @@ export const TIMINGS = {
    */
   changeRetryMs: 400,
   /**
-   * The longest of these pauses: what is waited for is a session that begins anew, and it costs availability meanwhile.
+   * The longest of these pauses: what is waited for is a session that begins again, and it costs availability
+   * meanwhile.
    */
   refusedPauseMaxMs: 1600,
   /**

@@ -55,8 +55,8 @@ export function positionOfLogKey(key: Buffer): { sequence: number; epoch: number
 }
 
 /**
- * Whether a key of COPIED_RANGE belongs to a copy. The journal of the indexes does not, because they are made anew; nor
- * do the promises.
+ * Whether a key of COPIED_RANGE belongs to a copy. The journal of the indexes does not, because they are made again;
+ * nor do the promises.
  */
 export function isCopied(key: Buffer): boolean {
   if (COPIED_LETTERS.has(key[0])) return true;

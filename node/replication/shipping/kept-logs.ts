@@ -9,7 +9,7 @@ const ASK_AFTER_BYTES = 2 * 1024 * 1024;
 /** Given up beyond a bound, so that not each write has to give up another one. */
 const GIVEN_UP_SHARE = 1 / 16;
 /**
- * So much of the disk stays free for the data, and beside that as much as is kept, because the store writes it anew
+ * So much of the disk stays free for the data, and beside that as much as is kept, because the store writes it again
  * when it merges its files. Where less is free, this share of it is what may be kept: on a full disk of terabytes more
  * than waits for a target that is well, on a small one what leaves room for the data.
  */

@@ -29,10 +29,10 @@ const FAILURE_CODE = 1;
 
 /**
  * Runs the process until a signal; the only place that ends it. SIGTERM or SIGINT stops the service and exits with 0,
- * and so does SIGHUP, but where it has files looked at or opened anew and no terminal has gone. A second signal (not an
- * echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a non-zero code. A failed start
- * exits with 1: for a wrong configuration or environment (QuiverError) with one line on standard error, and with the
- * error in the log where it has details; otherwise with the error in the log. An uncaught exception or an unhandled
+ * and so does SIGHUP, but where it has files looked at or opened again and no terminal has gone. A second signal (not
+ * an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a non-zero code. A failed
+ * start exits with 1: for a wrong configuration or environment (QuiverError) with one line on standard error, and with
+ * the error in the log where it has details; otherwise with the error in the log. An uncaught exception or an unhandled
  * rejection is a crash: it is logged, the process exits with 1, and nothing else is attempted. With a thread that is
  * stuck, the process ends by SIGKILL in the place of an exit, which would wait for that thread. A log that can't be
  * written, or that nobody reads, holds no end.

@@ -3,8 +3,8 @@ import { QuiverError } from '../../base/errors/quiver-error';
 
 /**
  * How long another process may hold a member's entry before this one gives up. A process that was killed holds it for
- * the rest of its session, 3.5 s; if etcd elects a leader meanwhile, every session starts anew, and the entry stays for
- * some 8 s.
+ * the rest of its session, 3.5 s; if etcd elects a leader meanwhile, every session starts again, and the entry stays
+ * for some 8 s.
  */
 const TAKEN_AFTER_MS = 15_000;
 /** Between two looks whether the name is free: a start is not held up for noticeably longer than needed. */

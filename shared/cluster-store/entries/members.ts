@@ -48,7 +48,7 @@ export interface NodeMember extends VersionFields {
   /** The random id of the data folder. A node that comes back with another one has lost its data. */
   store: string;
   /**
-   * By shardKey, the store ids of shards whose data on this node were lost or damaged and begun anew. Their stores
+   * By shardKey, the store ids of shards whose data on this node were lost or damaged and begun again. Their stores
    * differ from the node's.
    */
   stores?: Record<string, string>;

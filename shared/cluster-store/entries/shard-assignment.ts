@@ -52,7 +52,7 @@ export interface KnownAssignment {
 
 /**
  * Whether `one` came after `other`. The epoch decides before the revision: epochs never fall, and a cluster store that
- * was restored from a backup counts its revisions anew.
+ * was restored from a backup counts its revisions again.
  */
 export function isLaterAssignment(one: KnownAssignment, other: KnownAssignment): boolean {
   const epochs = one.assignment.epoch - other.assignment.epoch;
@@ -63,7 +63,7 @@ export function assignmentPath(id: ShardId): string {
   return `${ASSIGNMENTS_PREFIX}${id.collectionUid}/${id.shard}`;
 }
 
-/** Whether an entry is a shard's assignment. Where one is missing, it is made anew as that of an empty shard. */
+/** Whether an entry is a shard's assignment. Where one is missing, it is made again as that of an empty shard. */
 export function isAssignment(key: string): boolean {
   return key.startsWith(ASSIGNMENTS_PREFIX);
 }

@@ -117,7 +117,7 @@ export interface VectorSearch {
   packed?: true;
   /**
    * Once the hits have so many bytes of ids, metadata and texts, those behind have only their ids and scores (see
-   * {@link Hit}). A node of an earlier version does not heed it.
+   * {@link Hit}). A node of an earlier version ignores it.
    */
   bytesMax?: number | undefined;
 }
@@ -279,7 +279,7 @@ export interface ScanRequest {
   versions?: boolean | undefined;
   /** Whether items carry `expiry`. Default: false. */
   expiries?: boolean | undefined;
-  /** The answer ends soon after it has so many bytes of items. A node of an earlier version does not heed it. */
+  /** The answer ends soon after it has so many bytes of items. A node of an earlier version ignores it. */
   bytesMax?: number | undefined;
 }
 

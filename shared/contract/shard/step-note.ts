@@ -7,7 +7,7 @@ const KEY_FIRST = /^[0-9a-f]{64}/;
 
 /**
  * The note of a step of a write that is done once, as it is in the operation: the sealing key of the request, and the
- * note that is kept. Both the writer and the shard name items in what is kept of such a write; nobody who has not the
+ * note that is kept. Both the writer and the shard name items in what is kept of such a write; only who has the
  * request can read that. The key itself is in the log only, as the ids are.
  */
 export function stepNote(note: string, sealingKey: string): string {

@@ -7,8 +7,8 @@ import { outcomesFromBytes, outcomesToBytes, type WriteOutcome } from './write-o
 export const DEDUP_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * What a shard remembers of a write that is done once (DedupOperation). Nothing in it names an item to who has not the
- * request, so a purge leaves it.
+ * What a shard remembers of a write that is done once (DedupOperation). It names no item to anyone who
+ * lacks the request, so a purge leaves it.
  */
 export interface DedupRecord {
   token: string;

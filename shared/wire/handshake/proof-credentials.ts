@@ -9,7 +9,7 @@ import { greet, PROOF_GREETING } from '../frames/reads-greeting';
 
 /** From the greeting until the member's proof is there: longer than a caller waits, as for the other greetings. */
 const PROVEN_WITHIN_MS = 5_000;
-/** How often in such a time a connection is made anew because the one before it does not begin with a proof. */
+/** How often in such a time a connection is made again because the one before it does not begin with a proof. */
 const ANEW_MOST = 3;
 const ANEW_IN_MS = 60_000;
 
@@ -33,7 +33,7 @@ export class ProofCredentials extends ChannelCredentials {
   }
 
   /**
-   * Whether the connection of a member that has proven itself is to be made anew, with the proof first: something went
+   * Whether the connection of a member that has proven itself is to be made again, with the proof first: something went
    * wrong on the way to this one. Where that is so again and again, it stays as it is, for a while.
    */
   isBetterAnew(): boolean {

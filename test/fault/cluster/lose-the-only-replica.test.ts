@@ -97,7 +97,7 @@ test('a collection that came back with an earlier etcd, and has no data any more
     try {
       const entry = (await store.get(COLLECTIONS_PREFIX + 'gone'))!;
       const { uid } = JSON.parse(entry.value) as { uid: string };
-      // Once it has served: nobody may make it anew then.
+      // Once it has served: nobody may make it again then.
       await cluster.data('POST', '/v1/collections/gone/upsert', { external_id: 'a', vector: [1, 2] });
       const assignment = (await store.get(assignmentPath({ collectionUid: uid, shard: 0 })))!;
       await cluster.data('DELETE', '/v1/collections/gone');

@@ -97,7 +97,7 @@ export const ETCD_STATES: readonly EtcdRow[] = [
   { kind: 'the only member', state: 'error', right: withoutEtcd },
 ];
 
-/** Files of a replica. Damaged records are put aside and copied; the rest is made anew. */
+/** Files of a replica. Damaged records are put aside and copied; the rest is made again. */
 export const NODE_FILES: readonly NodeFileRow[] = [
   { kind: 'records: table', file: /^node\/shards\/<uid>\/0\/records\/\d+\.sst$/, right: all('copied') },
   // All of it is in the log of the replica as well, which alone is synced: what its end lacks is applied again.

@@ -72,7 +72,7 @@ export class CollectionModel {
     return this.put(call, items);
   }
 
-  /** Writes some of the items anew; answers as `load`. */
+  /** Writes some of the items again; answers as `load`. */
   async change(call: Call, count: number): Promise<string | null> {
     const ids = [...this.items.keys()];
     const chosen = new Set(Array.from({ length: count }, () => ids[Math.floor(this.random() * ids.length)]));

@@ -12,7 +12,7 @@ import { callOf, inTurns, outcomeOf } from './service-calls';
 const ITEMS = 40;
 /** One of each damage. */
 const FORMS_HERE: readonly Form[] = ['missing', 'cut to half', 'bit in the middle'];
-/** What the log of a node says of what it made anew. */
+/** What the log of a node says of what it made again. */
 const MADE_ANEW = /rebuilt|opened again|made anew/;
 const SETTLED_DEADLINE_MS = 300_000;
 /** Within which a shard has another primary after a stop. */

@@ -13,7 +13,7 @@ const ITEMS = 40;
 const STOP_DEADLINE_MS = 40_000;
 /** Of what a process said that ended by itself. */
 const LAST_WORDS = 3000;
-/** What the log says of what was made anew. */
+/** What the log says of what was made again. */
 const MADE_ANEW = /rebuilt|opened again|made anew/;
 /** What is done to files while they are in use: a form of each damage. */
 const WHILE_RUNNING: readonly Form[] = ['missing', 'cut to half', 'bit in the middle'];

@@ -26,7 +26,7 @@ export interface KindRow {
   start: Record<Damage, readonly Outcome[]>;
   /**
    * Damaged while the process runs: what each of the other moments comes to. The next start comes to what `start` says,
-   * or the file was written anew.
+   * or the file was written again.
    */
   running: Record<Damage, readonly Outcome[]>;
 }
@@ -81,7 +81,7 @@ export const SHARD_FILES: readonly KindRow[] = [
   { kind: 'records: MANIFEST', file: /^records\/MANIFEST-\d+$/, start: all('refused'), running: whenRead('refused') },
   { kind: 'records: CURRENT', file: /^records\/CURRENT$/, start: all('refused'), running: whenRead('refused') },
   // The name of the store: another name is that of another store, which may not take this one's place. RocksDB makes a
-  // missing one anew.
+  // missing one again.
   {
     kind: 'records: IDENTITY',
     file: /^records\/IDENTITY$/,

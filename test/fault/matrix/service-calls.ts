@@ -48,7 +48,7 @@ export function callOf({ baseUrl, apiKey }: { baseUrl: string; apiKey: string })
   };
 }
 
-/** An outcome, or what is wrong. `isTold`: whether the log says that something was made anew. */
+/** An outcome, or what is wrong. `isTold`: whether the log says that something was made again. */
 export function outcomeOf({ wrong, refused }: Seen, name: string, isTold: () => boolean): string {
   if (wrong.length > 0) return `wrong: ${wrong.join('; ')}`;
   const unclear = refused.filter((message) => !message.includes(`"${name}"`) || !WAYS_OUT.test(message));

@@ -48,7 +48,7 @@ export const TARGET_FILES: readonly TargetRow[] = [
   { kind: 'segment of records', object: (_, { segments }) => segments[0]?.key, right: NEEDED },
   { kind: 'list of the records that are there', object: (_, { live }) => live[0]?.key, right: NEEDED },
   { kind: 'part of the journal', object: (_, { journal }) => journal[0]?.key, right: { ...NEEDED } },
-  // The indexes are made anew from the records.
+  // The indexes are made again from the records.
   {
     kind: 'part of an index',
     object: (_, { index }) => index?.files[0].parts[0].key,

@@ -249,7 +249,7 @@ export function collectionsSuite(context: SuiteContext): void {
         ...(i % 2 === 0 ? { text: `word${i} shared` } : {}),
       }));
       dataOf(await api.post(`${path}/bulk_upsert`, { items }));
-      // Stored anew, and in its old place.
+      // Stored again, and in its old place.
       dataOf(await api.post(`${path}/upsert`, items[7]));
       const looks = async () => [
         dataOf(await api.get(`${path}/export`)),
@@ -284,7 +284,7 @@ export function collectionsSuite(context: SuiteContext): void {
     test('that do not change their number of shards have nothing to give up', async () => {
       const name = await context.collection();
       expect(errorOf(await context.api.delete(`/v1/collections/${name}/reshard`), 404)).toContain(
-        'not changing its number of shards',
+        'has no reshard that can still be cancelled',
       );
     });
 

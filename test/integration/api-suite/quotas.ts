@@ -161,7 +161,7 @@ export function quotasSuite(context: SuiteContext): void {
         ]);
       expect(await usedBy(id)).toMatchObject({ items: ITEMS });
       expect(dataOf(await api.get(path)).vector_count).toBe(ITEMS);
-      // What is there already counts when it is written anew; deleting and reading go on, and other keys do.
+      // What is there already counts when it is written again; deleting and reading go on, and other keys do.
       const [{ external_id: first }] = dataOf(
         await api.post(`${path}/scroll`, { limit: 1, include_vectors: false }),
       ).vectors;

@@ -187,7 +187,7 @@ class RestoreWorld extends CoordinatedWorld {
     }
     await this.settle();
     const running = [...clients.map((client) => client.run(stop)), ...restoring.map((one) => one.run(stop))];
-    // Backups of a collection whose shards are replaced begin anew.
+    // Backups of a collection whose shards are replaced begin again.
     if (chance.happens(0.4))
       running.push(this.client('resharder', COLLECTION, this.history).reshards(SHARDS_MAX, stop));
     this.weather.fails = chance.happens(0.6) ? chance.unit() * 0.03 : 0;

@@ -13,7 +13,7 @@ export const NAMESPACE = 'vectors';
 /** A Secret's value that Helm drew, and what stands for it: no two runs draw the same. */
 const DRAWN = /^[A-Za-z0-9]{40}$/;
 const DRAWN_MARK = '<forty random letters and digits>';
-/** What the chart makes anew for each installation, and what stands for it. */
+/** What the chart makes again for each installation, and what stands for it. */
 const PEM_MARKS: [RegExp, mark: string, file: string][] = [
   [/^-----BEGIN CERTIFICATE-----/, '<a certificate>', 'server.pem'],
   [/^-----BEGIN EC PRIVATE KEY-----/, '<a private key>', 'server.key.pem'],

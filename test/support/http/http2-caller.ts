@@ -14,7 +14,7 @@ export interface Http2Answer {
   text: string;
 }
 
-/** Sends requests over one connection of HTTP/2, chosen in the handshake of TLS; opens it anew when it has ended. */
+/** Sends requests over one connection of HTTP/2, chosen in the handshake of TLS; opens it again when it has ended. */
 export class Http2Caller {
   private session: ClientHttp2Session | null = null;
 

@@ -77,7 +77,7 @@ export async function signInByKey(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
-/** Goes to another part of the page, `#/console`, without loading anew. */
+/** Goes to another part of the page, `#/console`, without loading again. */
 export async function goTo(page: Page, hash: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 }

@@ -17,7 +17,7 @@ export interface PodEnd {
 export class Pod {
   /** Whether Services send it requests: by its readiness, and for a while after it was told to end. */
   hasTraffic = false;
-  /** Why a kubelet would have started the container anew. */
+  /** Why a kubelet would have started the container again. */
   readonly complaints: string[] = [];
   private probing = new AbortController();
   private watches: Promise<void>[] = [];

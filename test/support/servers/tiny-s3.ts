@@ -10,9 +10,9 @@ const PAGE = 3;
  * somebody else.
  */
 const MODES = ['hang', 'drip', 'flood', 'page'] as const;
-type Manner = (typeof MODES)[number];
+type Mode = (typeof MODES)[number];
 
-function answerBy(mode: Manner, answer: ServerResponse): void {
+function answerBy(mode: Mode, answer: ServerResponse): void {
   if (mode === 'page') answer.end('<html>Please sign in</html>');
   if (mode === 'drip') {
     const drops = setInterval(() => answer.write(' '), 10);
@@ -32,7 +32,7 @@ export class TinyS3 {
   readonly objects = new Map<string, Buffer>();
   readonly requests: { method: string; path: string; headers: IncomingMessage['headers'] }[] = [];
   /** What to answer in the place of doing it: a status, or that the connection breaks. */
-  fault: (request: IncomingMessage) => 'break' | 'cut' | Manner | { status: number; code: string } | null = () => null;
+  fault: (request: IncomingMessage) => 'break' | 'cut' | Mode | { status: number; code: string } | null = () => null;
   /** How long it takes for each. */
   delayMs = 0;
   /** What it does with `If-None-Match` of a write: what S3 does, overwrite all the same, or refuse the header. */

@@ -22,7 +22,7 @@ export interface InlineStory {
   port: MessagePort;
 }
 
-/** What is written meanwhile: new items alone; any change; nothing; the shard is dropped and made anew. */
+/** What is written meanwhile: new items alone; any change; nothing; the shard is dropped and made again. */
 export const PHASES = ['inserts', 'changes', 'quiet', 'drops'] as const;
 
 /** By how much each kind of change raises an item's number: an item whose number rose by 2 lived all the time. */

@@ -282,7 +282,7 @@ class ReplicaStory {
     this.connect(node);
   }
 
-  /** Its streams are made anew, and it reads its assignment. */
+  /** Its streams are made again, and it reads its assignment. */
   private connect(node: StoryNode): void {
     this.learn(node);
     for (const other of this.nodes.values()) {

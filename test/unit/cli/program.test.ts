@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { buildProgram } from '../../../cli/program';
 import { EXIT_CODES } from '../../../cli/command-error';
 
-/** docs/command-line.md says what the commands say of themselves; `UPDATE=1` writes that part anew. */
+/** docs/command-line.md says what the commands say of themselves; `UPDATE=1` writes that part again. */
 
 const page = join(resolve(__dirname, '../../..'), 'docs/command-line.md');
 const HEAD = '## Commands\n';

@@ -9,7 +9,7 @@ import {
   settingsTable,
 } from '../../support/stories/settings-table';
 
-/** docs/configuration.md and the README hold the tables that the settings give; `UPDATE=1` writes them anew. */
+/** docs/configuration.md and the README hold the tables that the settings give; `UPDATE=1` writes them again. */
 
 const root = resolve(__dirname, '../../..');
 

@@ -46,7 +46,7 @@ test('a program that has changed runs as it is now, even if it has the same leng
 testOnNode20('what it compiled to is written once, and read by the next process', () => {
   run("console.log('as ever')");
   const { mtimeNs } = statSync(codeFile(), { bigint: true });
-  // Whoever compiles it writes the file anew.
+  // Whoever compiles it writes the file again.
   expect(run()).toBe('as ever');
   expect(statSync(codeFile(), { bigint: true }).mtimeNs).toBe(mtimeNs);
 });

@@ -45,7 +45,7 @@ import {
 const IDLE_MS = 2_000;
 /** Every failed attempt means that another coordinator took something. */
 const ATTEMPTS_MAX = 32;
-/** After so long without an answer from whoever writes, it is gone, and the write counts. */
+/** A writer that gives no answer for so long is gone, and its write counts. */
 const LOST_MS = 120_000;
 /** How often the entries of subjects are looked through for those of periods that are over. */
 const SWEEP_MS = 86_400_000;
@@ -293,7 +293,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     account.add(held);
     throw new QuiverError(
       'unavailable',
-      'what was stored could not be counted in the quota of whoever writes: the cluster store is too busy; nothing was written, and the call may be retried',
+      "the key's quota cannot be checked: the cluster store is too busy; nothing was written, and the call may be retried",
     );
   }
 
@@ -356,6 +356,6 @@ function undecided(writer: Writer): QuiverError {
 function failure(error: unknown): unknown {
   if (!isQuiverError(error) || (error.kind !== 'unavailable' && error.kind !== 'commit_unknown')) return error;
   const message =
-    'what was stored can not be counted in the quota of whoever writes while the cluster store can not be reached; nothing was written, and the call may be retried';
+    "the key's quota cannot be checked: the cluster store is unreachable; nothing was written, and the call may be retried";
   return new QuiverError('unavailable', message, { cause: error });
 }

@@ -52,7 +52,7 @@ export interface KeyQuotaUse {
   items: number | null;
   bytes: number | null;
   period: QuotaPeriod;
-  /** ISO 8601; null: it never counts anew. */
+  /** ISO 8601; null: it never counts again. */
   resetsAt: string | null;
 }
 
@@ -80,7 +80,7 @@ export function periodAt(period: QuotaPeriod, wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, period === 'day' ? 'yyyy-mm-dd'.length : 'yyyy-mm'.length);
 }
 
-/** When it counts anew; null: never. */
+/** When it counts again; null: never. */
 export function resetOf(period: QuotaPeriod, wallMs: number): string | null {
   if (period === 'total') return null;
   const now = new Date(wallMs);

@@ -43,7 +43,7 @@ export function dayOf(hoursEntryPath: string): number {
   return Number(hoursEntryPath.split('/')[6]);
 }
 
-/** Nothing where the text is none: a damaged count is counted anew, and takes no other along. */
+/** Nothing where the text is none: a damaged count is counted again, and takes no other along. */
 export function totalsFromValue(value: string): UsageTotals {
   const found = parsed(value) as Partial<UsageTotals> | null;
   const { requests = 0, byEndpoint = {}, lastRequestMs = 0 } = found ?? {};

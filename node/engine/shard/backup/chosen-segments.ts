@@ -2,7 +2,7 @@ import type { RecordSegment } from '../../../../shared/backup-store/backup-forma
 
 /** About the bytes of a segment, which is in memory as a whole when it is written or read. */
 export const SEGMENT_BYTES = 8 * 1024 * 1024;
-/** A segment of which less than this share is there is written anew without the rest. */
+/** A segment of which less than this share is there is written again without the rest. */
 const LIVE_SHARE_MIN = 0.5;
 
 /** Numbers of records, both ends included. */

@@ -7,7 +7,7 @@ import { replaceFile, syncFolder } from '../../../../shared/base/files/stable-fo
 /**
  * Beside the records, and gone or put back with them: a token for each of the last backups, one per line. A backup
  * whose token is there has nothing under the numbers of records that the shard does not have. Programs before knew one
- * token, and begin anew where they find several.
+ * token, and begin again where they find several.
  */
 const LINEAGE_FILE = 'backup-lineage';
 const TOKENS_MAX = 16;

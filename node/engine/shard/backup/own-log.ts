@@ -134,7 +134,7 @@ export class OwnLog implements ShippableLog, KeptLog {
     let first = last + 1;
     let next = first;
     let lowest = Infinity;
-    // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is
+    // All that is there counts, so that a bound does not begin again with each start. And so do the times of what is
     // given up.
     for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
       for (const { key, value } of page) {

@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 15_000;
 
 /**
  * A target as a restored shard reads it: what fails is tried again for some minutes, so that a shard which is half
- * filled does not begin anew. After that the backup counts as one that can't be used.
+ * filled does not begin again. After that the backup counts as one that can't be used.
  */
 export class PatientTarget implements BackupTarget {
   readonly name: string;

@@ -100,7 +100,7 @@ async function seed(
     fillRecords(folder, spec, { options, target, collection, whole }),
     whole?.index ? installIndex(folder, target, whole.index, options) : null,
   ]);
-  // Nothing of this may still be written when the folder is made anew.
+  // Nothing of this may still be written when the folder is made again.
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   await syncFolder(join(folder, 'records'));
   await rm(join(folder, UNFINISHED_FILE));
@@ -257,7 +257,7 @@ class Filling {
   }
 }
 
-/** Puts the saved indexes beside the records. Those that are damaged are left out: they are made anew. */
+/** Puts the saved indexes beside the records. Those that are damaged are left out: they are made again. */
 async function installIndex(
   folder: string,
   target: BackupTarget,

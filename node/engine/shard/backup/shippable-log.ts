@@ -7,7 +7,7 @@ export type LoggedEntry = Omit<ShippedEntry, 'at'> & { at: number | null };
 
 /** A log as it was at one moment. */
 export interface LogView {
-  /** In which term its primary led; the shipper begins anew in another one. */
+  /** In which term its primary led; the shipper begins again in another one. */
   term: number;
   /** The first entry that is there, or will be. */
   first: number;

@@ -57,7 +57,7 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
   return manifest;
 }
 
-/** Without it, the indexes are made anew from the records. */
+/** Without it, the indexes are made again from the records. */
 export async function removeManifest(folder: string): Promise<void> {
   await rm(join(folder, MANIFEST_NAME), { force: true });
 }

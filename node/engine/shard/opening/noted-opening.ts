@@ -17,7 +17,7 @@ const WAYS_OUT =
 export type ClosedShard = Pick<Shard, 'spec' | 'lastOperation' | 'isSaved'>;
 
 /**
- * Opens shards by what is noted of them apart from their data: one that was here is never made anew, unless somebody
+ * Opens shards by what is noted of them apart from their data: one that was here is never made again, unless somebody
  * accepted that it is lost.
  */
 export class NotedOpening {

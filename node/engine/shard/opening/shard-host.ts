@@ -140,7 +140,7 @@ export class ShardHost implements ShardPublications {
   }
 
   /**
-   * The open shard. Errors: not_found; unavailable while it is being opened anew and can't be; storage_damaged when it
+   * The open shard. Errors: not_found; unavailable while it is being opened again and can't be; storage_damaged when it
    * can't be opened because of what is on the disk; storage_failed when others have taken its place. It is opened once
    * one of them is gone.
    */
@@ -476,7 +476,7 @@ export class ShardHost implements ShardPublications {
     return join(this.folder, 'shards', nameOf(id));
   }
 
-  /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */
+  /** Opens a shard again when its disk takes writes again; until then it stays open, for its readers. */
   private async awaitDisk(name: string, lifecycle: ShardLifecycle<Shard>): Promise<void> {
     const pauses = new RetryBackoff(REOPEN_PAUSES);
     do await pauses.pause(lifecycle.ended);

@@ -4,7 +4,7 @@ import type { ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import { type BackoffPauses, RetryBackoff } from '../../../../shared/base/time/retry-backoff';
 
 /**
- * Between attempts to open a shard anew that can't be opened or written to, or fails again and again: a full disk may
+ * Between attempts to open a shard again that can't be opened or written to, or fails again and again: a full disk may
  * last.
  */
 export const REOPEN_PAUSES: BackoffPauses = { firstMs: 1_000, longestMs: 30_000 };
@@ -20,8 +20,8 @@ type LifecycleState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
 /** What differs between the places of an embedded process and those of a cluster's node. */
 export interface LifecycleDependencies<Held> {
   /**
-   * Whether what failed is opened anew only after a pause, which gives others the time to take over. Without it that is
-   * done at once, though not twice within the first pause: for a shard that nobody else can answer for.
+   * Whether what failed is opened again only after a pause, which gives others the time to take over. Without it that
+   * is done at once, though not twice within the first pause: for a shard that nobody else can answer for.
    */
   pausesFirst: boolean;
   /** Opens the shard, making it when it does not exist. Never throws at once. `ended`: aborted when the place ends. */
@@ -29,7 +29,7 @@ export interface LifecycleDependencies<Held> {
   onOpened?(held: Held): void;
   /** It could not be opened and is tried again after `retryMs`, unless the place is ended now. */
   onFailed(error: unknown, retryMs: number): void;
-  /** Closes what failed. Never rejects: it is opened anew whether it closed well or not. */
+  /** Closes what failed. Never rejects: it is opened again whether it closed well or not. */
   closeFailed(held: Held): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export class ShardLifecycle<Held extends Closable> {
   }
 
   /**
-   * Closes what is open, because it can't be trusted any more, and opens it anew, not before `leastMs`. What is being
+   * Closes what is open, because it can't be trusted any more, and opens it again, not before `leastMs`. What is being
    * opened has its turn first.
    */
   reopen(leastMs = 0): void {

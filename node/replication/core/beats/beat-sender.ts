@@ -68,7 +68,7 @@ export class BeatSender {
   private readonly known = new Map<string, Map<number, Known>>();
   private knownCount = 0;
   private taken: Taken[] = [];
-  /** When most of the members had a heartbeat at one moment, or the set was made anew. */
+  /** When most of the members had a heartbeat at one moment, or the set was made again. */
   private mostAt = -Infinity;
 
   /**

@@ -6,7 +6,7 @@ const REMEMBERED_EVERY_MS = 50;
 /**
  * A follower's share in its primary's lease: until when it may answer reads. It lasts from when this process received
  * the append whose acknowledgement earned it: no later than the primary received that acknowledgement, which is from
- * when the primary counts. So no clock is compared with another, and a process that began anew holds nothing.
+ * when the primary counts. So no clock is compared with another, and a process that began again holds nothing.
  */
 export class HeldShare {
   /** When appends were received, by the primary's clock at sending and by this replica's own; both ascending. */

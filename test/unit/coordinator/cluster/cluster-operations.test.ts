@@ -79,7 +79,7 @@ function reshard(state: ReshardState): ReshardRecord {
   return { id: 'new', identity: 'old', name: 'books', from: { uid: 'old', shards: 1 }, to, state, ...rest };
 }
 
-/** A coordinator that is the controller, or with another office is not, and what nodes put into the store. */
+/** A coordinator that is the controller, or with another leadership is not, and what nodes put into the store. */
 async function controllerOf(
   store: KeyValueClusterStore,
   clock: ManualClock,
@@ -273,7 +273,7 @@ describe('what a node is able to', () => {
         ['a', 7],
         ['b', 7],
       ]);
-      // Its replica was made anew elsewhere.
+      // Its replica was made again elsewhere.
       await put(
         assignmentPath({ collectionUid: 'old', shard: 0 }),
         assignmentToValue({ ...assignment('old', 0, ['a']), replicas: ['a'] }),

@@ -56,7 +56,7 @@ test('reads go another way until the stream is ready, and again when it has ende
   expect(reads.ready).toBeNull();
   opened[1].ready();
   expect(reads.ready).toBe(opened[1]);
-  // A connection that ended is not made anew while it may still be the one that grpc-js connects.
+  // A connection that ended is not made again while it may still be the one that grpc-js connects.
   expect(opened[1].channel).toBe(opened[0].channel);
 });
 

@@ -162,7 +162,7 @@ describe('a backup', () => {
     await eventually('the second driver has finished it', async () => (await state()) === null);
     answer(FAILED);
     await eventually('the first driver hears that it was replaced', async () =>
-      warnings.some((message) => message.includes('did not get on')),
+      warnings.some((message) => message.includes('step failed')),
     );
     expect(await repository.find(record.id)).not.toBeNull();
     expect(await target.list('void/')).toEqual([]);

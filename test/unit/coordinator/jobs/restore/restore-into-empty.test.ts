@@ -277,7 +277,7 @@ describe('of several, one has taken its place, and whoever drives the restore is
     await expect(service.backups.cancelRestore(id)).rejects.toMatchObject({
       kind: 'conflict',
       code: 409,
-      message: expect.stringContaining('too late'),
+      message: expect.stringContaining('can no longer be cancelled'),
     });
     drivers = await Drivers.start(service);
     expect((await restoreEnded(service.backups, id)).state).toBe('done');

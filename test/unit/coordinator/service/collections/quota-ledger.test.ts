@@ -8,7 +8,7 @@ import { runSeed, seededRandom } from '../../../../support/values/random';
 
 const SHARDS = 2;
 const ITEM_BYTES = 10;
-/** By then the shards are asked anew. */
+/** By then the shards are asked again. */
 const LATER_MS = 2_000;
 
 /** A collection in memory, whose shards answer in turns of the event loop. */

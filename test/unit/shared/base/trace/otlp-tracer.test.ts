@@ -101,7 +101,7 @@ test('what is refused is counted, told once, and makes room', async () => {
 });
 
 test.each(['hang', 'drip', 'flood', 'garbage'] as const)(
-  'a receiver with the manner "%s" costs the spans that it got, and others arrive when it is well',
+  'a receiver in the mode "%s" costs the spans that it got, and others arrive when it is well',
   async (mode) => {
     receiver.mode = mode;
     const write = start({

@@ -88,7 +88,7 @@ test('an entry whose store was put back to an earlier value is put again, under 
   expect(store.puts).toEqual(['2']);
   expect(store.sessions).toBe(1);
   expect(entry.isRegistered).toBe(true);
-  // The store counts anew, and what it tells of that is the present value.
+  // The store counts again, and what it tells of that is the present value.
   store.tell([{ type: 'put', ...store.entry! }]);
   await settled();
   expect(store.puts).toEqual(['2']);

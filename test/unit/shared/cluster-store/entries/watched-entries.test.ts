@@ -52,7 +52,7 @@ test('a store that was put back is taken at its word', async () => {
   Object.assign(store, { revision: 50, entries: [entry('a', 'earlier', 40), entry('c', 'same', 10)] });
   await entries.refresh();
   expect(values()).toEqual({ a: 'earlier', c: 'same' });
-  // It counts its revisions anew.
+  // It counts its revisions again.
   store.tell([{ type: 'put', ...entry('a', 'next', 51) }]);
   expect(values()).toEqual({ a: 'next', c: 'same' });
 });

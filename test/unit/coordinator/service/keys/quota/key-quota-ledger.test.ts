@@ -386,7 +386,7 @@ test('while the store is away, a key goes on with what was taken for it, and is 
   for (let i = 0; i < 31; i += 1) ledger.settle(await ledger.take(key, items(1)), items(1));
   await expect(ledger.take(key, items(1))).rejects.toMatchObject({
     kind: 'unavailable',
-    message: expect.stringMatching(/can not be counted/),
+    message: expect.stringMatching(/cannot be checked/),
   });
   isAway = false;
   expect(32 + (await writeUntilRefused(ledger, key))).toBe(1_000);
