@@ -244,9 +244,11 @@ ${options.map(({ name, sent }) => `            ${name}=${sent},\n`).join('')}   
             query = given(profile=profile or None)
             answer = await self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, query=query, body=body)
             totals = answer.total_matches or [None] * len(answer.results)
-            for hits, total_matches in zip(answer.results, totals, strict=True):
-                found.append(Rows(hits))
+            grouped = answer.groups or [None] * len(answer.results)
+            for hits, total_matches, groups in zip(answer.results, totals, grouped, strict=True):
+                found.append(Rows(hits if groups is None else [hit for group in groups for hit in group.hits]))
                 found[-1].total_matches = total_matches
+                found[-1].groups = groups
             if answer.profile is not None:
                 profiles.append(answer.profile)
         return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found

@@ -26,6 +26,8 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   offset?: number;
   exact?: true;
   fields?: string[];
+  groupBy?: string;
+  groupSize?: number;
   showText?: true;
   showProfile?: true;
   json?: true;
@@ -38,7 +40,14 @@ interface Hit {
   text?: string | null;
 }
 
+interface Found {
+  results: Hit[];
+  groups?: { key: unknown; hits: Hit[] }[];
+  profile?: SearchProfile;
+}
+
 const K_MAX = 10_000;
+const GROUP_SIZE_MAX = 100;
 const WIDTH = 120;
 const DEFAULT_ALPHA = 0.5;
 /** In which a profile divides the time. */
@@ -69,6 +78,8 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     .option('--exact', 'compare with every vector');
   filtered(command, 'only items whose metadata match')
     .option('--fields <names>', 'metadata to show; otherwise all', names)
+    .option('--group-by <path>', 'the best groups of items that have the same value there; --k counts groups')
+    .option('--group-size <count>', 'hits of each group (default: 1)', wholeNumber(1, GROUP_SIZE_MAX))
     .option('--show-text', 'show the items’ texts, too')
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
@@ -98,9 +109,11 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(exact !== undefined && { exact }),
     ...(options.fields !== undefined && { fields: options.fields }),
     ...(options.showText !== undefined && { include_text: true }),
+    ...(options.groupBy !== undefined && { group_by: options.groupBy }),
+    ...(options.groupSize !== undefined && { group_size: options.groupSize }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
-  const answer: { results: Hit[]; profile?: SearchProfile } = await (item !== undefined
+  const answer: Found = await (item !== undefined
     ? likeItem(collection, item, common)
     : hybrid !== undefined
       ? collection.hybridSearch({
@@ -111,16 +124,28 @@ async function search(context: CommandContext, name: string, options: SearchOpti
         })
       : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common }));
   if (options.json) return printJson(context, answer);
-  if (answer.results.length === 0) context.messages.write('nothing was found\n');
-  const shown = answer.results.map((hit, i) => [
-    (offset ?? 0) + i + 1,
+  // A group's hits have its place and its key.
+  const rows = answer.groups
+    ? answer.groups.flatMap(({ key, hits }, i) => hits.map((hit) => ({ place: i, key, hit })))
+    : answer.results.map((hit, i) => ({ place: i, key: undefined, hit }));
+  if (rows.length === 0) context.messages.write('nothing was found\n');
+  const shown = rows.map(({ place, key, hit }) => [
+    (offset ?? 0) + place + 1,
+    ...(answer.groups === undefined ? [] : [cell(key)]),
     Number(hit.score.toFixed(4)),
     hit.external_id,
     ...(options.fields ?? []).map((field) => cell(valueAt(hit.metadata, field))),
     ...(options.fields === undefined ? [cell(hit.metadata)] : []),
     ...(options.showText ? [hit.text ?? null] : []),
   ]);
-  const columns = ['#', 'score', 'id', ...(options.fields ?? ['metadata']), ...(options.showText ? ['text'] : [])];
+  const columns = [
+    '#',
+    ...(answer.groups === undefined ? [] : [options.groupBy!]),
+    'score',
+    'id',
+    ...(options.fields ?? ['metadata']),
+    ...(options.showText ? ['text'] : []),
+  ];
   const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
   const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;
   context.output.write(table(columns, shown, width));
@@ -149,12 +174,16 @@ async function likeItem(
     exact?: true;
     fields?: string[];
     include_text?: boolean;
+    group_by?: string;
+    group_size?: number;
     profile?: boolean;
   },
-): Promise<{ results: Hit[]; profile?: SearchProfile }> {
+): Promise<Found> {
   if (item !== '.' && item !== '..') return collection.recommend(item, common);
   const [stored] = await collection.fetch([item]);
   if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);
+  if (common.group_by !== undefined)
+    throw new CommandError('items like one with this id can’t be grouped', EXIT_CODES.usage);
   const { offset = 0, k } = common;
   const answer = await collection.search({
     ...common,

@@ -53,7 +53,21 @@ export interface Page {
   offset: number;
   /** Hits that score less are left out; undefined: none is. Of a fused list: the fused score. */
   minScore?: number | undefined;
+  /** Then places are groups: the best of the collection, each as good as its best hit. */
+  groups?: Grouping | undefined;
 }
+
+/** Hits by the value that their metadata have under a path; of a list, a hit is in the group of each element. */
+export interface Grouping {
+  path: string;
+  /** Hits of a group at most. */
+  size: number;
+  /** Of items that have no number, text or boolean there: left out, or each a group by itself. */
+  missing: 'leave_out' | 'each';
+}
+
+/** What the items of a group have in common; null: nothing, the item is a group by itself. */
+export type GroupKey = string | number | boolean | null;
 
 /** What an answer has of its hits, besides ids, scores and metadata. */
 export interface Output {

@@ -11,7 +11,7 @@ import type { Once } from './idempotency/write-dedup';
 import type { AggregatesService } from './aggregates-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
-import type { SearchRequest, VectorSource } from './search-request';
+import type { GroupKey, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
@@ -445,9 +445,19 @@ export interface FoundHits extends OfTexts {
   later?: LaterContents;
 }
 
+/** Hits that have a value in common. */
+export interface FoundGroup {
+  /** null: a hit without such a value, which is a group by itself. */
+  key: GroupKey;
+  /** Best first; not empty. */
+  hits: ScoredHit[];
+}
+
 /** What one of several searches found. */
 export interface FoundList extends FoundHits {
-  /** As in SearchAnswer. */
+  /** Of a search that groups, best first: `hits` are theirs, one group's after the other's. */
+  groups?: readonly FoundGroup[] | undefined;
+  /** Items that pass the filter; undefined: nobody asked. */
   totalMatches?: number | undefined;
 }
 
@@ -460,13 +470,11 @@ export interface LaterContents {
   pagesOf(hits: readonly ScoredHit[]): AsyncIterable<ScoredHit[]>;
 }
 
-export interface SearchAnswer extends FoundHits {
+export interface SearchAnswer extends FoundList {
   /** The hits as utf8HitsOf in shared/wire/codecs/hit-codec.ts makes them: then `hits` is empty. */
   utf8Hits?: Buffer | undefined;
   /** Vectors in the collection, whatever the filter; null: the search did not come to know it. */
   totalCount: number | null;
-  /** Items that pass the filter; undefined: nobody asked. */
-  totalMatches?: number | undefined;
   timing: SearchTiming;
 }
 

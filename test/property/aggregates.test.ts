@@ -5,7 +5,7 @@ import { ShardQuestions } from '../../coordinator/service/aggregates/shard-quest
 import type { AggregateRequest, Aggregates, FacetRequest } from '../../coordinator/service/aggregates-service';
 import { matches } from '../../node/engine/filter/matches';
 import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
-import { lookUpPath } from '../../node/engine/filter/metadata-path';
+import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { readCounts } from '../../node/engine/filter/read-counts';
 import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
 import { type AggregatePart, compareScalars, type Scalar } from '../../shared/contract/shard/aggregate';

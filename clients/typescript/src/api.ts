@@ -79,9 +79,16 @@ export type Typed<Row, Meta extends object> = Row extends { metadata: Metadata }
   ? Omit<Row, 'metadata'> & { metadata: Meta }
   : Row;
 /** An answer whose hits have metadata of a type; it is gone through, and has a length, as its `results`. */
-export type TypedAnswer<Answer extends { results: unknown[] }, Meta extends object> = Omit<Answer, 'results'> & {
-  results: Typed<Answer['results'][number], Meta>[];
-} & Listing<Typed<Answer['results'][number], Meta>>;
+export type TypedAnswer<Answer extends { results?: unknown[] }, Meta extends object> = Omit<
+  Answer,
+  'results' | 'groups'
+> & {
+  /** None where `group_by` was given. */
+  results: Typed<HitOf<Answer>, Meta>[];
+  /** Present if `group_by` was given. */
+  groups?: { key: string | number | boolean | null; score: number; hits: Typed<HitOf<Answer>, Meta>[] }[];
+} & Listing<Typed<HitOf<Answer>, Meta>>;
+type HitOf<Answer extends { results?: unknown[] }> = NonNullable<Answer['results']>[number];
 /** A page whose items have metadata of a type; it is gone through, and has a length, as its `vectors`. */
 export type TypedPage<Meta extends object> = Omit<ScrollPage, 'vectors'> & {
   vectors: Typed<StoredVector, Meta>[];

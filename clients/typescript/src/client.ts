@@ -135,7 +135,8 @@ export class QuiverClient {
       { method: 'POST', path: '/v1/query', query: { profile }, json, isRepeatable: true },
       options,
     );
-    return listing(answer, answer.results);
+    const results = answer.results ?? [];
+    return listing({ ...answer, results }, results);
   }
 
   /** Whether the service is well, and what it holds. */

@@ -355,7 +355,7 @@ export class QuiverCollection<Meta extends object = Metadata> {
 
   /**
    * Several searches; results are in the order of the queries. Asks for 20 at a time. With `profile`, also where the
-   * time went, of each of these requests.
+   * time went, of each of these requests. A query with `group_by` has its hits one group's after the other's.
    */
   async bulkSearch(
     queries: readonly api.BulkSearchQuery[],
@@ -378,7 +378,9 @@ export class QuiverCollection<Meta extends object = Metadata> {
         { method: 'POST', path: `${this.path}/bulk_search`, query, json, isRepeatable: true },
         options,
       );
-      found.results.push(...answer.results);
+      found.results.push(
+        ...answer.results.map((hits, i) => answer.groups?.[i]?.flatMap((group) => group.hits) ?? hits),
+      );
       if (answer.profile !== undefined) found.profiles.push(answer.profile);
     }
     return profile ? found : found.results;
@@ -439,7 +441,7 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /** A search, whose profile is asked for in the address. */
-  private async ask<Answer extends { results: unknown[] }>(
+  private async ask<Answer extends { results?: unknown[] }>(
     path: string,
     { profile, ...request }: api.Profiled & Record<string, unknown>,
     options?: CallOptions,
@@ -454,7 +456,8 @@ export class QuiverCollection<Meta extends object = Metadata> {
       },
       options,
     );
-    return listing(answer, answer.results) as unknown as api.TypedAnswer<Answer, Meta>;
+    const results = answer.results ?? [];
+    return listing({ ...answer, results }, results) as unknown as api.TypedAnswer<Answer, Meta>;
   }
 
   /** A POST that may be repeated: all but reshard, which would find itself under way. */

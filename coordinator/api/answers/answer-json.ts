@@ -1,6 +1,16 @@
 import { chosenMetadata } from '../../service/chosen-metadata';
 import type { Output } from '../../service/search-request';
-import type { FoundHits, FusedRanks, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../../service/service';
+import type {
+  FoundGroup,
+  FoundHits,
+  FoundList,
+  FusedRanks,
+  LaterContents,
+  ScoredHit,
+  SearchTiming,
+  VectorView,
+  WriteTiming,
+} from '../../service/service';
 import { hitsFromBytes } from '../../../shared/wire/codecs/hit-codec';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import { takenFrom } from '../../service/pages';
@@ -184,6 +194,80 @@ function headOfList(head: string, i: number): string {
 
 function tailOfList(tail: string, i: number, count: number): string {
   return i === count - 1 ? `]${tail}` : '';
+}
+
+/**
+ * An array of groups, in pieces. What was left out of their hits is read meanwhile; a group of which no hit is left by
+ * then is left out.
+ */
+export function groupsPieces(
+  head: string,
+  groups: readonly FoundGroup[],
+  later: FoundHits['later'],
+  writer: HitWriter,
+  tail: string,
+): Iterable<string> | AsyncIterable<string> {
+  const json = ({ hit, group, opens, closes }: GroupedHit): string => {
+    const open = `{"key":${JSON.stringify(group.key)},"score":${scoreJson(group.hits[0].score)},"hits":[`;
+    return `${opens ? open : ''}${writer.json(hit)}${closes ? ']}' : ''}`;
+  };
+  const hits = groups.flatMap((group) => group.hits.map((hit) => ({ hit, group })));
+  if (later === undefined && !writer.takesTurns) return listPieces(head, withEnds(hits), json, tail);
+  return pagedPieces(head, later === undefined ? onePage(withEnds(hits)) : laterPages(hits, later), json, () => tail);
+}
+
+/** A hit, and whether it is the first and the last of its group. */
+interface GroupedHit {
+  hit: ScoredHit;
+  group: FoundGroup;
+  opens: boolean;
+  closes: boolean;
+}
+
+function withEnds(hits: readonly Pick<GroupedHit, 'hit' | 'group'>[]): GroupedHit[] {
+  return hits.map((one, i) => ({
+    ...one,
+    opens: hits[i - 1]?.group !== one.group,
+    closes: hits[i + 1]?.group !== one.group,
+  }));
+}
+
+/** The hits as they are completed, but for those that are gone; one waits until the next is known. */
+async function* laterPages(
+  hits: readonly Pick<GroupedHit, 'hit' | 'group'>[],
+  later: LaterContents,
+): AsyncGenerator<GroupedHit[]> {
+  let place = 0;
+  let last = null as GroupedHit | null;
+  for await (const page of later.pagesOf(hits.map(({ hit }) => hit))) {
+    const known: GroupedHit[] = [];
+    for (const hit of page) {
+      while (hits[place].hit.externalId !== hit.externalId) place += 1;
+      const { group } = hits[place++];
+      const opens: boolean = last?.group !== group;
+      if (last !== null) known.push({ ...last, closes: opens });
+      last = { hit, group, opens, closes: true };
+    }
+    if (known.length > 0) yield known;
+  }
+  if (last !== null) yield [last];
+}
+
+/** As {@link hitListsPieces}, of lists some of which are groups: these come behind all hits, and have no hits there. */
+export async function* groupListsPieces(
+  head: string,
+  lists: readonly FoundList[],
+  writers: readonly HitWriter[],
+  tail: string,
+): AsyncGenerator<string> {
+  const plain = lists.map((list): FoundHits => (list.groups === undefined ? list : { hits: [] }));
+  yield* hitListsPieces(head, plain, writers, ',"groups":[');
+  for (const [i, { groups, later }] of lists.entries()) {
+    const comma = i === 0 ? '' : ',';
+    if (groups === undefined) yield `${comma}null`;
+    else yield* groupsPieces(comma, groups, later, writers[i], '');
+  }
+  yield `]${tail}`;
 }
 
 /** How hits are written. */

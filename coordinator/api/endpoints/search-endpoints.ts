@@ -3,6 +3,8 @@ import type { SearchRequest } from '../../service/search-request';
 import type { FoundList, ScoredHit, SearchAnswer, SearchService } from '../../service/service';
 import {
   foundPieces,
+  groupListsPieces,
+  groupsPieces,
   hitJson,
   hitListsPieces,
   hitWriter,
@@ -30,7 +32,7 @@ interface SearchCall extends Pick<EndpointCall, 'hold' | 'profile' | 'warnings'>
   collection: string;
   search: SearchRequest;
   includeTiming: boolean;
-  /** JSON of the answer before its hits, with a bracket and the name of the list. */
+  /** JSON of members before the hits, each with a comma behind it. */
   before?: string;
   /** JSON of members behind the hits, each with a comma before it. */
   members?: (found: SearchAnswer) => string;
@@ -43,7 +45,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     collection,
     search: request,
     includeTiming,
-    before = '{"results":',
+    before = '',
     members,
     hit = hitJson,
     hold,
@@ -55,12 +57,14 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const within = request.output.order === undefined ? '' : WITHIN_HITS;
       const behind = `${members === undefined ? '' : members(found)}${total}${within}${timingMember(timing, includeTiming)}${profile()}}`;
-      if (utf8Hits !== undefined) return { type: 'hits', before, hits: utf8Hits, behind, worked: timing };
-      return {
-        type: 'pieces',
-        pieces: foundPieces(before, found, hitWriter(request.output, hit), behind),
-        worked: timing,
-      };
+      const head = `{${before}"${found.groups === undefined ? 'results' : 'groups'}":`;
+      if (utf8Hits !== undefined) return { type: 'hits', before: head, hits: utf8Hits, behind, worked: timing };
+      const writer = hitWriter(request.output, hit);
+      const pieces =
+        found.groups === undefined
+          ? foundPieces(head, found, writer, behind)
+          : groupsPieces(head, found.groups, found.later, writer, behind);
+      return { type: 'pieces', pieces, worked: timing };
     };
     const { filter } = request.query;
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
@@ -160,14 +164,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
             warnings,
           );
         }
+        const within = body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : '';
+        const behind = `${totalsMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
+        const writers = body.queries.map(({ output }) => hitWriter(output));
+        const isGrouped = results.some(({ groups }) => groups !== undefined);
         return {
           type: 'pieces',
-          pieces: hitListsPieces(
-            '{"results":',
-            results,
-            body.queries.map(({ output }) => hitWriter(output)),
-            `${totalsMember(results)}${body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : ''}${timingMember(timing, body.include_timing)}${profile()}}`,
-          ),
+          pieces: isGrouped
+            ? groupListsPieces('{"results":', results, writers, behind)
+            : hitListsPieces('{"results":', results, writers, behind),
           worked: timing,
         };
       },
@@ -311,7 +316,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         profile,
         warnings,
       }) => {
-        const before = `{"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)},"results":`;
+        const before = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)},`;
         return answered({
           collection,
           search: request,

@@ -24,6 +24,8 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
     '_source',
     'select',
   ],
+  group_by: ['group', 'groupby', 'group_by_field', 'group_by_key', 'collapse'],
+  group_size: ['group_limit', 'limit_per_group', 'hits_per_group'],
   ids: ['external_ids', 'id', 'keys'],
   include_text: ['with_text', 'include_texts', 'include_documents', 'with_documents'],
   include_timing: ['timing', 'with_timing'],

@@ -32,8 +32,11 @@ export interface McpTool {
 /** The argument that is no member of the endpoint's body. */
 export const IDEMPOTENCY_ARGUMENT = 'idempotency_key';
 
-/** Hits or items in one answer. */
+/** Hits or items in one answer; of groups, those of a few each. */
 const RESULTS_MAX = 100;
+const GROUP_SIZE_MAX = 10;
+
+const GROUP_FIELDS = ['group_by', 'group_size', 'group_missing'];
 
 const inCollection = {
   hasCollection: true,
@@ -62,9 +65,9 @@ export const MCP_TOOLS: readonly McpTool[] = [
     description:
       'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/search' },
-    fields: ['text', 'vector', 'k', 'offset', 'filters', 'min_score', 'fields', 'include_text'],
+    fields: ['text', 'vector', 'k', 'offset', 'filters', 'min_score', 'fields', 'include_text', ...GROUP_FIELDS],
     required: [],
-    maxima: { k: RESULTS_MAX },
+    maxima: { k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
   },
   {
     ...inCollection,
@@ -73,9 +76,9 @@ export const MCP_TOOLS: readonly McpTool[] = [
     description:
       'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents.',
     endpoint: { method: 'POST', template: '/v1/query' },
-    fields: ['query', 'top_k', 'offset', 'filters', 'min_score', 'fields', 'include_text'],
+    fields: ['query', 'top_k', 'offset', 'filters', 'min_score', 'fields', 'include_text', ...GROUP_FIELDS],
     required: ['query'],
-    maxima: { top_k: RESULTS_MAX },
+    maxima: { top_k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
     collectionField: 'collection_name',
   },
   {

@@ -4,6 +4,10 @@ import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 
+/** Hits of one group, and of all groups of an answer, as a multiple of MAX_K. */
+const GROUP_SIZE_MAX = 100;
+const GROUPED_HITS_FACTOR = 10;
+
 /** Number of results if a search does not give one. */
 const K_DEFAULT = 10;
 
@@ -98,6 +102,29 @@ function optionsOf(limits: HttpLimits) {
         output.order = order;
       },
     ),
+    group_by: option(
+      optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
+        description:
+          'A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.',
+      }),
+      ({ page }, path) => {
+        page.groups = { path, size: 1, missing: 'leave_out' };
+      },
+    ),
+    group_size: option(
+      optional(integer(1, GROUP_SIZE_MAX)).meta({ description: 'Hits of a group at most. Default 1.' }),
+      ({ page: { groups } }, size) => {
+        if (groups !== undefined) groups.size = size;
+      },
+    ),
+    group_missing: option(
+      optional(z.enum(['leave_out', 'each'])).meta({
+        description: 'Items without such a value are left out (default), or each a group with the key null.',
+      }),
+      ({ page: { groups } }, missing) => {
+        if (groups !== undefined) groups.missing = missing;
+      },
+    ),
     min_score: option(
       optional(z.number()).meta({
         description:
@@ -156,6 +183,32 @@ function checkPage(page: GivenPage, limits: HttpLimits, sink: IssueSink, kName: 
   });
 }
 
+/** Reports options of groups without groups, and more hits in groups than an answer may have. */
+function checkGroups(
+  { k, groups }: Page,
+  given: Partial<GivenOptions>,
+  limits: HttpLimits,
+  sink: IssueSink,
+  kName: string,
+): void {
+  for (const name of ['group_size', 'group_missing'] as const)
+    if (groups === undefined && given[name] !== undefined)
+      report(sink, given, 'needs group_by', { kind: 'invalid_parameter', path: [name] });
+  if (groups !== undefined && given.order_by !== undefined)
+    report(sink, given, 'orders hits, and groups come by their best ones: give one of both', {
+      kind: 'invalid_parameter',
+      path: ['order_by'],
+    });
+  const most = GROUPED_HITS_FACTOR * limits.kMax;
+  if (groups !== undefined && k * groups.size > most)
+    report(
+      sink,
+      given,
+      `is ${groups.size} for ${kName} ${k}: together more than ${most} hits (${GROUPED_HITS_FACTOR} × MAX_K)`,
+      { kind: 'limit_exceeded', path: ['group_size'] },
+    );
+}
+
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
 export const pageParts = {
   k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
@@ -191,6 +244,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
         if (value !== undefined && value !== null)
           set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
+      checkGroups(draft.page, given, limits, sink, kName);
       const found = source();
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },

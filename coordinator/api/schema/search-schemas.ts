@@ -118,7 +118,7 @@ export function hybridSearchBody(limits: HttpLimits) {
 }
 
 export function rerankBody(limits: HttpLimits) {
-  const { fields, include_text, min_score } = searchFields(limits).options;
+  const { fields, include_text, min_score, group_by, group_size, group_missing } = searchFields(limits).options;
   const schema = z
     .object({
       ...nearestFields(limits),
@@ -126,6 +126,9 @@ export function rerankBody(limits: HttpLimits) {
       fields,
       include_text,
       min_score,
+      group_by,
+      group_size,
+      group_missing,
       include_timing: includeTiming,
     })
     .transform((body, context) => ({ ...body, to: vectorSource(body, context) ?? z.NEVER }));
@@ -216,8 +219,28 @@ export const countAnswer = z.object({
   count: z.int().meta({ description: 'Items that pass the filters, exactly; without filters, all.' }),
 });
 
+/** Hits, where the request does not ask for groups. */
+const resultsOf = <Hit extends z.ZodType>(hit: Hit) =>
+  z.array(hit).optional().meta({ description: 'Best first; absent if group_by is given.' });
+
+/** Groups of hits, where the request asks for these. */
+const groupsOf = <Hit extends z.ZodType>(hit: Hit) =>
+  z
+    .array(
+      z.object({
+        key: z.union([z.string(), z.number(), z.boolean()]).nullable().meta({
+          description: 'What its hits have under group_by; null: a hit without a value there.',
+        }),
+        score: z.number().meta({ description: 'That of its best hit.' }),
+        hits: z.array(hit),
+      }),
+    )
+    .optional()
+    .meta({ description: 'Present, and then instead of results, if group_by is given; best first.' });
+
 export const searchAnswer = z.object({
-  results: z.array(hitAnswer),
+  results: resultsOf(hitAnswer),
+  groups: groupsOf(hitAnswer),
   total_count: z.int().meta({ description: 'Vectors in the collection, before filtering.' }),
   k: z.int(),
   offset: z.int(),
@@ -226,15 +249,27 @@ export const searchAnswer = z.object({
 export const bulkSearchAnswer = z.object({
   results: z.array(z.array(hitAnswer)),
   within,
+  groups: z.array(groupsOf(hitAnswer).unwrap().nullable()).optional().meta({
+    description: 'For each query its groups, null where it has no group_by; present if one has. Its results are empty.',
+  }),
   total_matches: z.array(z.int().nullable()).optional().meta({
     description: 'For each query how many items pass its filters, null where its total is not true; present if one is.',
   }),
   ...onRequest,
 });
-export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), ...withTotal });
-export const rankedAnswer = z.object({ results: z.array(hitAnswer), ...onRequest });
+export const fusedAnswer = z.object({
+  results: resultsOf(fusedHitAnswer),
+  groups: groupsOf(fusedHitAnswer),
+  ...withTotal,
+});
+export const rankedAnswer = z.object({
+  results: resultsOf(hitAnswer),
+  groups: groupsOf(hitAnswer),
+  ...onRequest,
+});
 export const recommendAnswer = z.object({
-  results: z.array(hitAnswer),
+  results: resultsOf(hitAnswer),
+  groups: groupsOf(hitAnswer),
   collection: z.string(),
   source_id: z.string(),
   k: z.int(),
@@ -250,6 +285,7 @@ export const similarityAnswer = z.object({
 export const queryAnswer = z.object({
   query: z.string(),
   collection: z.string(),
-  results: z.array(textHitAnswer),
+  results: resultsOf(textHitAnswer),
+  groups: groupsOf(textHitAnswer),
   ...withTotal,
 });

@@ -3,6 +3,7 @@ import { type Condition, type Filter, isCondition } from '../../../shared/contra
 
 /** The feature of a condition that nodes of an earlier version refuse to read, and stop at in a write. */
 function featureOf(condition: Condition): Feature | null {
+  if (condition.type === 'others') return 'groups';
   if (condition.type === 'text' || condition.type === 'between') return 'text-filters';
   return condition.type === 'range' && typeof condition.bound === 'object' ? 'text-filters' : null;
 }

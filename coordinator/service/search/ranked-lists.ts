@@ -16,7 +16,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { Output, Page, SearchRequest, Source } from '../search-request';
-import type { ScoredHit } from '../service';
+import type { FoundGroup, ScoredHit } from '../service';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
 import { contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
@@ -26,8 +26,12 @@ import type { SearchPhase } from './search-observer';
 /** Bytes of contents that come with each of the two lists of a fused search: its answer has few of the hits in them. */
 const LIST_CONTENT_BYTES = 512 * 1024;
 
+/** Hits for each of a group that is asked for, about, and at most; what lists hold beyond that is let go of soon. */
+const GROUPED_DEPTH = 4;
+const GROUPED_DEPTH_MAX = 10_000;
+
 /** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
-const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left' };
+const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left', groups: 'left' };
 const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
@@ -45,12 +49,14 @@ export interface Ranked {
   hits: ScoredHit[];
   /** The hits as bytes: then `hits` is empty. Only of a request that is {@link isWhole}. */
   utf8Hits?: Buffer | undefined;
+  /** Of a request that groups: `hits` are theirs, one group's after the other's. */
+  groups?: readonly FoundGroup[] | undefined;
   /** Vectors in the collection; null: nobody said it on the way. */
   totalCount: number | null;
 }
 
 /** How a list is asked for. */
-interface RankOptions {
+export interface RankOptions {
   /** Absent: who asks has counted it. */
   hold?: AnswerHold;
   /** Bytes of contents that come from each shard; default: of a request alone. */
@@ -288,8 +294,19 @@ export class RankedLists {
 }
 
 /** How far down a ranked list a page is looked for. */
-export function depthOf(source: Source, { k, offset }: Page): number {
+export function depthOf(source: Source, { k, offset, groups }: Page): number {
+  if (groups !== undefined) return Math.min(GROUPED_DEPTH_MAX, GROUPED_DEPTH * (offset + k) * groups.size);
   return offset + k + (source.type === 'like' ? 1 : 0);
+}
+
+/**
+ * The hits that score `minScore` or more; all if it is undefined. Hits come best first, so filtering a page gives the
+ * same as filtering the whole list before it is cut into pages.
+ */
+export function atLeast<H extends { score: number }>(hits: H[], { minScore }: Pick<Page, 'minScore'>): H[] {
+  if (minScore === undefined) return hits;
+  const end = hits.findIndex((hit) => !(hit.score >= minScore));
+  return end < 0 ? hits : hits.slice(0, end);
 }
 
 /** As hitBytesMax, of two lists that are fused. */

@@ -13,7 +13,7 @@ import type { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { OrderKey, Query, SearchRequest, VectorSource } from '../search-request';
+import type { OrderKey, Page, Query, SearchRequest, VectorSource } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type { FilterFacts, FoundHits, FoundList, SearchAnswer, SearchService, SearchTiming } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
@@ -22,7 +22,8 @@ import { vectorNotFound } from '../vectors/vector-not-found';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
-import { depthOf, type Ranked, RankedLists } from './ranked-lists';
+import { GroupedLists } from './grouped-lists';
+import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 
 const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
@@ -45,6 +46,7 @@ export class ShardedSearchService implements SearchService {
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly lists: RankedLists;
+  private readonly groups: GroupedLists;
   private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly clock: Clock;
@@ -73,6 +75,7 @@ export class ShardedSearchService implements SearchService {
       sets: this.sets,
       recordStep: (call, phase, startMs, endMs) => this.recordStep(call, phase, startMs, endMs),
     });
+    this.groups = new GroupedLists({ lists: this.lists, ordered: this.ordered });
   }
 
   filterFacts(name: string, question: FieldFactsRequest, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
@@ -101,7 +104,7 @@ export class ShardedSearchService implements SearchService {
     name: string,
     requests: readonly SearchRequest[],
     hold: AnswerHold = NO_HOLD,
-  ): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }> {
+  ): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -120,13 +123,13 @@ export class ShardedSearchService implements SearchService {
     const [ranked, totals] = await Promise.all([
       Promise.all(
         requests.map(async (request, i) =>
-          this.lists.rank(collection, request, vectors[i], { contentBytes }, queryCall(call, i)),
+          this.ranked(collection, request, vectors[i], { contentBytes }, queryCall(call, i)),
         ),
       ),
       Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
     ]);
     const lists = ranked.map(({ hits }, i) => ({
-      hits: atLeast(hits, requests[i].page.minScore),
+      hits: enoughOf(hits, requests[i].page),
       filter: requests[i].query.filter,
       texts: requests[i].output.texts,
     }));
@@ -135,6 +138,7 @@ export class ShardedSearchService implements SearchService {
     for (const [i, one] of found.entries())
       results.push({
         ...(await inOrder(one, requests[i].output.order)),
+        ...groupsOf(ranked[i]),
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
     return { results, timing: this.timingFrom(times), cut };
@@ -199,15 +203,32 @@ export class ShardedSearchService implements SearchService {
     call: CallOptions,
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
-    const ranked = this.lists.rank(collection, request, vector, { hold }, call);
-    const answered = ({ hits, utf8Hits, totalCount }: Ranked): SearchAnswer => {
+    const ranked = this.ranked(collection, request, vector, { hold }, call);
+    const answered = (list: Ranked): SearchAnswer => {
+      const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
-      if (utf8Hits === undefined) return { ...this.found(collection, request, hits, hold), totalCount, timing };
+      if (utf8Hits === undefined)
+        return { ...this.found(collection, request, hits, hold), ...groupsOf(list), totalCount, timing };
       // It is counted when it is sent.
       hold.keep(0);
       return { hits, utf8Hits, totalCount, timing };
     };
     return ranked instanceof Promise ? ranked.then(answered) : answered(ranked);
+  }
+
+  /** A page of hits, or the hits of a page of groups. */
+  private ranked(
+    collection: CollectionRecord,
+    request: SearchRequest,
+    vector: Float32Array | null,
+    options: RankOptions,
+    call: CallOptions,
+  ): Ranked | Promise<Ranked> {
+    const grouping = request.page.groups;
+    if (grouping === undefined) return this.lists.rank(collection, request, vector, options, call);
+    return this.groups
+      .rank({ collection, request, grouping, vector, options, call })
+      .then(({ groups, totalCount }) => ({ hits: groups.flatMap(({ hits }) => hits), groups, totalCount }));
   }
 
   /** Hits of a page, and how what was left out of them is read. */
@@ -217,7 +238,7 @@ export class ShardedSearchService implements SearchService {
     hits: Ranked['hits'],
     hold: AnswerHold,
   ): FoundHits {
-    return foundHits({ hits: atLeast(hits, page.minScore), filter, texts }, this.laterParts(collection, hold));
+    return foundHits({ hits: enoughOf(hits, page), filter, texts }, this.laterParts(collection, hold));
   }
 
   private laterParts(collection: CollectionRecord, hold: AnswerHold): LaterParts {
@@ -335,12 +356,11 @@ function queryCall(call: CallOptions, query: number): CallOptions {
   return call.profile === undefined ? call : { ...call, profile: call.profile.ofQuery(query) };
 }
 
-/**
- * The hits that score `minScore` or more; all if it is undefined. Hits come best first, so filtering a page gives the
- * same as filtering the whole list before it is cut into pages.
- */
-function atLeast<H extends { score: number }>(hits: H[], minScore: number | undefined): H[] {
-  if (minScore === undefined) return hits;
-  const end = hits.findIndex((hit) => !(hit.score >= minScore));
-  return end < 0 ? hits : hits.slice(0, end);
+function groupsOf({ groups }: Ranked): Pick<FoundList, 'groups'> {
+  return groups === undefined ? {} : { groups };
+}
+
+/** The hits that score enough; groups were made of such hits alone. */
+function enoughOf(hits: Ranked['hits'], page: Page): Ranked['hits'] {
+  return page.groups === undefined ? atLeast(hits, page) : hits;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { FILTER_LIMITS } from '../../../shared/contract/filter/parse-filter';
-import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
+import { isJsonObject, PATH_DEPTH_MAX } from '../../../shared/contract/filter/metadata-path';
 import { valueDigest } from '../../../shared/contract/shard/value-key';
 
 /** Longer canonical texts are replaced by their digest. */

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { type CompositeKeys, compositeKeys } from './composite-keys';
 import { type FilterWords } from './filter-words';
-import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
+import { isJsonObject, PATH_DEPTH_MAX } from '../../../shared/contract/filter/metadata-path';
 import type { AddonFilterIndex } from '../vector/native-filters';
 
 /** What the nodes of one index share. */

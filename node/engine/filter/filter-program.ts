@@ -5,7 +5,18 @@ import { FilterWords } from './filter-words';
 import { patternUnits } from './text-test';
 
 /** Kinds of conditions and ranges, as the addon numbers them (node/engine/native/filter/filter_program.h). */
-const CONDITION = { and: 0, or: 1, not: 2, equals: 3, in: 4, range: 5, exists: 6, text: 7, between: 8 } as const;
+const CONDITION = {
+  and: 0,
+  or: 1,
+  not: 2,
+  equals: 3,
+  in: 4,
+  range: 5,
+  exists: 6,
+  text: 7,
+  between: 8,
+  others: 10,
+} as const;
 /** A range over times; it has no condition of its own. */
 const TIMES = 9;
 const RANGE: Record<RangeOperator, number> = { gt: 0, gte: 1, lt: 2, lte: 3 };
@@ -36,6 +47,7 @@ function write(filter: Filter, words: FilterWords): void {
       words.wideText(filter.path);
       return words.value(filter.value);
     case 'in':
+    case 'others':
       words.wideText(filter.path);
       words.word(filter.values.length);
       for (const value of filter.values) words.value(value);

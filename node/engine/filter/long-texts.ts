@@ -5,7 +5,7 @@ import type { AddonFilterIndex } from '../vector/native-filters';
 import { filterProgram } from './filter-program';
 import { stringKey } from '../../../shared/contract/shard/value-key';
 import { matches } from './matches';
-import { lookUpPath } from './metadata-path';
+import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 
 /** The text that an item has under a path, of which the lists have the key. */
 export function longTextOf(metadata: JsonObject, path: string, key: string): string {

@@ -1,6 +1,12 @@
-import { type Filter, isCondition, type JsonObject, type JsonValue } from '../../../shared/contract/filter/filter';
+import {
+  type Filter,
+  isCondition,
+  type JsonObject,
+  type JsonValue,
+  type OthersCondition,
+} from '../../../shared/contract/filter/filter';
 import { matches } from './matches';
-import { lookUpPath } from './metadata-path';
+import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 
 /** A list of at least this many values is turned into a set first, at the cost of searching the list for some items. */
 const SET_MIN = 16;
@@ -12,6 +18,7 @@ const SET_MIN = 16;
 export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
   if (isCondition(filter)) {
     if (filter.type === 'in' && filter.values.length >= SET_MIN) return listMatcher(filter.path, filter.values);
+    if (filter.type === 'others' && filter.values.length >= SET_MIN) return othersMatcher(filter);
     return (metadata) => matches(filter, metadata);
   }
   switch (filter.type) {
@@ -28,6 +35,16 @@ export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
       return (metadata) => !part(metadata);
     }
   }
+}
+
+function othersMatcher({ path, values }: OthersCondition): (metadata: JsonObject) => boolean {
+  const known = new Set<JsonValue | undefined>(values);
+  const isOther = (value: JsonValue | undefined): boolean =>
+    value !== undefined && value !== null && typeof value !== 'object' && !known.has(value);
+  return (metadata) => {
+    const value = lookUpPath(metadata, path);
+    return Array.isArray(value) ? value.some(isOther) : isOther(value);
+  };
 }
 
 function listMatcher(path: string, values: JsonValue[]): (metadata: JsonObject) => boolean {

@@ -1,6 +1,6 @@
 import type { Filter, FilterBound, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
 import { timeOfText } from '../../../shared/contract/filter/time-of-text';
-import { isJsonObject, lookUpPath } from './metadata-path';
+import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { textTester } from './text-test';
 
 /**
@@ -12,6 +12,7 @@ import { textTester } from './text-test';
  *   two ranges on one key may be passed by two different elements; `between` is passed by one. A bound that is a time
  *   is compared with the time that a text says (time-of-text.ts); other texts don't pass.
  * - `in`: equals any of the values. `exists`: the path is present, even with null.
+ * - `others`: a number, a text or a boolean that is none of the values, or an array with one among its elements.
  * - `text`: a text that passes (text-test.ts), or an array with one among its elements; nothing else does.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
  * - `and` of nothing passes everything, `or` of nothing passes nothing.
@@ -44,6 +45,14 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
       const passes = (element: JsonValue | undefined): boolean =>
         inRange(element, 'gte', filter.low) && inRange(element, 'lte', filter.high);
       return Array.isArray(value) ? value.some(passes) : passes(value);
+    }
+    case 'others': {
+      const value = lookUpPath(metadata, filter.path);
+      return (Array.isArray(value) ? value : [value]).some(
+        (element) =>
+          (typeof element === 'string' || typeof element === 'number' || typeof element === 'boolean') &&
+          !filter.values.includes(element),
+      );
     }
     case 'text': {
       const value = lookUpPath(metadata, filter.path);

@@ -106,7 +106,7 @@ function lookAt(slot: number, found: ChunkedSlotSet, isMatch: (slot: number) => 
  * evaluated, and cheap: a filter of a few conditions takes a few comparisons.
  */
 export function conditionsIn(filter: Filter): number {
-  if (isCondition(filter)) return filter.type === 'in' ? 1 + filter.values.length / VALUES_PER_CONDITION : 1;
+  if (isCondition(filter)) return 'values' in filter ? 1 + filter.values.length / VALUES_PER_CONDITION : 1;
   switch (filter.type) {
     case 'and':
     case 'or': {

@@ -13,7 +13,7 @@ import { wholeOfNumber } from '../../../shared/contract/shard/exact-number';
 import { noteHash } from '../../../shared/contract/shard/hyper-log-log';
 import { numberRank, spreadShift } from '../../../shared/contract/shard/number-rank';
 import { base64, keptValues } from './listed-counts';
-import { lookUpPath } from './metadata-path';
+import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 
 /**
  * Counts what items have under a path, by their metadata one by one: the definition of a part of an aggregate, which

@@ -78,6 +78,10 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   between: ({ path, low, high }) =>
     typeof path === 'string' && isBound(low) && isBound(high) && typeof low === typeof high,
   exists: ({ path }) => typeof path === 'string',
+  others: ({ path, values }) =>
+    typeof path === 'string' &&
+    Array.isArray(values) &&
+    values.every((value) => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'),
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };

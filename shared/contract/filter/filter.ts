@@ -18,7 +18,18 @@ export type Condition =
   | { type: 'between'; path: string; low: FilterBound; high: FilterBound }
   | { type: 'in'; path: string; values: JsonValue[] }
   | { type: 'exists'; path: string }
+  | OthersCondition
   | TextCondition;
+
+/**
+ * A number, a text or a boolean that is none of these, alone or in a list. No client sends it: searches that group ask
+ * so for what is in none of the groups that they have found.
+ */
+export interface OthersCondition {
+  type: 'others';
+  path: string;
+  values: (number | string | boolean)[];
+}
 
 /** A text that begins with, contains or is like a pattern; `fold`: whatever the cases of both. */
 export interface TextCondition {

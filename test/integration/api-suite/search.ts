@@ -626,6 +626,85 @@ export function searchSuite(context: SuiteContext): void {
       });
     });
 
+    describe('group_by', () => {
+      const vector = [1, 0.5, 0];
+      const keysOf = (groups: { key: unknown; hits: { external_id: string }[] }[]) =>
+        groups.map(({ key, hits }) => [key, ...idsOf(hits)]);
+      const groupsOf = async (endpoint: string, body: object) => {
+        const data = dataOf(await post(endpoint, body));
+        if (endpoint !== 'bulk_search') expect(data.results).toBeUndefined();
+        return data.groups;
+      };
+
+      test('answers the best groups, each as good as its best hit', async () => {
+        const plain = dataOf(await post('search', { vector, include_text: true })).results;
+        const groups = await groupsOf('search', { vector, group_by: 'kind', group_size: 2, include_text: true });
+        expect(keysOf(groups)).toEqual([
+          ['mix', 'between'],
+          ['axis', 'east', 'north'],
+        ]);
+        expect(groups[1]).toEqual({ key: 'axis', score: plain[1].score, hits: [plain[1], plain[2]] });
+        expect(keysOf(await groupsOf('search', { vector, group_by: 'tags', fields: [] }))).toEqual([
+          ['a', 'east'],
+          ['b', 'east'],
+        ]);
+        const each = { vector, group_by: 'deep.x', group_missing: 'each', k: 2, offset: 1, exact: true };
+        expect(keysOf(await groupsOf('search', each))).toEqual([
+          [1, 'east'],
+          [null, 'north'],
+        ]);
+        expect(await groupsOf('search', { vector, group_by: 'nowhere' })).toEqual([]);
+        expect(keysOf(await groupsOf('search', { vector, group_by: 'n', min_score: 0.5 }))).toHaveLength(2);
+      });
+
+      test('is an option of every search', async () => {
+        const options = { group_by: 'kind', group_size: 9, fields: ['n'] };
+        const fused = await groupsOf('hybrid_search', { query_text: 'rivers', vector, explain: true, ...options });
+        expect(keysOf(fused).map(([key]) => key)).toEqual(['axis', 'mix']);
+        expect(fused[0].hits[0]).toMatchObject({
+          vector_rank: expect.any(Number),
+          metadata: { n: expect.any(Number) },
+        });
+        expect(keysOf(await groupsOf('recommend/east', options))).toEqual([
+          ['mix', 'between'],
+          ['axis', 'north', 'up'],
+        ]);
+        const candidates = ['up', 'between', 'east'];
+        expect(keysOf(await groupsOf('rerank', { vector, candidates, ...options }))).toEqual([
+          ['mix', 'between'],
+          ['axis', 'east', 'up'],
+        ]);
+        const several = dataOf(
+          await post('bulk_search', {
+            queries: [
+              { vector, k: 1 },
+              { vector, ...options },
+            ],
+          }),
+        );
+        expect(several.results.map(idsOf)).toEqual([['between'], []]);
+        expect(several.groups[0]).toBeNull();
+        expect(keysOf(several.groups[1])).toEqual([
+          ['mix', 'between'],
+          ['axis', 'east', 'north', 'up'],
+        ]);
+      });
+
+      test.each([
+        [{ group_by: 1 }, 422, 'group_by'],
+        [{ group_by: '' }, 422, 'group_by'],
+        [{ group_by: 'kind', group_size: 0 }, 422, 'group_size'],
+        [{ group_by: 'kind', group_size: 101 }, 422, 'group_size'],
+        [{ group_by: 'kind', group_missing: 'all' }, 422, 'group_missing'],
+        [{ group_size: 2 }, 400, 'needs group_by'],
+        [{ group_by: 'kind', order_by: [{ field: 'n' }] }, 400, 'order_by'],
+        [{ group_by: 'kind', k: 9_999, offset: 2 }, 400, 'MAX_K'],
+        [{ group_by: 'kind', k: 10_000, group_size: 100 }, 400, 'group_size'],
+      ])('refuses %j', async (body, code, named) => {
+        expect(errorOf(await post('search', { vector, ...body }), code)).toContain(named);
+      });
+    });
+
     test('min_score leaves out what scores less, whatever the page', async () => {
       const vector = [1, 0.5, 0];
       const all = dataOf(await post('search', { vector })).results;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
-import { isJsonObject, lookUpPath } from '../../../node/engine/filter/metadata-path';
+import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { readCounts } from '../../../node/engine/filter/read-counts';
 import { keywordText } from '../../../node/engine/keyword/keyword-text';
 import {

@@ -1,4 +1,4 @@
-import type { Query, SearchRequest, VectorSource } from '../../../coordinator/service/search-request';
+import type { Grouping, Query, SearchRequest, VectorSource } from '../../../coordinator/service/search-request';
 
 /** What most searches are given; default: the ten best, of everything, calibrated. */
 export interface GivenSearch {
@@ -8,6 +8,7 @@ export interface GivenSearch {
   effort?: Query['effort'];
   minScore?: number | undefined;
   texts?: boolean;
+  groups?: Grouping | undefined;
 }
 
 export interface NearestInput extends GivenSearch {
@@ -49,7 +50,7 @@ export function listed({ source, candidates, ...given }: NearestInput & { candid
 
 function searchOf(
   source: Query['source'],
-  { k = 10, offset = 0, filter = null, effort = { type: 'calibrated' }, minScore, texts = false }: GivenSearch,
+  { k = 10, offset = 0, filter = null, effort = { type: 'calibrated' }, minScore, texts = false, groups }: GivenSearch,
 ): SearchRequest {
-  return { query: { source, filter, effort }, page: { k, offset, minScore }, output: { texts } };
+  return { query: { source, filter, effort }, page: { k, offset, minScore, groups }, output: { texts } };
 }

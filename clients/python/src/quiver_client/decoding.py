@@ -47,18 +47,17 @@ def _dataclass_decoder(kind: type) -> _Decoder:
     fields = []
     for field in dataclasses.fields(kind):
         default = field.default if field.default is not dataclasses.MISSING else _ABSENT
-        make = None if field.default_factory is dataclasses.MISSING else field.default_factory
-        fields.append((field.metadata.get("name", field.name), _decoder(hints[field.name]), default, make))
+        make = field.metadata.get("absent", lambda default=default: default)
+        fields.append((field.metadata.get("name", field.name), _decoder(hints[field.name]), make))
 
     def decode_object(data: Any) -> Any:
         if not isinstance(data, dict):
             raise BadAnswerError(f"the answer has {type(data).__name__} where {kind.__name__} belongs")
         values = []
-        for name, decoder, default, make in fields:
+        for name, decoder, make in fields:
             value = data.get(name, _ABSENT)
-            if value is _ABSENT and make is not None:
-                values.append(make())
-            elif value is _ABSENT:
+            if value is _ABSENT:
+                default = make()
                 if default is _ABSENT:
                     raise BadAnswerError(f"the answer lacks {name} of {kind.__name__}")
                 values.append(default)

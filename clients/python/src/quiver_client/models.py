@@ -474,10 +474,21 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class HitGroup:
+    """Hits with the same value under ``group_by``, best first."""
+
+    key: str | float | bool | None
+    """The value; None: a hit without one (``group_missing="each"``)."""
+    score: float
+    """That of its best hit."""
+    hits: list[Hit]
+
+
+@dataclass(frozen=True)
 class SearchAnswer(Table[Hit]):
     """Hits, best first. ``total_count`` counts the collection, whatever the filters say."""
 
-    results: list[Hit]
+    results: list[Hit] = field(metadata={"absent": list})
     total_count: int
     k: int
     offset: int
@@ -487,6 +498,8 @@ class SearchAnswer(Table[Hit]):
     """Items that pass the filters; None: it was not asked for (``total``)."""
     within: str | None = None
     """"hits": ``order_by`` ordered the hits of the page."""
+    groups: list[HitGroup] | None = None
+    """Instead of results; None: it was not asked for (``group_by``)."""
 
 
 @dataclass(frozen=True)
@@ -499,6 +512,7 @@ class BulkSearchAnswer:
     total_matches: list[int | None] | None = None
     within: str | None = None
     """"hits": ``order_by`` ordered the hits of a query."""
+    groups: list[list[HitGroup] | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -529,32 +543,45 @@ class HybridHit:
 
 
 @dataclass(frozen=True)
+class HybridGroup:
+    """Hits with the same value under ``group_by``, best first."""
+
+    key: str | float | bool | None
+    score: float
+    hits: list[HybridHit]
+
+
+@dataclass(frozen=True)
 class HybridAnswer(Table[HybridHit]):
     """Hits of both lists, fused by rank, best first."""
 
-    results: list[HybridHit]
+    results: list[HybridHit] = field(metadata={"absent": list})
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
     within: str | None = None
     """"hits": ``order_by`` ordered the hits of the page."""
+    groups: list[HybridGroup] | None = None
+    """Instead of results; None: it was not asked for (``group_by``)."""
 
 
 @dataclass(frozen=True)
 class RerankAnswer(Table[Hit]):
     """Exact scores of the candidates that exist, best first."""
 
-    results: list[Hit]
+    results: list[Hit] = field(metadata={"absent": list})
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+    groups: list[HitGroup] | None = None
+    """Instead of results; None: it was not asked for (``group_by``)."""
 
 
 @dataclass(frozen=True)
 class RecommendAnswer(Table[Hit]):
     """What is like a stored vector, best first, without itself."""
 
-    results: list[Hit]
+    results: list[Hit] = field(metadata={"absent": list})
     collection: str
     source_id: str
     k: int
@@ -565,6 +592,8 @@ class RecommendAnswer(Table[Hit]):
     """Items that pass the filters; None: it was not asked for (``total``)."""
     within: str | None = None
     """"hits": ``order_by`` ordered the hits of the page."""
+    groups: list[HitGroup] | None = None
+    """Instead of results; None: it was not asked for (``group_by``)."""
 
 
 @dataclass(frozen=True)
@@ -701,18 +730,29 @@ class QueryHit:
 
 
 @dataclass(frozen=True)
+class QueryGroup:
+    """Texts with the same value under ``group_by``, best first."""
+
+    key: str | float | bool | None
+    score: float
+    hits: list[QueryHit]
+
+
+@dataclass(frozen=True)
 class QueryAnswer(Table[QueryHit]):
     """Texts that answer a question, best first."""
 
     query: str
     collection: str
-    results: list[QueryHit]
+    results: list[QueryHit] = field(metadata={"absent": list})
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: int | None = None
     """Items that pass the filters; None: it was not asked for (``total``)."""
     within: str | None = None
     """"hits": ``order_by`` ordered the hits of the page."""
+    groups: list[QueryGroup] | None = None
+    """Instead of results; None: it was not asked for (``group_by``)."""
 
 
 @dataclass(frozen=True)

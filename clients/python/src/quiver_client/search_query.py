@@ -35,5 +35,11 @@ class BulkSearchQuery:
     """The answer also has `total_matches`: how many items pass the filters, exactly."""
     order_by: Sequence[Mapping[str, Any]] | None = None
     """Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest."""
+    group_by: str | None = None
+    """A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups."""
+    group_size: int | None = None
+    """Hits of a group at most. Default 1."""
+    group_missing: str | None = None
+    """Items without such a value are left out (default), or each a group with the key null."""
     min_score: float | None = None
     """Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .models import HitGroup
+
 __all__ = ["Rows", "Table"]
 
 T = TypeVar("T")
@@ -63,6 +65,8 @@ class Rows(list[T]):
 
     total_matches: int | None = None
     """Of hits: how many items pass the filters, where ``total`` was asked for."""
+    groups: list[HitGroup] | None = None
+    """Of hits: their groups, where ``group_by`` was given; the rows are theirs, one group's after the other's."""
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each, with a column for each of its fields and of the names in its metadata. Needs pandas."""

@@ -1255,13 +1255,28 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
+      group_by?: string;
+      /** Hits of a group at most. Default 1. */
+      group_size?: number;
+      /** Items without such a value are left out (default), or each a group with the key null. */
+      group_missing?: 'leave_out' | 'each';
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
       include_timing?: boolean;
     };
     answer: {
-      results: SearchResult[];
+      /** Best first; absent if group_by is given. */
+      results?: SearchResult[];
+      /** Present, and then instead of results, if group_by is given; best first. */
+      groups?: Array<{
+        /** What its hits have under group_by; null: a hit without a value there. */
+        key: string | number | boolean | null;
+        /** That of its best hit. */
+        score: number;
+        hits: SearchResult[];
+      }>;
       /** Vectors in the collection, before filtering. */
       total_count: number;
       k: number;
@@ -1315,6 +1330,12 @@ export interface Operations {
           /** Default: "last". */
           missing?: 'first' | 'last';
         }>;
+        /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
+        group_by?: string;
+        /** Hits of a group at most. Default 1. */
+        group_size?: number;
+        /** Items without such a value are left out (default), or each a group with the key null. */
+        group_missing?: 'leave_out' | 'each';
         /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
         min_score?: number;
       }>;
@@ -1325,6 +1346,14 @@ export interface Operations {
       results: SearchResult[][];
       /** With order_by: it ordered the hits of the page. */
       within?: 'hits';
+      /** For each query its groups, null where it has no group_by; present if one has. Its results are empty. */
+      groups?: Array<Array<{
+        /** What its hits have under group_by; null: a hit without a value there. */
+        key: string | number | boolean | null;
+        /** That of its best hit. */
+        score: number;
+        hits: SearchResult[];
+      }> | null>;
       /** For each query how many items pass its filters, null where its total is not true; present if one is. */
       total_matches?: Array<number | null>;
       timing_ms?: SearchTiming;
@@ -1375,6 +1404,12 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
+      group_by?: string;
+      /** Hits of a group at most. Default 1. */
+      group_size?: number;
+      /** Items without such a value are left out (default), or each a group with the key null. */
+      group_missing?: 'leave_out' | 'each';
       /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
       min_score?: number;
       /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
@@ -1383,7 +1418,16 @@ export interface Operations {
       include_timing?: boolean;
     };
     answer: {
-      results: HybridResult[];
+      /** Best first; absent if group_by is given. */
+      results?: HybridResult[];
+      /** Present, and then instead of results, if group_by is given; best first. */
+      groups?: Array<{
+        /** What its hits have under group_by; null: a hit without a value there. */
+        key: string | number | boolean | null;
+        /** That of its best hit. */
+        score: number;
+        hits: HybridResult[];
+      }>;
       /** With order_by: it ordered the hits of the page. */
       within?: 'hits';
       /** Items that pass the filters; present if total is true. */
@@ -1417,11 +1461,26 @@ export interface Operations {
       include_text?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
+      /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
+      group_by?: string;
+      /** Hits of a group at most. Default 1. */
+      group_size?: number;
+      /** Items without such a value are left out (default), or each a group with the key null. */
+      group_missing?: 'leave_out' | 'each';
       /** Default: false. */
       include_timing?: boolean;
     };
     answer: {
-      results: SearchResult[];
+      /** Best first; absent if group_by is given. */
+      results?: SearchResult[];
+      /** Present, and then instead of results, if group_by is given; best first. */
+      groups?: Array<{
+        /** What its hits have under group_by; null: a hit without a value there. */
+        key: string | number | boolean | null;
+        /** That of its best hit. */
+        score: number;
+        hits: SearchResult[];
+      }>;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1467,13 +1526,28 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
+      group_by?: string;
+      /** Hits of a group at most. Default 1. */
+      group_size?: number;
+      /** Items without such a value are left out (default), or each a group with the key null. */
+      group_missing?: 'leave_out' | 'each';
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
       include_timing?: boolean;
     };
     answer: {
-      results: SearchResult[];
+      /** Best first; absent if group_by is given. */
+      results?: SearchResult[];
+      /** Present, and then instead of results, if group_by is given; best first. */
+      groups?: Array<{
+        /** What its hits have under group_by; null: a hit without a value there. */
+        key: string | number | boolean | null;
+        /** That of its best hit. */
+        score: number;
+        hits: SearchResult[];
+      }>;
       collection: string;
       source_id: string;
       k: number;
@@ -1565,6 +1639,12 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
+      group_by?: string;
+      /** Hits of a group at most. Default 1. */
+      group_size?: number;
+      /** Items without such a value are left out (default), or each a group with the key null. */
+      group_missing?: 'leave_out' | 'each';
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1573,7 +1653,16 @@ export interface Operations {
     answer: {
       query: string;
       collection: string;
-      results: QueryResult[];
+      /** Best first; absent if group_by is given. */
+      results?: QueryResult[];
+      /** Present, and then instead of results, if group_by is given; best first. */
+      groups?: Array<{
+        /** What its hits have under group_by; null: a hit without a value there. */
+        key: string | number | boolean | null;
+        /** That of its best hit. */
+        score: number;
+        hits: QueryResult[];
+      }>;
       /** With order_by: it ordered the hits of the page. */
       within?: 'hits';
       /** Items that pass the filters; present if total is true. */

@@ -16,7 +16,7 @@ namespace {
 
 using Type = FilterCondition::Type;
 
-// As deep as a path may reach; node/engine/filter/metadata-path.ts has the same.
+// As deep as a path may reach; shared/contract/filter/metadata-path.ts has the same.
 constexpr unsigned kPathDepthMax = 32;
 // Inside an `and`, a column is asked for the slots that are left if they are fewer than one in this many.
 constexpr size_t kFewSlotsShare = 16;
@@ -61,6 +61,7 @@ bool is_monotone(const FilterCondition& filter) {
     case Type::kText:
     case Type::kBetween:
     case Type::kTime:
+    case Type::kOthers:
       break;
   }
   for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
@@ -157,6 +158,7 @@ class Evaluation {
       case Type::kText:
       case Type::kBetween:
       case Type::kTime:
+      case Type::kOthers:
         return on_path(filter);
     }
     throw std::logic_error("no such condition");
@@ -315,6 +317,8 @@ class Evaluation {
         return passing_text(field, filter.text, TextTest::Answer::kYes);
       case Type::kTime:
         return at_time(field, filter.interval);
+      case Type::kOthers:
+        return others(field, filter.values);
       case Type::kAnd:
       case Type::kOr:
       case Type::kNot:
@@ -358,6 +362,34 @@ class Evaluation {
       found.push_back(Slots::of(posting));
     }
     return algebra_.united(found, slots);
+  }
+
+  // The slots with a number, a text or a boolean that is none of the values.
+  Slots others(const FilterField& field, const std::vector<FilterValue>& values) {
+    bool has_true = false, has_false = false;
+    std::vector<double> numbers;
+    std::vector<Characters> texts;
+    for (const FilterValue& value : values) {
+      has_true = has_true || value.kind == ValueKind::kTrue;
+      has_false = has_false || value.kind == ValueKind::kFalse;
+      if (value.kind == ValueKind::kNumber) numbers.push_back(value.number);
+      if (value.kind == ValueKind::kString) texts.push_back(value.text);
+    }
+    SlotAlgebra::Union all(algebra_);
+    const auto add = [&](const Posting& posting) {
+      algebra_.spend(kVisitNs);
+      all.add(PostingView(posting));
+    };
+    if (!has_true) add(field.trues);
+    if (!has_false) add(field.falses);
+    const auto add_others = [&](const auto* dictionary, const auto& known) {
+      if (dictionary == nullptr) return;
+      algebra_.spend(double(dictionary->limit()) * kNumberNs + double(known.size()) * kValueNs);
+      dictionary->for_each_but(known, add);
+    };
+    add_others(field.numbers.load(), numbers);
+    add_others(field.strings.load(), texts);
+    return all.finish();
   }
 
   Slots in_range_of(const FilterField& field, const FilterCondition& filter) {
@@ -489,6 +521,7 @@ class Evaluation {
       case Type::kText:
       case Type::kBetween:
       case Type::kTime:
+      case Type::kOthers:
         for (const FilterField* field : fields_of(index_, filter.path)) size += PostingView(field->present).size();
         return size;
     }

@@ -37,7 +37,7 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
   if (depth > kDepthMax) throw std::invalid_argument("a filter that nests too deeply");
   FilterCondition condition;
   const uint32_t type = words.next();
-  if (type > uint32_t(Type::kTime)) throw std::invalid_argument("no such condition");
+  if (type > uint32_t(Type::kOthers)) throw std::invalid_argument("no such condition");
   condition.type = Type(type);
   const auto read_parts = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; i++) condition.parts.push_back(read_condition(words, depth + 1));
@@ -62,6 +62,7 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
       read_values(1);
       break;
     case Type::kIn:
+    case Type::kOthers:
       read_path();
       read_values(words.next());
       break;

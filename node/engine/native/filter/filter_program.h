@@ -24,14 +24,14 @@ struct FilterValue {
  */
 struct FilterCondition {
   // The numbers are those of node/engine/filter/filter-program.ts.
-  enum class Type : uint32_t { kAnd, kOr, kNot, kEquals, kIn, kRange, kExists, kText, kBetween, kTime };
+  enum class Type : uint32_t { kAnd, kOr, kNot, kEquals, kIn, kRange, kExists, kText, kBetween, kTime, kOthers };
 
   Type type = Type::kAnd;
   // kAnd, kOr, and the one of kNot.
   std::vector<FilterCondition> parts;
   // Of the others; always wide.
   Characters path;
-  // kEquals: one; kIn: any number; kRange: the bound; kBetween: the lowest and the highest, of one kind.
+  // kEquals: one; kIn, kOthers: any number; kRange: the bound; kBetween: the lowest and the highest, of one kind.
   std::vector<FilterValue> values;
   RangeOperator range = RangeOperator::kGt;
   // Of numbers: kRange, kBetween; of times: kTime.

@@ -141,6 +141,27 @@ class ValueDictionary {
     for_each_at(place, visit);
   }
 
+  /// Calls visit(posting) for every value that is none of the keys.
+  template <class Visit>
+  void for_each_but(const std::vector<Key>& keys, const Visit& visit) const {
+    std::vector<uint32_t> known;
+    for (const Key& key : keys) {
+      const int64_t id = id_of(key);
+      if (id >= 0) known.push_back(uint32_t(id));
+    }
+    std::sort(known.begin(), known.end());
+    const uint32_t limit = limit_.load(std::memory_order_acquire);
+    const Entries* entries = entries_.load();
+    if (entries == nullptr) return;
+    auto next = known.begin();
+    for (uint32_t id = 0; id < limit; id++) {
+      while (next != known.end() && *next < id) next++;
+      if (next != known.end() && *next == id) continue;
+      const Posting& posting = entries->posting(id);
+      if (posting.load(std::memory_order_acquire) != 0) visit(posting);
+    }
+  }
+
   // What is known of strings besides their slots, made when it is first asked for.
   struct Facts {
     explicit Facts(Heap& heap) : signatures(heap), times(heap) {}

@@ -2,7 +2,7 @@ import { dateForm } from '../../../../shared/contract/filter/date-form';
 import type { Filter } from '../../../../shared/contract/filter/filter';
 import type { FieldFacts, FieldFactsRequest } from '../../../../shared/contract/shard/field-facts';
 import { inSlices } from '../../../../shared/base/time/work-slices';
-import { lookUpPath } from '../../filter/metadata-path';
+import { lookUpPath } from '../../../../shared/contract/filter/metadata-path';
 import { parsedMetadata, type ShardIndexes } from '../shard-indexes';
 
 /** Items whose dates are looked at, spread over all that have the field: a few milliseconds at most. */

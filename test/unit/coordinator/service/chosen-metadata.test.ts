@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { chosenMetadata, keptMetadata } from '../../../../coordinator/service/chosen-metadata';
 import type { JsonObject } from '../../../../shared/contract/filter/filter';
-import { lookUpPath } from '../../../../node/engine/filter/metadata-path';
+import { lookUpPath } from '../../../../shared/contract/filter/metadata-path';
 import { processorMs } from '../../../support/values/linear-cost';
 import { seededRandom } from '../../../support/values/random';
 

@@ -62,6 +62,9 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -74,6 +77,9 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -88,6 +94,9 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -114,6 +123,9 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         explain: bool = False,
         include_timing: bool = False,
@@ -129,6 +141,9 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61.
         - ``explain``: Results also carry vector_rank, vector_score, keyword_rank and keyword_score.
         """
@@ -145,6 +160,9 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             explain=explain or None,
             include_timing=include_timing or None,
@@ -166,6 +184,9 @@ class AsyncSearches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         min_score: float | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         include_timing: bool = False,
         profile: bool = False,
     ) -> RerankAnswer:
@@ -174,6 +195,9 @@ class AsyncSearches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         """
         body = given(
             vector=encoded(vector),
@@ -182,6 +206,9 @@ class AsyncSearches:
             fields=fields,
             include_text=include_text or None,
             min_score=min_score,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             include_timing=include_timing or None,
         )
         return await self._transport.call(
@@ -205,6 +232,9 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -217,6 +247,9 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -229,6 +262,9 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -253,6 +289,9 @@ class AsyncSearches:
         include_text: bool = True,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -265,6 +304,9 @@ class AsyncSearches:
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -279,6 +321,9 @@ class AsyncSearches:
             include_text=None if include_text else False,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -303,6 +348,9 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -321,6 +369,9 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -338,6 +389,9 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -352,6 +406,9 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
@@ -364,6 +421,9 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]
@@ -374,9 +434,11 @@ class AsyncSearches:
             query = given(profile=profile or None)
             answer = await self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, query=query, body=body)
             totals = answer.total_matches or [None] * len(answer.results)
-            for hits, total_matches in zip(answer.results, totals, strict=True):
-                found.append(Rows(hits))
+            grouped = answer.groups or [None] * len(answer.results)
+            for hits, total_matches, groups in zip(answer.results, totals, grouped, strict=True):
+                found.append(Rows(hits if groups is None else [hit for group in groups for hit in group.hits]))
                 found[-1].total_matches = total_matches
+                found[-1].groups = groups
             if answer.profile is not None:
                 profiles.append(answer.profile)
         return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found

@@ -63,6 +63,9 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -75,6 +78,9 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -89,6 +95,9 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -115,6 +124,9 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         explain: bool = False,
         include_timing: bool = False,
@@ -130,6 +142,9 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61.
         - ``explain``: Results also carry vector_rank, vector_score, keyword_rank and keyword_score.
         """
@@ -146,6 +161,9 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             explain=explain or None,
             include_timing=include_timing or None,
@@ -167,6 +185,9 @@ class Searches:
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         min_score: float | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         include_timing: bool = False,
         profile: bool = False,
     ) -> RerankAnswer:
@@ -175,6 +196,9 @@ class Searches:
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         """
         body = given(
             vector=encoded(vector),
@@ -183,6 +207,9 @@ class Searches:
             fields=fields,
             include_text=include_text or None,
             min_score=min_score,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             include_timing=include_timing or None,
         )
         return self._transport.call(
@@ -206,6 +233,9 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -218,6 +248,9 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -230,6 +263,9 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -254,6 +290,9 @@ class Searches:
         include_text: bool = True,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -266,6 +305,9 @@ class Searches:
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -280,6 +322,9 @@ class Searches:
             include_text=None if include_text else False,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -304,6 +349,9 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -322,6 +370,9 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -339,6 +390,9 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        group_by: str | None = None,
+        group_size: int | None = None,
+        group_missing: str | None = None,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -353,6 +407,9 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
+        - ``group_size``: Hits of a group at most. Default 1.
+        - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
@@ -365,6 +422,9 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            group_by=group_by,
+            group_size=group_size,
+            group_missing=group_missing,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]
@@ -375,9 +435,11 @@ class Searches:
             query = given(profile=profile or None)
             answer = self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, query=query, body=body)
             totals = answer.total_matches or [None] * len(answer.results)
-            for hits, total_matches in zip(answer.results, totals, strict=True):
-                found.append(Rows(hits))
+            grouped = answer.groups or [None] * len(answer.results)
+            for hits, total_matches, groups in zip(answer.results, totals, grouped, strict=True):
+                found.append(Rows(hits if groups is None else [hit for group in groups for hit in group.hits]))
                 found[-1].total_matches = total_matches
+                found[-1].groups = groups
             if answer.profile is not None:
                 profiles.append(answer.profile)
         return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found

@@ -23,6 +23,9 @@ const BODY = {
   include_text: true,
   total: true,
   order_by: [{ field: 'a', direction: 'desc', missing: 'last' }],
+  group_by: 'a.b',
+  group_size: 2,
+  group_missing: 'each',
   min_score: 0.5,
   include_timing: true,
 };
@@ -32,7 +35,12 @@ test('a body that is remembered keeps every field when it gets another vector', 
   const { text: _text, ...fields } = schema.def.in.shape;
   // A new field has to be in the body above.
   expect(Object.keys(BODY).sort()).toEqual(Object.keys(fields).sort());
-  expect(searchWithVector(schema.parse(BODY), Float32Array.of(3, 4))).toEqual(
-    schema.parse({ ...BODY, vector: [3, 4] }),
-  );
+  const none = { group_by: undefined, group_size: undefined, group_missing: undefined };
+  for (const body of [
+    { ...BODY, order_by: undefined },
+    { ...BODY, ...none },
+  ])
+    expect(searchWithVector(schema.parse(body), Float32Array.of(3, 4))).toEqual(
+      schema.parse({ ...body, vector: [3, 4] }),
+    );
 });

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
+import type { JsonObject, JsonValue } from './filter';
 
 /**
  * How many objects deep a path can reach. It bounds what an index has to prepare for: metadata of 64 KiB can nest

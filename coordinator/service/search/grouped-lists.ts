@@ -1,0 +1,253 @@
+import type { Filter } from '../../../shared/contract/filter/filter';
+import type { CallOptions } from '../../../shared/contract/shard/shard-client';
+import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { inSlices } from '../../../shared/base/time/work-slices';
+import { NO_HOLD } from '../answer-hold';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { GroupKey, Grouping, SearchRequest } from '../search-request';
+import type { FoundGroup, ScoredHit } from '../service';
+import type { OrderedItems } from '../vectors/ordered-items';
+import { compareGroups, FoundGroups, type LookedAt, type OpenGroup } from './found-groups';
+import { atLeast, type Ranked, type RankedLists, type RankOptions } from './ranked-lists';
+
+/** Hits that are asked for at once at most. */
+const HITS_MAX = 10_000;
+/** A list is asked for again from its beginning if it would be no longer; else what is in no group yet is. */
+const AGAIN_MAX = 2_000;
+/** Hits for each group, at first: a list that is a little too long costs less than a second one. */
+const SPREAD = { first: 2, margin: 1.25 };
+/** Hits that a round asks for at least. */
+const HITS_MIN = 16;
+/** Places of a fused list that are looked at, one step after the other until there are enough groups. */
+const FUSED_PLACES: readonly number[] = [40, 200, 1_000, 10_000];
+/** Characters of all keys of an answer: they are sent to each shard, in a message of 4 MiB at most. */
+const KEY_CHARACTERS_MAX = 512 * 1024;
+/** In the place of a spread, of a path where what is in no group yet had to be asked for. */
+const UNEVEN = 0;
+/** Collections and paths of which it is remembered how their hits are spread over groups. */
+const REMEMBERED_MAX = 1_024;
+
+/** The groups of a page, and what is known of the list. */
+export interface RankedGroups extends Pick<Ranked, 'totalCount'> {
+  groups: FoundGroup[];
+}
+
+/** One search that groups. */
+interface GroupedSearch {
+  collection: CollectionRecord;
+  request: SearchRequest;
+  grouping: Grouping;
+  vector: Float32Array | null;
+  options: RankOptions;
+  call: CallOptions;
+}
+
+/**
+ * Ranks groups: the best of the collection, each as good as its best hit. A list is read until it has as many groups as
+ * are wanted. Where its beginning has too few, because a group has many hits, what is in no group yet is asked for, so
+ * that a group of a million hits is passed over in one step; the list ends where nothing is left. Hits that a group
+ * lacks are then read from what has its key. So the answer depends neither on how long lists are nor on how many shards
+ * there are.
+ *
+ * Ranks of a fused list would change if items were left out. Its groups are those of its first 40 places, then those of
+ * the first 200, 1,000 and 10,000, as far as these are needed, and their hits are among the same places.
+ */
+export class GroupedLists {
+  /** Hits for each group, by collection and path, as the last searches had them. */
+  private readonly spreads = new Map<string, number>();
+
+  constructor(
+    private readonly parts: {
+      lists: Pick<RankedLists, 'rank'>;
+      ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
+    },
+  ) {}
+
+  /** The groups of the request's page. Errors: those of the lists; limit_exceeded, when their keys are too long. */
+  async rank(search: GroupedSearch): Promise<RankedGroups> {
+    const { page, query } = search.request;
+    const last = page.offset + page.k;
+    const isRanked = query.source.type === 'fused' || query.source.type === 'listed';
+    const { found, totalCount } = isRanked ? await this.ofPlaces(search, last) : await this.nearest(search, last);
+    const groups = found.slice(page.offset, last);
+    if (groups.some(({ isWhole }) => !isWhole)) await this.fill(search, groups);
+    return { groups: groups.map(({ key, hits }) => ({ key, hits })), totalCount };
+  }
+
+  private async nearest(
+    search: GroupedSearch,
+    wanted: number,
+  ): Promise<{ found: OpenGroup[]; totalCount: number | null }> {
+    const { request, grouping, collection } = search;
+    const name = `${collection.uid} ${grouping.path}`;
+    const spread = this.spreads.get(name);
+    const found = newGroups(grouping);
+    let { filter } = request.query;
+    let places = clamped(wanted * (spread || SPREAD.first) * SPREAD.margin);
+    let totalCount: number | null = null;
+    for (let round = 1; ; round += 1) {
+      const list = await this.list(search, filter, places);
+      totalCount ??= list.totalCount;
+      const fresh = newGroups(grouping);
+      await inSlices(fresh.add(list.hits, [found]));
+      if (list.isEnd) fresh.close();
+      if (found.size + fresh.size >= wanted || list.isEnd) {
+        if (found.size === 0 && fresh.size >= wanted)
+          this.note(name, placesOf(list.hits, fresh.list()[wanted - 1]) / wanted);
+        found.append(fresh);
+        mustBeShort(found, grouping);
+        return { found: found.list().sort(compareGroups), totalCount };
+      }
+      const longer = Math.ceil(((places * wanted) / Math.max(1, fresh.size)) * SPREAD.margin);
+      if (round === 1 && longer <= AGAIN_MAX && spread !== UNEVEN) {
+        places = longer;
+        continue;
+      }
+      this.note(name, UNEVEN);
+      found.append(fresh);
+      mustBeShort(found, grouping);
+      // Nothing new among so many: they were written meanwhile.
+      const isStuck = filter !== request.query.filter && fresh.size === 0;
+      filter = ungrouped(request.query.filter, grouping, found);
+      places = clamped(isStuck ? 4 * places : found.alone + 2 * (wanted - found.size) * SPREAD.first);
+    }
+  }
+
+  private async ofPlaces(
+    search: GroupedSearch,
+    wanted: number,
+  ): Promise<{ found: OpenGroup[]; totalCount: number | null }> {
+    const { source, filter } = search.request.query;
+    const found = newGroups(search.grouping);
+    const steps = source.type === 'listed' ? [source.externalIds.length] : FUSED_PLACES;
+    let totalCount: number | null = null;
+    for (const places of steps) {
+      const list = await this.list(search, filter, places);
+      totalCount ??= list.totalCount;
+      const fresh = newGroups(search.grouping);
+      await inSlices(fresh.add(list.hits));
+      fresh.close();
+      found.append(fresh);
+      if (found.size >= wanted || list.isEnd) break;
+    }
+    return { found: found.list(), totalCount };
+  }
+
+  /** Adds the hits that groups lack: the best of those that have their keys. */
+  private async fill(search: GroupedSearch, groups: readonly OpenGroup[]): Promise<void> {
+    const { request, grouping } = search;
+    const { size } = grouping;
+    const some = Math.max(1, Math.floor(HITS_MAX / (2 * size)));
+    for (;;) {
+      const lacking = groups.filter(({ isWhole }) => !isWhole).slice(0, some);
+      if (lacking.length === 0) return;
+      // So many are either all that there are, or enough for one of them.
+      const places = clamped(2 * size * lacking.length);
+      const keys = lacking.map(({ key }) => key as Exclude<GroupKey, null>);
+      const filter = both(request.query.filter, { type: 'in', path: grouping.path, values: keys });
+      const list = await this.list(search, filter, places);
+      const read = newGroups(grouping);
+      await inSlices(read.add(list.hits));
+      const now = new Map(read.list().map((group) => [group.key, group]));
+      for (const group of lacking) {
+        const found = now.get(group.key);
+        if (found !== undefined && found.hits.length >= group.hits.length) group.hits = found.hits;
+        group.isWhole = list.isEnd || found?.isWhole === true;
+      }
+      // None of them: they were written meanwhile.
+      if (lacking.every(({ isWhole }) => !isWhole)) for (const group of lacking) group.isWhole = true;
+    }
+  }
+
+  /** The first hits of the list; `isEnd`: there are no more that score enough. */
+  private async list(
+    { collection, request, vector, options, call }: GroupedSearch,
+    filter: Filter | null,
+    places: number,
+  ): Promise<{ hits: LookedAt[]; isEnd: boolean; totalCount: number | null }> {
+    const { hits, totalCount } = await this.parts.lists.rank(
+      collection,
+      {
+        query: { ...request.query, filter },
+        page: { k: places, offset: 0 },
+        output: { texts: false, explain: request.output.explain },
+      },
+      vector,
+      options,
+      call,
+    );
+    const enough = atLeast(hits, request.page);
+    const isEnd = enough.length < hits.length || hits.length < places;
+    return { hits: await this.lookedAt(collection, enough, call, options), isEnd, totalCount };
+  }
+
+  /** Reads the metadata that were left out; hits whose items are gone by then are left out. */
+  private async lookedAt(
+    collection: CollectionRecord,
+    hits: readonly ScoredHit[],
+    call: CallOptions,
+    { hold = NO_HOLD }: RankOptions,
+  ): Promise<LookedAt[]> {
+    const lacking = hits.filter(({ metadata }) => metadata === LEFT_OUT).map(({ externalId }) => externalId);
+    if (lacking.length === 0) return hits.map((hit) => ({ hit, metadata: hit.metadata }));
+    const read = new Map<string, string>();
+    // What the list may hold is counted, and these are let go of one part after the other.
+    const counted = { ...NO_HOLD, itemBytesMax: (texts: boolean) => hold.itemBytesMax(texts) };
+    const parts = this.parts.ordered.read(
+      collection,
+      lacking,
+      { vectors: false, texts: false },
+      { begin: () => call, hold: counted },
+    );
+    for await (const items of parts)
+      for (const item of items) if (item !== null) read.set(item.externalId, item.metadata);
+    return hits.flatMap((hit) => {
+      const metadata = hit.metadata === LEFT_OUT ? read.get(hit.externalId) : hit.metadata;
+      return metadata === undefined ? [] : [{ hit, metadata }];
+    });
+  }
+
+  private note(name: string, spread: number): void {
+    if (this.spreads.size >= REMEMBERED_MAX && !this.spreads.has(name)) this.spreads.clear();
+    const before = this.spreads.get(name) || spread;
+    // Rather too long than too short.
+    this.spreads.set(name, spread === UNEVEN || spread > before ? spread : 0.9 * before + 0.1 * spread);
+  }
+}
+
+/** Errors: limit_exceeded. */
+function mustBeShort({ keys }: FoundGroups, { path }: Grouping): void {
+  let characters = 0;
+  for (const key of keys) characters += typeof key === 'string' ? key.length : 0;
+  if (characters <= KEY_CHARACTERS_MAX) return;
+  throw new QuiverError(
+    'limit_exceeded',
+    `the values under ${JSON.stringify(path)} have more than ${KEY_CHARACTERS_MAX} characters for so many groups: ask for fewer`,
+  );
+}
+
+function newGroups({ path, size, missing }: Grouping): FoundGroups {
+  return new FoundGroups({ path, size, each: missing === 'each' });
+}
+
+function clamped(places: number): number {
+  return Math.min(HITS_MAX, Math.max(HITS_MIN, Math.ceil(places)));
+}
+
+/** How far down the list the group begins. */
+function placesOf(hits: readonly LookedAt[], group: FoundGroup): number {
+  return 1 + hits.findIndex(({ hit }) => hit === group.hits[0]);
+}
+
+/** What passes the filter and is in a group besides these. */
+function ungrouped(filter: Filter | null, { path, missing }: Grouping, found: FoundGroups): Filter {
+  const others: Filter = { type: 'others', path, values: found.keys };
+  if (missing === 'leave_out') return both(filter, others);
+  const none: Filter = { type: 'not', filter: { type: 'others', path, values: [] } };
+  return both(filter, { type: 'or', filters: [others, none] });
+}
+
+function both(filter: Filter | null, more: Filter): Filter {
+  return filter === null ? more : { type: 'and', filters: [filter, more] };
+}
