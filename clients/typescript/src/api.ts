@@ -7,6 +7,12 @@ import type { ExternalId, Given, Metadata } from './values';
 type BodyOf<Id extends keyof Operations> = Operations[Id] extends { body: infer Body } ? Body : never;
 type QueryOf<Id extends keyof Operations> = Operations[Id] extends { query: infer Query } ? Query : never;
 type AnswerOf<Id extends keyof Operations> = Operations[Id]['answer'];
+/** As the service sends it where `group_by` was given. */
+export type Sent<Answer extends { results: unknown[] }> = Omit<Answer, 'results'> & Partial<Pick<Answer, 'results'>>;
+/** An answer with hits: `results` is empty where `group_by` was given. */
+type Listed<Answer extends { results?: unknown[] }> = Omit<Answer, 'results'> & {
+  results: NonNullable<Answer['results']>;
+};
 
 export type NewCollection = BodyOf<'post_collections'>;
 export type NewQuota = BodyOf<'post_collections_name_quota'>;
@@ -32,7 +38,7 @@ export type ScrollPage = AnswerOf<'post_collections_name_scroll'>;
 export type SearchRequest = BodyOf<'post_collections_name_search'>;
 /** Of a search: whether its answer also tells where the time went. */
 export type Profiled = { profile?: boolean };
-export type SearchAnswer = AnswerOf<'post_collections_name_search'>;
+export type SearchAnswer = Listed<AnswerOf<'post_collections_name_search'>>;
 export type BulkSearchQuery = BodyOf<'post_collections_name_bulk_search'>['queries'][number];
 export type BulkSearchAnswer = AnswerOf<'post_collections_name_bulk_search'>;
 /** `profiles`: of each request that it took, in their order. */
@@ -41,18 +47,18 @@ export type ProfiledBulkSearch = {
   profiles: NonNullable<BulkSearchAnswer['profile']>[];
 };
 export type HybridSearchRequest = BodyOf<'post_collections_name_hybrid_search'>;
-export type HybridSearchAnswer = AnswerOf<'post_collections_name_hybrid_search'>;
+export type HybridSearchAnswer = Listed<AnswerOf<'post_collections_name_hybrid_search'>>;
 export type RerankRequest = BodyOf<'post_collections_name_rerank'>;
-export type RerankAnswer = AnswerOf<'post_collections_name_rerank'>;
+export type RerankAnswer = Listed<AnswerOf<'post_collections_name_rerank'>>;
 export type RecommendRequest = BodyOf<'post_collections_name_recommend_id'>;
-export type RecommendAnswer = AnswerOf<'post_collections_name_recommend_id'>;
+export type RecommendAnswer = Listed<AnswerOf<'post_collections_name_recommend_id'>>;
 export type AggregateRequest = BodyOf<'post_collections_name_aggregate'>;
 export type AggregateAnswer = AnswerOf<'post_collections_name_aggregate'>;
 export type CountRequest = BodyOf<'post_collections_name_count'>;
 export type CountAnswer = AnswerOf<'post_collections_name_count'>;
 export type SimilarityAnswer = AnswerOf<'post_collections_name_similarity'>;
 export type QueryRequest = BodyOf<'post_query'>;
-export type QueryAnswer = AnswerOf<'post_query'>;
+export type QueryAnswer = Listed<AnswerOf<'post_query'>>;
 export type RecallCheckRequest = BodyOf<'post_collections_name_recall_check'>;
 export type SampleRequest = BodyOf<'post_collections_name_sample'>;
 export type UploadAnswer = AnswerOf<'post_documents_upload'>;
@@ -79,7 +85,7 @@ export type Typed<Row, Meta extends object> = Row extends { metadata: Metadata }
   ? Omit<Row, 'metadata'> & { metadata: Meta }
   : Row;
 /** An answer whose hits have metadata of a type; it is gone through, and has a length, as its `results`. */
-export type TypedAnswer<Answer extends { results?: unknown[] }, Meta extends object> = Omit<
+export type TypedAnswer<Answer extends { results: unknown[] }, Meta extends object> = Omit<
   Answer,
   'results' | 'groups'
 > & {
@@ -88,7 +94,7 @@ export type TypedAnswer<Answer extends { results?: unknown[] }, Meta extends obj
   /** Present if `group_by` was given. */
   groups?: { key: string | number | boolean | null; score: number; hits: Typed<HitOf<Answer>, Meta>[] }[];
 } & Listing<Typed<HitOf<Answer>, Meta>>;
-type HitOf<Answer extends { results?: unknown[] }> = NonNullable<Answer['results']>[number];
+type HitOf<Answer extends { results: unknown[] }> = Answer['results'][number];
 /** A page whose items have metadata of a type; it is gone through, and has a length, as its `vectors`. */
 export type TypedPage<Meta extends object> = Omit<ScrollPage, 'vectors'> & {
   vectors: Typed<StoredVector, Meta>[];

@@ -131,7 +131,7 @@ export class QuiverClient {
     options?: CallOptions,
   ): Promise<api.TypedAnswer<api.QueryAnswer, Metadata>> {
     const json = fieldsBody(request);
-    const answer = await this.transport.data<api.QueryAnswer>(
+    const answer = await this.transport.data<api.Sent<api.QueryAnswer>>(
       { method: 'POST', path: '/v1/query', query: { profile }, json, isRepeatable: true },
       options,
     );

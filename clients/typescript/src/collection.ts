@@ -441,12 +441,12 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /** A search, whose profile is asked for in the address. */
-  private async ask<Answer extends { results?: unknown[] }>(
+  private async ask<Answer extends { results: unknown[] }>(
     path: string,
     { profile, ...request }: api.Profiled & Record<string, unknown>,
     options?: CallOptions,
   ): Promise<api.TypedAnswer<Answer, Meta>> {
-    const answer = await this.transport.data<Answer>(
+    const answer = await this.transport.data<api.Sent<Answer>>(
       {
         method: 'POST',
         path: `${this.path}/${path}`,
