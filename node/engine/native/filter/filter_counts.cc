@@ -27,18 +27,8 @@ uint64_t mixed(uint64_t hash) {
   return hash ^ (hash >> 33);
 }
 
-int compare_texts(const Characters& a, const Characters& b) {
-  const uint32_t shared = std::min(a.count, b.count);
-  for (uint32_t i = 0; i < shared; i++) {
-    if (a.at(i) != b.at(i)) return a.at(i) < b.at(i) ? -1 : 1;
-  }
-  return a.count < b.count ? -1 : a.count > b.count ? 1 : 0;
-}
-
 bool begins_with(const Characters& text, const Characters& prefix) {
-  if (text.count < prefix.count) return false;
-  for (uint32_t i = 0; i < prefix.count; i++) if (text.at(i) != prefix.at(i)) return false;
-  return true;
+  return text.count >= prefix.count && StringKeys::compare({text.data, prefix.count, text.wide}, prefix) == 0;
 }
 
 // The place of a kind in the order of values.
@@ -79,7 +69,7 @@ uint32_t first_slot(const PostingView& posting) {
 int compare_values(const CountedValue& a, const CountedValue& b) {
   if (a.kind != b.kind) return place_of(a.kind) - place_of(b.kind);
   if (a.kind == ValueKind::kNumber) return a.number < b.number ? -1 : a.number > b.number ? 1 : 0;
-  return a.kind == ValueKind::kString ? compare_texts(a.text, b.text) : 0;
+  return a.kind == ValueKind::kString ? StringKeys::compare(a.text, b.text) : 0;
 }
 
 std::array<uint64_t, 2> value_hash(const CountedValue& value) {
@@ -198,10 +188,11 @@ void FieldCounts::each_text(const Visit& visit) const {
 }
 
 // The fields of a path may share a value.
-template <class Visit>
-void FieldCounts::each_value(const Visit& visit) const {
+template <class Wants, class Visit>
+void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
   const bool is_one = sources_.size() == 1;
   const auto found = [&](CountedValue value, const Source& source, const PostingView& posting) {
+    if (!wants(value)) return;
     value.count = count_in(source, posting);
     if (value.count == 0) return;
     if (!is_one) {
@@ -251,11 +242,12 @@ FieldCounts::Values FieldCounts::values(const Wanted& wanted) const {
   };
   // A heap with the last one on top.
   std::vector<CountedValue>& kept = result.first;
-  each_value([&](CountedValue value, const PostingView& posting) {
-    if (wanted.prefix.has_value() &&
-        (value.kind != ValueKind::kString || !begins_with(value.text, *wanted.prefix)))
-      return;
-    if (wanted.parts > 1 && value_hash(value)[0] % wanted.parts != wanted.part) return;
+  const auto is_wanted = [&](const CountedValue& value) {
+    if (wanted.prefix.has_value() && (value.kind != ValueKind::kString || !begins_with(value.text, *wanted.prefix)))
+      return false;
+    return wanted.parts <= 1 || value_hash(value)[0] % wanted.parts == wanted.part;
+  };
+  each_value(is_wanted, [&](CountedValue value, const PostingView& posting) {
     result.distinct++;
     const bool is_full = kept.size() == wanted.limit;
     if (is_full && (wanted.limit == 0 || !comes_first(value, kept.front()))) {
@@ -375,9 +367,8 @@ FieldCounts::Distinct FieldCounts::distinct(uint32_t max, bool wants_hashes) con
     for (const auto& known : hashes) note(known[0]);
     hashes.clear();
   };
-  each_value([&](const CountedValue& value, const PostingView&) {
-    if (value.kind != ValueKind::kNull) found(value);
-  });
+  each_value([](const CountedValue& value) { return value.kind != ValueKind::kNull; },
+             [&](const CountedValue& value, const PostingView&) { found(value); });
   if (wants_hashes) for (const auto& hash : hashes) result.hashes.insert(result.hashes.end(), hash.begin(), hash.end());
   return result;
 }

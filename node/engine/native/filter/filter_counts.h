@@ -107,9 +107,9 @@ class FieldCounts {
   static uint32_t count_in(const Source& source, const PostingView& posting);
   static uint32_t count_in_source(const Source& source, const CountedValue& value);
   static bool any_in(const Source& source, const PostingView& posting);
-  // Calls visit(value with its count) for every value that a slot has; the slot is that of the posting's first one.
-  template <class Visit>
-  void each_value(const Visit& visit) const;
+  // Calls visit(value with its count, posting) for every value that a slot has and wants(value) says.
+  template <class Wants, class Visit>
+  void each_value(const Wants& wants, const Visit& visit) const;
   template <class Visit>
   void each_text(const Visit& visit) const;
   template <class Visit>

@@ -39,19 +39,6 @@ const StoredString* string_at(uint64_t stored) { return reinterpret_cast<const S
 
 size_t bytes_of(const Characters& key) { return sizeof(StoredString) + key.bytes(); }
 
-int compare(const Characters& a, const Characters& b) {
-  const uint32_t shared = std::min(a.count, b.count);
-  if (!a.wide && !b.wide) {
-    const int order = shared == 0 ? 0 : std::memcmp(a.data, b.data, shared);
-    if (order != 0) return order;
-  } else {
-    for (uint32_t i = 0; i < shared; i++) {
-      if (a.at(i) != b.at(i)) return a.at(i) < b.at(i) ? -1 : 1;
-    }
-  }
-  return a.count < b.count ? -1 : a.count > b.count ? 1 : 0;
-}
-
 }  // namespace
 
 uint32_t NumberKeys::hash(double key) {
@@ -94,12 +81,25 @@ bool StringKeys::equal(uint64_t stored, const Characters& key) {
          (key.count == 0 || std::memcmp(own.data, key.data, key.bytes()) == 0);
 }
 
-int StringKeys::compare(uint64_t stored, const Characters& key) { return quiver::compare(key_of(stored), key); }
+int StringKeys::compare(const Characters& a, const Characters& b) {
+  const uint32_t shared = std::min(a.count, b.count);
+  if (!a.wide && !b.wide) {
+    const int order = shared == 0 ? 0 : std::memcmp(a.data, b.data, shared);
+    if (order != 0) return order;
+  } else {
+    for (uint32_t i = 0; i < shared; i++) {
+      if (a.at(i) != b.at(i)) return a.at(i) < b.at(i) ? -1 : 1;
+    }
+  }
+  return a.count < b.count ? -1 : a.count > b.count ? 1 : 0;
+}
+
+int StringKeys::compare(uint64_t stored, const Characters& key) { return compare(key_of(stored), key); }
 
 int StringKeys::compare_beginning(uint64_t stored, const Characters& prefix) {
   Characters key = key_of(stored);
   key.count = std::min(key.count, prefix.count);
-  return quiver::compare(key, prefix);
+  return compare(key, prefix);
 }
 
 uint64_t StringKeys::store(Heap& heap, const Characters& key) {

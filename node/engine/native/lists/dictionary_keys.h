@@ -43,6 +43,7 @@ struct StringKeys {
   static uint32_t stored_hash(uint64_t stored);
   static bool equal(uint64_t stored, const Characters& key);
   static int compare(uint64_t stored, const Characters& key);
+  static int compare(const Characters& a, const Characters& b);
   // The beginning of the stored key, as long as the prefix, compared with it.
   static int compare_beginning(uint64_t stored, const Characters& prefix);
   // Whether the key has the beginning of its string alone.
