@@ -1,5 +1,4 @@
-import type { Filter } from '../../shared/contract/filter/filter';
-import type { Scalar } from '../../shared/contract/shard/aggregate';
+import type { Filter, Scalar } from '../../shared/contract/filter/filter';
 import type { SearchRequest } from './search-request';
 
 /** What is counted of a collection, of the items that pass a filter or of the best hits of a search. */

@@ -1,4 +1,6 @@
 import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { JsonObject, Scalar } from '../../shared/contract/filter/filter';
+import { lookUpPath, scalarsOf } from '../../shared/contract/filter/metadata-path';
 
 /** Pure: the parts of metadata that a caller named. */
 
@@ -50,6 +52,16 @@ export function keptMetadata(metadata: string, paths: readonly string[] | null):
   const chosen = chosenMetadata(metadata, paths);
   // A part of a text is a view of it until it is copied.
   return chosen === metadata || chosen === NOTHING ? chosen : Buffer.from(chosen, 'utf16le').toString('utf16le');
+}
+
+/**
+ * The numbers, texts and booleans that an item has under a path: its value there or, of a list, each of its elements
+ * that is one. Only that value is parsed: metadata may be long, and have the text of the item.
+ */
+export function metadataScalars(metadata: string, path: string): Exclude<Scalar, null>[] {
+  const chosen = chosenMetadata(metadata, [path]);
+  if (chosen === NOTHING) return [];
+  return scalarsOf(lookUpPath(JSON.parse(chosen) as JsonObject, path)).filter((one) => one !== null);
 }
 
 /** A path, and what of it is still to be looked up. */

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { Filter } from '../../../shared/contract/filter/filter';
-import { compareScalars, type Scalar } from '../../../shared/contract/shard/aggregate';
+import type { Filter, Scalar } from '../../../shared/contract/filter/filter';
+import { compareScalars } from '../../../shared/contract/shard/aggregate';
 import type { FacetRequest, FacetView } from '../aggregates-service';
 import type { AnswersTo, Asking } from './shard-questions';
 

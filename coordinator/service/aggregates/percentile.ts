@@ -10,28 +10,42 @@ interface Range {
 }
 
 /**
- * The least number that `percent` of 100 numbers don't exceed: one of them, exactly. The shards count how the numbers
- * are spread; then the part that has the one which is looked for is spread in turn, until its numbers are few enough to
- * be sent. null: there is none.
+ * For each of `percents` the least number that so many of 100 numbers don't exceed: one of them, exactly. The shards
+ * count how the numbers are spread; then the part that has the one which is looked for is spread in turn, until its
+ * numbers are few enough to be sent. null: there is none.
  */
-export async function percentileOf(
+export async function percentilesOf(
   asking: Asking,
   filter: Filter | null,
   path: string,
+  percents: readonly number[],
+  range: Range,
+): Promise<(number | null)[]> {
+  if (range.count === 0 || percents.length === 0) return percents.map(() => null);
+  const ask = (low: number, high: number): Promise<AnswersTo<'spread'>> =>
+    asking.ask(filter, { type: 'spread', path, low, high });
+  // All of them begin with the whole.
+  const whole = range.min < range.max ? await ask(range.min, range.max) : [];
+  return Promise.all(percents.map((percent) => percentileOf(ask, percent, range, whole)));
+}
+
+async function percentileOf(
+  ask: (low: number, high: number) => Promise<AnswersTo<'spread'>>,
   percent: number,
   { count, min, max }: Range,
-): Promise<number | null> {
-  if (count === 0) return null;
+  whole: AnswersTo<'spread'>,
+): Promise<number> {
   let [low, high] = [min, max];
+  let answers = whole;
   let place = Math.max(1, Math.ceil((percent * count) / 100));
   while (low < high) {
-    const answers = await asking.ask(filter, { type: 'spread', path, low, high });
     const parts = answers.every(({ values }) => values !== null) ? listed(answers) : spread(answers, low, high);
     // Where something was deleted meanwhile there may be fewer.
     const found = parts.find((part) => (place -= part.count) <= 0) ?? parts.at(-1);
     if (found === undefined) return low;
     place += found.count;
     [low, high] = [found.low, found.high];
+    if (low < high) answers = await ask(low, high);
   }
   return low;
 }

@@ -5,7 +5,7 @@ import { numberOfWhole } from '../../../shared/contract/shard/exact-number';
 import { noteHash } from '../../../shared/contract/shard/hyper-log-log';
 import type { Statistic, StatsRequest, StatsView } from '../aggregates-service';
 import { estimate, STANDARD_ERROR } from './distinct-estimate';
-import { percentileOf } from './percentile';
+import { percentilesOf } from './percentile';
 import type { AnswersTo, Asking } from './shard-questions';
 
 /** The statistics that say something of numbers alone. */
@@ -72,11 +72,10 @@ export async function statsOf(
     view.distinct = exact ?? estimated;
     view.distinctError = exact === null ? STANDARD_ERROR : null;
   }
-  await Promise.all(
-    (['p50', 'p99'] as const).filter(asks).map(async (op) => {
-      view[op] = await percentileOf(asking, filter, path, PERCENTS[op], numbers);
-    }),
-  );
+  const asked = (['p50', 'p99'] as const).filter(asks);
+  const percents = asked.map((op) => PERCENTS[op]);
+  for (const [i, percentile] of (await percentilesOf(asking, filter, path, percents, numbers)).entries())
+    view[asked[i]] = percentile;
   return view;
 }
 

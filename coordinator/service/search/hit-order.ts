@@ -1,7 +1,8 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { compareScalars, type Scalar } from '../../../shared/contract/shard/aggregate';
+import type { Scalar } from '../../../shared/contract/filter/filter';
+import { compareScalars } from '../../../shared/contract/shard/aggregate';
 import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
-import { chosenMetadata } from '../chosen-metadata';
+import { metadataScalars } from '../chosen-metadata';
 import type { OrderKey } from '../search-request';
 import type { FoundHits, ScoredHit } from '../service';
 
@@ -41,23 +42,9 @@ function* noteValues(
 
 /** Of an array the least value, or the greatest where these come first. */
 function valueOf(metadata: string, { field, descending }: OrderKey): Scalar | undefined {
-  const found = underPath(metadata, field);
-  const scalars = (Array.isArray(found) ? found : [found]).filter(
-    (one): one is Scalar => one !== undefined && one !== null && typeof one !== 'object',
-  );
+  const scalars = metadataScalars(metadata, field);
   if (scalars.length === 0) return undefined;
   return scalars.reduce((best, one) => (compareScalars(one, best) < 0 === descending ? best : one));
-}
-
-function underPath(metadata: string, path: string): unknown {
-  let value = JSON.parse(chosenMetadata(metadata, [path])) as Record<string, unknown>;
-  // It holds nothing but the keys that lead to the value.
-  for (let rest = path; ;) {
-    const [key] = Object.keys(value);
-    if (key === undefined || key === rest) return key === undefined ? undefined : value[key];
-    value = value[key] as Record<string, unknown>;
-    rest = rest.slice(key.length + 1);
-  }
 }
 
 function compareBy(keys: readonly OrderKey[], a: OrderValues, b: OrderValues): number {

@@ -1,4 +1,5 @@
-import type { AggregateAnswer, AggregatePart, Scalar } from '../../../shared/contract/shard/aggregate';
+import type { Scalar } from '../../../shared/contract/filter/filter';
+import type { AggregateAnswer, AggregatePart } from '../../../shared/contract/shard/aggregate';
 import { DISTINCT_MAX, SPREAD_LISTED_MAX, VALUES_BYTES_MAX } from '../../../shared/contract/shard/aggregate';
 import { isLongKey } from '../../../shared/contract/shard/value-key';
 import type { AddonFilterIndex } from '../vector/native-filters';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../shared/contract/filter/filter';
+import type { JsonObject, Scalar } from '../../../shared/contract/filter/filter';
 import { timeOfText } from '../../../shared/contract/filter/time-of-text';
 import {
   type AggregateAnswer,
@@ -6,14 +6,13 @@ import {
   compareScalars,
   DISTINCT_MAX,
   REGISTER_BITS,
-  type Scalar,
   SPREAD_LISTED_MAX,
 } from '../../../shared/contract/shard/aggregate';
 import { wholeOfNumber } from '../../../shared/contract/shard/exact-number';
 import { noteHash } from '../../../shared/contract/shard/hyper-log-log';
 import { numberRank, spreadShift } from '../../../shared/contract/shard/number-rank';
 import { base64, keptValues } from './listed-counts';
-import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import { lookUpPath, scalarsOf } from '../../../shared/contract/filter/metadata-path';
 
 /**
  * Counts what items have under a path, by their metadata one by one: the definition of a part of an aggregate, which
@@ -87,10 +86,7 @@ export function readCounts(
 /** The scalars that an item has under a path, each once. */
 export function valuesUnder(metadata: JsonObject, path: string): { values: Scalar[]; isPresent: boolean } {
   const value = lookUpPath(metadata, path);
-  const scalars = (Array.isArray(value) ? value : value === undefined ? [] : [value]).filter(
-    (one): one is Scalar => typeof one !== 'object' || one === null,
-  );
-  return { values: [...new Set(scalars)], isPresent: value !== undefined };
+  return { values: [...new Set(scalarsOf(value))], isPresent: value !== undefined };
 }
 
 function countsOf(lists: Scalar[][]): Map<Scalar, number> {

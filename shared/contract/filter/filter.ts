@@ -50,7 +50,8 @@ export type FilterBound = number | string | { time: number };
 
 export type RangeOperator = 'gt' | 'gte' | 'lt' | 'lte';
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export type Scalar = null | boolean | number | string;
+export type JsonValue = Scalar | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue;
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from './filter';
+import type { JsonObject, JsonValue, Scalar } from './filter';
 
 /**
  * How many objects deep a path can reach. It bounds what an index has to prepare for: metadata of 64 KiB can nest
@@ -28,6 +28,12 @@ export function lookUpPath(metadata: JsonObject, path: string): JsonValue | unde
     rest = rest.slice(dot + 1);
   }
   return undefined;
+}
+
+/** The scalars of a value: itself, or those of a list's elements that are; objects, and lists in lists, are none. */
+export function scalarsOf(value: JsonValue | undefined): Scalar[] {
+  const all = Array.isArray(value) ? value : value === undefined ? [] : [value];
+  return all.filter((one): one is Scalar => typeof one !== 'object' || one === null);
 }
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {

@@ -1,4 +1,4 @@
-import type { Filter } from '../filter/filter';
+import type { Filter, Scalar } from '../filter/filter';
 import { filterFromJson } from '../filter/filter-text';
 import { stringKey } from './value-key';
 
@@ -15,11 +15,11 @@ export interface AggregateQuestion {
   parts: AggregatePart[];
 }
 
-/** A value that is counted; 1, "1" and true are three. */
-export type Scalar = null | boolean | number | string;
-
 export type AggregatePart =
-  /** How many items have each value: the first `limit`, by count and then by value, or by value. */
+  /**
+   * How many items have each value, of which 1, "1" and true are three: the first `limit`, by count and then by value,
+   * or by value.
+   */
   | {
       type: 'values';
       path: string;

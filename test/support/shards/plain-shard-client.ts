@@ -13,8 +13,7 @@ import {
 } from '../../../node/engine/records/shard-stage-state';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
-import type { Scalar } from '../../../shared/contract/shard/aggregate';
-import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
+import type { Filter, JsonObject, Scalar } from '../../../shared/contract/filter/filter';
 import { keptNote, sealedId } from '../../../shared/contract/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../../shared/contract/writes/expiry';
 import {
