@@ -2,14 +2,17 @@ import type { RunningService } from '../../coordinator/service-factory';
 import type { FoundGroup, ScoredHit, VectorInput } from '../../coordinator/service/service';
 import type { Grouping, SearchRequest } from '../../coordinator/service/search-request';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
-import { DiskVectorIndex } from '../../node/engine/vector/disk-vector-index';
-import { NativeVectorIndex } from '../../node/engine/vector/native-vector-index';
 import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { compareHits, type SearchEffort } from '../../shared/contract/shard/shard-read';
-import type { Quantization } from '../../shared/contract/vector/quantization';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
-import { nativeFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shards/shard-node';
+import {
+  graphFactories,
+  openMemoryStore,
+  openRocksStore,
+  quantizedDiskFactories,
+  ShardNode,
+} from '../support/shards/shard-node';
 import { fused, like, listed, nearest } from '../support/stories/search-forms';
 import { runSeed, seededRandom } from '../support/values/random';
 
@@ -19,16 +22,6 @@ const DIM = 4;
 const EXACT: SearchEffort = { type: 'exact' };
 const WORDS = ['red', 'green', 'apple', 'pear', 'stone', 'river', 'naïve'];
 const seed = runSeed('grouped-search');
-
-/** Graphs from few rows on, and small segments. */
-const inMemory = (quantization: Quantization): IndexFactories => ({
-  ...nativeFactories,
-  openVectorIndex: (options, save) => NativeVectorIndex.open({ ...options, quantization, graphRowsMin: 100 }, save),
-});
-const onDisk = (quantization: Quantization): IndexFactories => ({
-  ...nativeFactories,
-  openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, quantization, segmentRows: 100 }, save),
-});
 
 let nodes: ShardNode[] = [];
 
@@ -228,9 +221,13 @@ async function run(round: number, factories: IndexFactories, shards: number, ope
 }
 
 test.each([
-  { name: 'bytes', factories: inMemory('int8') },
-  { name: 'signs', factories: inMemory('binary') },
-  { name: 'segments on the disk, after a restart', factories: onDisk('int4'), openStore: openRocksStore },
+  { name: 'bytes', factories: graphFactories('int8') },
+  { name: 'signs', factories: graphFactories('binary') },
+  {
+    name: 'segments on the disk, after a restart',
+    factories: quantizedDiskFactories('int4'),
+    openStore: openRocksStore,
+  },
 ])(
   'groups are the best of the collection over 1, 2 and 5 shards ($name)',
   async ({ factories, openStore }) => {
@@ -247,7 +244,7 @@ test.each([
 );
 
 test('a calibrated search passes over a group of most items, and finds the others', async () => {
-  const story = await Story.begin(9, inMemory('int8'), 2);
+  const story = await Story.begin(9, graphFactories('int8'), 2);
   const items = Array.from({ length: 3_000 }, (_, i): VectorInput => ({
     externalId: `i-${i}`,
     source: { vector: Float32Array.from([1, story.random() / 100, story.random() / 100, i < 2_900 ? 0 : 1]) },

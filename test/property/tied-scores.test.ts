@@ -1,16 +1,21 @@
 import type { RunningService } from '../../coordinator/service-factory';
 import type { VectorInput } from '../../coordinator/service/service';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
-import { DiskVectorIndex } from '../../node/engine/vector/disk-vector-index';
-import { NativeVectorIndex } from '../../node/engine/vector/native-vector-index';
 import type { Filter } from '../../shared/contract/filter/filter';
 import { compareHits, type SearchEffort } from '../../shared/contract/shard/shard-read';
 import { METRICS, type Metric } from '../../shared/contract/vector/metric';
-import { QUANTIZATIONS, type Quantization } from '../../shared/contract/vector/quantization';
+import { QUANTIZATIONS } from '../../shared/contract/vector/quantization';
 import { eventually } from '../support/eventually';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
 import { runSeed, seededRandom } from '../support/values/random';
-import { nativeFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shards/shard-node';
+import {
+  graphFactories,
+  nativeFactories,
+  openMemoryStore,
+  openRocksStore,
+  quantizedDiskFactories,
+  ShardNode,
+} from '../support/shards/shard-node';
 import { fused, like, listed, nearest } from '../support/stories/search-forms';
 
 /**
@@ -23,16 +28,6 @@ const EXACT: SearchEffort = { type: 'exact' };
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 const EFFORTS: SearchEffort[] = [CALIBRATED, EXACT, { type: 'ef', ef: 40 }];
 const seed = runSeed('tied-scores');
-
-/** Graphs from few rows on, and small segments. */
-const withGraph = (quantization: Quantization): IndexFactories => ({
-  ...nativeFactories,
-  openVectorIndex: (options, save) => NativeVectorIndex.open({ ...options, quantization, graphRowsMin: 100 }, save),
-});
-const onDisk = (quantization: Quantization): IndexFactories => ({
-  ...nativeFactories,
-  openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, quantization, segmentRows: 100 }, save),
-});
 
 let nodes: ShardNode[] = [];
 
@@ -169,8 +164,8 @@ async function tiedOf(items: Items, effort: SearchEffort, filter: Filter | null 
 
 describe.each(QUANTIZATIONS)('equal vectors, %s', (quantization) => {
   test.each([
-    ['a graph', withGraph(quantization)],
-    ['segments on the disk', onDisk(quantization)],
+    ['a graph', graphFactories(quantization)],
+    ['segments on the disk', quantizedDiskFactories(quantization)],
   ] as const)(
     '%s: pages give each once, in the order of ids, while items come and go',
     async (_name, factories) => {
@@ -211,7 +206,7 @@ describe.each(QUANTIZATIONS)('equal vectors, %s', (quantization) => {
 });
 
 test('pages over 20,000 equal vectors give each once, in the order of ids', async () => {
-  for (const factories of [withGraph('int8'), onDisk('int8')]) {
+  for (const factories of [graphFactories('int8'), quantizedDiskFactories('int8')]) {
     const items = await Items.make(7, factories, { shards: 2 });
     const ids = items.ids(20_000);
     await items.put(ids.map((id) => at(id, [1, 2, 3, 4])));

@@ -13,6 +13,7 @@ import type { ShardLogger, ShardOptions } from '../../../node/engine/shard/shard
 import { DiskVectorIndex } from '../../../node/engine/vector/disk-vector-index';
 import { NativeVectorIndex } from '../../../node/engine/vector/native-vector-index';
 import { PlainVectorIndex } from '../models/plain-vector-index';
+import type { Quantization } from '../../../shared/contract/vector/quantization';
 import { type Clock, systemClock } from '../../../shared/base/time/clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
 
@@ -38,6 +39,17 @@ export const diskFactories: IndexFactories = {
   ...textIndexes,
   openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, segmentRows: 100 }, save),
 };
+
+/** Graphs from few rows on, and codes of so many bits. */
+export const graphFactories = (quantization: Quantization): IndexFactories => ({
+  ...textIndexes,
+  openVectorIndex: (options, save) => NativeVectorIndex.open({ ...options, quantization, graphRowsMin: 100 }, save),
+});
+/** Small segments on disk, and codes of so many bits. */
+export const quantizedDiskFactories = (quantization: Quantization): IndexFactories => ({
+  ...textIndexes,
+  openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, quantization, segmentRows: 100 }, save),
+});
 
 export const openMemoryStore: ShardOptions['openStore'] = async () => new MemoryKeyValueStore();
 export const openRocksStore: ShardOptions['openStore'] = (folder, how) =>
