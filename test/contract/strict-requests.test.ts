@@ -16,7 +16,7 @@ interface Operation {
 }
 
 /** What the plain service or its state can't do: these fail by themselves, and tell nothing beside. */
-const FAILING = /purge|backup|restore|reshard|cluster|sign_in|demo|optimize|jobs\/\{id\}/;
+const FAILING = /backup|restore|reshard|cluster|sign_in|demo|jobs\/\{id\}/;
 const UNKNOWN = 'zzyzx';
 
 let server: PlainServer;

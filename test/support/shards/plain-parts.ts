@@ -54,6 +54,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
   const { keys } = await StoreKeysService.open({ store, clock, apiKey: adminKey });
   const usage = new StoreKeyUsage({ store, clock, coordinatorId: 'plain', keys, onFlushError: () => undefined });
   const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  const jobs = await service.driveJobs(ONLY_DRIVER);
   const answered: AnsweredRequest[] = [];
   const operations = new EmbeddedOperations({
     process: { coordinatorId: 'plain', nodeId: 'plain', address: 'local', zone: '', pid: process.pid },
@@ -113,6 +114,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     close: async () => {
       activity.close();
       await resharder.close();
+      await jobs.close();
       await usage.close();
       keys.close();
       service.close();

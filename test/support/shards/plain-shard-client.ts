@@ -40,6 +40,7 @@ import type {
   RequestOf,
   StoredItem,
 } from '../../../shared/contract/shard/shard-read';
+import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import { systemClock, type Clock } from '../../../shared/base/time/clock';
 import { scoreOf } from '../../../shared/contract/vector/metric';
@@ -67,6 +68,8 @@ export interface PlainShard {
   changes: { change: number; externalId: string }[];
   /** By token. The result is that of a write in one step. */
   marks: Map<string, { record: DedupRecord; result: WriteResult | null }>;
+  /** How far the last purge is; default: none was begun. */
+  purge?: ReplicaPurge['state'];
 }
 
 /** What each read means. */
@@ -166,6 +169,12 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     index: progressOf(shard.items.size),
   }),
   optimize: (shard) => progressOf(shard.items.size),
+  // There is nothing to do: one that has begun is done when it is looked at again.
+  purge: (shard, { start }) => {
+    const before = shard.purge ?? 'none';
+    shard.purge = start ? 'running' : before === 'running' ? 'done' : before;
+    return [{ node: '', state: shard.purge, step: '', bytesBefore: 0, bytesAfter: 0, error: '' }];
+  },
   marks: (shard, { token }) =>
     [...shard.marks.values()].map(({ record }) => record).filter((record) => record.token === token),
   transfer: ({ stageState, changes, items, lastVersion }, { after, limit }) => {
