@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addAggregateCommands } from './commands/aggregate-command';
 import { addBackupCommands } from './commands/backup-commands';
 import { addBenchCommand } from './commands/bench-command';
 import { addClusterCommands } from './commands/cluster-commands';
@@ -21,6 +22,7 @@ import { CommandError, EXIT_CODES } from './command-error';
 const COMMANDS: AddCommand[] = [
   addCollectionCommands,
   addSearchCommand,
+  addAggregateCommands,
   addImportCommand,
   addMigrateCommand,
   addExportCommand,

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { QuiverCollection } from '../../clients/typescript/src/collection';
+import type { SearchRequest } from '../../clients/typescript/src/api';
 import type { SearchProfile } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
-import { printJson } from '../terminal/print';
+import { count, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
 import {
   type ConnectionOptions,
@@ -17,6 +18,8 @@ import {
   wholeNumber,
 } from './connected-command';
 
+type OrderKey = NonNullable<SearchRequest['order_by']>[number];
+
 interface SearchOptions extends ConnectionOptions, FilterOptions {
   text?: string;
   vector?: number[] | string;
@@ -28,6 +31,9 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   fields?: string[];
   groupBy?: string;
   groupSize?: number;
+  groupMissing?: 'leave_out' | 'each';
+  orderBy?: OrderKey[];
+  total?: true;
   showText?: true;
   showProfile?: true;
   json?: true;
@@ -43,6 +49,7 @@ interface Hit {
 interface Found {
   results: Hit[];
   groups?: { key: unknown; hits: Hit[] }[];
+  total_matches?: number;
   profile?: SearchProfile;
 }
 
@@ -80,6 +87,14 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     .option('--fields <names>', 'metadata to show; otherwise all', names)
     .option('--group-by <path>', 'the best groups of items that have the same value there; --k counts groups')
     .option('--group-size <count>', 'hits of each group (default: 1)', wholeNumber(1, GROUP_SIZE_MAX))
+    .addOption(
+      new Option(
+        '--group-missing <how>',
+        'items without it are left out, or each is a group (default: leave_out)',
+      ).choices(['leave_out', 'each']),
+    )
+    .option('--order-by <paths>', 'order the hits by values of these fields: "year desc, title"', orderArgument)
+    .option('--total', 'count all items that pass the filter, too, exactly')
     .option('--show-text', 'show the items’ texts, too')
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
@@ -111,6 +126,9 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(options.showText !== undefined && { include_text: true }),
     ...(options.groupBy !== undefined && { group_by: options.groupBy }),
     ...(options.groupSize !== undefined && { group_size: options.groupSize }),
+    ...(options.groupMissing !== undefined && { group_missing: options.groupMissing }),
+    ...(options.orderBy !== undefined && { order_by: options.orderBy }),
+    ...(options.total !== undefined && { total: true }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
   const answer: Found = await (item !== undefined
@@ -149,6 +167,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
   const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;
   context.output.write(table(columns, shown, width));
+  if (answer.total_matches !== undefined) context.messages.write(`total: ${count(answer.total_matches)}\n`);
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
 }
 
@@ -167,23 +186,13 @@ function valueAt(metadata: unknown, path: string): unknown {
 async function likeItem(
   collection: QuiverCollection,
   item: string,
-  common: {
-    k: number;
-    offset?: number;
-    filters?: never;
-    exact?: true;
-    fields?: string[];
-    include_text?: boolean;
-    group_by?: string;
-    group_size?: number;
-    profile?: boolean;
-  },
+  common: Omit<SearchRequest, 'text' | 'vector'> & { k: number; profile?: boolean },
 ): Promise<Found> {
   if (item !== '.' && item !== '..') return collection.recommend(item, common);
   const [stored] = await collection.fetch([item]);
   if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);
-  if (common.group_by !== undefined)
-    throw new CommandError('items like one with this id can’t be grouped', EXIT_CODES.usage);
+  if (common.group_by !== undefined || common.order_by !== undefined)
+    throw new CommandError('items like one with this id can’t be grouped or ordered', EXIT_CODES.usage);
   const { offset = 0, k } = common;
   const answer = await collection.search({
     ...common,
@@ -243,6 +252,14 @@ function fileText(path: string): string {
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
+}
+
+/** Paths with "asc" or "desc" behind them, separated by commas. */
+function orderArgument(text: string): OrderKey[] {
+  return names(text).map((part) => {
+    const [, path = part, direction = 'asc'] = /^(.*\S)\s+(asc|desc)$/i.exec(part) ?? [];
+    return { field: path, direction: direction.toLowerCase() as 'asc' | 'desc' };
+  });
 }
 
 function alphaArgument(text: string): number {

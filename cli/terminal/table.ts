@@ -1,6 +1,6 @@
 /** Rows of text in columns that line up; numbers to the right. Widths count what a terminal shows, not code units. */
 export function table(columns: string[], rows: (string | number | null)[][], widthMax = Infinity): string {
-  const cells = rows.map((row) => row.map((cell) => shown(cell)));
+  const cells = rows.map((row) => row.map((cell) => printable(cell)));
   const widths = columns.map((name, i) => Math.max(widthOf(name), ...cells.map((row) => widthOf(row[i]))));
   const isRight = columns.map(
     (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || row[i] === null),
@@ -21,7 +21,7 @@ export function table(columns: string[], rows: (string | number | null)[][], wid
 }
 
 /** Control characters would move the cursor or worse: they are shown as what they are. */
-function shown(cell: string | number | null): string {
+export function printable(cell: string | number | null): string {
   if (cell === null) return '-';
   return String(cell).replaceAll(
     /[\u0000-\u001f\u007f-\u009f]/g,

@@ -113,6 +113,77 @@ describe('quiver', () => {
     });
   });
 
+  test('orders hits, and counts what passes', async () => {
+    const { output, messages } = await cli.succeed([
+      ...['search', 'things', '--vector', '[1, 0]', '-k', '2', '--where', 'year > 0'],
+      ...['--order-by', 'none, year desc', '--total', '--fields', 'year'],
+    ]);
+    expect(output).toBe('#  score  id  year\n1    0.5  c   3\n2      1  a   1\n');
+    expect(messages).toBe('total: 3\n');
+    expect((await cli.succeed(['count', 'things', '--where', 'year > 1'])).output).toBe('2\n');
+    expect(JSON.parse((await cli.succeed(['count', 'things', '--json'])).output)).toEqual({ count: 3 });
+  });
+
+  test('counts values: facets, ranges and statistics, of all or by groups', async () => {
+    await server.data('POST', '/v1/collections', { name: 'shop', dim: 2, shards: 2 });
+    const rows: [string, string, number, string?][] = [
+      ['hat', 'red', 5, '2024-01-31'],
+      ['hat', 'blue', 15, '2024-02-01'],
+      ['cap', 'red', 25],
+    ];
+    await server.data('POST', '/v1/collections/shop/bulk_upsert', {
+      items: rows.map(([kind, colour, price, at], i) => ({
+        external_id: `${i}`,
+        vector: [1, i],
+        metadata: { kind, 'main colour': colour, price, ...(at !== undefined && { at }) },
+      })),
+    });
+    const shown = async (...words: string[]) => {
+      const { output, messages } = await cli.succeed(['aggregate', 'shop', ...words]);
+      return [output, messages];
+    };
+    expect(
+      await shown(
+        ...['--facet', 'kind,main colour', '--limit', '1', '--stats', 'price', '--ops', 'min,p99'],
+        ...['--range', 'price=10', '--range', 'at=month', '--where', 'price >= 5'],
+      ),
+    ).toEqual([
+      'kind  count\nhat       2\n\nmain colour  count\nred              2\n\n' +
+        'price from  to  count\n         0  10      1\n        10  20      1\n        20  30      1\n\n' +
+        'at from               to                    count\n' +
+        '2024-01-01T00:00:00Z  2024-02-01T00:00:00Z      1\n2024-02-01T00:00:00Z  2024-03-01T00:00:00Z      1\n\n' +
+        'field  min  p99\nprice    5   25\n',
+      'kind: there are more values (--limit)\nmain colour: there are more values (--limit)\n',
+    ]);
+    expect(await shown('--by', 'main colour,kind', '--stats', 'price', '--ops', 'sum')).toEqual([
+      'main colour  kind  count\nred          cap       1\nred          hat       1\nblue         hat       1\n\n' +
+        'main colour  kind  field  sum\nred          cap   price   25\nred          hat   price    5\nblue         hat   price   15\n',
+      '',
+    ]);
+    const own = ['--facet', 'kind,at', '--where', 'kind = cap', '--no-own-filter', '--order', 'value'];
+    expect(await shown(...own)).toEqual([
+      'kind  count\ncap       1\nhat       2\n\nat  count\n',
+      'at: 1 item without it\n',
+    ]);
+    expect((await shown('--over', 'x', '-k', '2', '--stats', 'price'))[1]).toBe('of the 2 best hits\n');
+    expect(JSON.parse((await cli.succeed(['aggregate', 'shop', '--facet', 'kind', '--json'])).output).facets).toEqual([
+      expect.objectContaining({ field: 'kind', more: false }),
+    ]);
+    for (const [words, said] of [
+      [[], 'say what to count'],
+      [['--range', 'price=x'], 'must be numbers'],
+      [['--range', '=3'], 'such as price=0,10,100'],
+      [['--stats', 'price', '--ops', 'mean'], 'must be of min'],
+      [['--by', 'a,b,c'], 'one field, or two'],
+      [['--by', 'a', '--prefix', 'x'], '--prefix needs --facet'],
+    ] as const)
+      expect(await cli.run(['aggregate', 'shop', ...words])).toMatchObject({
+        code: 2,
+        messages: expect.stringContaining(said),
+      });
+    await cli.succeed(['delete', 'shop', '--yes']);
+  });
+
   test('finds items like one whose id no address can hold', async () => {
     await server.data('POST', '/v1/collections', { name: 'dots', dim: 2 });
     await server.data('POST', '/v1/collections/dots/bulk_upsert', {

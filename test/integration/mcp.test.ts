@@ -68,8 +68,8 @@ describe('the Model Context Protocol', () => {
       await connect((await keyOf('readonly')).key),
     ];
     const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
-    expect(await namesOf(reader)).toEqual(['list_collections', 'search', 'query', 'fetch']);
-    expect(await namesOf(writer)).toEqual(['list_collections', 'search', 'query', 'fetch', 'upsert_text']);
+    expect(await namesOf(reader)).toEqual(['list_collections', 'search', 'query', 'aggregate', 'fetch']);
+    expect(await namesOf(writer)).toEqual(['list_collections', 'search', 'query', 'aggregate', 'fetch', 'upsert_text']);
     const { tools } = await writer.listTools();
     const search = tools.find(({ name }) => name === 'search');
     expect(search?.inputSchema).toMatchObject({
@@ -108,6 +108,17 @@ describe('the Model Context Protocol', () => {
     expect(results).toEqual([
       expect.objectContaining({ external_id: 'alps', text: ITEMS[2].text, metadata: { kind: 'mountains' } }),
     ]);
+
+    const chosen = { text: 'a river', k: 3, fields: [], order_by: [{ field: 'length' }], total: true };
+    expect(await dataFrom(client, 'search', { collection: 'facts', ...chosen })).toMatchObject({
+      results: ['rhine', 'nile', 'alps'].map((id) => ({ external_id: id, metadata: {} })),
+      total_matches: 3,
+      within: 'hits',
+    });
+    const counted = { facets: [{ field: 'kind' }], by: { field: 'kind', stats: [{ field: 'length', ops: ['max'] }] } };
+    const aggregates = await dataFrom(client, 'aggregate', { collection: 'facts', ...counted });
+    expect(aggregates).toEqual(dataOf(await api.post('/v1/collections/facts/aggregate', counted)));
+    expect(aggregates.facets[0].values[0]).toEqual({ value: 'river', count: 2 });
 
     const { vectors } = await dataFrom(client, 'fetch', { collection: 'facts', ids: ['alps', 'none'] });
     expect(vectors).toEqual([
@@ -152,6 +163,9 @@ describe('the Model Context Protocol', () => {
     );
     expect(await errorFrom(client, 'search', { collection: '../keys', text: 'a' })).toContain(
       'Error 400: name must be',
+    );
+    expect(await errorFrom(client, 'aggregate', { collection: 'facts', stats: [{ field: 'kind' }] })).toContain(
+      'stats[0].field',
     );
     expect(await errorFrom(client, 'query', { collection: 'facts', query: ' ' })).toContain(
       'Error 400: query must not be empty',
@@ -291,6 +305,7 @@ describe('the Model Context Protocol', () => {
       'list_collections',
       'search',
       'query',
+      'aggregate',
       'fetch',
       'upsert_text',
     ]);
@@ -302,6 +317,7 @@ describe('the Model Context Protocol', () => {
       for (const [tool, args] of [
         ['search', { text: 'hidden words' }],
         ['query', { query: 'hidden words' }],
+        ['aggregate', { facets: [{ field: 'a' }] }],
         ['fetch', { ids: ['s'] }],
         ['upsert_text', { external_id: 's', text: 'other words' }],
       ] as const)

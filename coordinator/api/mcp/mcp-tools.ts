@@ -36,7 +36,18 @@ export const IDEMPOTENCY_ARGUMENT = 'idempotency_key';
 const RESULTS_MAX = 100;
 const GROUP_SIZE_MAX = 10;
 
-const GROUP_FIELDS = ['group_by', 'group_size', 'group_missing'];
+/** Options of every search, as its endpoint has them. */
+const SEARCH_FIELDS = [
+  'filters',
+  'min_score',
+  'fields',
+  'include_text',
+  'order_by',
+  'total',
+  'group_by',
+  'group_size',
+  'group_missing',
+];
 
 const inCollection = {
   hasCollection: true,
@@ -65,7 +76,7 @@ export const MCP_TOOLS: readonly McpTool[] = [
     description:
       'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/search' },
-    fields: ['text', 'vector', 'k', 'offset', 'filters', 'min_score', 'fields', 'include_text', ...GROUP_FIELDS],
+    fields: ['text', 'vector', 'k', 'offset', ...SEARCH_FIELDS],
     required: [],
     maxima: { k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
   },
@@ -76,10 +87,20 @@ export const MCP_TOOLS: readonly McpTool[] = [
     description:
       'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents.',
     endpoint: { method: 'POST', template: '/v1/query' },
-    fields: ['query', 'top_k', 'offset', 'filters', 'min_score', 'fields', 'include_text', ...GROUP_FIELDS],
+    fields: ['query', 'top_k', 'offset', ...SEARCH_FIELDS],
     required: ['query'],
     maxima: { top_k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
     collectionField: 'collection_name',
+  },
+  {
+    ...inCollection,
+    name: 'aggregate',
+    title: 'Count values',
+    description:
+      'How many items of a collection there are by the values of their metadata: the most frequent values (facets), ranges, statistics, and these for each value of a field (by). Exact, of all items that pass the filters; with over, of the best hits of a search.',
+    endpoint: { method: 'POST', template: '/v1/collections/{name}/aggregate' },
+    fields: ['filters', 'over', 'facets', 'ranges', 'stats', 'by'],
+    required: [],
   },
   {
     ...inCollection,
