@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { bytesTakenOf, type PaceBounds } from './reader-pace';
+import { RequestTurns } from './request-turns';
 
 /**
  * What a client sends first, and the head of each frame: three bytes of length, the type, and more (RFC 9113, sections
@@ -11,11 +12,6 @@ const FRAME_HEAD_BYTES = 9;
 const TYPE_AT = 3;
 const HEADERS = 1;
 const GOAWAY = 7;
-/**
- * Requests of a connection that the library reads in one turn of the event loop. Of some bytes each, hundreds of them
- * come in one piece, and to open and reset them takes longer than others should wait.
- */
-const REQUESTS_A_TURN = 16;
 
 const NOTHING = Buffer.alloc(0);
 /** In its place among what is given to be sent, nothing more is. */
@@ -42,10 +38,14 @@ export class Http2Bytes extends Duplex {
   private isReadOver = false;
   private isSentOver = false;
 
-  constructor(private readonly socket: Socket) {
+  /** `turns`: of all connections of the thread. */
+  constructor(
+    private readonly socket: Socket,
+    private readonly turns: RequestTurns = new RequestTurns(),
+  ) {
     super();
     socket.on('data', (piece: Buffer) => {
-      if (!this.isReadOver && !this.pass(piece)) socket.pause();
+      if (!this.isReadOver && !this.pass(piece, () => turns.take())) socket.pause();
     });
     socket.on('end', () => {
       this.isLast = true;
@@ -117,15 +117,14 @@ export class Http2Bytes extends Duplex {
     return undefined;
   }
 
-  /** Answers whether more is wanted at once. */
-  private pass(piece: Buffer): boolean {
+  /** Answers whether more is wanted at once. `mayRead`: whether one more request may be read in this turn. */
+  private pass(piece: Buffer, mayRead: () => boolean): boolean {
     const bytes = this.begun.length === 0 ? piece : Buffer.concat([this.begun, piece]);
     this.begun = NOTHING;
     let isWanted = true;
     // Where what is passed on begins, and where this is.
     let from = 0;
     let at = 0;
-    let requests = 0;
     const passUpTo = (end: number): void => {
       if (this.isPassed && end > from) isWanted = this.push(bytes.subarray(from, end));
       from = end;
@@ -138,7 +137,7 @@ export class Http2Bytes extends Duplex {
           return isWanted;
         }
         const type = bytes[at + TYPE_AT];
-        if (type === HEADERS && (requests += 1) > REQUESTS_A_TURN) {
+        if (type === HEADERS && !mayRead()) {
           this.passLater(bytes.subarray(at));
           passUpTo(at);
           return false;
@@ -156,14 +155,15 @@ export class Http2Bytes extends Duplex {
     return isWanted;
   }
 
-  /** In the next turn. Until then the socket is paused, as when nothing more is wanted. */
+  /** In a later turn. Until then the socket is paused, as when nothing more is wanted. */
   private passLater(bytes: Buffer): void {
     this.later = bytes;
-    setImmediate(() => {
+    this.turns.wait((requests) => {
       const { later } = this;
       this.later = NOTHING;
       if (this.destroyed || later.length === 0) return;
-      const isWanted = this.pass(later);
+      let left = requests;
+      const isWanted = this.pass(later, () => left-- > 0);
       if (!isWanted) this.socket.pause();
       if (this.later.length > 0) return;
       if (this.isLast) this.push(null);

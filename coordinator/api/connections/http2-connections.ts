@@ -13,6 +13,7 @@ import type { ListenerGuard } from '../../../shared/base/process/listener-guard'
 import { Http2Bytes } from './http2-bytes';
 import { LifeSigns } from './life-signs';
 import type { PaceBounds } from './reader-pace';
+import { RequestTurns } from './request-turns';
 import { StreamRequest } from './stream-request';
 import { StreamResponse } from './stream-response';
 
@@ -68,6 +69,7 @@ export class Http2Connections {
   private round = 0;
   private isRoundAsked = false;
   private arriving: { socket: Socket; bytes: Http2Bytes } | null = null;
+  private readonly turns = new RequestTurns();
   private readonly signs: LifeSigns;
 
   /** `pace`: what a client that gives no other sign of life must take of its answers. */
@@ -110,7 +112,7 @@ export class Http2Connections {
 
   /** Takes a connection on which nothing was read yet, and whose client is known to speak HTTP/2. */
   take(socket: Socket): void {
-    const bytes = new Http2Bytes(socket);
+    const bytes = new Http2Bytes(socket, this.turns);
     this.arriving = { socket, bytes };
     try {
       this.server.emit('connection', bytes);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { Http2Bytes } from '../../../../../coordinator/api/connections/http2-bytes';
+import { RequestTurns } from '../../../../../coordinator/api/connections/request-turns';
 import { runSeed, seededRandom } from '../../../../support/values/random';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -88,6 +89,32 @@ test('requests that come in one piece are read in several turns, in order, and t
   // Sixteen requests a turn, of 39 bytes with what follows each.
   expect(new Set(turns).size).toBeGreaterThanOrEqual(6);
   expect(turns[0]).toBeLessThan(wanted.length / 4);
+});
+
+test.each([3, 50])('%i connections share the requests of a turn, and none waits for another', async (count) => {
+  const turns = new RequestTurns();
+  const request = frame(1, Buffer.alloc(30));
+  const passed = Array.from({ length: count }, () => 0);
+  const lines = passed.map((_none, i) => {
+    const { socket } = connection();
+    const bytes = new Http2Bytes(socket, turns);
+    bytes.on('data', (part: Buffer) => (passed[i] += part.length));
+    socket.push(Buffer.concat([PREFACE, ...Array.from({ length: 32 }, () => request)]));
+    return bytes;
+  });
+  const requests = (): number[] => passed.map((bytes) => Math.max(0, bytes - PREFACE.length) / request.length);
+  const sum = (): number => requests().reduce((all, one) => all + one, 0);
+  let before = 0;
+  let round = 0;
+  for (; sum() < 32 * count; round += 1) {
+    await settled();
+    expect(sum() - before).toBeLessThanOrEqual(2 * 16);
+    before = sum();
+    // The first ones have what nobody else had asked for yet.
+    expect(Math.max(...requests()) - Math.min(...requests())).toBeLessThanOrEqual(16 + 5);
+  }
+  expect(round).toBeGreaterThanOrEqual(count);
+  for (const bytes of lines) bytes.destroy();
 });
 
 test('reads no more than is taken, sends what it is given in order, and ends with its connection', async () => {
