@@ -7,12 +7,19 @@ import { deadlineTimer } from '../../../shared/base/time/deadline';
 const DEEP_HITS = 1000;
 /** A whole item, read from its record with its vector, costs about as much as this many hits. */
 export const HITS_PER_ITEM = 5;
+/** So many bytes of metadata and texts cost about as much as a hit. */
+const BYTES_PER_HIT = 512;
 /** Deep reads at the same time. Their answers tend to arrive together, and building 10,000 hits takes about 20 ms. */
 const AT_ONCE_MAX = 2;
 
 /** Whether a read of so many hits has to wait for its place. */
 export function isDeep(hits: number): boolean {
   return hits >= DEEP_HITS;
+}
+
+/** How many hits cost as much as `count` of so many bytes each; undefined: nobody knows how many. */
+export function hitsOfLength(count: number, bytes: number | undefined): number {
+  return bytes === undefined || bytes <= BYTES_PER_HIT ? count : (count * bytes) / BYTES_PER_HIT;
 }
 
 interface Waiter {

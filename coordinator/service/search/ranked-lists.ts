@@ -11,7 +11,8 @@ import {
 import type { Clock } from '../../../shared/base/time/clock';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import { type DeepReads, isDeep } from '../routing/deep-reads';
+import { type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
+import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
@@ -19,7 +20,7 @@ import type { Output, Page, SearchRequest, Source } from '../search-request';
 import type { FoundGroup, ScoredHit } from '../service';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
-import { contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
+import { bytesOfHits, contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
 import { mergeHits } from './merge';
 import type { SearchPhase } from './search-observer';
 
@@ -78,6 +79,8 @@ export class RankedLists {
   private readonly hybrid: HybridSearch;
   private readonly clock: Clock;
   private readonly recordStep: RecordStep;
+  /** Of hits, by the collection's uid and whether with texts. */
+  private readonly lengths = new ReadLengths(1 / 8);
 
   constructor(options: {
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
@@ -158,17 +161,24 @@ export class RankedLists {
     const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
     if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
-    const now = this.atOnce(collection, shardRequest, call);
-    if (now !== null) return this.merged(now, offset, k, call, askedMs);
+    const kind = kindOf(collection, texts);
+    const cost = hitsOfLength(shardRequest.k, this.lengths.of(kind));
+    const answered = (results: VectorSearchResult[]): Ranked => {
+      for (const result of results)
+        this.lengths.note(kind, Math.min(shardRequest.k, result.vectorCount), bytesOfResult(result));
+      return this.merged(results, offset, k, call, askedMs);
+    };
+    const now = isDeep(cost) ? null : this.atOnce(collection, shardRequest, call);
+    if (now !== null) return answered(now);
     const ask = (): Promise<VectorSearchResult[]> =>
-      this.deep.run(shardRequest.k, call, () =>
+      this.deep.run(cost, call, () =>
         this.sets.inOne(collection, call, (current) =>
           this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call)),
         ),
       );
     const room = hold.reserve(hitBytesMax(shardRequest.k, collection.shards, contentBytes, texts, hold));
     const asked = room === undefined ? ask() : room.then(ask);
-    return asked.then((results) => this.merged(results, offset, k, call, askedMs));
+    return asked.then(answered);
   }
 
   /** The nearest to a stored item's vector, without the item. */
@@ -215,9 +225,12 @@ export class RankedLists {
       explain: output.explain,
       contentBytes: bytes,
     };
-    const hits = await this.deep.run(depth, call, () =>
+    // Lists that are fused come without texts.
+    const kind = kindOf(collection, false);
+    const hits = await this.deep.run(hitsOfLength(depth, this.lengths.of(kind)), call, () =>
       this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
     );
+    this.lengths.note(kind, hits.length, bytesOfHits(hits));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.recordStep(call, 'node', askedMs);
     return { hits, totalCount: null };
@@ -235,7 +248,8 @@ export class RankedLists {
     const distinct = [...new Set(externalIds)];
     const bytesMax = contentBytes ?? contentBytesOf(collection.shards, distinct.length);
     await hold.reserve(listedBytesMax(distinct.length, collection.shards, bytesMax, texts, hold));
-    const scored = await this.deep.run(externalIds.length, call, () =>
+    const kind = kindOf(collection, false);
+    const scored = await this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(kind)), call, () =>
       this.sets.inOne(collection, call, (current) => {
         const groups = groupByShard(distinct, current.shards, (externalId) => externalId);
         return this.scatter.read(
@@ -256,6 +270,7 @@ export class RankedLists {
         );
       }),
     );
+    for (const answered of scored) this.lengths.note(kind, answered.length, bytesOfHits(answered));
     const answeredMs = this.clock.monotonicMs();
     const hits = scored
       .flat()
@@ -282,7 +297,7 @@ export class RankedLists {
 
   /** The answers of all shards, where none of them has to be waited for; else null. */
   private atOnce(collection: CollectionRecord, request: VectorSearch, call: CallOptions): VectorSearchResult[] | null {
-    if (this.shards.searchNow === undefined || isDeep(request.k)) return null;
+    if (this.shards.searchNow === undefined) return null;
     const results: VectorSearchResult[] = [];
     for (let shard = 0; shard < collection.shards; shard += 1) {
       const result = this.shards.searchNow({ collectionUid: collection.uid, shard }, request, call);
@@ -320,6 +335,14 @@ function listedBytesMax(count: number, shards: number, contentBytes: number, tex
     count * (hold.itemBytesMax(texts) + HIT_BYTES),
     hitBytesMax(count, shards, contentBytes, texts, hold),
   );
+}
+
+function kindOf({ uid }: CollectionRecord, texts: boolean): string {
+  return texts ? `${uid} texts` : uid;
+}
+
+function bytesOfResult({ hits, wireHits, utf8Hits }: VectorSearchResult): number {
+  return (wireHits ?? utf8Hits)?.length ?? bytesOfHits(hits);
 }
 
 /** Whether what shards answer can be put together as it is, because nothing is left out or added. */

@@ -2,7 +2,8 @@ import type { Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import { itemBytes, type StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { AnswerHold } from '../answer-hold';
-import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import { type DeepReads, HITS_PER_ITEM, hitsOfLength } from '../routing/deep-reads';
+import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
@@ -13,9 +14,6 @@ const IDS_MAX = 1_000;
 const SHARD_BYTES_MIN = 32 * 1024;
 /** Bytes that all shards together answer with at once, unless it is said. */
 const ROUND_BYTES = 512 * 1024;
-
-/** Collections of which it is remembered how long their items are. */
-const LENGTHS_MAX = 1_024;
 
 /** What is wanted of each item. */
 export interface WantedParts {
@@ -35,7 +33,7 @@ export class OrderedItems<Collection extends ItemCollection> {
   /**
    * Bytes of what was answered for an id, by the collection's uid and whether with texts, as the last reads had them.
    */
-  private readonly lengths = new Map<string, number>();
+  private readonly lengths = new ReadLengths(1);
 
   constructor(
     private readonly parts: {
@@ -58,10 +56,10 @@ export class OrderedItems<Collection extends ItemCollection> {
   ): AsyncGenerator<(StoredItem | null)[]> {
     const known = new Map<number, StoredItem | null>();
     let knownBytes = 0;
-    const kind = `${collection.uid} ${wanted.texts !== false}`;
+    const kind = kindOf(collection, wanted.texts);
     for (let given = 0; given < externalIds.length;) {
       // Of long items, all shards would answer with far more than is wanted at once.
-      const places = Math.max(1, Math.min(IDS_MAX, Math.floor(roundBytes / (this.lengths.get(kind) ?? 1))));
+      const places = Math.max(1, Math.min(IDS_MAX, Math.floor(roundBytes / (this.lengths.of(kind) ?? 1))));
       const most = roundBytesMax(
         collection,
         Math.min(externalIds.length - given, places, collection.shards),
@@ -83,18 +81,13 @@ export class OrderedItems<Collection extends ItemCollection> {
         added(known, items),
       );
       knownBytes += answered.bytes;
-      if (answered.count > 0) this.noteLength(kind, answered.bytes / answered.count);
+      this.lengths.note(kind, answered.count, answered.bytes);
       hold.keep(knownBytes);
       const page = takenFromPosition(known, given);
       given += page.items.length;
       if (page.items.length > 0) yield page.items;
       knownBytes -= page.bytes;
     }
-  }
-
-  private noteLength(kind: string, bytes: number): void {
-    if (this.lengths.size >= LENGTHS_MAX && !this.lengths.has(kind)) this.lengths.clear();
-    this.lengths.set(kind, Math.max(1, bytes));
   }
 
   private nextPlaces(from: number, end: number, known: ReadonlyMap<number, unknown>, most: number): number[] {
@@ -140,8 +133,13 @@ export class OrderedItems<Collection extends ItemCollection> {
         answers[i].map((item, j): [number, StoredItem | null] => [items[j], item]),
       );
     };
-    return deep.run(places.length * HITS_PER_ITEM, call, () => sets.inOne(collection, call, ask));
+    const hits = hitsOfLength(places.length, this.lengths.of(kindOf(collection, texts)));
+    return deep.run(Math.max(hits, places.length * HITS_PER_ITEM), call, () => sets.inOne(collection, call, ask));
   }
+}
+
+function kindOf({ uid }: ShardedCollection, texts: boolean | undefined): string {
+  return `${uid} ${texts !== false}`;
 }
 
 /** Notes what was answered, by its places. Answers how much that is. */

@@ -36,6 +36,9 @@ import { ServedStream } from './served-stream';
  */
 const SIGN_OF_LIFE_MS = 250;
 
+/** Answers of no more bytes than this go ahead of longer ones, which may be megabytes of hits. */
+const SHORT_BYTES = 16 * 1024;
+
 /** Answers the reads of coordinators (proto/quiver/v1/reads.proto) from a node's shards. */
 export class ReadsService implements RpcService {
   readonly definition = readsDefinition;
@@ -149,7 +152,7 @@ export class ReadsService implements RpcService {
       if (taken.has(request.id)) {
         const parts = readAnswerToProto(request.id, kind, answer, noted?.profiled.served);
         this.answers.mustHaveRoom(stream.queuedBytes, bytesOf(parts));
-        for (const part of parts) send(stream, part);
+        for (const part of parts) send(stream, part, parts.length === 1 && part.bytes <= SHORT_BYTES);
       }
     } catch (error) {
       return this.fail(error, noted, to);
@@ -165,7 +168,7 @@ export class ReadsService implements RpcService {
     // The caller gets the message alone.
     else if (error.kind === 'storage_damaged')
       this.logger.error({ error, shard: request.shard }, 'a read met damaged data');
-    if (taken.delete(request.id)) send(stream, readErrorToProto(request.id, error));
+    if (taken.delete(request.id)) send(stream, readErrorToProto(request.id, error), true);
     stream.finish();
   }
 
@@ -248,6 +251,6 @@ interface Asked {
 
 type ReadStream = ServedStream<ReadFrame__Output, AnswerFrame>;
 
-function send(stream: ReadStream, { message, bytes }: SizedAnswer): void {
-  stream.push({ bytes, addTo: (frame) => frame.answers?.push(message) });
+function send(stream: ReadStream, { message, bytes }: SizedAnswer, isAhead: boolean): void {
+  stream.push({ bytes, addTo: (frame) => frame.answers?.push(message) }, isAhead);
 }

@@ -14,6 +14,12 @@ const PAUSE_BYTES = 8 * 1024 * 1024;
  */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 
+/**
+ * So many bytes may be given to the connection, and no more until it has taken them: a short answer, which is pushed
+ * ahead, waits behind no more than these and what the system keeps.
+ */
+const UNDER_WAY_BYTES_MAX = 512 * 1024;
+
 /** Becomes a frame without an answer. */
 const EMPTY: FrameEntry<unknown> = { bytes: 2, addTo: () => undefined };
 
@@ -56,6 +62,7 @@ export class ServedStream<In, Out> {
     this.sender = new FrameSender<Out>({
       emptyFrame,
       write: (out, taken) => void call.write(out, (error) => error || taken()),
+      bytesUnderWayMax: UNDER_WAY_BYTES_MAX,
       stallMs: parts.stallMs,
       stalled: () => this.cut('the reader takes no answers'),
       taken: () => {
@@ -73,11 +80,11 @@ export class ServedStream<In, Out> {
     call.sendMetadata(new Metadata());
   }
 
-  /** Sends answers; does nothing once the stream has ended. */
-  push(entry: FrameEntry<Out>): void {
+  /** Sends answers, some ahead of others; does nothing once the stream has ended. */
+  push(entry: FrameEntry<Out>, isAhead = false): void {
     if (this.isOver) return;
     this.hasSpoken = true;
-    this.sender.push(entry);
+    this.sender.push(entry, isAhead);
     this.reportQueued();
     if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
   }

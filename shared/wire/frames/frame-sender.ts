@@ -25,6 +25,7 @@ export class FrameSender<Frame> {
   /** Bytes of the entries that wait or are under way. */
   queuedBytes = 0;
   private framesUnderWay = 0;
+  private bytesUnderWay = 0;
   private isScheduled = false;
   private isHeld: boolean;
   private isClosed = false;
@@ -34,6 +35,8 @@ export class FrameSender<Frame> {
   /**
    * `write` sends a frame and calls `taken` when the connection has it. `stalled` is called when no frame has been
    * taken for `stallMs` while others wait, `taken` after each frame. With `isHeld`, nothing is sent before `release`.
+   * While frames under way have `bytesUnderWayMax`, further entries wait: whatever goes ahead waits behind no more.
+   * Default: frames are counted alone.
    */
   constructor(
     private readonly parts: {
@@ -43,6 +46,7 @@ export class FrameSender<Frame> {
       stalled: () => void;
       taken?: () => void;
       isHeld?: boolean;
+      bytesUnderWayMax?: number;
     },
   ) {
     this.isHeld = parts.isHeld ?? false;
@@ -86,8 +90,13 @@ export class FrameSender<Frame> {
     return !this.hasMore && this.framesUnderWay === 0;
   }
 
+  private get isFull(): boolean {
+    const { bytesUnderWayMax = Infinity } = this.parts;
+    return this.framesUnderWay >= FRAMES_UNDER_WAY || this.bytesUnderWay >= bytesUnderWayMax;
+  }
+
   private schedule(): void {
-    if (this.isHeld || this.isScheduled || this.framesUnderWay >= FRAMES_UNDER_WAY) return;
+    if (this.isHeld || this.isScheduled || this.isFull) return;
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
@@ -96,7 +105,7 @@ export class FrameSender<Frame> {
   }
 
   private flush(): void {
-    while (!this.isClosed && this.hasMore && this.framesUnderWay < FRAMES_UNDER_WAY) this.sendFrame();
+    while (!this.isClosed && this.hasMore && !this.isFull) this.sendFrame();
     this.watchForStall();
   }
 
@@ -113,8 +122,10 @@ export class FrameSender<Frame> {
     this.queue = addTo(frame, this.queue, taken.count);
     bytes = taken.bytes;
     this.framesUnderWay += 1;
+    this.bytesUnderWay += bytes;
     this.parts.write(frame, () => {
       this.framesUnderWay -= 1;
+      this.bytesUnderWay -= bytes;
       if (this.isClosed) return;
       this.queuedBytes -= bytes;
       this.stallTimer?.refresh();
@@ -129,7 +140,7 @@ export class FrameSender<Frame> {
    * A stall can be detected only while the connection is full. A timer for each frame would cost more than it gains.
    */
   private watchForStall(): void {
-    const isFull = !this.isClosed && this.framesUnderWay >= FRAMES_UNDER_WAY;
+    const isFull = !this.isClosed && this.isFull;
     if (isFull && this.stallTimer === null) this.stallTimer = setTimeout(this.parts.stalled, this.parts.stallMs);
     if (!isFull && this.stallTimer !== null) {
       clearTimeout(this.stallTimer);

@@ -113,3 +113,40 @@ test('a stream that has ended has no timer', async () => {
   await drained;
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('what is pushed ahead waits behind what the connection was given, not behind all that waits', () => {
+  const frames: string[][] = [];
+  const takers: (() => void)[] = [];
+  const call = Object.assign(new EventEmitter(), {
+    sendMetadata: () => undefined,
+    write: (frame: string[], taken: () => void) => {
+      frames.push(frame);
+      takers.push(taken);
+    },
+    end: () => undefined,
+    pause: () => undefined,
+    resume: () => undefined,
+    isPaused: () => false,
+  });
+  const slow = new ServedStream<string, string[]>({
+    call: call as unknown as ServerDuplexStream<string, string[]>,
+    emptyFrame: () => [],
+    frame: () => undefined,
+    ended: () => undefined,
+    cut: () => undefined,
+    stallMs: 10_000,
+  });
+  const push = (name: string, bytes: number, isAhead: boolean): void =>
+    slow.push({ bytes, addTo: (frame) => frame.push(name) }, isAhead);
+  for (const name of ['long 1', 'long 2', 'long 3']) push(name, 700_000, false);
+  jest.advanceTimersByTime(1);
+  expect(frames).toEqual([['long 1']]);
+  push('short', 100, true);
+  takers.shift()!();
+  jest.advanceTimersByTime(1);
+  expect(frames.slice(1)).toEqual([['short', 'long 2']]);
+  takers.shift()!();
+  jest.advanceTimersByTime(1);
+  expect(frames.slice(2)).toEqual([['long 3']]);
+  call.emit('close');
+});
