@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
@@ -7,6 +6,7 @@ import { count, printJson, size } from '../terminal/print';
 import { showProgress } from '../terminal/progress';
 import { table } from '../terminal/table';
 import { type ConnectionOptions, connect, connected, names, wholeNumber } from './connected-command';
+import { untilOver } from './until-over';
 
 interface BackupOptions extends ConnectionOptions {
   target?: string;
@@ -51,7 +51,6 @@ interface Backup extends LongWork {
   left_out?: { name: string }[];
 }
 
-const CHECK_EVERY_MS = 500;
 const PARTS = 1000;
 /** States in which there is something to wait for. */
 const UNDER_WAY = ['running', 'cancelling', 'deleting'];
@@ -143,13 +142,12 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       .argument('<id>'),
   ).action(async (id: string, options: BackupOptions) => {
     const connection = connect(context, options);
-    let found = await connection.call<Backup>('POST', urlPath('v1', 'admin', 'backups', id, 'verify'), {
-      query: targetOf(options),
+    const query = targetOf(options);
+    const path = urlPath('v1', 'admin', 'backups', id);
+    const found = await untilOver(context, await connection.call<Backup>('POST', `${path}/verify`, { query }), {
+      isOver: ({ verification }) => verification?.state !== 'running',
+      look: () => connection.call<Backup>('GET', path, { query }),
     });
-    while (found.verification?.state === 'running') {
-      await sleep(CHECK_EVERY_MS, undefined, { signal: context.signal });
-      found = await connection.call<Backup>('GET', urlPath('v1', 'admin', 'backups', id), { query: targetOf(options) });
-    }
     if (options.json) printJson(context, found);
     const damaged = found.verification?.damaged ?? [];
     if (damaged.length > 0) throw new CommandError(`damaged or missing: ${damaged.join(', ')}`);
@@ -232,20 +230,14 @@ async function waitFor<Work extends LongWork>(
   options: BackupOptions,
   [path, label]: [string, string],
 ): Promise<Work> {
-  let work = begun;
-  if (!options.wait) return work;
+  if (!options.wait) return begun;
   const progress = showProgress(context, { label, unit: '‰', isQuiet: false });
-  try {
-    while (UNDER_WAY.includes(work.state)) {
-      progress.report(work.progress, Math.round(work.progress * PARTS));
-      await sleep(CHECK_EVERY_MS, undefined, { signal: context.signal });
-      work = await connection.call<Work>('GET', urlPath('v1', 'admin', path, work.id), {
-        query: path === 'backups' ? targetOf(options) : undefined,
-      });
-    }
-  } finally {
-    progress.stop();
-  }
+  const query = path === 'backups' ? targetOf(options) : undefined;
+  const work = await untilOver(context, begun, {
+    isOver: ({ state }) => !UNDER_WAY.includes(state),
+    look: () => connection.call<Work>('GET', urlPath('v1', 'admin', path, begun.id), { query }),
+    onLook: (seen) => progress.report(seen.progress, Math.round(seen.progress * PARTS)),
+  }).finally(() => progress.stop());
   if (work.state !== 'done')
     throw new CommandError(
       `${label} ${work.id} ${work.state}${work.error === null ? '' : `: ${work.error}`}`,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { ClusterState } from '../../clients/typescript/src/api';
 import type { CommandContext } from '../command-context';
@@ -6,10 +5,10 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { count, printJson, size } from '../terminal/print';
 import { table } from '../terminal/table';
 import { type ConnectionOptions, connect, connected, positiveNumber } from './connected-command';
+import { untilOver } from './until-over';
 
 type ClusterOptions = ConnectionOptions & { json?: true };
 
-const CHECK_EVERY_MS = 1000;
 const DRAIN_SECONDS = 3600;
 
 /** Nodes, shards and moves (admin). */
@@ -99,17 +98,21 @@ export function addClusterCommands(program: Command, context: CommandContext): v
       if (options.wait !== undefined && !options.undo) {
         const seconds = options.wait === true ? DRAIN_SECONDS : options.wait;
         const end = performance.now() + seconds * 1000;
-        while (node.state !== 'drained') {
-          if (performance.now() > end)
+        node = await untilOver(context, node, {
+          isOver: ({ state }) => state === 'drained',
+          look: async () => {
+            const found = (await cluster.state()).nodes.find(({ id }) => id === name);
+            if (found === undefined) throw new CommandError(`node ${name} is gone`, EXIT_CODES.notFound);
+            return found;
+          },
+          onLook: ({ state, primaries, replicas }) => {
+            if (performance.now() <= end) return;
             throw new CommandError(
-              `${name} is still ${node.state} after ${seconds} s; it holds ${node.primaries + node.replicas} replicas`,
+              `${name} is still ${state} after ${seconds} s; it holds ${primaries + replicas} replicas`,
               EXIT_CODES.failed,
             );
-          await sleep(CHECK_EVERY_MS, undefined, { signal: context.signal });
-          const found = (await cluster.state()).nodes.find(({ id }) => id === name);
-          if (found === undefined) throw new CommandError(`node ${name} is gone`, EXIT_CODES.notFound);
-          node = found;
-        }
+          },
+        });
       }
       if (options.json) return printJson(context, node);
       context.messages.write(

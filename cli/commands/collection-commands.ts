@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
@@ -14,6 +13,7 @@ import {
   type FilterOptions,
   wholeNumber,
 } from './connected-command';
+import { untilOver } from './until-over';
 
 interface Collection {
   name: string;
@@ -48,8 +48,6 @@ const DIM_MAX = 16_384;
 const SHARDS_MAX = 256;
 const REPLICAS_MAX = 5;
 const TTL_SECONDS_MAX = 3_155_760_000;
-/** Between two looks at a purge. */
-const PURGE_CHECK_MS = 500;
 
 export function withNewCollectionOptions(command: Command): Command {
   return command
@@ -234,11 +232,12 @@ async function purge(
 ): Promise<void> {
   const connection = connect(context, options);
   const look = (): Promise<Purge> => connection.call<Purge>('GET', collectionUrl(name, 'purge'));
-  let answer = options.state ? await look() : await connection.call<Purge>('POST', collectionUrl(name, 'purge'));
-  while (!options.state && answer.state === 'running') {
-    await sleep(PURGE_CHECK_MS, undefined, { signal: context.signal });
-    answer = await look();
-  }
+  const answer = options.state
+    ? await look()
+    : await untilOver(context, await connection.call<Purge>('POST', collectionUrl(name, 'purge')), {
+        isOver: ({ state }) => state !== 'running',
+        look,
+      });
   if (options.json) printJson(context, answer);
   else if (options.state) {
     const rows = answer.shards.flatMap(({ shard, replicas }) =>

@@ -513,6 +513,44 @@ describe('keys', () => {
   });
 });
 
+describe('jobs', () => {
+  test('are shown with how far they are, and rest, go on and are given up by a click', () =>
+    onPage('#/', async (page) => {
+      await server.data('POST', '/v1/collections/notes/optimize');
+      await page.getByRole('link', { name: 'Jobs' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+      const short = page.getByRole('listitem').filter({ hasText: 'optimize notes' });
+      await short.getByText('done', { exact: true }).waitFor();
+      await short.getByText(/of \d+ rows/).waitFor();
+      expect(await short.getByRole('button').count()).toBe(0);
+
+      // One that takes as long as the test does.
+      const { jobs } = await server.data('GET', '/v1/jobs?limit=1');
+      const long = { id: 'verify-1', kind: 'verify', subject: 'of a backup', collection: null, result: null };
+      const job = { ...jobs[0], ...long, state: 'running', progress: 0.25, done: 1, total: 4, unit: 'objects' };
+      const asked: string[] = [];
+      await page.route('**/v1/jobs**', async (route) => {
+        const request = route.request();
+        const path = new URL(request.url()).pathname;
+        if (request.method() !== 'GET') asked.push(`${request.method()} ${path}`);
+        if (path.endsWith('/pause')) job.state = 'paused';
+        else if (request.method() !== 'GET') job.state = request.method() === 'DELETE' ? 'cancelled' : 'running';
+        const data = request.method() === 'GET' ? { jobs: [job], next_cursor: null } : job;
+        await route.fulfill({ json: { status: 'success', data, error: null } });
+      });
+      await page.getByText('25 % · 1 of 4 objects').waitFor();
+      await page.getByRole('button', { name: 'Pause verify-1' }).click();
+      await page.getByText('paused', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Resume verify-1' }).click();
+      await page.getByText('running', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Cancel verify-1' }).click();
+      await page.getByRole('button', { name: 'Cancel the job' }).click();
+      await page.getByText('cancelled', { exact: true }).waitFor();
+      const path = '/v1/jobs/verify-1';
+      expect(asked).toEqual([`POST ${path}/pause`, `POST ${path}/resume`, `DELETE ${path}`]);
+    }));
+});
+
 describe('the map', () => {
   test('colours a sample, lights up hits, shows an item with its neighbours, catches points, and unfolds as UMAP', () =>
     onPage('#/collections/notes/map', async (page) => {
