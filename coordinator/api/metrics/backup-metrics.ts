@@ -1,5 +1,5 @@
 import type { ProcessMetrics } from '../../../shared/base/metrics/process-metrics';
-import type { BackupObserver } from '../../jobs/backup/backup-driver';
+import type { BackupObserver } from '../../jobs/backup/backup-observer';
 
 /** What becomes of backups. Those that ended are counted by the process that drove them. */
 export class BackupMetrics implements BackupObserver {

@@ -20,6 +20,10 @@ export interface DrivenWork<Content extends object> {
   readonly entries: WatchedEntries<Content>;
   /** What an entry is at: attempts are counted for that, so that one that got on does not wait. */
   stepOf(content: Content): string;
+  /** For the log, besides the key and the step. */
+  facts?(content: Content): object;
+  /** Whether an error is one of those that pass, besides those of shards and the store: nothing for people. */
+  isExpected?(error: unknown): boolean;
   /** Default: half a second, and then up to 30 s. */
   pausesOf?(content: Content): { firstMs: number; longestMs: number };
   /**
@@ -156,15 +160,16 @@ export class JobDriver<Content extends object> {
   private noteFailure(found: Watched<Content>, attempts: Attempts, error: unknown): void {
     const { log } = this.parts;
     attempts.all += 1;
-    const isUsual = error instanceof Superseded || isQuiverError(error);
+    const { work } = this;
+    const isUsual = error instanceof Superseded || isQuiverError(error) || work.isExpected?.(error) === true;
     if (!isUsual) attempts.unexpected += 1;
     this.store(found, attempts, attempts.backoff.nextMs());
     if (this.stopping.signal.aborted) return;
-    this.work.noteFailure?.(found, error);
+    work.noteFailure?.(found, error);
     const { key, value } = found;
     log[isUsual ? 'warn' : 'error'](
-      { error, key, step: this.work.stepOf(value) },
-      `${this.work.name}: step failed; retrying`,
+      { error, key, step: work.stepOf(value), ...work.facts?.(value) },
+      `${work.name}: step failed; retrying`,
     );
   }
 

@@ -63,7 +63,7 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R5',
     title: 'the new shards open while the old ones still answer',
-    seed: 149,
+    seed: 17,
     client: (client) => withoutStage(client, 'closed'),
   },
   {

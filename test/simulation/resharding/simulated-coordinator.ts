@@ -1,6 +1,6 @@
 import { CONTROLLER_PATH } from '../../../shared/cluster-store/entries/members';
 import type { ClusterStore, Guard } from '../../../shared/cluster-store/cluster-store';
-import type { BackupObserver } from '../../../coordinator/jobs/backup/backup-driver';
+import type { BackupObserver } from '../../../coordinator/jobs/backup/backup-observer';
 import type { RunningService } from '../../../coordinator/service-factory';
 import type { BackupTarget } from '../../../shared/backup-store/backup-target';
 import { silentLogger } from '../../../shared/base/logs/logger';

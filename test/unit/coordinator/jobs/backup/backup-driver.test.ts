@@ -1,7 +1,8 @@
 import { jobFromEntry } from '../../../../../coordinator/jobs/record/job-record';
 import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
 import { BACKUP_CLAIM } from '../../../../../shared/backup-store/content-schemas';
-import { BackupDriver, type BackupObserver } from '../../../../../coordinator/jobs/backup/backup-driver';
+import { BackupDriver } from '../../../../../coordinator/jobs/backup/backup-driver';
+import type { BackupObserver } from '../../../../../coordinator/jobs/backup/backup-observer';
 import {
   type BackupRecord,
   backupPath,
@@ -26,6 +27,7 @@ import { CONTROLLER_PATH } from '../../../../../shared/cluster-store/entries/mem
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { type Logger, silentLogger } from '../../../../../shared/base/logs/logger';
 import type { ShardBackupState } from '../../../../../shared/contract/shard/shard-backup';
+import { type Clock, systemClock } from '../../../../../shared/base/time/clock';
 import { ManualClock } from '../../../../support/manual-clock';
 import { eventually } from '../../../../support/eventually';
 import { OTHER_SEALS, TEST_SEALS } from '../../../../support/cluster/test-seals';
@@ -68,6 +70,11 @@ let target: MemoryTarget;
 let repository: BackupRepository;
 const TIME = '2026-01-01T00:00:00.000Z';
 const clock = new ManualClock(0);
+/** Pauses between attempts pass by themselves. */
+const drivenBy: Clock = {
+  wallMs: () => clock.wallMs(),
+  monotonicMs: () => systemClock.monotonicMs() + clock.monotonicMs(),
+};
 const drivers: BackupDriver[] = [];
 const warnings: string[] = [];
 
@@ -110,7 +117,7 @@ async function drive(
   const driver = new BackupDriver({
     ...{
       store,
-      clock,
+      clock: drivenBy,
       leadership,
       jobs,
       log,
