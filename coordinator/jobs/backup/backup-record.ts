@@ -18,6 +18,12 @@ export const SCHEDULE_PATH = '/q/backup-schedule';
 /** They hold what many collections hold. */
 export const BACKUP_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
 
+/** `verifying`: only of earlier versions, for which a verification is a job now. */
+const BACKUP_STATES = ['running', 'cancelling', 'failed', 'deleting', 'verifying'] as const;
+export type BackupState = (typeof BACKUP_STATES)[number];
+const RESTORE_STATES = ['running', 'cancelling', 'failed', 'done'] as const;
+export type RestoreState = (typeof RESTORE_STATES)[number];
+
 export interface ShardProgress {
   shard: number;
   state: 'waiting' | 'running' | 'done';
@@ -38,8 +44,7 @@ export interface BackedUpProgress {
 export interface BackupRecord {
   id: string;
   target: string;
-  /** `verifying`: only of earlier versions, for which a verification is a job now. */
-  state: 'running' | 'cancelling' | 'failed' | 'deleting' | 'verifying';
+  state: BackupState;
   /** The collections that are wanted; null: all. */
   collections: string[] | null;
   scheduled: boolean;
@@ -79,7 +84,7 @@ export interface RestoreRecord {
   /** The moment, as it was asked for; absent: that of the backup. */
   until?: string;
   target: string;
-  state: 'running' | 'cancelling' | 'failed' | 'done';
+  state: RestoreState;
   collections: RestoredCollection[];
   /**
    * All is restored, and made visible from here on: a name that is not reserved any more was visible, and changed or
@@ -142,6 +147,8 @@ export function backupFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): Backu
   const record = parsed<BackupRecord>(entry);
   if (typeof record.id !== 'string' || typeof record.target !== 'string' || !Array.isArray(record.progress))
     throw unreadable(entry);
+  // Whoever does not know its state must not take it for one that is to be taken back.
+  if (!BACKUP_STATES.includes(record.state)) throw unreadable(entry);
   return record;
 }
 
@@ -151,6 +158,7 @@ export function restoreFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): Rest
   if (typeof record.id !== 'string' || typeof record.backup !== 'string' || !Array.isArray(record.collections))
     throw unreadable(entry);
   if (!record.collections.every((one) => typeof one?.record === 'string')) throw unreadable(entry);
+  if (!RESTORE_STATES.includes(record.state)) throw unreadable(entry);
   return record;
 }
 

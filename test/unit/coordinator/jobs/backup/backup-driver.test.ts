@@ -175,6 +175,19 @@ describe('a backup', () => {
     expect(await target.list('void/')).toEqual([]);
   });
 
+  test('or restore in a state that this version does not know is left as it is', async () => {
+    const restore = { id: 'restore-x', backup: 'x', target: target.name, collections: [], keys: false, endedAt: null };
+    const unknown = [
+      [backupPath('19990101T000000Z-00000000'), { ...record, id: '19990101T000000Z-00000000', state: 'resting' }],
+      [restorePath('restore-x'), { ...restore, state: 'resting', startedAt: TIME, error: null }],
+    ].map(([key, value]) => ({ type: 'put' as const, key: key as string, value: JSON.stringify(value) }));
+    await store.transact([], unknown);
+    await drive(await elected('first'), async () => DONE);
+    await eventually('the known one is done', async () => (await state()) === null);
+    for (const { key, value } of unknown) expect((await store.get(key))?.value).toBe(value);
+    expect(await target.list('void/')).toEqual([]);
+  });
+
   test('that fails is void, and shown as failed', async () => {
     await drive(await elected('first'), async () => FAILED);
     await eventually('it has failed', async () => (await state()) === 'failed');
