@@ -57,6 +57,22 @@ export interface Hit {
   keyword_score?: number | null;
 }
 
+/** Hits that have the same value of a field. */
+export interface HitGroup {
+  key: string | number | boolean | null;
+  score: number;
+  hits: Hit[];
+}
+
+/** The most frequent values of a field. */
+export interface Facet {
+  field: string;
+  values: { value: string | number | boolean | null; count: number }[];
+  more: boolean;
+  /** Items without the field. */
+  missing: number;
+}
+
 export interface StoredItem {
   external_id: string;
   vector?: number[];

@@ -9,11 +9,13 @@ import {
   parameterOf,
   withCondition,
 } from '../filters/filter-model';
+import { FacetPanel } from '../filters/facet-panel';
 import { FilterBar } from '../filters/filter-bar';
 import { count, plural } from '../parts/format';
 import { Busy, Failure } from '../parts/notice';
 import { replaceQuery, route } from '../state/route';
 import { mayWrite } from '../state/session';
+import { fieldPaths } from '../search/field-paths';
 import { tell } from '../state/toasts';
 import { columnsOf, fieldsOf, type Sort, sorted } from './columns';
 import { ItemTable } from './item-table';
@@ -22,6 +24,8 @@ const PAGE = 50;
 
 interface Loaded {
   items: StoredItem[];
+  /** How many match, exactly. */
+  total: number;
   cursor: string | null;
 }
 
@@ -30,6 +34,7 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  const [known, setKnown] = useState<string[]>([]);
   const [sort, setSort] = useState<Sort | null>(null);
   const [hidden, setHidden] = useState<string[]>([]);
   const [chosen, setChosen] = useState<string[]>([]);
@@ -48,13 +53,23 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
         ...(filters === undefined ? {} : { filters }),
         ...(after === null ? {} : { cursor: after.cursor }),
       };
-      const answer = await call<{ vectors: StoredItem[]; next_cursor: string | null }>(
-        'POST',
-        path('/v1/collections/', collection.name, '/scroll'),
-        { body, signal: stop.signal },
-      );
+      const [answer, total] = await Promise.all([
+        call<{ vectors: StoredItem[]; next_cursor: string | null }>(
+          'POST',
+          path('/v1/collections/', collection.name, '/scroll'),
+          { body, signal: stop.signal },
+        ),
+        after?.total ??
+          call<{ count: number }>('POST', path('/v1/collections/', collection.name, '/count'), {
+            body: filters === undefined ? {} : { filters },
+            signal: stop.signal,
+          }).then((counted) => counted.count),
+      ]);
       if (stop.signal.aborted) return;
-      setLoaded({ items: [...(after?.items ?? []), ...answer.vectors], cursor: answer.next_cursor });
+      setLoaded({ items: [...(after?.items ?? []), ...answer.vectors], total, cursor: answer.next_cursor });
+      setKnown((before) => [
+        ...new Set([...before, ...answer.vectors.flatMap(({ metadata }) => fieldPaths(metadata))]),
+      ]);
       setFailure(null);
     } catch (error) {
       if (stop.signal.aborted || isAbort(error)) return;
@@ -103,37 +118,42 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
       </section>
       <Failure error={failure} />
       {loaded === null && isBusy && <Busy>Reading items…</Busy>}
-      {loaded !== null && items.length === 0 && (
-        <p class="card empty">
-          {conditions.length > 0 ? 'No item matches these filters.' : 'This collection is empty.'}
-        </p>
-      )}
-      {items.length > 0 && (
-        <section class="card" aria-label="Items">
-          <ItemTable
-            items={sorted(items, sort)}
-            columns={columns}
-            sort={sort}
-            chosen={mayWrite() ? chosen : null}
-            onSort={setSort}
-            onChoose={(ids) => setChosen(ids.slice(0, UNDO_MAX))}
-            onItem={onItem}
-            onFilter={(condition) => setConditions(withCondition(conditions, condition))}
-          />
-          <div class="card-body row">
-            <span class="quiet small number" role="status">
-              {count(items.length)} loaded
-              {conditions.length === 0 ? ` of ${count(collection.vector_count)}` : ''}
-              {sort === null ? ', in the order they came' : ', sorted among themselves'}
-            </span>
-            {loaded !== null && loaded.cursor !== null && (
-              <button type="button" onClick={() => void load(conditions, loaded)} disabled={isBusy}>
-                {isBusy ? 'Reading…' : `${PAGE} more`}
-              </button>
-            )}
-          </div>
-        </section>
-      )}
+      <div class={known.length === 0 ? 'stack' : 'columns facetted'}>
+        <FacetPanel collection={collection.name} conditions={conditions} known={known} onChange={setConditions} />
+        <div class="stack">
+          {loaded !== null && items.length === 0 && (
+            <p class="card empty">
+              {conditions.length > 0 ? 'No item matches these filters.' : 'This collection is empty.'}
+            </p>
+          )}
+          {items.length > 0 && (
+            <section class="card" aria-label="Items">
+              <ItemTable
+                items={sorted(items, sort)}
+                columns={columns}
+                sort={sort}
+                chosen={mayWrite() ? chosen : null}
+                onSort={setSort}
+                onChoose={(ids) => setChosen(ids.slice(0, UNDO_MAX))}
+                onItem={onItem}
+                onFilter={(condition) => setConditions(withCondition(conditions, condition))}
+              />
+              <div class="card-body row">
+                <span class="quiet small number" role="status">
+                  {count(items.length)} loaded
+                  {loaded === null ? '' : ` of ${count(loaded.total)}`}
+                  {sort === null ? ', in the order they came' : ', sorted among themselves'}
+                </span>
+                {loaded !== null && loaded.cursor !== null && (
+                  <button type="button" onClick={() => void load(conditions, loaded)} disabled={isBusy}>
+                    {isBusy ? 'Reading…' : `${PAGE} more`}
+                  </button>
+                )}
+              </div>
+            </section>
+          )}
+        </div>
+      </div>
     </div>
   );
 }

@@ -56,6 +56,40 @@ export function withCondition(conditions: Condition[], added: Condition): Condit
   return conditions.some(isSame) ? conditions : [...conditions, added];
 }
 
+/** Whether a value of a field is chosen: by itself, or as one of several. */
+export function isChosen(conditions: Condition[], field: string, value: unknown): boolean {
+  return conditions.some((one) => one.field === field && chosenValues(one).includes(value));
+}
+
+/** Takes a value of a field away where it is chosen, else chooses it; several of one field are alternatives. */
+export function toggled(conditions: Condition[], field: string, value: unknown): Condition[] {
+  const isOurs = (one: Condition): boolean => one.field === field && (one.operator === '$eq' || one.operator === '$in');
+  if (isChosen(conditions, field, value))
+    return conditions.flatMap((one) => {
+      const chosen = chosenValues(one);
+      if (one.field !== field || !chosen.includes(value)) return [one];
+      return ofValues(
+        field,
+        chosen.filter((other) => other !== value),
+      );
+    });
+  const ours = conditions.find(isOurs);
+  if (ours === undefined) return [...conditions, { field, operator: '$eq', value }];
+  return conditions.flatMap((one) => (one === ours ? ofValues(field, [...chosenValues(one), value]) : [one]));
+}
+
+function chosenValues({ operator, value }: Condition): unknown[] {
+  if (operator === '$eq') return [value];
+  return operator === '$in' && Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+function ofValues(field: string, values: unknown[]): Condition[] {
+  if (values.length === 0) return [];
+  return [
+    values.length === 1 ? { field, operator: '$eq', value: values[0] } : { field, operator: '$in', value: values },
+  ];
+}
+
 export function conditionText({ operator, value }: Condition): string {
   if (operator === '$exists') return value === false ? 'does not exist' : 'exists';
   const shown = Array.isArray(value)

@@ -1,9 +1,9 @@
 import type { Hit } from '../api/shapes';
 import type { Condition } from '../filters/filter-model';
 import { MetadataChips } from '../filters/metadata-chips';
-import { milliseconds, plural, score } from '../parts/format';
+import { milliseconds, plural, score, valueText } from '../parts/format';
 import { excerpt, highlight } from './highlight';
-import type { SearchOutcome } from './search-request';
+import type { SearchOutcome, SearchPlan } from './search-request';
 
 /** Of a text, what is shown with a hit. */
 const EXCERPT_MAX = 360;
@@ -16,13 +16,29 @@ interface HitListProps {
 }
 
 export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
-  const { plan, calibrated } = outcome;
-  const { hits, timing, roundTripMs } = calibrated;
+  const { hits, groups, total, timing, roundTripMs } = outcome.calibrated;
   const best = Math.max(...hits.map((hit) => hit.score), 0);
+  const listed = (shown: Hit[]) => (
+    <ol class="hits">
+      {shown.map((hit, i) => (
+        <HitRow
+          key={hit.external_id}
+          hit={hit}
+          rank={i + 1}
+          best={best}
+          plan={outcome.plan}
+          onItem={onItem}
+          onAlike={onAlike}
+          onFilter={onFilter}
+        />
+      ))}
+    </ol>
+  );
   return (
     <section class="card" aria-label="Hits">
       <div class="card-head">
-        <h2 aria-live="polite">{plural(hits.length, 'hit')}</h2>
+        <h2 aria-live="polite">{groups === null ? plural(hits.length, 'hit') : plural(groups.length, 'group')}</h2>
+        <span class="quiet small number">of {plural(total, 'item')}</span>
         <span class="quiet small number">
           {timing === null
             ? `${milliseconds(roundTripMs)} with the way here`
@@ -30,28 +46,45 @@ export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
         </span>
       </div>
       {hits.length === 0 && <p class="empty">Nothing matches.</p>}
-      <ol class="hits">
-        {hits.map((hit, i) => (
-          <li key={hit.external_id} class="hit">
-            <div class="hit-head">
-              <span class="rank number" aria-label={`Rank ${i + 1}`}>
-                {i + 1}
-              </span>
-              <button type="button" class="link break hit-id" onClick={() => onItem(hit.external_id)}>
-                {hit.external_id}
-              </button>
-              <Score value={hit.score} best={best} />
-              <button type="button" class="tight plain" onClick={() => onAlike(hit.external_id)}>
-                More like this
-              </button>
-            </div>
-            {plan.mode === 'hybrid' && <Explained hit={hit} />}
-            <HitText text={hit.text ?? ''} query={plan.mode === 'text' || plan.mode === 'hybrid' ? plan.query : ''} />
-            <MetadataChips metadata={hit.metadata} without={['text']} onFilter={onFilter} />
-          </li>
-        ))}
-      </ol>
+      {groups === null
+        ? listed(hits)
+        : groups.map(({ key, hits: ofGroup }, i) => (
+            <section key={i} class="hit-group" aria-label={`Group ${valueText(key)}`}>
+              <h3 class="break">{valueText(key)}</h3>
+              {listed(ofGroup)}
+            </section>
+          ))}
     </section>
+  );
+}
+
+function HitRow({
+  hit,
+  rank,
+  best,
+  plan,
+  onItem,
+  onAlike,
+  onFilter,
+}: Omit<HitListProps, 'outcome'> & { hit: Hit; rank: number; best: number; plan: SearchPlan }) {
+  return (
+    <li class="hit">
+      <div class="hit-head">
+        <span class="rank number" aria-label={`Rank ${rank}`}>
+          {rank}
+        </span>
+        <button type="button" class="link break hit-id" onClick={() => onItem(hit.external_id)}>
+          {hit.external_id}
+        </button>
+        <Score value={hit.score} best={best} />
+        <button type="button" class="tight plain" onClick={() => onAlike(hit.external_id)}>
+          More like this
+        </button>
+      </div>
+      {plan.mode === 'hybrid' && <Explained hit={hit} />}
+      <HitText text={hit.text ?? ''} query={plan.mode === 'text' || plan.mode === 'hybrid' ? plan.query : ''} />
+      <MetadataChips metadata={hit.metadata} without={['text']} onFilter={onFilter} />
+    </li>
   );
 }
 

@@ -59,7 +59,7 @@ export function SearchForm({ plan, isBusy, onChange, onSearch }: SearchFormProps
               ))}
           </select>
         </label>
-        {hasExact(plan.mode) && (
+        {hasExact(plan) && (
           <label class="check">
             <input
               type="checkbox"

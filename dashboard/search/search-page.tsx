@@ -2,12 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort } from '../api/client';
 import type { Collection } from '../api/shapes';
 import { type Condition, conditionsFromParameter, parameterOf, withCondition } from '../filters/filter-model';
+import { FacetPanel } from '../filters/facet-panel';
 import { FilterBar } from '../filters/filter-bar';
 import { Busy, Failure } from '../parts/notice';
 import { replaceQuery, route } from '../state/route';
 import { ComparedAnswers } from './compared-answers';
 import { FieldChoice } from './field-choice';
 import { fieldPaths, fieldsFromParameter } from './field-paths';
+import { GroupChoice } from './group-choice';
 import { HitList } from './hit-list';
 import { ModelNotice } from './model-notice';
 import { SearchForm } from './search-form';
@@ -33,6 +35,7 @@ function planFromAddress(query: URLSearchParams): SearchPlan {
     alpha: query.has('alpha') ? Number(query.get('alpha')) : ALPHA_DEFAULT,
     conditions: conditionsFromParameter(query.get('where')),
     fields: fieldsFromParameter(query.get('fields')),
+    groupBy: query.get('group') || null,
     besideExact: query.get('exact') === '1',
   };
 }
@@ -44,6 +47,7 @@ function addressOf({
   alpha,
   conditions,
   fields,
+  groupBy,
   besideExact,
 }: SearchPlan): Record<string, string | null> {
   return {
@@ -53,6 +57,7 @@ function addressOf({
     alpha: mode === 'hybrid' ? String(alpha) : null,
     where: parameterOf(conditions),
     fields: fields === null ? null : JSON.stringify(fields),
+    group: groupBy,
     exact: besideExact ? '1' : null,
   };
 }
@@ -107,7 +112,10 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
           fields={known}
           onChange={(conditions) => void search({ ...plan, conditions })}
         />
-        <FieldChoice known={known} chosen={plan.fields} onChange={(fields) => void search({ ...plan, fields })} />
+        <div class="row">
+          <FieldChoice known={known} chosen={plan.fields} onChange={(fields) => void search({ ...plan, fields })} />
+          <GroupChoice known={known} chosen={plan.groupBy} onChange={(groupBy) => void search({ ...plan, groupBy })} />
+        </div>
       </section>
       <Failure error={failure} />
       {isBusy && outcome === null && <Busy>Searching…</Busy>}
@@ -135,12 +143,20 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
         </div>
       )}
       {outcome !== null && failure === null && outcome.exact === null && (
-        <HitList
-          outcome={outcome}
-          onItem={onItem}
-          onFilter={narrow}
-          onAlike={(id) => void search({ ...plan, mode: 'item', query: id })}
-        />
+        <div class={known.length === 0 ? 'stack' : 'columns facetted'}>
+          <FacetPanel
+            collection={collection.name}
+            conditions={plan.conditions}
+            known={known}
+            onChange={(conditions) => void search({ ...plan, conditions })}
+          />
+          <HitList
+            outcome={outcome}
+            onItem={onItem}
+            onFilter={narrow}
+            onAlike={(id) => void search({ ...plan, mode: 'item', query: id })}
+          />
+        </div>
       )}
       {outcome !== null && failure === null && outcome.exact !== null && (
         <ComparedAnswers outcome={outcome} onItem={onItem} />

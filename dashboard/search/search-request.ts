@@ -1,10 +1,13 @@
 import { call, path } from '../api/client';
-import type { Hit, Timing } from '../api/shapes';
+import type { Hit, HitGroup, Timing } from '../api/shapes';
 import { type Condition, filtersOf } from '../filters/filter-model';
 import { recallOf } from './recall';
 
 export const MODES = { text: 'Meaning', hybrid: 'Hybrid', item: 'Like an item', vector: 'Vector' } as const;
 export type Mode = keyof typeof MODES;
+
+/** Hits of a group. */
+const GROUP_SIZE = 3;
 
 /** What the form holds. */
 export interface SearchPlan {
@@ -16,12 +19,18 @@ export interface SearchPlan {
   conditions: Condition[];
   /** Paths of the metadata that hits carry; null: all. */
   fields: string[] | null;
+  /** The path by whose values hits are grouped; null: they are not. */
+  groupBy: string | null;
   /** Ask once more, comparing with every vector. */
   besideExact: boolean;
 }
 
 export interface Answered {
+  /** Of groups, those of all, one group's after the other's. */
   hits: Hit[];
+  groups: HitGroup[] | null;
+  /** How many items pass the filters. */
+  total: number;
   /** From the page to the server and back. */
   roundTripMs: number;
   timing: Timing | null;
@@ -37,13 +46,16 @@ export interface SearchOutcome {
 
 export async function runSearch(collection: string, plan: SearchPlan, stop: AbortSignal): Promise<SearchOutcome> {
   const calibrated = await ask(collection, plan, false, stop);
-  const exact = plan.besideExact && hasExact(plan.mode) ? await ask(collection, plan, true, stop) : null;
+  const exact = plan.besideExact && hasExact(plan) ? await ask(collection, plan, true, stop) : null;
   return { plan, calibrated, exact, recall: exact === null ? null : recallOf(calibrated.hits, exact.hits) };
 }
 
-/** Whether the scores of a mode tell how many of the exact hits were found; those of hybrid searches are of ranks. */
-export function hasExact(mode: Mode): boolean {
-  return mode !== 'hybrid';
+/**
+ * Whether the scores of a search tell how many of the exact hits were found: those of hybrid searches are of ranks, and
+ * groups have hits that others surpass.
+ */
+export function hasExact({ mode, groupBy }: SearchPlan): boolean {
+  return mode !== 'hybrid' && groupBy === null;
 }
 
 /** The numbers of a typed vector. Throws what is wrong with it. */
@@ -60,14 +72,16 @@ export function vectorFromText(text: string): number[] {
 }
 
 async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: AbortSignal): Promise<Answered> {
-  const { mode, query, k, alpha, conditions, fields } = plan;
+  const { mode, query, k, alpha, conditions, fields, groupBy } = plan;
   const filters = filtersOf(conditions);
   const shared = {
     k,
     include_text: true,
     include_timing: true,
+    total: true,
     ...(filters === undefined ? {} : { filters }),
     ...(fields === null ? {} : { fields }),
+    ...(groupBy === null ? {} : { group_by: groupBy, group_size: GROUP_SIZE }),
   };
   const [url, body] = {
     text: () => [path('/v1/collections/', collection, '/search'), { ...shared, text: query, exact }] as const,
@@ -81,6 +95,17 @@ async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: A
     item: () => [path('/v1/collections/', collection, '/recommend/', query.trim()), { ...shared, exact }] as const,
   }[mode]();
   const from = performance.now();
-  const answer = await call<{ results: Hit[]; timing_ms?: Timing }>('POST', url, { body, signal: stop });
-  return { hits: answer.results, roundTripMs: performance.now() - from, timing: answer.timing_ms ?? null };
+  const answer = await call<{ results?: Hit[]; groups?: HitGroup[]; total_matches: number; timing_ms?: Timing }>(
+    'POST',
+    url,
+    { body, signal: stop },
+  );
+  const groups = answer.groups ?? null;
+  return {
+    hits: answer.results ?? groups?.flatMap((group) => group.hits) ?? [],
+    groups,
+    total: answer.total_matches,
+    roundTripMs: performance.now() - from,
+    timing: answer.timing_ms ?? null,
+  };
 }

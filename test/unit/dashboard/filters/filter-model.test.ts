@@ -2,7 +2,9 @@ import {
   conditionFromText,
   conditionsFromParameter,
   filtersOf,
+  isChosen,
   parameterOf,
+  toggled,
   valueFromText,
   withCondition,
 } from '../../../../dashboard/filters/filter-model';
@@ -52,4 +54,20 @@ test('conditions come back from the address; what was changed there by hand does
   expect(conditionsFromParameter(parameterOf(conditions))).toEqual(conditions);
   for (const text of ['', '{}', '[1]', '[["a"]]', '[["a","$where","x"]]', 'nonsense', null])
     expect(conditionsFromParameter(text)).toEqual([]);
+});
+
+test('a value is chosen, one more beside it, and both are taken away again', () => {
+  const before = [conditionFromText('year', '$gte', '1990'), conditionFromText('topic', '$ne', 'rivers')];
+  const one = toggled(before, 'topic', 'rivers');
+  expect(one).toEqual([...before, { field: 'topic', operator: '$eq', value: 'rivers' }]);
+  const two = toggled(one, 'topic', null);
+  expect(two).toEqual([...before, { field: 'topic', operator: '$in', value: ['rivers', null] }]);
+  expect([isChosen(two, 'topic', null), isChosen(two, 'topic', 'null'), isChosen(two, 'year', 1990)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(toggled(two, 'topic', 'rivers')).toEqual([...before, { field: 'topic', operator: '$eq', value: null }]);
+  expect(toggled(toggled(two, 'topic', 'rivers'), 'topic', null)).toEqual(before);
+  parseFilter(filtersOf(two), { depthMax: 8, valuesMax: 100 } as never);
 });
