@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { deadlineTimer } from '../../../shared/base/time/deadline';
 
 /** A read of at least this many hits is deep: building them occupies the thread for some milliseconds at once. */
-const DEEP_HITS = 1000;
+export const DEEP_HITS = 1000;
 /** A whole item, read from its record with its vector, costs about as much as this many hits. */
 export const HITS_PER_ITEM = 5;
 /** So many bytes of metadata and texts cost about as much as a hit. */

@@ -11,7 +11,7 @@ import {
 import type { Clock } from '../../../shared/base/time/clock';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import { type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
+import { DEEP_HITS, type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
 import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
@@ -26,6 +26,12 @@ import type { SearchPhase } from './search-observer';
 
 /** Bytes of contents that come with each of the two lists of a fused search: its answer has few of the hits in them. */
 const LIST_CONTENT_BYTES = 512 * 1024;
+
+/**
+ * Searches of collections whose hits have no known length yet; further ones are taken for deep ones, until the first is
+ * answered.
+ */
+const BLIND_MAX = 8;
 
 /** Hits for each of a group that is asked for, about, and at most; what lists hold beyond that is let go of soon. */
 const GROUPED_DEPTH = 4;
@@ -81,6 +87,8 @@ export class RankedLists {
   private readonly recordStep: RecordStep;
   /** Of hits, by the collection's uid and whether with texts. */
   private readonly lengths = new ReadLengths(1 / 8);
+  /** Searches under way of which nobody knows how long their hits are. */
+  private blind = 0;
 
   constructor(options: {
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
@@ -162,14 +170,17 @@ export class RankedLists {
     if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
     const kind = kindOf(collection, texts);
-    const cost = hitsOfLength(shardRequest.k, this.lengths.of(kind));
+    const length = this.lengths.of(kind);
+    const isBlind = length === undefined;
+    const cost = isBlind && this.blind >= BLIND_MAX ? DEEP_HITS : hitsOfLength(shardRequest.k, length);
     const answered = (results: VectorSearchResult[]): Ranked => {
       for (const result of results)
-        this.lengths.note(kind, Math.min(shardRequest.k, result.vectorCount), bytesOfResult(result));
+        this.lengths.note(kind, Math.max(1, Math.min(shardRequest.k, result.vectorCount)), bytesOfResult(result));
       return this.merged(results, offset, k, call, askedMs);
     };
     const now = isDeep(cost) ? null : this.atOnce(collection, shardRequest, call);
     if (now !== null) return answered(now);
+    if (isBlind) this.blind += 1;
     const ask = (): Promise<VectorSearchResult[]> =>
       this.deep.run(cost, call, () =>
         this.sets.inOne(collection, call, (current) =>
@@ -178,7 +189,7 @@ export class RankedLists {
       );
     const room = hold.reserve(hitBytesMax(shardRequest.k, collection.shards, contentBytes, texts, hold));
     const asked = room === undefined ? ask() : room.then(ask);
-    return asked.then(answered);
+    return (isBlind ? asked.finally(() => (this.blind -= 1)) : asked).then(answered);
   }
 
   /** The nearest to a stored item's vector, without the item. */

@@ -59,3 +59,11 @@ test('few short ones between do not hide that others are long, and many do', asy
   for (let i = 0; i < 40; i += 1) await search(10);
   expect(counted.at(-1)).toBe(10);
 });
+
+test('of many searches at once, before any has answered, all but the first ones are taken for deep', async () => {
+  const { search, counted } = lists(() => 100);
+  await Promise.all(Array.from({ length: 12 }, () => search(3)));
+  expect(counted).toEqual([...Array.from({ length: 8 }, () => 3), ...Array.from({ length: 4 }, () => 1000)]);
+  await Promise.all(Array.from({ length: 12 }, () => search(3)));
+  expect(counted.slice(12)).toEqual(Array.from({ length: 12 }, () => 3));
+});
