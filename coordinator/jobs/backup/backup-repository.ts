@@ -263,7 +263,7 @@ export class BackupRepository {
   /**
    * Puts the backup in force, and answers what it is: the manifest of who came first, which stays. Another driver's
    * names data that are there, and stay, because both have the same claim
-   * (docs/decisions/0051-backups-published-once.md). Errors: unavailable when somebody made it void meanwhile;
+   * (docs/architecture/backup.md). Errors: unavailable when somebody made it void meanwhile;
    * storage_damaged when the one that came first is not sealed by this service.
    */
   async publish(manifest: BackupManifest): Promise<BackupManifest> {

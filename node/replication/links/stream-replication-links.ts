@@ -31,7 +31,7 @@ interface Outbound {
 /**
  * Messages between replicas: one stream to each node to which this one sends appends. It is opened when there is
  * something to send (a primary always has heartbeats), and opened again when it breaks. It goes over frames on a
- * connection of its own (decision 49).
+ * connection of its own (decision 54).
  */
 export class StreamReplicationLinks implements ReplicationLinks {
   readonly nodeId: string;
