@@ -35,6 +35,8 @@ const SQL_PATTERN = /^%[^*?]*$|^[^*?]*%$/;
 const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
 const TOKEN =
   /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
+/** What is asked of the item itself. */
+const ITEM_FIELDS: ReadonlySet<string> = new Set(['$id', '$expires_at']);
 /** Deeper brackets than a person writes. */
 const DEPTH_MAX = 100;
 
@@ -96,9 +98,11 @@ class WhereParser {
   private comparison(): WhereFilter {
     const { kind, text } = this.token;
     if (kind !== 'word' && kind !== 'text') throw this.error('expected a field');
-    if (text === '' || text.startsWith('$'))
-      throw this.error(text === '' ? 'a field has a name' : 'a field begins with another character than $');
+    if (text === '') throw this.error('a field has a name');
+    if (text.startsWith('$') && !ITEM_FIELDS.has(text))
+      throw this.error('a field begins with another character than $, but for $id and $expires_at');
     this.next += 1;
+    if (text === '$id') return this.ids();
     const operator =
       this.token.kind === 'sign' && Object.hasOwn(OPERATORS, this.token.text) ? OPERATORS[this.token.text] : null;
     if (operator !== null) {
@@ -108,6 +112,13 @@ class WhereParser {
     if (this.takeWord('exists')) return { [text]: { $exists: true } };
     if (this.takeWord('in')) return { [text]: { $in: this.list() } };
     if (this.takeWord('between')) return { [text]: { $between: this.bounds() } };
+    if (this.takeWord('all')) return { [text]: { $all: this.list() } };
+    if (this.takeWord('any')) return { [text]: { $any: this.list() } };
+    if (this.takeWord('size')) return { [text]: { $size: this.size() } };
+    if (this.takeWord('has')) {
+      if (!this.takeSign('(')) throw this.error('expected "("');
+      return { [text]: { $elem_match: this.bracketed() } };
+    }
     const word = this.token.text.toLowerCase();
     if (this.token.kind === 'word' && Object.hasOwn(TEXT_OPERATORS, word)) {
       this.next += 1;
@@ -121,8 +132,22 @@ class WhereParser {
     }
     if (this.takeWord('is')) throw this.error('a field that is not there is "not exists", one that is there "exists"');
     throw this.error(
-      'expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists", "between", "prefix", "contains" or "like"',
+      'expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists", "between", "prefix", "contains", "like", "all", "any", "size" or "has"',
     );
+  }
+
+  private ids(): WhereFilter {
+    if (this.takeWord('in')) return { $id: this.list().map(String) };
+    if (this.takeWord('not') && this.takeWord('in')) return { $not: { $id: this.list().map(String) } };
+    throw this.error('expected "in" or "not in"');
+  }
+
+  /** A number of elements, or what it is compared with. */
+  private size(): unknown {
+    const operator = this.token.kind === 'sign' ? OPERATORS[this.token.text] : undefined;
+    if (operator === undefined || operator === '$ne') return this.value();
+    this.next += 1;
+    return { [operator]: this.value() };
   }
 
   private bounds(): unknown[] {

@@ -8,6 +8,8 @@ export const OPERATORS = {
   $lt: '<',
   $lte: '≤',
   $in: 'one of',
+  $all: 'has all of',
+  $size: 'has so many elements',
   $prefix: 'begins with',
   $contains: 'contains',
   $like: 'like',
@@ -38,7 +40,8 @@ export function valueFromText(text: string): unknown {
 
 export function conditionFromText(field: string, operator: Operator, text: string): Condition {
   if (operator === '$exists') return { field, operator, value: text.trim() !== 'false' };
-  if (operator === '$in') return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
+  if (operator === '$in' || operator === '$all')
+    return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
   // What is searched in texts is a text, also where it looks like a number.
   if (operator === '$prefix' || operator === '$contains' || operator === '$like')
     return { field, operator, value: text };

@@ -9,10 +9,8 @@ import { NativeVectorIndex } from './vector/native-vector-index';
 export const indexFactories: IndexFactories = {
   openVectorIndex: (options, save) =>
     options.place === 'disk' ? DiskVectorIndex.open(options, save) : NativeVectorIndex.open(options, save),
-  loadFilterIndex: async (bytes, metadataOf) =>
-    bytes === null
-      ? new MemoryFilterIndex({ metadataOf })
-      : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf })),
+  loadFilterIndex: async (bytes, items) =>
+    bytes === null ? new MemoryFilterIndex(items) : inSlices(MemoryFilterIndex.loadInSteps(bytes, items)),
   loadKeywordIndex: async (bytes, analyser) =>
     bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser })),
 };

@@ -76,6 +76,15 @@ export const FEATURES = {
   }),
   like: (i, { title }) => ({ filters: { title: { $like: `*${title(i * 7).slice(2, 6)}*${title(i * 7).slice(-2)}` } } }),
   dates: (i) => ({ filters: { at: { $between: [i * 3, i * 3 + 600].map((minute) => ({ $date: timeAt(minute) })) } } }),
+  ids: (i) => ({ filters: { $id: Array.from({ length: 1_000 }, (_, n) => String((i * 7_919 + n * 97) % 100_000)) } }),
+  elements: (i) => ({ filters: { parts: { $elem_match: { code: i % 1_000, width: { $lt: 5 } } } } }),
+  'geo radius': (i) => ({ filters: { place: { $geo_radius: { ...placeOf(i * 31), metres: 50_000 } } } }),
+  'geo box': (i) => {
+    const { lat, lon } = placeOf(i * 31);
+    return {
+      filters: { place: { $geo_box: { min_lat: lat - 1, max_lat: lat + 1, min_lon: lon - 1, max_lon: lon + 1 } } },
+    };
+  },
 };
 
 /** @typedef {{ title: (row: number) => string }} Made */
@@ -114,7 +123,12 @@ export async function queryFeaturesBench(words) {
     await target.server.start();
     await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
     const startedAt = performance.now();
-    await loadRows(target, dataset, (row) => ({ title: made.title(row), at: timeAt(row) }));
+    await loadRows(target, dataset, (row) => ({
+      title: made.title(row),
+      at: timeAt(row),
+      ...(names.includes('elements') ? { parts: partsOf(row) } : {}),
+      ...(names.some((name) => name.startsWith('geo')) ? { place: placeOf(row) } : {}),
+    }));
     await measureSettling({ target, dataset, startedAt });
     const figures = [];
     for (const name of names)
@@ -189,6 +203,16 @@ function madeTitles(count) {
     );
   const titles = Array.from({ length: count }, (_, i) => `${word()} ${word()} ${i.toString(36)}`);
   return { title: (row) => titles[row % count] };
+}
+
+/** Two parts, of which each has one of a thousand codes. */
+function partsOf(row) {
+  return [0, 1].map((part) => ({ code: (row * 7 + part * 331) % 1_000, width: (row + part) % 10 }));
+}
+
+/** All over the Earth, but for its poles. */
+function placeOf(row) {
+  return { lat: ((row * 0.754877) % 160) - 80, lon: ((row * 0.56984) % 360) - 180 };
 }
 
 function timeAt(minute) {

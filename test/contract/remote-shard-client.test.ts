@@ -127,8 +127,16 @@ describeShardClient('gRPC, to a node in this process', () =>
 );
 describeShardClient('gRPC, by the routes of another thread', () => overGrpc(ofAnotherThread));
 
-test('a filter that a node would not understand is not sent: not to read, and not in a write', async () => {
-  const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: ['text-filters'] });
+const ANY_TEXT: Filter = { type: 'text', path: 'a', test: 'prefix', pattern: 'x', fold: false };
+
+test.each<[string, Filter]>([
+  ['text-filters', { type: 'not', filter: ANY_TEXT }],
+  ['text-filters', { type: 'element', path: 'a', of: 'members', filter: ANY_TEXT }],
+  ['element-filters', { type: 'size', path: 'a', low: 1, high: 2 }],
+  ['item-filters', { type: 'ids', ids: ['a'] }],
+  ['geo-filters', { type: 'geo', path: 'a', shape: { kind: 'radius', lat: 0, lon: 0, metres: 1 } }],
+])('without %s, %j is not sent to a node: not to read, and not in a write', async (feature, filter) => {
+  const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: [feature] });
   const placement: ShardPlacement = { open: () => Promise.resolve(), drop: () => Promise.resolve() };
   const client = new RemoteShardClient({
     routes,
@@ -139,12 +147,10 @@ test('a filter that a node would not understand is not sent: not to read, and no
   });
   const shard = { collectionUid: 'c', shard: 0 };
   const call = { deadlineMs: systemClock.monotonicMs() + 60_000 };
-  const filter: Filter = {
-    type: 'not',
-    filter: { type: 'text', path: 'a', test: 'prefix', pattern: 'x', fold: false },
-  };
   const refused = { kind: 'unavailable', message: expect.stringContaining('earlier version') as string };
   await expect(client.read(shard, 'matches', { filter }, call)).rejects.toMatchObject(refused);
+  const questions = [{ filter, externalIds: null, parts: [] }];
+  await expect(client.read(shard, 'aggregate', { questions }, call)).rejects.toMatchObject(refused);
   await expect(client.write(shard, [{ type: 'delete', externalId: 'a', filter }], call)).rejects.toMatchObject(refused);
   client.close();
 });

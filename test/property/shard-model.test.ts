@@ -60,6 +60,7 @@ class Dice {
     return JSON.stringify({
       ...(this.random() < 0.8 ? { n: this.below(20) } : {}),
       ...(this.random() < 0.5 ? { tag: this.oneOf(WORDS), list: [this.below(3), this.oneOf(WORDS)] } : {}),
+      ...(this.random() < 0.3 ? { at: { lat: 90 - this.below(4), lon: 179 - this.below(360) } } : {}),
       ...(this.random() < 0.2 ? { deep: { n: this.below(3), note: 'x'.repeat(this.below(2000)) } } : {}),
     });
   }
@@ -123,6 +124,12 @@ class Dice {
       { $not: { tag: this.oneOf(WORDS) } },
       { $or: [{ n: { $lt: 5 } }, { 'deep.n': this.below(3) }] },
       { list: { $exists: false } },
+      { list: { $size: this.below(3) } },
+      { list: { $elem_match: { $gte: this.below(3), $lt: 2 } } },
+      { list: { $all: [this.below(3), this.oneOf(WORDS)] } },
+      { at: { $geo_radius: { lat: 89, lon: -179.5, metres: 100_000 * this.below(4) } } },
+      { $id: [this.id(), this.id(), this.id()] },
+      { $expires_at: { $exists: this.random() < 0.5 } },
     ]);
     return { filter: parseFilter(json), json };
   }
@@ -216,9 +223,9 @@ function damage(folder: string, kind: (typeof DAMAGES)[number], dice: Dice): voi
     case 'a file garbled':
       return garble(part, dice);
     case 'vectors missing':
-      return rmSync(dice.oneOf(vectors));
+      return rmSync(dice.oneOf(vectors), { recursive: true });
     case 'vectors garbled':
-      return garble(dice.oneOf(vectors.filter((path) => !path.endsWith('.f32'))), dice);
+      return garble(dice.oneOf(vectors.filter((path) => !path.endsWith('.f32') && statSync(path).isFile())), dice);
   }
 }
 

@@ -43,13 +43,25 @@ class Workload {
     return {
       externalId: this.id(),
       source,
-      metadata: this.below(3) === 0 ? undefined : JSON.stringify({ n: this.below(4), note: this.text() }),
+      metadata:
+        this.below(3) === 0
+          ? undefined
+          : JSON.stringify({ n: this.below(4), note: this.text(), list: new Array(this.below(4)).fill(1) }),
       text: this.below(2) === 0 ? this.text() : undefined,
     };
   }
 
   filter(): Filter | null {
-    return this.below(2) === 0 ? null : { type: 'range', path: 'n', operator: 'gte', bound: this.below(4) };
+    switch (this.below(6)) {
+      case 0:
+        return { type: 'not', filter: { type: 'ids', ids: Array.from({ length: 30 }, () => this.id()) } };
+      case 1:
+        return { type: 'size', path: 'list', low: this.below(3), high: 2 };
+      case 2:
+        return { type: 'range', path: 'n', operator: 'gte', bound: this.below(4) };
+      default:
+        return null;
+    }
   }
 }
 

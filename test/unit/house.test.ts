@@ -141,7 +141,7 @@ const PURE_CORE = [
   /^coordinator\/service\/search\/(?:found-groups|fusion|group-key|merge)\.ts$/,
   /^coordinator\/service\/(?:aggregates-service|jobs-service|search-request|service)\.ts$/,
   /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
-  /^node\/engine\/filter\/(?:case-fold|matcher|matches|text-test)\.ts$/,
+  /^node\/engine\/filter\/(?:case-fold|geo-points|matcher|matches|text-test)\.ts$/,
   /^node\/engine\/keyword\/(?!bm25-keyword-index)/,
   /^node\/engine\/records\/(?:record-codec|record-keys|shard-stage-state)\.ts$/,
   /^node\/replication\/core\//,

@@ -39,6 +39,10 @@ export interface Filters {
   $and?: Filters[];
   $or?: Filters[];
   $not?: Filters;
+  /** Items with one of these external ids. */
+  $id?: string[];
+  /** Items that expire then; those that never do match no bound. */
+  $expires_at?: Bounds<string | { $date: string | Date }> & { $exists?: boolean };
   [key: string]: unknown;
 }
 
@@ -47,6 +51,15 @@ export interface Filters {
  * an offset: UTC), or `now`, `now-7d` (s, m, h, d, w).
  */
 export type Bound = number | string | { $date: string | Date };
+
+/** Bounds, all of which must hold. */
+export interface Bounds<Value> {
+  $gt?: Value;
+  $gte?: Value;
+  $lt?: Value;
+  $lte?: Value;
+  $between?: [Value, Value];
+}
 
 /** Comparisons of one metadata value in {@link Filters}. */
 export interface Comparison {
@@ -69,6 +82,20 @@ export interface Comparison {
   $like?: string;
   /** From the first to the second, both included. */
   $between?: [Bound, Bound];
+  /** An array that has each of the values. */
+  $all?: unknown[];
+  /** An array that has one of the values, or one of the values itself. */
+  $any?: unknown[];
+  /** An array of so many elements. */
+  $size?: number | (Bounds<number> & { $eq?: number });
+  /** An array of which one element meets all conditions: on its members, or comparisons of the element itself. */
+  $elem_match?: Filters | Comparison;
+  /** A point, or an array with one, at most so far from another: `{lat, lon}` or a GeoJSON point. */
+  $geo_radius?: { lat: number; lon: number; metres: number };
+  /** With `min_lon` above `max_lon` it crosses the date line. */
+  $geo_box?: { min_lat: number; min_lon: number; max_lat: number; max_lon: number };
+  /** Its corners, 3 to 1,000; each edge takes the shorter way. */
+  $geo_polygon?: { lat: number; lon: number }[];
   /** Texts are searched whatever the cases. */
   case?: 'fold';
 }

@@ -1,5 +1,11 @@
 import { dateForm } from '../../../shared/contract/filter/date-form';
-import { type Condition, type Filter, isCondition, type JsonValue } from '../../../shared/contract/filter/filter';
+import {
+  type Condition,
+  type Filter,
+  isCondition,
+  isOfItem,
+  type JsonValue,
+} from '../../../shared/contract/filter/filter';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 
 /** A field that a filter asks for. */
@@ -73,6 +79,7 @@ class FieldCollector {
   }
 
   private ask(condition: Condition, isNegated: boolean): void {
+    if (isOfItem(condition)) return;
     const { path } = condition;
     // Who asks whether a field is there need not be told that it is not.
     if (condition.type === 'exists' && isNegated) {

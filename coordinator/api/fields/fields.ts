@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorKind, isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
-import { OPERATORS_EXPLAINED } from '../../../shared/contract/filter/filter-operators';
+import { ITEM_OPERATORS_EXPLAINED, OPERATORS_EXPLAINED } from '../../../shared/contract/filter/filter-operators';
 import { type FilterBounds, parseFilter } from '../../../shared/contract/filter/parse-filter';
 import { float32FromBase64Text } from '../../../shared/contract/vector/float32-bytes';
 import { VECTOR_FORMATS } from '../body/vector-format';
@@ -247,7 +247,7 @@ const filter = (bounds: FilterBounds) =>
       additionalProperties: true,
       description:
         'Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. ' +
-        `Operators: ${OPERATORS_EXPLAINED} on a key, $and $or $not at the top.`,
+        `Operators: ${OPERATORS_EXPLAINED} on a key, $and $or $not ${ITEM_OPERATORS_EXPLAINED} at the top.`,
     })
     .transform((value, context): Filter | null => {
       try {

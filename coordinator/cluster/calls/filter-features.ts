@@ -1,9 +1,12 @@
 import type { Feature } from '../../../shared/base/process/member-version';
-import { type Condition, type Filter, isCondition } from '../../../shared/contract/filter/filter';
+import { type Condition, type Filter, isCondition, isOfItem } from '../../../shared/contract/filter/filter';
 
 /** The feature of a condition that nodes of an earlier version refuse to read, and stop at in a write. */
 function featureOf(condition: Condition): Feature | null {
   if (condition.type === 'others') return 'groups';
+  if (condition.type === 'size' || condition.type === 'element') return 'element-filters';
+  if (condition.type === 'geo') return 'geo-filters';
+  if (isOfItem(condition)) return 'item-filters';
   if (condition.type === 'text' || condition.type === 'between') return 'text-filters';
   return condition.type === 'range' && typeof condition.bound === 'object' ? 'text-filters' : null;
 }
@@ -15,5 +18,6 @@ export function needsAny(filter: Filter, features: readonly string[]): boolean {
       ? needsAny(filter.filter, features)
       : filter.filters.some((part) => needsAny(part, features));
   const feature = featureOf(filter);
-  return feature !== null && features.includes(feature);
+  if (feature !== null && features.includes(feature)) return true;
+  return filter.type === 'element' && needsAny(filter.filter, features);
 }

@@ -257,10 +257,10 @@ function unconfirmed(id: ShardId): QuiverError {
   );
 }
 
-/** The filter of a read or of an operation, if it has one. */
+/** The filters of a read, of its questions, or of an operation. */
 function filtersOf(request: object | null): Filter[] {
-  const { filter } = (request ?? {}) as { filter?: Filter | null };
-  return filter === undefined || filter === null ? [] : [filter];
+  const { filter, questions = [] } = (request ?? {}) as { filter?: Filter | null; questions?: object[] };
+  return [...(filter === undefined || filter === null ? [] : [filter]), ...questions.flatMap(filtersOf)];
 }
 
 /** Errors: unavailable where a node would not understand the call, or its filters. */

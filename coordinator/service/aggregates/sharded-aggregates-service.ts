@@ -1,4 +1,4 @@
-import { type Condition, type Filter, isCondition } from '../../../shared/contract/filter/filter';
+import { type Condition, type Filter, isCondition, isOfItem } from '../../../shared/contract/filter/filter';
 import type { AggregateQuestion } from '../../../shared/contract/shard/aggregate';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -125,7 +125,7 @@ function joined(filter: Filter | null, conditions: readonly Condition[]): Filter
 /** The filter as if the conditions on a path were not there; null: nothing is left. */
 export function withoutField(filter: Filter | null, path: string): Filter | null {
   if (filter === null) return null;
-  if (isCondition(filter)) return filter.path === path ? null : filter;
+  if (isCondition(filter)) return !isOfItem(filter) && filter.path === path ? null : filter;
   if (filter.type === 'not') {
     const inner = withoutField(filter.filter, path);
     return inner === filter.filter ? filter : inner === null ? null : { type: 'not', filter: inner };

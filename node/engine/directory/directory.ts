@@ -130,6 +130,16 @@ export class Directory {
     return this.expiries.slots();
   }
 
+  /** The slots of live items that expire from `low` to `high`, in milliseconds since 1970; ascending. */
+  slotsExpiring(low: number, high: number): number[] {
+    return this.expiries.within(low, high).filter((slot) => this.isLive(slot));
+  }
+
+  /** What filters ask of the item in a slot besides its metadata. */
+  factsOf(slot: number): { externalId: string; expiry: Expiry } {
+    return { externalId: this.externalIdOf(slot), expiry: this.expiryOf(slot) };
+  }
+
   /** Takes a live item from the readers. Its slot stays taken. */
   hide(slot: number): void {
     this.changes.begin();

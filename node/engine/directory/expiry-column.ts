@@ -48,6 +48,19 @@ export class ExpiryColumn {
     return copy;
   }
 
+  /** The slots of the items that expire from `low` to `high`, ascending. */
+  within(low: number, high: number): number[] {
+    const found: number[] = [];
+    for (const [number, page] of this.pages.entries()) {
+      if (page === undefined) continue;
+      for (let position = 0; position < PAGE_SLOTS; position += 1) {
+        const time = Math.abs(page[position]);
+        if (time !== 0 && time >= low && time <= high) found.push(number * PAGE_SLOTS + position);
+      }
+    }
+    return found;
+  }
+
   /** The slots that have one, ascending. */
   *slots(): Iterable<number> {
     for (const [number, page] of this.pages.entries()) {

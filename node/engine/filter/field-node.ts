@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { type CompositeKeys, compositeKeys } from './composite-keys';
-import { type FilterWords } from './filter-words';
+import { type FilterWords, VALUE } from './filter-words';
 import { isJsonObject, PATH_DEPTH_MAX } from '../../../shared/contract/filter/metadata-path';
 import type { AddonFilterIndex } from '../vector/native-filters';
 
@@ -11,12 +11,16 @@ export interface FieldTree {
   words: FilterWords;
   /** Number of nodes. */
   fields: number;
+  /** Whether elements of arrays are put: a slot may have several values of a field. Such a tree is never recounted. */
+  ofElements?: boolean;
+  /** Whether a key with a dot was ever put. */
+  hasDots?: boolean;
 }
 
 /** Added to the kind of a value that is an element of an array: its field is said to be present by the array. */
 const ELEMENT = 8;
 /** The number of a field of the addon, times this, is added to the kind. */
-const FIELD = 16;
+export const FIELD = 16;
 /** Longer paths are nobody's idea of a name. */
 const NAME_CHARACTERS_MAX = 128;
 const NO_CHILDREN: ReadonlyMap<string, FieldNode> = new Map();
@@ -92,6 +96,7 @@ export class FieldNode {
       words.text(key);
       child = new FieldNode(this.tree, native.addField(this.number, words.words.subarray(from), words.length - from));
       words.length = from;
+      if (key.includes('.')) this.tree.hasDots = true;
       (this.inner ??= new Map()).set(key, child);
       this.tree.fields++;
     }
@@ -150,7 +155,11 @@ export class FieldNode {
    */
   private write(value: JsonValue, outerKeys: CompositeKeys | undefined): CompositeKeys | null {
     const { words } = this.tree;
-    const head = this.number * FIELD;
+    let head = this.number * FIELD;
+    if (this.tree.ofElements === true) {
+      words.word(head + VALUE.none);
+      head += ELEMENT;
+    }
     if (typeof value !== 'object' || value === null) {
       words.value(value, head);
       return null;
@@ -159,7 +168,7 @@ export class FieldNode {
     words.value(value, head, keys);
     if (isJsonObject(value)) return keys;
     for (const element of value)
-      if (typeof element !== 'object' || element === null) words.value(element, head + ELEMENT);
+      if (typeof element !== 'object' || element === null) words.value(element, this.number * FIELD + ELEMENT);
     return null;
   }
 

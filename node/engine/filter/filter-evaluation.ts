@@ -1,5 +1,8 @@
-import { type Filter, isCondition, type JsonValue } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition, isOfItem, type JsonValue } from '../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import type { PathConditions } from './path-conditions';
+import type { FilteredItems } from './filter-index';
+import { slotsOfItems } from './item-conditions';
 import type { LongTexts } from './long-texts';
 
 /** How many sets are collected before they are united: each may be a bitmap of all slots. */
@@ -19,16 +22,19 @@ const ALL: Filter = { type: 'and', filters: [] };
 export class FilterEvaluation {
   constructor(
     private readonly resolve: (filter: Filter) => ChunkedSlotSet,
-    private readonly longTexts: LongTexts,
+    private readonly beyond: { longTexts: LongTexts; paths: PathConditions; items: FilteredItems },
   ) {}
 
   /** The returned set belongs to the caller. `within`: others need not be in it. */
   *steps(filter: Filter, within: ChunkedSlotSet | null = null): Generator<undefined, ChunkedSlotSet> {
     if (isCondition(filter)) {
       if (filter.type === 'in') return yield* this.anyOf(filter.path, filter.values);
+      if (isOfItem(filter)) return yield* slotsOfItems(filter, this.beyond.items);
+      if (filter.type === 'size' || filter.type === 'element' || filter.type === 'geo')
+        return yield* this.beyond.paths.passing(filter, within);
       yield;
       const found = this.resolve(filter);
-      if (filter.type === 'text') found.orInPlace(yield* this.longTexts.passing(filter, within));
+      if (filter.type === 'text') found.orInPlace(yield* this.beyond.longTexts.passing(filter, within));
       return found;
     }
     switch (filter.type) {
@@ -47,7 +53,7 @@ export class FilterEvaluation {
   private *conjunction(filters: Filter[]): Generator<undefined, ChunkedSlotSet> {
     let left: ChunkedSlotSet | null = null;
     // What may have to read metadata comes behind what has lists.
-    for (const part of [...filters].sort((a, b) => Number(a.type === 'text') - Number(b.type === 'text'))) {
+    for (const part of [...filters].sort((a, b) => readsIn(a) - readsIn(b))) {
       if (part.type === 'not') continue;
       const found: ChunkedSlotSet = yield* this.steps(part, left);
       left = left === null ? found : left.and(found);
@@ -73,6 +79,12 @@ export class FilterEvaluation {
     }
     return united(found);
   }
+}
+
+/** How much of the metadata a condition may have to read: what has lists comes first. */
+function readsIn({ type }: Filter): number {
+  if (type === 'element') return 3;
+  return type === 'text' ? 2 : type === 'and' || type === 'or' ? 1 : 0;
 }
 
 function add(set: ChunkedSlotSet, sets: ChunkedSlotSet[]): void {

@@ -1,6 +1,18 @@
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
 import type { ListedCounts } from './listed-counts';
+import type { ItemFacts } from './matches';
 import type { SlotSet } from '../slots/slot-set';
+
+/** The items of an index, by slot: what its lists don't hold. */
+export interface FilteredItems {
+  metadataOf: (slot: number) => JsonObject;
+  /** What filters ask of items besides; left out: nothing is known, and no such condition is passed. */
+  factsOf?: (slot: number) => ItemFacts;
+  /** −1: there is no such item. */
+  slotOf?: (externalId: string) => number;
+  /** Of the items that expire from `low` to `high`, in milliseconds since 1970; ascending. */
+  slotsExpiring?: (low: number, high: number) => number[];
+}
 
 /**
  * Finds the slots whose metadata match a filter, exactly: `resolve(f)` is the set of slots s for which matches(f,

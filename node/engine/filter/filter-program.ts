@@ -24,7 +24,7 @@ const TEXT_TEST: Record<TextCondition['test'], number> = { prefix: 0, contains: 
 
 let hasCases = false;
 
-/** A filter in the addon's form. */
+/** A filter in the addon's form. It must need nothing but lists (filter-needs.ts). */
 export function filterProgram(filter: Filter): Uint32Array {
   const words = new FilterWords();
   write(filter, words);
@@ -32,6 +32,14 @@ export function filterProgram(filter: Filter): Uint32Array {
 }
 
 function write(filter: Filter, words: FilterWords): void {
+  if (
+    filter.type === 'size' ||
+    filter.type === 'element' ||
+    filter.type === 'geo' ||
+    filter.type === 'ids' ||
+    filter.type === 'expiry'
+  )
+    throw new Error(`no list tells of a condition of the type ${filter.type}`);
   const times = timesOf(filter);
   if (times !== null) return writeTimes(times, words);
   words.word(CONDITION[filter.type]);

@@ -5,39 +5,43 @@ import {
   type JsonValue,
   type OthersCondition,
 } from '../../../shared/contract/filter/filter';
-import { matches } from './matches';
+import { type ItemFacts, matches } from './matches';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 
 /** A list of at least this many values is turned into a set first, at the cost of searching the list for some items. */
 const SET_MIN = 16;
 
+/** Whether an item passes. */
+export type Matcher = (metadata: JsonObject, item?: ItemFacts) => boolean;
+
 /**
  * `matches` of one filter, prepared for many items. The result is the same, and a list of thousands of values costs one
  * look-up per item.
  */
-export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
+export function matcherOf(filter: Filter): Matcher {
   if (isCondition(filter)) {
     if (filter.type === 'in' && filter.values.length >= SET_MIN) return listMatcher(filter.path, filter.values);
     if (filter.type === 'others' && filter.values.length >= SET_MIN) return othersMatcher(filter);
-    return (metadata) => matches(filter, metadata);
+    if (filter.type === 'ids') return idMatcher(filter.ids);
+    return (metadata, item) => matches(filter, metadata, item);
   }
   switch (filter.type) {
     case 'and': {
       const parts = filter.filters.map(matcherOf);
-      return (metadata) => parts.every((part) => part(metadata));
+      return (metadata, item) => parts.every((part) => part(metadata, item));
     }
     case 'or': {
       const parts = filter.filters.map(matcherOf);
-      return (metadata) => parts.some((part) => part(metadata));
+      return (metadata, item) => parts.some((part) => part(metadata, item));
     }
     case 'not': {
       const part = matcherOf(filter.filter);
-      return (metadata) => !part(metadata);
+      return (metadata, item) => !part(metadata, item);
     }
   }
 }
 
-function othersMatcher({ path, values }: OthersCondition): (metadata: JsonObject) => boolean {
+function othersMatcher({ path, values }: OthersCondition): Matcher {
   const known = new Set<JsonValue | undefined>(values);
   const isOther = (value: JsonValue | undefined): boolean =>
     value !== undefined && value !== null && typeof value !== 'object' && !known.has(value);
@@ -47,7 +51,12 @@ function othersMatcher({ path, values }: OthersCondition): (metadata: JsonObject
   };
 }
 
-function listMatcher(path: string, values: JsonValue[]): (metadata: JsonObject) => boolean {
+function idMatcher(ids: string[]): Matcher {
+  const known = new Set(ids);
+  return (_, item) => item !== undefined && known.has(item.externalId);
+}
+
+function listMatcher(path: string, values: JsonValue[]): Matcher {
   const scalars = new Set<JsonValue>(values.filter((value) => typeof value !== 'object' || value === null));
   // Objects and arrays are compared as a whole, which a Set can't do.
   const composites: Filter = {

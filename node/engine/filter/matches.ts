@@ -1,7 +1,18 @@
+import { type Expiry, expiryTime } from '../../../shared/contract/writes/expiry';
 import type { Filter, FilterBound, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
 import { timeOfText } from '../../../shared/contract/filter/time-of-text';
 import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import { geoTest, pointsOf } from './geo-points';
 import { textTester } from './text-test';
+
+/** What a filter may ask of an item besides its metadata. */
+export interface ItemFacts {
+  externalId: string;
+  expiry: Expiry;
+}
+
+/** Passes no condition on an item. */
+const NO_ITEM: ItemFacts = { externalId: '', expiry: 0 };
 
 /**
  * Whether an item's metadata pass a filter: the definition of the filter language, which every index is tested against.
@@ -14,17 +25,21 @@ import { textTester } from './text-test';
  * - `in`: equals any of the values. `exists`: the path is present, even with null.
  * - `others`: a number, a text or a boolean that is none of the values, or an array with one among its elements.
  * - `text`: a text that passes (text-test.ts), or an array with one among its elements; nothing else does.
+ * - `size`: an array of so many elements. `element`: an array with one that passes the filter; of an element that is no
+ *   object only `value` asks. Neither is passed by anything but an array.
+ * - `geo`: a point of the shape, or an array with one among its elements (geo-points.ts).
+ * - `ids`: the item has one of them. `expiry`: it expires then, at a time of its own or by its collection.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
  * - `and` of nothing passes everything, `or` of nothing passes nothing.
  */
-export function matches(filter: Filter, metadata: JsonObject): boolean {
+export function matches(filter: Filter, metadata: JsonObject, item = NO_ITEM): boolean {
   switch (filter.type) {
     case 'and':
-      return filter.filters.every((part) => matches(part, metadata));
+      return filter.filters.every((part) => matches(part, metadata, item));
     case 'or':
-      return filter.filters.some((part) => matches(part, metadata));
+      return filter.filters.some((part) => matches(part, metadata, item));
     case 'not':
-      return !matches(filter.filter, metadata);
+      return !matches(filter.filter, metadata, item);
     case 'exists':
       return lookUpPath(metadata, filter.path) !== undefined;
     case 'equals': {
@@ -54,6 +69,25 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
           !filter.values.includes(element),
       );
     }
+    case 'size': {
+      const value = lookUpPath(metadata, filter.path);
+      return Array.isArray(value) && isWithin(value.length, filter);
+    }
+    case 'element': {
+      const value = lookUpPath(metadata, filter.path);
+      const { filter: part, of } = filter;
+      if (!Array.isArray(value)) return false;
+      if (of === 'value') return value.some((element) => matches(part, { '': element }));
+      return value.some((element) => isJsonObject(element) && matches(part, element));
+    }
+    case 'geo': {
+      const test = geoTest(filter.shape);
+      return pointsOf(lookUpPath(metadata, filter.path)).some(({ lat, lon }) => test.has(lat, lon));
+    }
+    case 'ids':
+      return filter.ids.includes(item.externalId);
+    case 'expiry':
+      return item.expiry !== 0 && isWithin(expiryTime(item.expiry), filter);
     case 'text': {
       const value = lookUpPath(metadata, filter.path);
       const tester = textTester(filter);
@@ -61,6 +95,10 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
       return Array.isArray(value) ? value.some(passes) : passes(value);
     }
   }
+}
+
+function isWithin(value: number, { low, high }: { low: number; high: number }): boolean {
+  return value >= low && value <= high;
 }
 
 /** Whether a scalar is on the right side of the bound; false for values of another type than the bound. */

@@ -1,11 +1,12 @@
 import { type Filter, isCondition, type JsonObject } from '../../../shared/contract/filter/filter';
 import { filterToText } from '../../../shared/contract/filter/filter-text';
 import { inLaterSlices, inTurn, resultOf } from '../../../shared/base/time/work-slices';
+import { PathConditions } from './path-conditions';
 import { ByteReader } from '../files/byte-reader';
 import { ByteWriter } from '../files/byte-writer';
 import { nativeBinding } from '../vector/native-binding';
 import { matcherOf } from './matcher';
-import { matches } from './matches';
+import { type ItemFacts, matches } from './matches';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { FoundSlotSet } from '../slots/found-slot-set';
 import type { SlotSet } from '../slots/slot-set';
@@ -13,7 +14,8 @@ import { readSlotSet, writeSlotSet } from '../slots/slot-set-codec';
 import { FieldNode, type FieldTree } from './field-node';
 import { FilterEvaluation } from './filter-evaluation';
 import { readFields, writeFields } from './filter-index-codec';
-import type { FilterIndex } from './filter-index';
+import type { FilteredItems, FilterIndex } from './filter-index';
+import { type FilterNeeds, filterNeeds, isInLists } from './filter-needs';
 import { filterProgram } from './filter-program';
 import { FilterWords } from './filter-words';
 import { ListedCounts } from './listed-counts';
@@ -21,11 +23,6 @@ import { LongTexts, longTextOf } from './long-texts';
 import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
 import { UnlistedMatches } from './unlisted-matches';
-
-export interface MemoryFilterIndexOptions {
-  /** The metadata of a slot in the index; called only for items that were left out of the lists (see EXTENT). */
-  metadataOf: (slot: number) => JsonObject;
-}
 
 /**
  * How much the index may hold. An entry (a distinct key or value) takes about 100 to 500 bytes, so metadata with a
@@ -58,6 +55,7 @@ const SAVE_MAGIC = 0x31494651;
  */
 export class MemoryFilterIndex implements FilterIndex {
   private readonly metadataOf: (slot: number) => JsonObject;
+  private readonly paths: PathConditions;
   private readonly native = new (nativeBinding().FilterIndex)();
   private readonly words = new FilterWords();
   private readonly tree: FieldTree = { native: this.native, words: this.words, fields: 0 };
@@ -82,22 +80,28 @@ export class MemoryFilterIndex implements FilterIndex {
    */
   ordered: Promise<void> = Promise.resolve();
 
-  constructor(options: MemoryFilterIndexOptions) {
-    this.metadataOf = options.metadataOf;
+  constructor(private readonly items: FilteredItems) {
+    this.metadataOf = items.metadataOf;
     this.longTexts = new LongTexts({ native: this.native, metadataOf: this.metadataOf });
     this.counts = new ListedCounts(this.native, (slot, path, key) => longTextOf(this.metadataOf(slot), path, key));
+    this.paths = new PathConditions({
+      newLists: () => new (nativeBinding().FilterIndex)(),
+      has: (slot) => this.native.has(slot),
+      metadataOf: this.metadataOf,
+      resolve: (filter) => this.listed(filter).toChunked(),
+    });
   }
 
   /**
    * An index from the joined chunks of `save`. Errors: those of malformed bytes, as a plain Error; the caller then
    * rebuilds.
    */
-  static load(bytes: Buffer, options: MemoryFilterIndexOptions): MemoryFilterIndex {
+  static load(bytes: Buffer, options: FilteredItems): MemoryFilterIndex {
     return resultOf(MemoryFilterIndex.loadInSteps(bytes, options));
   }
 
   /** Like `load`, in steps. */
-  static *loadInSteps(bytes: Buffer, options: MemoryFilterIndexOptions): Generator<undefined, MemoryFilterIndex> {
+  static *loadInSteps(bytes: Buffer, options: FilteredItems): Generator<undefined, MemoryFilterIndex> {
     const index = new MemoryFilterIndex(options);
     const { native } = index;
     const reader = new ByteReader(bytes);
@@ -124,8 +128,8 @@ export class MemoryFilterIndex implements FilterIndex {
       this.unlisted.add(slot);
       this.native.setUnlisted(this.unlisted.size);
       this.applyRemove(slot, metadata);
-      this.unlistedMatches.put(slot, metadata);
-    }
+      this.unlistedMatches.put(slot, metadata, this.factsOf(slot));
+    } else this.paths.put(slot, metadata);
   }
 
   remove(slot: number, metadata: JsonObject): void {
@@ -136,23 +140,34 @@ export class MemoryFilterIndex implements FilterIndex {
       this.unlistedMatches.remove(slot);
       return;
     }
-    if (this.native.has(slot)) this.applyRemove(slot, metadata);
+    if (!this.native.has(slot)) return;
+    this.applyRemove(slot, metadata);
+    this.paths.remove(slot, metadata);
   }
 
   prepare(filter: Filter): Promise<void> | null {
     const conditions = conditionsIn(filter);
     const isLong = conditions > AT_ONCE.conditions || conditions * this.slotLimit > AT_ONCE.slotsRead;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
-    const texts = searchesTexts(filter) ? this.prepareTexts(filter) : null;
-    if (texts !== null) return texts.then(() => this.prepareLong(filter, isLong || this.readsManyTexts(filter)));
-    if (!isLong && !readsMany) return null;
-    return this.prepareLong(filter, isLong);
+    const needs = filterNeeds(filter);
+    const making = needs.texts || needs.paths ? this.makeFor(filter, needs) : null;
+    if (making !== null)
+      return making.then(() => this.prepareLong(filter, isLong || needs.elements || this.readsManyTexts(filter)));
+    if (!isLong && !readsMany && !needs.elements) return null;
+    return this.prepareLong(filter, isLong || needs.elements);
+  }
+
+  /** Makes what the filter profits from besides lists of values; null: it is there. */
+  private makeFor(filter: Filter, { texts, paths }: FilterNeeds): Promise<unknown> | null {
+    if (this.resolved.get(filterToText(filter)) !== undefined) return null;
+    const waits = [texts ? this.prepareTexts(filter) : null, paths ? this.paths.prepare(filter) : null];
+    const begun = waits.filter((wait) => wait !== null);
+    return begun.length > 0 ? Promise.all(begun) : null;
   }
 
   /** Makes what searches in texts profit from; null: it is there, and few metadata have to be read. */
   private prepareTexts(filter: Filter): Promise<void> | null {
-    if (this.resolved.get(filterToText(filter)) !== undefined) return null;
-    const program = filterProgram(filter);
+    const program = filterProgram(isInLists(filter) ? filter : textsOf(filter));
     const { native } = this;
     if (!native.prepare(program, program.length)) return this.readsManyTexts(filter) ? Promise.resolve() : null;
     return inLaterSlices(
@@ -167,7 +182,8 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   private found(filter: Filter): ChunkedSlotSet | FoundSlotSet {
-    if (!searchesTexts(filter) || this.longTexts.count(filter) === 0) return this.listed(filter);
+    const { texts, paths, items } = filterNeeds(filter);
+    if (!paths && !items && !(texts && this.longTexts.count(filter) > 0)) return this.listed(filter);
     return resultOf(this.evaluation().steps(filter));
   }
 
@@ -178,13 +194,17 @@ export class MemoryFilterIndex implements FilterIndex {
     const isMatch = matcherOf(filter);
     await Promise.all([
       readsMany
-        ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf })
+        ? this.unlistedMatches.prepare(key, filter, {
+            slots: () => this.unlisted,
+            metadataOf: this.metadataOf,
+            factsOf: (slot) => this.factsOf(slot),
+          })
         : null,
       isLong
         ? this.prepared.prepare(
             key,
             this.evaluation().steps(filter),
-            (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot)),
+            (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot), this.factsOf(slot)),
           )
         : null,
     ]);
@@ -224,6 +244,7 @@ export class MemoryFilterIndex implements FilterIndex {
     gone.forEach((slot) => this.prepared.slotChanged(slot));
     this.unlisted.andNotInPlace(gone);
     gone.forEach((slot) => this.unlistedMatches.remove(slot));
+    this.paths.clear();
     this.native.removeEverywhere(gone.toBitmap(0));
     this.native.setUnlisted(this.unlisted.size);
     this.root.recount();
@@ -253,7 +274,8 @@ export class MemoryFilterIndex implements FilterIndex {
       this.root.memoryBytes() +
       this.unlisted.memoryBytes +
       this.resolved.memoryBytes +
-      this.prepared.memoryBytes
+      this.prepared.memoryBytes +
+      this.paths.memoryBytes
     );
   }
 
@@ -261,7 +283,7 @@ export class MemoryFilterIndex implements FilterIndex {
     const found = listed instanceof FoundSlotSet ? listed.toChunked() : listed;
     const read = this.unlistedMatches.get(key);
     if (read !== undefined) found.orInPlace(read);
-    else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
+    else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot), this.factsOf(slot)) && found.add(slot));
     this.resolved.set(key, found);
     return found;
   }
@@ -286,8 +308,16 @@ export class MemoryFilterIndex implements FilterIndex {
     this.entries = this.native.entries();
   }
 
+  private factsOf(slot: number): ItemFacts | undefined {
+    return this.items.factsOf?.(slot);
+  }
+
   private evaluation(): FilterEvaluation {
-    return new FilterEvaluation((part) => this.listed(part).toChunked(), this.longTexts);
+    return new FilterEvaluation((part) => this.listed(part).toChunked(), {
+      longTexts: this.longTexts,
+      paths: this.paths,
+      items: this.items,
+    });
   }
 
   /** The slots in the lists that match, as far as the lists know. */
@@ -319,7 +349,8 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 }
 
-function searchesTexts(filter: Filter): boolean {
-  if (isCondition(filter)) return filter.type === 'text';
-  return filter.type === 'not' ? searchesTexts(filter.filter) : filter.filters.some(searchesTexts);
+/** The tests of texts in a filter. */
+function textsOf(filter: Filter): Filter {
+  if (isCondition(filter)) return filter.type === 'text' ? filter : { type: 'or', filters: [] };
+  return { type: 'or', filters: (filter.type === 'not' ? [filter.filter] : filter.filters).map(textsOf) };
 }

@@ -1,7 +1,7 @@
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
 import { inLaterSlices } from '../../../shared/base/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
-import { matches } from './matches';
+import { type ItemFacts, matches } from './matches';
 
 /**
  * Filters kept: those of the queries that run concurrently. Each is tested on every item added to the unlisted ones.
@@ -11,6 +11,7 @@ const FILTERS_MAX = 16;
 interface Unlisted {
   slots(): ChunkedSlotSet;
   metadataOf(slot: number): JsonObject;
+  factsOf(slot: number): ItemFacts | undefined;
 }
 
 interface ReadFilter {
@@ -53,8 +54,8 @@ export class UnlistedMatches {
     return entry.reading;
   }
 
-  put(slot: number, metadata: JsonObject): void {
-    for (const { filter, found } of this.filters.values()) if (matches(filter, metadata)) found.add(slot);
+  put(slot: number, metadata: JsonObject, item: ItemFacts | undefined): void {
+    for (const { filter, found } of this.filters.values()) if (matches(filter, metadata, item)) found.add(slot);
   }
 
   remove(slot: number): void {
@@ -72,7 +73,8 @@ export class UnlistedMatches {
 /** One item per step. A slot that another item has taken meanwhile is read as it is now. */
 function* readAll({ filter, found }: ReadFilter, unlisted: Unlisted): Generator<undefined, void> {
   for (const slot of unlisted.slots().toArray()) {
-    if (unlisted.slots().has(slot) && matches(filter, unlisted.metadataOf(slot))) found.add(slot);
+    if (unlisted.slots().has(slot) && matches(filter, unlisted.metadataOf(slot), unlisted.factsOf(slot)))
+      found.add(slot);
     yield;
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../shared/contract/filter/filter';
 import type { Expiry } from '../../../shared/contract/writes/expiry';
 import type { Analyser } from '../../../shared/base/text/analyser';
-import type { FilterIndex } from '../filter/filter-index';
+import type { FilteredItems, FilterIndex } from '../filter/filter-index';
 import type { AnalysedText, KeywordIndex } from '../keyword/keyword-index';
 import { keywordText } from '../keyword/keyword-text';
 import type { Directory } from '../directory/directory';
@@ -11,8 +11,8 @@ import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 export interface IndexFactories {
   /** `save` null: an empty index. Rejects if the save can't be used. */
   openVectorIndex(options: VectorIndexOptions, save: string | null): Promise<VectorIndex>;
-  /** `bytes` null: an empty index. Rejects malformed bytes. `metadataOf` answers for slots put before. */
-  loadFilterIndex(bytes: Buffer | null, metadataOf: (slot: number) => JsonObject): Promise<FilterIndex>;
+  /** `bytes` null: an empty index. Rejects malformed bytes. `items` answer for slots put before. */
+  loadFilterIndex(bytes: Buffer | null, items: FilteredItems): Promise<FilterIndex>;
   /** `bytes` null: an empty index. Rejects bytes that were not saved by an index with this analyser. */
   loadKeywordIndex(bytes: Buffer | null, analyser: Analyser): Promise<KeywordIndex>;
 }

@@ -6,7 +6,14 @@
  * concerned knows it. To add one: a name here, and `everyoneKnows` where it is begun to be used. A released name keeps
  * its meaning for ever. When the oldest protocol that this program works with implies it, it goes.
  */
-export const FEATURES = ['text-filters', 'groups', 'aggregates'] as const;
+export const FEATURES = [
+  'text-filters',
+  'groups',
+  'aggregates',
+  'element-filters',
+  'item-filters',
+  'geo-filters',
+] as const;
 export type Feature = (typeof FEATURES)[number];
 
 /** The protocol of release 0.2.0, the oldest with which members of later releases can be upgraded one by one. */

@@ -82,6 +82,12 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
     typeof path === 'string' &&
     Array.isArray(values) &&
     values.every((value) => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'),
+  size: ({ path, low, high }) => typeof path === 'string' && typeof low === 'number' && typeof high === 'number',
+  element: ({ path, of, filter }, depth) =>
+    typeof path === 'string' && (of === 'members' || of === 'value') && isFilter(filter, depth + 1),
+  geo: ({ path, shape }) => typeof path === 'string' && isGeoShape(shape),
+  ids: ({ ids }) => Array.isArray(ids) && ids.every((id) => typeof id === 'string'),
+  expiry: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };
@@ -94,6 +100,16 @@ function isBound(value: unknown): value is FilterBound {
   if (typeof value === 'object') return value !== null && typeof (value as { time?: unknown }).time === 'number';
   return typeof value === 'number' || typeof value === 'string';
 }
+
+function isGeoShape(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, ...numbers } = value as { kind?: unknown } & Record<string, unknown>;
+  if (kind === 'polygon') return Array.isArray(numbers.corners) && numbers.corners.every(Number.isFinite);
+  const names = kind === 'radius' ? ['lat', 'lon', 'metres'] : kind === 'box' ? BOX : null;
+  return names?.every((name) => Number.isFinite(numbers[name])) === true;
+}
+
+const BOX = ['minLat', 'minLon', 'maxLat', 'maxLon'];
 
 const TEXT_TESTS: Record<TextCondition['test'], true> = { prefix: true, contains: true, like: true };
 

@@ -11,14 +11,20 @@ export type Filter =
   | { type: 'not'; filter: Filter }
   | Condition;
 
-/** What a filter asks of one path. */
-export type Condition =
+/** What a filter asks of an item. */
+export type Condition = PathCondition | ItemCondition;
+
+/** What it asks of one path of the metadata. */
+export type PathCondition =
   | { type: 'equals'; path: string; value: JsonValue }
   | { type: 'range'; path: string; operator: RangeOperator; bound: FilterBound }
   | { type: 'between'; path: string; low: FilterBound; high: FilterBound }
   | { type: 'in'; path: string; values: JsonValue[] }
   | { type: 'exists'; path: string }
   | OthersCondition
+  | SizeCondition
+  | GeoCondition
+  | ElementCondition
   | TextCondition;
 
 /**
@@ -29,6 +35,41 @@ export interface OthersCondition {
   type: 'others';
   path: string;
   values: (number | string | boolean)[];
+}
+
+/** What it asks of the item besides its metadata. `expiry`: in milliseconds since 1970, both included. */
+export type ItemCondition = { type: 'ids'; ids: string[] } | { type: 'expiry'; low: number; high: number };
+
+/** An array of so many elements, both included. */
+export interface SizeCondition {
+  type: 'size';
+  path: string;
+  low: number;
+  high: number;
+}
+
+/** A point of a shape. */
+export interface GeoCondition {
+  type: 'geo';
+  path: string;
+  shape: GeoShape;
+}
+
+/** In degrees; `corners` are lat, lon, lat, lon and so on. A box with minLon above maxLon crosses the date line. */
+export type GeoShape =
+  | { kind: 'radius'; lat: number; lon: number; metres: number }
+  | { kind: 'box'; minLat: number; minLon: number; maxLat: number; maxLon: number }
+  | { kind: 'polygon'; corners: number[] };
+
+/**
+ * An array with an element that passes the filter. `members`: one that is an object, by its members; `value`: of any
+ * kind, by itself, as if it were the value of the key ''.
+ */
+export interface ElementCondition {
+  type: 'element';
+  path: string;
+  of: 'members' | 'value';
+  filter: Filter;
 }
 
 /** A text that begins with, contains or is like a pattern; `fold`: whatever the cases of both. */
@@ -43,6 +84,10 @@ export interface TextCondition {
 /** Whether a filter asks something of a path, and does not join others. */
 export function isCondition(filter: Filter): filter is Condition {
   return filter.type !== 'and' && filter.type !== 'or' && filter.type !== 'not';
+}
+
+export function isOfItem(condition: Condition): condition is ItemCondition {
+  return condition.type === 'ids' || condition.type === 'expiry';
 }
 
 /** A number, a text, or a time, in milliseconds since 1970, which texts are compared with that say one. */

@@ -9,7 +9,17 @@ import {
   type RangeOperator,
   type TextCondition,
 } from './filter';
-import { type FieldOperatorName, FOLDING_OPERATORS, isFieldOperator, OPERATORS_IN_WORDS } from './filter-operators';
+import { hasOperators, intervalIn } from './filter-interval';
+import {
+  type FieldOperatorName,
+  FOLDING_OPERATORS,
+  isFieldOperator,
+  isItemOperator,
+  ITEM_OPERATORS_IN_WORDS,
+  type ItemOperatorName,
+  OPERATORS_IN_WORDS,
+} from './filter-operators';
+import { boxOf, polygonOf, radiusOf } from './parse-geo';
 import { timeFromNow, timeOfText } from './time-of-text';
 
 /** How large a client's filter may be, by the settings. */
@@ -73,7 +83,8 @@ function matchesAll(filter: Filter): boolean {
 }
 
 function matchesNothing(filter: Filter): boolean {
-  if (isCondition(filter)) return filter.type === 'in' && filter.values.length === 0;
+  if (isCondition(filter))
+    return filter.type === 'in' ? filter.values.length === 0 : filter.type === 'ids' && filter.ids.length === 0;
   switch (filter.type) {
     case 'and':
       return filter.filters.some(matchesNothing);
@@ -92,6 +103,8 @@ interface Operand {
   place: string;
   /** Whether the object says `"case": "fold"`. */
   fold: boolean;
+  /** Of the object that holds it. */
+  depth: number;
 }
 
 /** How the operand of each operator is read. */
@@ -116,7 +129,30 @@ const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Oper
     if (endsWithEscape(filter.pattern)) throw refusal(`${operand.place} ends with a \\ that stands before nothing`);
     return filter;
   },
+  $all: (parser, operand) => parser.all(operand),
+  $any: (parser, operand) => parser.oneOf(operand),
+  $size: (_, { path, json, place }) => {
+    const { low, high } = hasOperators(json)
+      ? intervalIn(json, place, SIZES, sizeBound)
+      : intervalIn({ $eq: sizeBound(json, place) }, place, SIZES, sizeBound);
+    return { type: 'size', path, low, high };
+  },
+  $elem_match: (parser, operand) => parser.element(operand),
+  $geo_radius: (_, { path, json, place }) => ({ type: 'geo', path, shape: radiusOf(json, place) }),
+  $geo_box: (_, { path, json, place }) => ({ type: 'geo', path, shape: boxOf(json, place) }),
+  $geo_polygon: (_, { path, json, place }) => ({ type: 'geo', path, shape: polygonOf(json, place) }),
 };
+
+/** How the operand of each operator at the top is read. */
+const ITEM_OPERATIONS: Record<ItemOperatorName, (parser: FilterParser, json: unknown, place: string) => Filter> = {
+  $id: (parser, json, place) => parser.ids(json, place),
+  $expires_at: (parser, json, place) => parser.expiry(json, place),
+};
+
+/** Elements that an array may have, and more. */
+const SIZES = { low: 0, high: Number.MAX_SAFE_INTEGER };
+/** Times that a Date may have. */
+const TIMES = { low: -8.64e15, high: 8.64e15 };
 
 /** A date also equals the object of that form, as it did before dates were known. */
 function atDates(path: string, values: JsonValue[], times: { time: number }[]): Filter {
@@ -129,6 +165,15 @@ function endsWithEscape(pattern: string): boolean {
   return ((/\\+$/.exec(pattern)?.[0].length ?? 0) & 1) === 1;
 }
 
+/** A bound of a number of elements. */
+function sizeBound(json: unknown, place: string): number {
+  if (typeof json !== 'number' || !Number.isFinite(json)) throw refusal(`${place} must be a finite number`);
+  return json;
+}
+
+const JOINS = '$and, $or and $not';
+const JOINING: ReadonlySet<string> = new Set(['$and', '$or', '$not']);
+
 function text(test: TextCondition['test'], { path, json, place, fold }: Operand): TextCondition {
   return { type: 'text', path, test, pattern: checkedPattern(json, place), fold };
 }
@@ -139,6 +184,8 @@ function not(filter: Filter): Filter {
 
 class FilterParser {
   private conditions = 0;
+  /** Within how many conditions on elements of arrays. */
+  private elements = 0;
   private listedValues = 0;
 
   private now: number | null = null;
@@ -150,14 +197,13 @@ class FilterParser {
 
   filter(json: unknown, place: string, depth: number): Filter {
     if (!isObject(json)) throw refusal(`${place} must be an object`);
-    if (depth > this.bounds.filterDepthMax)
-      throw tooMuch(`filters may nest at most ${this.bounds.filterDepthMax} levels deep (MAX_FILTER_DEPTH)`);
+    if (depth > this.bounds.filterDepthMax) throw this.tooDeep();
     return all(Object.keys(json).map((key) => this.member(key, json[key], place, depth)));
   }
 
   private member(key: string, json: unknown, place: string, depth: number): Filter {
     const here = `${place}.${shown(key)}`;
-    if (!key.startsWith('$')) return this.condition(key, json, here);
+    if (!key.startsWith('$')) return this.condition(key, json, here, depth);
     switch (key) {
       case '$and':
         return all(this.filters(json, here, depth));
@@ -166,8 +212,18 @@ class FilterParser {
       case '$not':
         return { type: 'not', filter: this.filter(json, here, depth + 1) };
       default:
-        throw refusal(`${here}: unknown operator; beside keys of the metadata there are $and, $or and $not`);
+        return this.ofItem(key, json, here);
     }
+  }
+
+  private ofItem(key: string, json: unknown, here: string): Filter {
+    if (this.elements > 0) throw refusal(`${here}: unknown operator; on members of elements there are ${JOINS}`);
+    if (!isItemOperator(key))
+      throw refusal(
+        `${here}: unknown operator; beside keys of the metadata there are ${JOINS}, ${ITEM_OPERATORS_IN_WORDS}`,
+      );
+    this.count(here);
+    return ITEM_OPERATIONS[key](this, json, here);
   }
 
   private filters(json: unknown, place: string, depth: number): Filter[] {
@@ -176,7 +232,7 @@ class FilterParser {
   }
 
   /** The condition on one metadata key: a value to equal, or an object of operators. */
-  private condition(path: string, json: unknown, place: string): Filter {
+  private condition(path: string, json: unknown, place: string, depth: number): Filter {
     if (isObject(json)) {
       const keys = Object.keys(json);
       const operators = keys.filter((key) => key.startsWith('$'));
@@ -196,6 +252,7 @@ class FilterParser {
               json: json[operator],
               place: `${place}.${shown(operator)}`,
               fold: hasCase,
+              depth,
             }),
           ),
         );
@@ -222,6 +279,51 @@ class FilterParser {
     const values = this.list(json, place);
     const dates = values.flatMap((value, i) => (isDate(value) ? [this.time(value, `${place}[${i}]`)] : []));
     return dates.length === 0 ? { type: 'in', path, values } : atDates(path, values, dates);
+  }
+
+  all({ path, json, place, depth }: Operand): Filter {
+    const values = this.list(json, place);
+    for (const _ of values.slice(1)) this.count(place);
+    return all(
+      values.map((value, i) => this.equal({ path, json: value, place: `${place}[${i}]`, fold: false, depth })),
+    );
+  }
+
+  /** Operators ask the element itself, keys its members. */
+  element({ path, json, place, depth }: Operand): Filter {
+    if (!isObject(json) || Object.keys(json).length === 0)
+      throw refusal(`${place} must be an object of at least one condition`);
+    if (depth >= this.bounds.filterDepthMax) throw this.tooDeep();
+    this.elements += 1;
+    const isValue = Object.keys(json).some((key) => key.startsWith('$') && !JOINING.has(key));
+    const filter = isValue ? this.condition('', json, place, depth + 1) : this.filter(json, place, depth + 1);
+    this.elements -= 1;
+    return { type: 'element', path, of: isValue ? 'value' : 'members', filter };
+  }
+
+  ids(json: unknown, place: string): Filter {
+    const ids = this.list(json, place).map((id, i) => {
+      if (typeof id !== 'string') throw refusal(`${place}[${i}] must be an external_id, a string`);
+      return id;
+    });
+    return { type: 'ids', ids };
+  }
+
+  expiry(json: unknown, place: string): Filter {
+    if (!hasOperators(json))
+      throw refusal(`${place} must be an object of operators: $gt, $gte, $lt, $lte, $between, $exists`);
+    const { $exists, ...bounds } = json;
+    if ($exists !== undefined && typeof $exists !== 'boolean') throw refusal(`${place}.$exists must be true or false`);
+    const interval = intervalIn(
+      bounds,
+      place,
+      TIMES,
+      (bound, here) => this.time(typeof bound === 'string' ? { $date: bound } : isDate(bound) ? bound : {}, here).time,
+    );
+    const filter: Filter = { type: 'expiry', ...interval };
+    if ($exists !== false) return filter;
+    const never = not({ type: 'expiry', ...TIMES });
+    return Object.keys(bounds).length === 0 ? never : all([never, filter]);
   }
 
   range(operator: RangeOperator, { path, json, place }: Operand): Filter {
@@ -257,6 +359,10 @@ class FilterParser {
       throw tooMuch(`${place}: filters may list at most ${this.bounds.filterValuesMax} values (MAX_FILTER_VALUES)`);
     }
     return json.map((value, i) => checkedValue(value, `${place}[${i}]`));
+  }
+
+  private tooDeep(): QuiverError {
+    return tooMuch(`filters may nest at most ${this.bounds.filterDepthMax} levels deep (MAX_FILTER_DEPTH)`);
   }
 
   private count(place: string): void {

@@ -4,12 +4,27 @@ import type { SuiteContext } from '../api-suite';
 /** What each operator on texts and dates keeps, in every endpoint that takes filters. */
 
 const ITEMS = [
-  { external_id: 'a', metadata: { title: 'River Songs', at: '2024-01-31T23:30:00+02:00', tags: ['Sea', 'river'] } },
-  { external_id: 'b', metadata: { title: 'the river', at: '2024-01-31', tags: [] } },
+  {
+    external_id: 'a',
+    expires_at: '2100-01-01T00:00:00Z',
+    metadata: {
+      title: 'River Songs',
+      at: '2024-01-31T23:30:00+02:00',
+      tags: ['Sea', 'river'],
+      parts: [
+        { code: 7, width: 3 },
+        { code: 8, width: 1 },
+      ],
+    },
+  },
+  {
+    external_id: 'b',
+    metadata: { title: 'the river', at: '2024-01-31', tags: [], parts: [[{ code: 7 }], { code: 7, width: 1 }] },
+  },
   { external_id: 'c', metadata: { title: 'ÉTÉ 100%', at: '2024-02-01T00:00:00Z', n: 5 } },
   { external_id: 'd', metadata: { title: `${'x'.repeat(200)} end*`, at: 'soon', n: [1, 9] } },
-  { external_id: 'e', metadata: { title: 7, at: 1_706_745_600_000, n: [6] } },
-  { external_id: 'f', metadata: {} },
+  { external_id: 'e', metadata: { title: 7, at: 1_706_745_600_000, n: [6], place: { lat: 52.52, lon: 13.4 } } },
+  { external_id: 'f', metadata: { place: { type: 'Point', coordinates: [179.5, -17] } } },
 ];
 
 const KEPT: [object, string][] = [
@@ -37,6 +52,36 @@ const KEPT: [object, string][] = [
   // A plain text stays one.
   [{ at: { $gte: '2024-01-31T21:30:00Z' } }, 'acd'],
   [{ n: { $between: [4, 7] } }, 'ce'],
+  [{ tags: { $all: ['river', 'Sea'] } }, 'a'],
+  [{ tags: { $all: ['river', 'land'] } }, ''],
+  [{ tags: { $any: ['river', 'land'] } }, 'a'],
+  [{ tags: { $size: 0 } }, 'b'],
+  [{ $not: { tags: { $size: { $gte: 0 } } } }, 'cdef'],
+  [{ n: { $size: { $gt: 1 } } }, 'd'],
+  [{ n: { $elem_match: { $gt: 4, $lt: 8 } } }, 'e'],
+  [{ n: { $elem_match: { $gt: 1, $lt: 9 } } }, 'e'],
+  [{ parts: { $elem_match: { code: 7, width: { $lt: 2 } } } }, 'b'],
+  [{ parts: { $elem_match: { code: 7 } } }, 'ab'],
+  [{ parts: { $elem_match: { $not: { code: 7 } } } }, 'a'],
+  [{ place: { $geo_radius: { lat: 52.5, lon: 13.4, metres: 3_000 } } }, 'e'],
+  [{ place: { $geo_radius: { lat: 52.5, lon: 13.4, metres: 2_000 } } }, ''],
+  [{ $not: { place: { $geo_box: { min_lat: -20, min_lon: 170, max_lat: 0, max_lon: -170 } } } }, 'abcde'],
+  [
+    {
+      place: {
+        $geo_polygon: [
+          { lat: 50, lon: 10 },
+          { lat: 55, lon: 10 },
+          { lat: 52, lon: 20 },
+        ],
+      },
+    },
+    'e',
+  ],
+  [{ $id: ['f', 'a', 'z'] }, 'af'],
+  [{ $not: { $id: ['f', 'a'] }, n: { $exists: true } }, 'cde'],
+  [{ $expires_at: { $gt: '2099-12-31T00:00:00Z', $lte: { $date: '2100-01-01' } } }, 'a'],
+  [{ $expires_at: { $exists: false } }, 'bcdef'],
   [{ n: { $gte: 4, $lte: 7 } }, 'cde'],
 ];
 
@@ -45,6 +90,42 @@ const REFUSED: [object, string][] = [
   [{ title: { $like: 'a\\' } }, 'filters.title.$like ends with a \\'],
   [{ title: { $contains: 'a', case: 'none' } }, 'filters.title.case must be "fold"'],
   [{ title: { $regex: 'a' } }, 'filters.title.$regex: unknown operator; there are $eq'],
+  [{ n: { $size: '1' } }, 'filters.n.$size must be a finite number'],
+  [
+    { n: { $size: { $near: 1 } } },
+    'filters.n.$size.$near: unknown operator; there are $eq, $gt, $gte, $lt, $lte, $between',
+  ],
+  [{ n: { $elem_match: {} } }, 'filters.n.$elem_match must be an object of at least one condition'],
+  [{ n: { $elem_match: { $id: ['a'] } } }, 'filters.n.$elem_match.$id: unknown operator; there are $eq'],
+  [
+    { place: { $geo_radius: { lat: 91, lon: 0, metres: 1 } } },
+    'filters.place.$geo_radius.lat must be a number from -90 to 90',
+  ],
+  [{ place: { $geo_box: { min_lat: 1 } } }, 'filters.place.$geo_box.min_lon must be a number from -180 to 180'],
+  [
+    { place: { $geo_polygon: [{ lat: 1, lon: 1 }] } },
+    'filters.place.$geo_polygon must be an array of 3 to 1000 corners {lat, lon}',
+  ],
+  [
+    {
+      place: {
+        $geo_polygon: [
+          { lat: 80, lon: 0 },
+          { lat: 80, lon: 120 },
+          { lat: 80, lon: -120 },
+        ],
+      },
+    },
+    'filters.place.$geo_polygon goes around a pole',
+  ],
+  [{ n: { $all: 1 } }, 'filters.n.$all must be an array'],
+  [{ $id: 'a' }, 'filters.$id must be an array'],
+  [{ $id: [7] }, 'filters.$id[0] must be an external_id, a string'],
+  [{ $expires_at: { $lt: 'soon' } }, 'filters.$expires_at.$lt.$date must be a date'],
+  [
+    { $near: [7] },
+    'filters.$near: unknown operator; beside keys of the metadata there are $and, $or and $not, $id, $expires_at',
+  ],
   [{ n: { $between: [1] } }, 'filters.n.$between must be [lowest, highest]'],
   [{ n: { $between: [1, 'a'] } }, 'filters.n.$between must have two numbers, two texts or two dates'],
   [{ at: { $gt: { $date: 'yesterday' } } }, 'filters.at.$gt.$date must be a date'],
@@ -58,7 +139,10 @@ export function filtersSuite(context: SuiteContext): void {
 
     beforeAll(async () => {
       name = await context.collection();
-      const items = ITEMS.map((item, i) => ({ ...item, vector: [1, i, 2], text: 'words' }));
+      const items = ITEMS.map((item, i) => {
+        const metadata = { ...item.metadata, kind: 'kept' };
+        return { ...item, metadata, vector: [1, i, 2], text: 'words' };
+      });
       dataOf(await post('bulk_upsert', { items }));
     });
 
@@ -75,6 +159,25 @@ export function filtersSuite(context: SuiteContext): void {
       );
       expect(idsOf(dataOf(await post('scroll', { filters, include_vectors: false })).vectors)).toBe(expected);
       expect(dataOf(await post('count', { filters })).count).toBe(expected.length);
+      const facets = [{ field: 'kind' }];
+      expect(dataOf(await post('aggregate', { filters, facets })).facets[0].values).toEqual(
+        expected === '' ? [] : [{ value: 'kept', count: expected.length }],
+      );
+      const groups = dataOf(await post('search', { vector, k: 1, group_by: 'kind', group_size: 10, filters })).groups;
+      expect(groups.map(({ hits }: { hits: { external_id: string }[] }) => idsOf(hits))).toEqual(
+        expected === '' ? [] : [expected],
+      );
+    });
+
+    test('a facet without its own conditions is counted without those on its elements, too', async () => {
+      const facets = [{ field: 'tags', own_filter: false, order: 'value' }];
+      const valuesOf = async (filters: object): Promise<unknown> =>
+        dataOf(await post('aggregate', { filters, facets })).facets[0].values;
+      const both = ['Sea', 'river'].map((value) => ({ value, count: 1 }));
+      for (const condition of [{ $size: 0 }, { $elem_match: { $prefix: 'z' } }, { $all: ['river', 'z'] }])
+        expect(await valuesOf({ tags: condition })).toEqual(both);
+      expect(await valuesOf({ tags: { $size: 0 }, $id: ['b'] })).toEqual([]);
+      expect(await valuesOf({ tags: { $size: 0 }, parts: { $elem_match: { tags: 1 } } })).toEqual([]);
     });
 
     test.each(REFUSED)('%j is refused, with its path', async (filters, message) => {
@@ -89,6 +192,14 @@ export function filtersSuite(context: SuiteContext): void {
         deleted_count: 1,
       });
       expect(dataOf(await post('count', { filters })).count).toBe(1);
+      const places = { lat: 0, lon: 0, metres: 3e7 };
+      const again = { place: { $geo_radius: places }, $expires_at: { $exists: false } };
+      const set = { places: [0, 1, 2] };
+      expect(dataOf(await post('update_by_filter', { filters: again, set }))).toEqual({ updated_count: 2 });
+      expect(dataOf(await post('count', { filters: { places: { $size: 3 } } })).count).toBe(2);
+      const last = { places: { $elem_match: { $gt: 1 } }, $id: ['a', 'e'] };
+      expect(dataOf(await post('delete_by_filter', { filters: last }))).toEqual({ deleted_count: 1 });
+      expect(dataOf(await post('count', { filters: { places: { $size: 3 } } })).count).toBe(1);
     });
   });
 }

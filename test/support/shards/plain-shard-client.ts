@@ -516,7 +516,7 @@ function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
 }
 
 function passes(item: PlainItem, filter: Filter | null): boolean {
-  return filter === null || matches(filter, JSON.parse(item.metadata) as JsonObject);
+  return filter === null || matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item });
 }
 
 function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {

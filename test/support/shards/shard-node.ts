@@ -18,10 +18,8 @@ import { type Clock, systemClock } from '../../../shared/base/time/clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
 
 const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
-  loadFilterIndex: async (bytes, metadataOf) =>
-    bytes === null
-      ? new MemoryFilterIndex({ metadataOf })
-      : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf })),
+  loadFilterIndex: async (bytes, items) =>
+    bytes === null ? new MemoryFilterIndex(items) : inSlices(MemoryFilterIndex.loadInSteps(bytes, items)),
   loadKeywordIndex: async (bytes, analyser) =>
     bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser })),
 };

@@ -121,10 +121,11 @@ Metadata: TypeAlias = Mapping[Any, Any]
 
 Filters: TypeAlias = Mapping[str, Any]
 """Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
-(``$eq $ne $gt $gte $lt $lte $in $nin $exists $between $prefix $contains $like``; the
-last three with ``"case": "fold"`` beside them, too) compares; ``{"$date": ...}`` in place of a value asks for a time;
-``$and``, ``$or`` and ``$not`` take filters; a dotted key reaches
-into nested objects."""
+(``$eq $ne $gt $gte $lt $lte $in $nin $exists $between $prefix $contains $like $all $any $size $elem_match``,
+``$geo_radius $geo_box $geo_polygon``;
+``$prefix $contains $like`` with ``"case": "fold"`` beside them, too) compares; ``{"$date": ...}`` in place of a value
+asks for a time; ``$and``, ``$or`` and ``$not`` take filters; ``$id`` takes external ids, ``$expires_at`` bounds; a
+dotted key reaches into nested objects."""
 
 DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]
 JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]

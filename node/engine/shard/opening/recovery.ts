@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
-import type { JsonObject } from '../../../../shared/contract/filter/filter';
+import type { FilteredItems } from '../../filter/filter-index';
 import type { Analyser } from '../../../../shared/base/text/analyser';
 import { keywordText } from '../../keyword/keyword-text';
 import { inSlices } from '../../../../shared/base/time/work-slices';
@@ -92,8 +92,13 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     decode: (bytes: Buffer) => Promise<Index>,
   ): Promise<Index | null> => load(name, async (from) => decode(await readCheckpointFile(folder, from, name, small)));
   const directory = await load('directory', (from) => savedDirectory(parts, from, journal, small));
-  const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
-  const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
+  const items: FilteredItems = {
+    metadataOf: (slot) => parsedMetadata(indexes.directory.metadataOf(slot)),
+    factsOf: (slot) => indexes.directory.factsOf(slot),
+    slotOf: (externalId) => indexes.directory.slotOf(externalId),
+    slotsExpiring: (low, high) => indexes.directory.slotsExpiring(low, high),
+  };
+  const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, items));
   const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
   let vectors = await loading;
   let indexes: ShardIndexes;
@@ -101,7 +106,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     indexes = {
       directory: directory ?? new Directory(await chunkStore(parts)),
       vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
-      filters: filters ?? (await factories.loadFilterIndex(null, metadataOf)),
+      filters: filters ?? (await factories.loadFilterIndex(null, items)),
       keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
     };
   } catch (error) {

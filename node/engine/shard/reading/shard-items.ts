@@ -5,6 +5,8 @@ import {
   type StoredItem,
 } from '../../../../shared/contract/shard/shard-read';
 import { ownTurn } from '../../../../shared/base/time/work-slices';
+import type { Filter } from '../../../../shared/contract/filter/filter';
+import type { Expiry } from '../../../../shared/contract/writes/expiry';
 import { matches } from '../../filter/matches';
 import type { RecordStore } from '../../records/record-store';
 import type { SlotSet } from '../../slots/slot-set';
@@ -23,6 +25,7 @@ interface ItemPosition {
 }
 
 interface ReadItem {
+  expiry: Expiry;
   recno: number;
   item: StoredItem;
 }
@@ -51,10 +54,7 @@ export class ShardItems {
       const found = await this.read(externalIds.slice(items.length, items.length + steps.next()), request);
       for (const entry of found) {
         if (steps.isFull) break;
-        const item =
-          entry === null || (filter !== undefined && !matches(filter, parsedMetadata(entry.item.metadata)))
-            ? null
-            : entry.item;
+        const item = entry === null || (filter !== undefined && !passes(filter, entry)) ? null : entry.item;
         items.push(item);
         if (item !== null) steps.add(itemBytes(item));
       }
@@ -90,8 +90,7 @@ export class ShardItems {
         found.forEach((entry, i) => {
           if (entry === null || entry.item.stamp !== places[i].stamp || steps.isFull) return;
           const isNewer = entry.recno > lastRecno;
-          if (request.filter !== null && isNewer && !matches(request.filter, parsedMetadata(entry.item.metadata)))
-            return;
+          if (request.filter !== null && isNewer && !passes(request.filter, entry)) return;
           items.push(entry.item);
           steps.add(itemBytes(entry.item));
         });
@@ -167,19 +166,23 @@ export class ShardItems {
     const { directory } = indexes;
     const rows = vectors && slots.length > 0 ? indexes.vectors.vectors(Uint32Array.from(slots)) : null;
     return slots.map((slot, i) => {
-      const expiry = expiries === true ? directory.expiryOf(slot) : 0;
+      const expiry = directory.expiryOf(slot);
       const item: StoredItem = {
         externalId: directory.externalIdOf(slot),
         stamp: directory.stampOf(slot),
         metadata: directory.metadataOf(slot),
         text: null,
       };
-      if (expiry !== 0) item.expiry = expiry;
+      if (expiries === true && expiry !== 0) item.expiry = expiry;
       if (hasVersions) item.version = directory.versionOf(slot);
       if (rows !== null) item.vector = rows.subarray(i * dim, (i + 1) * dim);
-      return { recno: directory.recnoOf(slot), item };
+      return { recno: directory.recnoOf(slot), expiry, item };
     });
   }
+}
+
+function passes(filter: Filter, { item, expiry }: ReadItem): boolean {
+  return matches(filter, parsedMetadata(item.metadata), { externalId: item.externalId, expiry });
 }
 
 function* pagesOf(places: ItemPosition[]): Iterable<ItemPosition[]> {

@@ -2,6 +2,7 @@ import { fieldsLeft, hasAnyOf } from '../../../../shared/contract/shard/field-ta
 import type { Hit, VectorSearch, VectorSearchResult } from '../../../../shared/contract/shard/shard-read';
 import { utf8HitsOf, sentHitsOf } from '../../../../shared/wire/codecs/hit-codec';
 import { ChangeWatch } from '../../records/change-counter';
+import { isInLists } from '../../filter/filter-needs';
 import { filterProgram } from '../../filter/filter-program';
 import { conditionsIn } from '../../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../../directory/directory-view';
@@ -71,7 +72,7 @@ export class SharedShard {
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
     const { vector, k, filter, effort, counted, packed, bytesMax } = request;
     if (hasAnyOf(request, LEFT) || effort.type === 'exact' || k > HITS_MAX) return null;
-    if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
+    if (filter !== null && (conditionsIn(filter) > CONDITIONS_MAX || !isInLists(filter))) return null;
     const counter = counted === true ? new SearchCounter() : null;
     const begun = this.changes.begin();
     if (begun < 0) return null;

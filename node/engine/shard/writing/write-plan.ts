@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../shared/contract/filter/filter';
+import type { Filter, JsonObject } from '../../../../shared/contract/filter/filter';
 import { expiryAfter, type Expiring, type Expiry, isExpired } from '../../../../shared/contract/writes/expiry';
 import {
   NO_TERM,
@@ -223,7 +223,7 @@ class WritePlanner {
       if (
         state.now !== null &&
         operation.filter !== undefined &&
-        !matches(operation.filter, parsedMetadata(state.now.metadata))
+        !passes(operation.filter, operation.externalId, state.now)
       )
         return 'absent';
       state.now = null;
@@ -232,7 +232,7 @@ class WritePlanner {
     const given = this.versions.isCounting ? version : 0;
     if (operation.type === 'patch') {
       const { now } = state;
-      if (now === null || (operation.filter !== undefined && !matches(operation.filter, parsedMetadata(now.metadata))))
+      if (now === null || (operation.filter !== undefined && !passes(operation.filter, operation.externalId, now)))
         return 'absent';
       const metadata =
         operation.metadata === undefined ? now.metadata : patchedMetadata(now.metadata, operation.metadata);
@@ -322,6 +322,10 @@ function isAsExpected({ expected }: Conditional, now: PlannedItem | PriorItem | 
   if (expected === undefined) return true;
   if (now === null) return expected === NO_VERSION;
   return expected === ANY_VERSION || expected === versionOf(now);
+}
+
+function passes(filter: Filter, externalId: string, { metadata, expiry = 0 }: PlannedItem | PriorItem): boolean {
+  return matches(filter, parsedMetadata(metadata), { externalId, expiry });
 }
 
 /** The version of an item; its stamp stands for it where versions were not counted when it was stored. */

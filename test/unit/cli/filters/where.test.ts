@@ -33,6 +33,30 @@ describe('an expression', () => {
       { $and: [{ a: { $between: [1, 5] } }, { b: { $between: ['x', 'y z'] } }] },
     ],
     ["a contains 'x' or a ilike '*x?'", { $or: [{ a: { $contains: 'x' } }, { a: { $like: '*x?', case: 'fold' } }] }],
+    [
+      'tags all (a, 2) or tags any (b) or tags size >= 2 or tags size 0',
+      {
+        $or: [
+          { tags: { $all: ['a', 2] } },
+          { tags: { $any: ['b'] } },
+          { tags: { $size: { $gte: 2 } } },
+          { tags: { $size: 0 } },
+        ],
+      },
+    ],
+    [
+      'parts has (code = 7 or not width < 2) and not $id in (a, 7)',
+      {
+        $and: [
+          { parts: { $elem_match: { $or: [{ code: { $eq: 7 } }, { $not: { width: { $lt: 2 } } }] } } },
+          { $not: { $id: ['a', '7'] } },
+        ],
+      },
+    ],
+    [
+      '$id not in (a) and $expires_at < now+1d and $expires_at exists',
+      { $and: [{ $not: { $id: ['a'] } }, { $expires_at: { $lt: 'now+1d' } }, { $expires_at: { $exists: true } }] },
+    ],
     ['code prefix 20', { code: { $prefix: '20' } }],
     [' städte = Zürich ', { städte: { $eq: 'Zürich' } }],
   ])('%s', (expression, expected) => {
@@ -57,7 +81,8 @@ describe('an expression', () => {
     ['a in ()', 'expected a value, at character 7:'],
     ['a = "x', 'a quote that is never closed, at character 5:'],
     ['a ! 1', '"!" means nothing here, at character 3:'],
-    ['$a = 1', 'a field begins with another character than $, at character 1:'],
+    ['$a = 1', 'a field begins with another character than $, but for $id and $expires_at, at character 1:'],
+    ['$id = a', 'expected "in" or "not in", at character 5:'],
     ['a = 9007199254740993', 'no number holds that exactly; a text stands in quotes, at character 5:'],
     [`${'('.repeat(200)}a = 1`, 'too deep'],
   ])('%s is refused where it is wrong', (expression, message) => {
