@@ -50,6 +50,7 @@ import { clusterQuota } from './cluster/cluster-quota';
 import { Controller } from './cluster/controller/controller';
 import { Election } from './cluster/controller/election';
 import { GoneNodes } from './cluster/controller/gone-nodes';
+import { Drains } from './cluster/drains';
 import { RemoteShardClient } from './cluster/calls/remote-shard-client';
 import { Housekeeping } from './cluster/controller/housekeeping';
 import { MapRepair } from './cluster/controller/map-repair';
@@ -192,9 +193,11 @@ async function build(
     shutdown.defer(() => sealing.close());
   }
   const changes = new ControllerMetrics(metrics);
+  const drains = new Drains({ store, map, clock });
   const controller = new Controller({
     store,
     map,
+    drains,
     leadership: election,
     clock,
     log,
@@ -290,13 +293,14 @@ async function build(
         clock,
         log,
         reshards: () => service.reshards(),
+        drains,
         health: new HealthReading({
           clock,
           collections: (caller) => service.collections.list(caller),
           embedding: () => embedding.status(),
         }),
       });
-      service.addJobs(new ClusterJobs({ map, clock, operations }));
+      service.addJobs(new ClusterJobs({ drains, clock, operations }));
       return operations;
     },
     reached: untilStoreAnswers,

@@ -1,33 +1,37 @@
-import { NODE_INTENTS_PREFIX } from '../../shared/cluster-store/entries/members';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
-import type { JobRights, JobView } from '../service/jobs-service';
-import { paceOf, shareOf } from '../jobs/record/job-record';
-import type { JobSource } from '../jobs/record/job-source';
 import type { Clock } from '../../shared/base/time/clock';
-import type { ClusterMap } from './cluster-map';
-import type { ClusterView, NodeView, OperationsService } from './operations/operations-service';
-
-/** They tell of nodes. */
-const RIGHTS: JobRights = { see: 'admin', change: 'admin' };
+import type { JobSource } from '../jobs/record/job-source';
+import type { JobView } from '../service/jobs-service';
+import { CLUSTER_RIGHTS, drainJob, type Drains } from './drains';
+import type { ClusterView, OperationsService, ShardView } from './operations/operations-service';
 
 /**
- * What the controller does by the shard map, as jobs: nodes that are drained, and shards that move. The map is all that
- * is stored.
+ * What the controller does by the shard map, as jobs: nodes that are drained, and shards that move. A drain that is
+ * over is kept with the other jobs; of a move, the map is all that is stored.
  */
 export class ClusterJobs implements JobSource {
   readonly kinds = ['drain', 'move'];
 
   constructor(
     private readonly parts: {
-      map: Pick<ClusterMap, 'intents'>;
+      drains: Pick<Drains, 'underWay' | 'heldBy' | 'giveUp'>;
       clock: Clock;
-      operations: Pick<OperationsService, 'cluster' | 'undrain'>;
+      operations: Pick<OperationsService, 'cluster'>;
     },
   ) {}
 
   async list(): Promise<JobView[]> {
-    const { nodes, moves } = await this.parts.operations.cluster();
-    return [...nodes.flatMap((node) => this.drainOf(node)), ...moves.map(moveJob)];
+    const { drains, clock, operations } = this.parts;
+    const view = await operations.cluster();
+    const wallMs = clock.wallMs();
+    return [
+      ...drains
+        .underWay()
+        .map(({ node, intent }) =>
+          drainJob(node, intent, { left: drains.heldBy(node), waitsFor: drainWaitsFor(node, view) }, wallMs),
+        ),
+      ...view.moves.map((move) => moveJob(move, view)),
+    ];
   }
 
   async get(id: string): Promise<JobView | null> {
@@ -43,8 +47,9 @@ export class ClusterJobs implements JobSource {
         'conflict',
         `job ${id} can’t be cancelled: the controller moves shards to where they belong; it follows from the nodes and their drains`,
       );
-    await this.parts.operations.undrain(job.subject);
-    return { ...job, state: 'cancelled', endedAt: new Date(this.parts.clock.wallMs()).toISOString() };
+    if (!(await this.parts.drains.giveUp(job.subject, id))) return null;
+    const endedAt = new Date(this.parts.clock.wallMs()).toISOString();
+    return { ...job, state: 'cancelled', endedAt, waitsFor: null, perSecond: null, secondsLeft: null };
   }
 
   async pause(id: string): Promise<JobView | null> {
@@ -59,65 +64,59 @@ export class ClusterJobs implements JobSource {
   resume(id: string): Promise<JobView | null> {
     return this.pause(id);
   }
-
-  private drainOf({ id, state, primaries, replicas }: NodeView): JobView[] {
-    const intent = this.parts.map.intents.get(NODE_INTENTS_PREFIX + id)?.value;
-    if (intent?.draining !== true) return [];
-    const left = primaries + replicas;
-    const { since = '', held = left } = intent;
-    const total = Math.max(held, left);
-    const done = total - left;
-    const isDone = left === 0;
-    return [
-      {
-        ...NOTHING_SAID,
-        id: `drain-${id}`,
-        kind: 'drain',
-        state: isDone ? 'done' : 'running',
-        subject: id,
-        progress: isDone ? 1 : shareOf(done, total),
-        done,
-        total,
-        unit: 'replicas',
-        ...paceOf(
-          { done, total },
-          isDone || since === '' ? null : { ms: Date.parse(since), done: 0 },
-          this.parts.clock.wallMs(),
-        ),
-        createdAt: since,
-        startedAt: since === '' ? null : since,
-        waitsFor: state === 'down' && !isDone ? `node ${id}, which is down` : null,
-      },
-    ];
-  }
 }
 
-const NOTHING_SAID = {
-  step: null,
-  collection: null,
-  endedAt: null,
-  error: null,
-  waitsFor: null,
-  result: null,
-  perSecond: null,
-  secondsLeft: null,
-  rights: RIGHTS,
-};
+type Move = ClusterView['moves'][number];
 
 /** It is of no collection: who may use that may not learn of nodes. */
-function moveJob({ collection, shard, from, to, phase, progress }: ClusterView['moves'][number]): JobView {
+function moveJob(move: Move, view: ClusterView): JobView {
+  const { collection, shard, from, to, phase, progress } = move;
   return {
-    ...NOTHING_SAID,
-    id: `move-${collection}-${shard}-${to === '' ? from : to}`,
+    // No name of a collection has a dot.
+    id: `move-${collection}.${shard}.${to === '' ? from : to}`,
     kind: 'move',
     state: 'running',
     step: phase,
+    collection: null,
     subject: `shard ${shard} of ${collection}${from === '' ? '' : ` from ${from}`}${to === '' ? '' : ` to ${to}`}`,
     progress,
     done: progress,
     total: 1,
     unit: 'shards',
+    perSecond: null,
+    secondsLeft: null,
     createdAt: '',
     startedAt: null,
+    endedAt: null,
+    error: null,
+    waitsFor: moveWaitsFor(move, view),
+    result: null,
+    rights: CLUSTER_RIGHTS,
   };
+}
+
+/** null: it gets on, as far as is known here. */
+function moveWaitsFor({ collection, shard, to }: Move, { nodes, shards }: ClusterView): string | null {
+  if (nodes.some(({ id, state }) => id === to && state === 'down')) return `node ${to}, which is down`;
+  const moved = shards.find((one) => one.collection === collection && one.shard === shard);
+  return moved?.state === 'unavailable' ? unserved(moved) : null;
+}
+
+/** As `moveWaitsFor`: of the shards that do not move yet, the first that can't. */
+function drainWaitsFor(node: string, { nodes, shards, moves }: ClusterView): string | null {
+  const isMoving = ({ collection, shard }: ShardView): boolean =>
+    moves.some((move) => move.collection === collection && move.shard === shard);
+  for (const shard of shards) {
+    const holders = [...shard.inSync, ...shard.learners.map((learner) => learner.node)];
+    if (!holders.includes(node) || isMoving(shard)) continue;
+    const isDown = nodes.some(({ id, state }) => id === node && state === 'down');
+    if (shard.state === 'unavailable') return isDown ? `node ${node}, which is down` : unserved(shard);
+    if (!nodes.some(({ id, state }) => state === 'up' && !holders.includes(id)))
+      return `a node for shard ${shard.shard} of ${shard.collection}: each other one has a replica of it, drains or is down`;
+  }
+  return null;
+}
+
+function unserved({ collection, shard }: ShardView): string {
+  return `shard ${shard} of ${collection}, which no node serves`;
 }

@@ -1,13 +1,8 @@
-import {
-  CONTROLLER_PATH,
-  GONE_NODES_PREFIX,
-  NODE_INTENTS_PREFIX,
-  type NodeIntent,
-  NODES_PREFIX,
-} from '../../shared/cluster-store/entries/members';
+import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODES_PREFIX } from '../../shared/cluster-store/entries/members';
 import type { NodeReport, ReplicaReport } from '../../shared/cluster-store/entries/node-report';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import type { Clock } from '../../shared/base/time/clock';
 import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Logger } from '../../shared/base/logs/logger';
 import type {
@@ -18,8 +13,8 @@ import type {
   OperationsService,
   ShardView,
 } from './operations/operations-service';
+import type { Drains } from './drains';
 import type { HealthReading } from './operations/health-reading';
-import type { Clock } from '../../shared/base/time/clock';
 import type { Scoped } from '../service/keys/collection-scope';
 import { collectionNotFound } from '../service/routing/collection-not-found';
 import { shownReshards } from '../service/collections/reshard-view';
@@ -32,13 +27,12 @@ type ReplicaKey = string;
 
 /** Health and state of a cluster. The map says who should hold what; the reports of the nodes say how far they are. */
 export class ClusterOperations implements OperationsService {
-  private readonly store: ClusterStore;
   private readonly map: ClusterMap;
   private readonly askNode: AskNode;
   private readonly reading: HealthReading;
   private readonly reshards: () => Promise<ReshardView[]>;
   private readonly adoption: Adoption;
-  private readonly clock: Clock;
+  private readonly drains: Pick<Drains, 'begin' | 'giveUp'>;
 
   constructor(options: {
     store: ClusterStore;
@@ -46,15 +40,15 @@ export class ClusterOperations implements OperationsService {
     askNode: AskNode;
     health: HealthReading;
     reshards: () => Promise<ReshardView[]>;
+    drains: Pick<Drains, 'begin' | 'giveUp'>;
     clock: Clock;
     log: Logger;
   }) {
-    this.store = options.store;
     this.map = options.map;
     this.askNode = options.askNode;
     this.reading = options.health;
     this.reshards = options.reshards;
-    this.clock = options.clock;
+    this.drains = options.drains;
     this.adoption = new Adoption({ ...options, reports: () => this.nodeReports() });
   }
 
@@ -112,12 +106,10 @@ export class ClusterOperations implements OperationsService {
       );
   }
 
-  drain(nodeId: string): Promise<NodeView> {
-    // Asked for again, it goes on as the same.
-    const present = this.map.intents.get(NODE_INTENTS_PREFIX + nodeId)?.value;
-    if (present?.draining === true) return this.intend(nodeId, present);
-    const held = this.map.assignments.all().filter(({ value }) => value.replicas.includes(nodeId)).length;
-    return this.intend(nodeId, { draining: true, since: new Date(this.clock.wallMs()).toISOString(), held });
+  async drain(nodeId: string): Promise<NodeView> {
+    this.mustKnow(nodeId);
+    await this.drains.begin(nodeId);
+    return this.nodeView(nodeId);
   }
 
   async adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView> {
@@ -127,19 +119,20 @@ export class ClusterOperations implements OperationsService {
     return { collection, shard, primary: nodeId, epoch, earlierEpoch: before };
   }
 
-  undrain(nodeId: string): Promise<NodeView> {
-    return this.intend(nodeId, { draining: false });
+  async undrain(nodeId: string): Promise<NodeView> {
+    this.mustKnow(nodeId);
+    await this.drains.giveUp(nodeId);
+    return this.nodeView(nodeId);
   }
 
-  private async intend(nodeId: string, intent: NodeIntent): Promise<NodeView> {
-    if (!this.knows(nodeId)) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
-    const key = NODE_INTENTS_PREFIX + nodeId;
-    const value = JSON.stringify(intent);
-    const result = await this.store.transact([], [{ type: 'put', key, value }]);
-    if (result.applied) this.map.intents.put({ key, value, revision: result.revision });
+  private async nodeView(nodeId: string): Promise<NodeView> {
     const view = this.nodeViews(await this.reports(), nodeId).find(({ id }) => id === nodeId);
     if (view === undefined) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
     return view;
+  }
+
+  private mustKnow(nodeId: string): void {
+    if (!this.knows(nodeId)) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
   }
 
   private knows(nodeId: string): boolean {

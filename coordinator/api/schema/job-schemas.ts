@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { JOB_STATES } from '../../service/jobs-service';
 import { integerTextWithDefault } from '../fields/fields';
 
+/** Some hold the name of a collection and that of a node. */
+const ID_MAX = 512;
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
-export const jobParameters = z.object({ id: z.string().min(1).max(128) });
+export const jobParameters = z.object({ id: z.string().min(1).max(ID_MAX) });
 
 export const jobsQuery = z.object({
   kind: z.string().min(1).max(64).optional().meta({ description: 'Those of one kind, such as `backup`.' }),

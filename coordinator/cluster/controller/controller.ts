@@ -7,6 +7,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { ClusterMap } from '../cluster-map';
 import { planChanges } from '../placement/plan';
+import type { Drains } from '../drains';
 import type { ChangeReason, ClusterPicture, PlannedChange } from '../placement/planned-change';
 
 /**
@@ -43,6 +44,7 @@ export class Controller {
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly onChanged: (reason: ChangeReason) => void;
+  private readonly drains: Pick<Drains, 'noteDone'> | null;
   private readonly stopListening: () => void;
   private readonly timer: NodeJS.Timeout;
   private readonly awaySinceMs = new Map<string, number>();
@@ -50,7 +52,7 @@ export class Controller {
   private again = false;
   private closed = false;
 
-  /** `onChanged` is called after every change that was made. */
+  /** `onChanged` is called after every change that was made. `drains`: whose ends are noted; default: none are. */
   constructor(options: {
     store: ClusterStore;
     map: ClusterMap;
@@ -58,6 +60,7 @@ export class Controller {
     clock: Clock;
     log: Logger;
     onChanged?: (reason: ChangeReason) => void;
+    drains?: Pick<Drains, 'noteDone'>;
   }) {
     this.store = options.store;
     this.map = options.map;
@@ -65,6 +68,7 @@ export class Controller {
     this.clock = options.clock;
     this.log = options.log;
     this.onChanged = options.onChanged ?? (() => undefined);
+    this.drains = options.drains ?? null;
     this.stopListening = this.map.onChange(() => this.look());
     this.timer = setInterval(() => this.look(), CHECK_EVERY_MS);
   }
@@ -108,6 +112,7 @@ export class Controller {
       }
       await this.make(change, guard);
     }
+    await this.drains?.noteDone(this.leadership);
   }
 
   private async make(change: PlannedChange, leadership: Guard): Promise<void> {

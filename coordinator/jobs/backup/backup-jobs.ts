@@ -8,12 +8,14 @@ import type { JobSource } from '../record/job-source';
 import {
   BACKUP_RIGHTS,
   type BackupRecord,
+  type BackupState,
   BACKUPS_PATH,
   backupFromEntry,
   backupPath,
   type RestoreRecord,
   RESTORES_PATH,
   restoreFromEntry,
+  type RestoreState,
   restorePath,
 } from './backup-record';
 import type { BackupRequests } from './backup-requests';
@@ -39,10 +41,7 @@ export class BackupJobs implements JobSource {
     const restores = (await store.list(RESTORES_PATH)).entries;
     const wallMs = clock.wallMs();
     return [
-      ...readableEntries(backups, (entry) => {
-        const record = backupFromEntry(entry);
-        return isMade(record) ? backupJob(record, wallMs) : null;
-      }),
+      ...readableEntries(backups, (entry) => madeJob(backupFromEntry(entry), wallMs)),
       ...readableEntries(restores, (entry) => restoreJob(restoreFromEntry(entry), wallMs)),
     ];
   }
@@ -55,8 +54,7 @@ export class BackupJobs implements JobSource {
     }
     if (!id.startsWith('backup-')) return null;
     const entry = await store.get(backupPath(backupOf(id)));
-    const record = entry === null ? null : backupFromEntry(entry);
-    return record !== null && isMade(record) ? backupJob(record, clock.wallMs()) : null;
+    return entry === null ? null : madeJob(backupFromEntry(entry), clock.wallMs());
   }
 
   async cancel(id: string): Promise<JobView | null> {
@@ -77,6 +75,21 @@ export class BackupJobs implements JobSource {
   }
 }
 
+/** null: it is made already, and is no job. */
+const BACKUP_STATES: Record<BackupState, JobState | null> = {
+  running: 'running',
+  cancelling: 'running',
+  failed: 'failed',
+  deleting: null,
+  verifying: null,
+};
+const RESTORE_STATES: Record<RestoreState, JobState> = {
+  running: 'running',
+  cancelling: 'running',
+  failed: 'failed',
+  done: 'done',
+};
+
 /** A backup that is made, or was to be, as a job. */
 export function backupJob(record: BackupRecord, wallMs: number): JobView {
   const { id, state, collections, startedAt, endedAt, error } = record;
@@ -86,7 +99,7 @@ export function backupJob(record: BackupRecord, wallMs: number): JobView {
     ...jobOf({ done, total: shards.length, startedAt, endedAt, wallMs, isRunning: state === 'running' }),
     id: `backup-${id}`,
     kind: 'backup',
-    state: state === 'failed' ? 'failed' : 'running',
+    state: BACKUP_STATES[state] ?? 'running',
     step: state === 'cancelling' ? 'cancelling' : null,
     subject: collections === null ? id : `${id}: ${collections.join(', ')}`,
     error,
@@ -102,17 +115,11 @@ export function restoreJob(record: RestoreRecord, wallMs: number): JobView {
   }));
   const total = shards.reduce((sum, one) => sum + one.shards, 0);
   const done = state === 'done' ? total : shards.reduce((sum, one) => sum + Math.min(one.shards, one.shardsReady), 0);
-  const states: Record<RestoreRecord['state'], JobState> = {
-    running: 'running',
-    cancelling: 'running',
-    failed: 'failed',
-    done: 'done',
-  };
   return {
     ...jobOf({ done, total, startedAt, endedAt, wallMs, isRunning: state === 'running' }),
     id,
     kind: 'restore',
-    state: states[state],
+    state: RESTORE_STATES[state],
     step:
       state === 'cancelling' ? 'cancelling' : record.isPublishing === true && state === 'running' ? 'publishing' : null,
     subject: until ?? backup,
@@ -146,9 +153,8 @@ function jobOf(of: {
   };
 }
 
-/** Not one that is deleted, or was verified by an earlier version. */
-function isMade({ state }: BackupRecord): boolean {
-  return state === 'running' || state === 'cancelling' || state === 'failed';
+function madeJob(record: BackupRecord, wallMs: number): JobView | null {
+  return BACKUP_STATES[record.state] === null ? null : backupJob(record, wallMs);
 }
 
 function backupOf(job: string): string {

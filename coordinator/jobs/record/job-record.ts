@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { isEnded, JOB_STATES, type JobRights, type JobView } from '../../service/jobs-service';
@@ -47,6 +48,12 @@ export function newJobRecord(job: NewJob, wallMs: number): JobRecord {
     waitsFor: null,
     result: null,
   };
+}
+
+/** An id of a kind; later ones are higher. */
+export function newJobId(kind: string, wallMs: number): string {
+  const at = new Date(wallMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  return `${kind}-${at}-${randomBytes(4).toString('hex')}`;
 }
 
 export function jobPath(id: string): string {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { WatchedEntries, type Watched } from '../../../shared/cluster-store/entries/watched-entries';
@@ -18,6 +17,7 @@ import {
   jobToValue,
   jobView,
   type NewJob,
+  newJobId,
   newJobRecord,
 } from './job-record';
 import type { JobSource } from './job-source';
@@ -64,8 +64,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
 
   /** An id of a kind; later ones are higher. */
   newId(kind: string): string {
-    const at = new Date(this.parts.clock.wallMs()).toISOString().replace(/[-:]|\.\d+/g, '');
-    return `${kind}-${at}-${randomBytes(4).toString('hex')}`;
+    return newJobId(kind, this.parts.clock.wallMs());
   }
 
   /**

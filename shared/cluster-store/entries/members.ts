@@ -120,6 +120,10 @@ export interface NodeIntent {
   /** Since when (ISO 8601), and how many replicas the node held then. Missing from those of earlier versions. */
   since?: string;
   held?: number;
+  /** The job that it is. Missing from those of earlier versions. */
+  job?: string;
+  /** When the node held nothing any more; absent: it is under way. */
+  endedAt?: string;
 }
 
 /** How an entry of a node names a shard. */

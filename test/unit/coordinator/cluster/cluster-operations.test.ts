@@ -1,5 +1,6 @@
 import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { ClusterOperations } from '../../../../coordinator/cluster/cluster-operations';
+import { Drains } from '../../../../coordinator/cluster/drains';
 import { featureObstacle } from '../../../../coordinator/cluster/feature-obstacle';
 import { GoneNodes, GONE_KEPT_MS } from '../../../../coordinator/cluster/controller/gone-nodes';
 import {
@@ -99,6 +100,7 @@ async function controllerOf(
     askNode: async () => null,
     health,
     reshards: async () => [],
+    drains: new Drains({ store, map, clock }),
     clock,
     log: silentLogger,
   });
