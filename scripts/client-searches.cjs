@@ -351,6 +351,7 @@ function pythonType(name, schema) {
   const [type] = types;
   if (type === 'array' && schema.items?.type === 'string') return 'Sequence[str]';
   if (type === 'array' && schema.items?.type === 'object') return 'Sequence[Mapping[str, Any]]';
+  if (type === 'object' && types.length === 1) return 'Mapping[str, Any]';
   if (types.length !== 1 || !(type in known))
     throw new Error(`no type of Python is known for ${name}: ${JSON.stringify(schema)}`);
   return known[/** @type {keyof typeof known} */ (type)];

@@ -34,6 +34,7 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   groupMissing?: 'leave_out' | 'each';
   orderBy?: OrderKey[];
   total?: true;
+  expand?: number;
   showText?: true;
   showProfile?: true;
   json?: true;
@@ -44,6 +45,7 @@ interface Hit {
   score: number;
   metadata: Record<string, unknown>;
   text?: string | null;
+  context?: { text: string } | null;
 }
 
 interface Found {
@@ -55,6 +57,7 @@ interface Found {
 
 const K_MAX = 10_000;
 const GROUP_SIZE_MAX = 100;
+const NEIGHBOURS_MAX = 10;
 const WIDTH = 120;
 const DEFAULT_ALPHA = 0.5;
 /** In which a profile divides the time. */
@@ -95,6 +98,11 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     )
     .option('--order-by <paths>', 'order the hits by values of these fields: "year desc, title"', orderArgument)
     .option('--total', 'count all items that pass the filter, too, exactly')
+    .option(
+      '--expand <chunks>',
+      'show the text of so many chunks before and after, too, of the same document',
+      wholeNumber(0, NEIGHBOURS_MAX),
+    )
     .option('--show-text', 'show the items’ texts, too')
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
@@ -129,6 +137,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(options.groupMissing !== undefined && { group_missing: options.groupMissing }),
     ...(options.orderBy !== undefined && { order_by: options.orderBy }),
     ...(options.total !== undefined && { total: true }),
+    ...(options.expand !== undefined && { expand: { before: options.expand, after: options.expand } }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
   const answer: Found = await (item !== undefined
@@ -155,6 +164,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(options.fields ?? []).map((field) => cell(valueAt(hit.metadata, field))),
     ...(options.fields === undefined ? [cell(hit.metadata)] : []),
     ...(options.showText ? [hit.text ?? null] : []),
+    ...(options.expand === undefined ? [] : [hit.context?.text ?? null]),
   ]);
   const columns = [
     '#',
@@ -163,6 +173,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     'id',
     ...(options.fields ?? ['metadata']),
     ...(options.showText ? ['text'] : []),
+    ...(options.expand === undefined ? [] : ['context']),
   ];
   const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
   const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;

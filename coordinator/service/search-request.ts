@@ -78,6 +78,8 @@ export interface Output {
   total?: boolean | undefined;
   /** By what the hits of the page are ordered; undefined: as they were found. */
   order?: readonly OrderKey[] | undefined;
+  /** How many neighbours each hit's context has (chunk-windows.ts); undefined: hits have none. */
+  expand?: Expansion | undefined;
   /** Whether hits of fused lists carry their places in these. */
   explain?: boolean | undefined;
   /** Whether the hits may come as bytes (utf8HitsOf in shared/wire/codecs/hit-codec.ts). */
@@ -89,4 +91,10 @@ export interface OrderKey {
   field: string;
   descending: boolean;
   missingFirst: boolean;
+}
+
+/** Chunks of the same document before and after that of a hit. */
+export interface Expansion {
+  before: number;
+  after: number;
 }

@@ -559,6 +559,16 @@ export interface ScoredHit {
   text?: string;
   /** Present for a hybrid search with `explain`. */
   explanation?: FusedRanks;
+  /** Present for a search that expands; null: the hit is no chunk of a document. */
+  context?: HitContext | null;
+}
+
+/** Chunks around a hit, as one text. Hits whose windows touch have the same one. */
+export interface HitContext {
+  text: string;
+  /** The first and the last chunk_index of what is there. */
+  fromChunk: number;
+  toChunk: number;
 }
 
 /**

@@ -286,10 +286,18 @@ export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['
   };
 }
 
-export function hitJson({ externalId, score, metadata, text, explanation }: ScoredHit): string {
+export function hitJson({ externalId, score, metadata, text, explanation, context }: ScoredHit): string {
   const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
   const more = explanation === undefined ? '' : explanationMembers(explanation);
-  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}}`;
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}${contextMember(context)}}`;
+}
+
+/** The `context` member with a comma before it; empty if none was asked for. */
+function contextMember(context: ScoredHit['context']): string {
+  if (context === undefined) return '';
+  if (context === null) return ',"context":null';
+  const { text, fromChunk, toChunk } = context;
+  return `,"context":{"text":${JSON.stringify(text)},"from_chunk":${fromChunk},"to_chunk":${toChunk}}`;
 }
 
 /** A hit's ranks in the lists that were fused, with a comma before each member. */
@@ -299,9 +307,9 @@ function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore
 }
 
 /** A hit as the query endpoint answers it: its text first, if it has one. */
-export function textHitJson({ externalId, score, metadata, text }: ScoredHit): string {
+export function textHitJson({ externalId, score, metadata, text, context }: ScoredHit): string {
   const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${contextMember(context)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

@@ -14,8 +14,19 @@ export const searchTiming = z
 
 const hitText = z.string().meta({ description: 'Present if include_text is true; "" where the item has none.' });
 
+const hitContext = z.object({ text: z.string(), from_chunk: z.int(), to_chunk: z.int() }).nullable().optional().meta({
+  description:
+    'Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index.',
+});
+
 export const hitAnswer = z
-  .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer, text: hitText.optional() })
+  .object({
+    external_id: z.string(),
+    score: z.number(),
+    metadata: metadataAnswer,
+    text: hitText.optional(),
+    context: hitContext,
+  })
   .meta({
     id: 'SearchResult',
     description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).',
@@ -37,7 +48,13 @@ export const fusedHitAnswer = hitAnswer
   });
 
 export const textHitAnswer = z
-  .object({ text: hitText.optional(), score: z.number(), metadata: metadataAnswer, external_id: z.string() })
+  .object({
+    text: hitText.optional(),
+    score: z.number(),
+    metadata: metadataAnswer,
+    external_id: z.string(),
+    context: hitContext,
+  })
   .meta({ id: 'QueryResult' });
 
 /** In the form that the request named by vector_format. */

@@ -24,6 +24,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
     '_source',
     'select',
   ],
+  expand: ['neighbours', 'neighbors', 'window', 'context', 'surrounding', 'include_neighbors'],
   group_by: ['group', 'groupby', 'group_by_field', 'group_by_key', 'collapse'],
   group_size: ['group_limit', 'limit_per_group', 'hits_per_group'],
   ids: ['external_ids', 'id', 'keys'],

@@ -42,6 +42,7 @@ const SEARCH_FIELDS = [
   'min_score',
   'fields',
   'include_text',
+  'expand',
   'order_by',
   'total',
   'group_by',
@@ -74,7 +75,7 @@ export const MCP_TOOLS: readonly McpTool[] = [
     name: 'search',
     title: 'Search by meaning',
     description:
-      'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata.',
+      'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata; `expand` adds the text around chunks of documents.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/search' },
     fields: ['text', 'vector', 'k', 'offset', ...SEARCH_FIELDS],
     required: [],
@@ -85,7 +86,7 @@ export const MCP_TOOLS: readonly McpTool[] = [
     name: 'query',
     title: 'Ask in natural language',
     description:
-      'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents.',
+      'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents, of which `expand` adds the text around.',
     endpoint: { method: 'POST', template: '/v1/query' },
     fields: ['query', 'top_k', 'offset', ...SEARCH_FIELDS],
     required: ['query'],

@@ -54,6 +54,8 @@ export const REQUEST_BOUNDS = {
   /** Lists of values hold so much of a long text. */
   prefixCharactersMax: 128,
   orderKeysMax: 3,
+  /** Chunks before a hit, and as many after it. */
+  neighboursMax: 10,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

@@ -45,6 +45,9 @@ const orderBy = optional(boundedArray(orderKey, REQUEST_BOUNDS.orderKeysMax)).tr
   keys === undefined || keys.length === 0 ? undefined : keys,
 );
 
+const neighbours = withDefault(integer(0, REQUEST_BOUNDS.neighboursMax), 0);
+const expansion = z.object({ before: neighbours, after: neighbours });
+
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
 function optionsOf(limits: HttpLimits) {
   return {
@@ -100,6 +103,15 @@ function optionsOf(limits: HttpLimits) {
       }),
       ({ output }, order) => {
         output.order = order;
+      },
+    ),
+    expand: option(
+      optional(expansion).meta({
+        description:
+          'Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.',
+      }),
+      ({ output }, expand) => {
+        output.expand = expand;
       },
     ),
     group_by: option(
@@ -209,6 +221,26 @@ function checkGroups(
     );
 }
 
+/** Reports contexts of more chunks than an answer may have hits in groups. */
+function checkExpansion(
+  { page: { k, groups }, output: { expand } }: SearchDraft,
+  given: Partial<GivenOptions>,
+  limits: HttpLimits,
+  sink: IssueSink,
+  kName: string,
+): void {
+  if (expand === undefined) return;
+  const chunks = expand.before + 1 + expand.after;
+  const most = GROUPED_HITS_FACTOR * limits.kMax;
+  if (chunks * k * (groups?.size ?? 1) <= most) return;
+  report(
+    sink,
+    given,
+    `is ${chunks} chunks for each hit of ${kName} ${k}: together more than ${most} (${GROUPED_HITS_FACTOR} × MAX_K)`,
+    { kind: 'limit_exceeded', path: ['expand'] },
+  );
+}
+
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
 export const pageParts = {
   k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
@@ -245,6 +277,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
           set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
       checkGroups(draft.page, given, limits, sink, kName);
+      checkExpansion(draft, given, limits, sink, kName);
       const found = source();
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },

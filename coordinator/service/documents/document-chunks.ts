@@ -28,6 +28,7 @@ export function chunkIds(documentId: string, start: number, end: number): string
   return Array.from({ length: end - start }, (_, i) => chunkId(documentId, start + i));
 }
 
-function chunkId(documentId: string, index: number): string {
+/** What an upload calls a chunk. */
+export function chunkId(documentId: string, index: number): string {
   return `${documentId}-chunk-${index}`;
 }

@@ -4,6 +4,7 @@ import { type Hit, LEFT_OUT, type StoredItem } from '../../../shared/contract/sh
 import type { CollectionRecord } from '../collections/collection-record';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { takenFrom } from '../pages';
+import type { Expansion } from '../search-request';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 
@@ -58,6 +59,8 @@ export interface LaterParts {
   begin: () => CallOptions;
   collection: CollectionRecord;
   hold: AnswerHold;
+  /** What `hold` was told of the hits, and of what is read of them at once. */
+  kept: number;
 }
 
 /** Hits, the filter that they were found with, and whether they have texts. */
@@ -65,6 +68,7 @@ interface ListWithFilter {
   hits: ScoredHit[];
   filter: Filter | null;
   texts: boolean;
+  expand?: Expansion | undefined;
 }
 
 /** Tells what the hits hold, and adds what completes them if some are not whole. */
@@ -76,8 +80,12 @@ export function foundHits(list: ListWithFilter, parts: LaterParts): FoundHits {
 export function foundLists(lists: readonly ListWithFilter[], parts: LaterParts): FoundHits[] {
   let bytes = 0;
   let roundBytes = 0;
-  const found = lists.map(({ hits, filter, texts }): FoundHits => {
+  const found = lists.map(({ hits, filter, texts, expand }): FoundHits => {
     bytes += bytesOfHits(hits);
+    if (expand !== undefined) {
+      const chunks = hits.length * (expand.before + 1 + expand.after);
+      roundBytes = Math.max(roundBytes, new LaterHits(parts, null, true).roundBytes(chunks));
+    }
     if (!hits.some((hit) => isLeftOut(hit, texts))) return { hits };
     const later = new LaterHits(parts, filter, texts);
     bytes += hits.length * HIT_BYTES;
@@ -85,7 +93,8 @@ export function foundLists(lists: readonly ListWithFilter[], parts: LaterParts):
     return { hits, later };
   });
   // One after the other is completed.
-  parts.hold.keep(roundBytes === 0 && bytes <= COUNTED_BYTES ? 0 : bytes + roundBytes);
+  parts.kept = roundBytes === 0 && bytes <= COUNTED_BYTES ? 0 : bytes + roundBytes;
+  parts.hold.keep(parts.kept);
   return found;
 }
 

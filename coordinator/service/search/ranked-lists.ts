@@ -44,6 +44,7 @@ const PACKED_OUTPUT: FieldTable<Output> = {
   texts: 'left',
   total: 'handled',
   order: 'left',
+  expand: 'left',
   explain: 'left',
   packed: 'handled',
 };

@@ -13,12 +13,14 @@ import type { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { OrderKey, Page, Query, SearchRequest, VectorSource } from '../search-request';
+import type { Page, Query, SearchRequest, VectorSource } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type { FilterFacts, FoundHits, FoundList, SearchAnswer, SearchService, SearchTiming } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
+import { ChunkReader } from './chunk-reader';
+import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
@@ -49,6 +51,7 @@ export class ShardedSearchService implements SearchService {
   private readonly groups: GroupedLists;
   private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
+  private readonly chunks: ChunkReader;
   private readonly clock: Clock;
   private readonly observer: SearchObserver;
 
@@ -68,6 +71,7 @@ export class ShardedSearchService implements SearchService {
     this.sets = new ShardSets(options);
     this.fields = new FieldLookup({ ...options, sets: this.sets });
     this.ordered = new OrderedItems({ ...options, sets: this.sets });
+    this.chunks = new ChunkReader({ ...options, sets: this.sets, ordered: this.ordered });
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.clock = options.clock;
     this.lists = new RankedLists({
@@ -92,7 +96,8 @@ export class ShardedSearchService implements SearchService {
       source.type !== 'nearest' ||
       source.to.vector === undefined ||
       request.output.total === true ||
-      request.output.order !== undefined
+      request.output.order !== undefined ||
+      request.output.expand !== undefined
     )
       return this.searchLater(name, request, hold, call, startMs);
     const vector = givenVector(collection, request.query);
@@ -132,12 +137,14 @@ export class ShardedSearchService implements SearchService {
       hits: enoughOf(hits, requests[i].page),
       filter: requests[i].query.filter,
       texts: requests[i].output.texts,
+      expand: requests[i].output.expand,
     }));
-    const found = foundLists(lists, this.laterParts(collection, hold));
+    const parts = this.laterParts(collection, hold);
+    const found = foundLists(lists, parts);
     const results: FoundList[] = [];
     for (const [i, one] of found.entries())
       results.push({
-        ...(await inOrder(one, requests[i].output.order)),
+        ...(await this.completed(one, requests[i], parts, `queries[${i}].`)),
         ...groupsOf(ranked[i]),
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
@@ -190,8 +197,7 @@ export class ShardedSearchService implements SearchService {
       this.listed(collection, request, vectors[0], hold, call, times),
       this.matchesOf(collection, request, call),
     ]);
-    const ordered = await inOrder(answer, request.output.order);
-    return { ...ordered, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
+    return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
   }
 
   /** The list, its page and what the answer has of it. */
@@ -204,11 +210,15 @@ export class ShardedSearchService implements SearchService {
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
     const ranked = this.ranked(collection, request, vector, { hold }, call);
-    const answered = (list: Ranked): SearchAnswer => {
+    const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
-      if (utf8Hits === undefined)
-        return { ...this.found(collection, request, hits, hold), ...groupsOf(list), totalCount, timing };
+      if (utf8Hits === undefined) {
+        const parts = this.laterParts(collection, hold);
+        const answer = { ...this.found(request, hits, parts), ...groupsOf(list), totalCount, timing };
+        const { order, expand } = request.output;
+        return order === undefined && expand === undefined ? answer : this.completed(answer, request, parts);
+      }
       // It is counted when it is sent.
       hold.keep(0);
       return { hits, utf8Hits, totalCount, timing };
@@ -233,16 +243,26 @@ export class ShardedSearchService implements SearchService {
 
   /** Hits of a page, and how what was left out of them is read. */
   private found(
-    collection: CollectionRecord,
-    { query: { filter }, page, output: { texts } }: SearchRequest,
+    { query: { filter }, page, output: { texts, expand } }: SearchRequest,
     hits: Ranked['hits'],
-    hold: AnswerHold,
+    parts: LaterParts,
   ): FoundHits {
-    return foundHits({ hits: enoughOf(hits, page), filter, texts }, this.laterParts(collection, hold));
+    return foundHits({ hits: enoughOf(hits, page), filter, texts, expand }, parts);
+  }
+
+  /** With its hits in the order, and with the contexts, that are asked for. `where`: what messages call the request. */
+  private async completed<Found extends FoundHits>(
+    found: Found,
+    { output: { order, expand } }: SearchRequest,
+    parts: LaterParts,
+    where = '',
+  ): Promise<Found> {
+    const ordered = order === undefined ? found : { ...found, hits: await hitsInOrder(found, order) };
+    return expand === undefined ? ordered : expandedHits(ordered, expand, { ...parts, chunks: this.chunks, where });
   }
 
   private laterParts(collection: CollectionRecord, hold: AnswerHold): LaterParts {
-    return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold };
+    return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold, kept: 0 };
   }
 
   /**
@@ -317,11 +337,6 @@ export class ShardedSearchService implements SearchService {
       totalMs: endMs - startMs,
     };
   }
-}
-
-/** With its hits in the order that is asked for. */
-async function inOrder<Found extends FoundHits>(found: Found, order: readonly OrderKey[] | undefined): Promise<Found> {
-  return order === undefined ? found : { ...found, hits: await hitsInOrder(found, order) };
 }
 
 /** What the vector of a query is given or made by; null: it is that of an item, or none. */

@@ -51,6 +51,18 @@ export function documentsSuite(context: SuiteContext): void {
         metadata: first.metadata,
         external_id: `${data.document_id}-chunk-0`,
       });
+      const around = dataOf(
+        await context.api.post('/v1/query', {
+          query: 'the river floods every spring',
+          collection_name: name,
+          top_k: 1,
+          expand: { before: 2, after: 1 },
+        }),
+      );
+      const second = dataOf(await context.api.get(`/v1/collections/${name}/vectors/${data.document_id}-chunk-1`));
+      expect(around.results[0].context).toMatchObject({ from_chunk: 0, to_chunk: 1 });
+      expect(around.results[0].context.text).toMatch(/^The river floods/);
+      expect(around.results[0].context.text.endsWith(second.text.slice(-100))).toBe(true);
       const none = dataOf(
         await context.api.post('/v1/query', {
           query: 'river',

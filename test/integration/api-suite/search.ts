@@ -705,6 +705,86 @@ export function searchSuite(context: SuiteContext): void {
       });
     });
 
+    describe('expand', () => {
+      const vector = [1, 0, 0];
+      const expand = { before: 1, after: 1 };
+      let tale: string;
+      const ask = async (endpoint: string, body: object) =>
+        context.api.post(`/v1/collections/${tale}/${endpoint}`, body);
+      const contextsOf = (hits: { external_id: string; context: unknown }[]) =>
+        Object.fromEntries(hits.map((hit) => [hit.external_id, hit.context]));
+      const around = (from_chunk: number, to_chunk: number, text: string) => ({ text, from_chunk, to_chunk });
+
+      beforeAll(async () => {
+        tale = await context.collection({ shards: 2 });
+        const texts = ['once there was', 'there was a king', 'a king in a tower', 'who slept', 'for years', 'alone'];
+        const chunks = texts.map((text, i) => ({
+          external_id: `c${i}`,
+          vector: [1, i / 10, 0],
+          metadata: { document_id: 'tale', chunk_index: i, place: 'here' },
+          text,
+        }));
+        dataOf(await ask('bulk_upsert', { items: [...chunks, ...ITEMS] }));
+      });
+
+      test('adds the text around, once where windows touch', async () => {
+        const filters = { chunk_index: { $in: [0, 3, 4] } };
+        const { results } = dataOf(await ask('search', { vector, filters, expand, fields: ['chunk_index'] }));
+        const whole = around(0, 5, 'once there was a king in a tower\nwho slept\nfor years\nalone');
+        expect(contextsOf(results)).toEqual({ c0: whole, c3: whole, c4: whole });
+        expect(results[0].metadata).toEqual({ chunk_index: 0 });
+        const two = { vector, k: 1, filters: { chunk_index: 2 }, expand: { before: 1 } };
+        expect(contextsOf(dataOf(await ask('search', two)).results)).toEqual({
+          c2: around(1, 2, 'there was a king in a tower'),
+        });
+        const own = { vector, k: 7, expand: {}, order_by: [{ field: 'chunk_index', direction: 'desc' }] };
+        const ordered = dataOf(await ask('search', own)).results;
+        expect(ordered[0]).toMatchObject({ external_id: 'c5', context: whole });
+        expect(ordered.at(-1)).toMatchObject({ external_id: 'east', context: null });
+      });
+
+      test('is an option of every search', async () => {
+        const filters = { chunk_index: 4 };
+        const one = { c4: around(3, 5, 'who slept\nfor years\nalone') };
+        const fused = dataOf(
+          await ask('hybrid_search', { query_text: 'years', vector, filters, expand, explain: true }),
+        );
+        expect(contextsOf(fused.results)).toEqual(one);
+        expect(contextsOf(dataOf(await ask('recommend/c0', { filters, expand })).results)).toEqual(one);
+        const bulk = {
+          queries: [
+            { vector, k: 1 },
+            { vector, filters, expand },
+          ],
+        };
+        const [plain, expanded] = dataOf(await ask('bulk_search', bulk)).results;
+        expect(plain[0].context).toBeUndefined();
+        expect(contextsOf(expanded)).toEqual(one);
+        const { groups } = dataOf(await ask('search', { vector, filters, expand, group_by: 'place' }));
+        expect(contextsOf(groups[0].hits)).toEqual(one);
+      });
+
+      test.each([
+        [{ expand: 1 }, 422, 'expand'],
+        [{ expand: { before: 11 } }, 422, 'expand.before'],
+        [{ expand: { after: -1 } }, 422, 'expand.after'],
+        [{ expand: { after: 0.5 } }, 422, 'expand.after'],
+        [{ expand, k: 10_000, group_by: 'kind', group_size: 10 }, 400, 'expand'],
+        [{ expand, filters: { kind: 'axis' } }, 400, 'document_id'],
+      ])('refuses %j', async (body, code, named) => {
+        expect(errorOf(await ask('search', { vector, ...body }), code)).toContain(named);
+      });
+
+      test('names the query that has no chunks, and takes none where nothing is found', async () => {
+        const queries = [
+          { vector, k: 1 },
+          { vector, filters: { kind: 'axis' }, expand },
+        ];
+        expect(errorOf(await ask('bulk_search', { queries }), 400)).toContain('queries[1].expand');
+        expect(dataOf(await ask('search', { vector, filters: { kind: 'none' }, expand })).results).toEqual([]);
+      });
+    });
+
     test('min_score leaves out what scores less, whatever the page', async () => {
       const vector = [1, 0.5, 0];
       const all = dataOf(await post('search', { vector })).results;

@@ -464,6 +464,15 @@ class ScrollPage(Table[StoredVector], rows="vectors"):
 
 
 @dataclass(frozen=True)
+class HitContext:
+    """Neighbouring chunks of a document as one text (``expand``)."""
+
+    text: str
+    from_chunk: int
+    to_chunk: int
+
+
+@dataclass(frozen=True)
 class Hit:
     """Something found. Scores are always "higher is better"."""
 
@@ -472,6 +481,8 @@ class Hit:
     metadata: dict[str, Any]
     text: str | None = None
     """None: it was not asked for (``include_text``)."""
+    context: HitContext | None = None
+    """None: it was not asked for (``expand``), or this is no chunk of a document."""
 
 
 @dataclass(frozen=True)
@@ -728,6 +739,7 @@ class QueryHit:
     metadata: dict[str, Any]
     external_id: str
     text: str = ""
+    context: HitContext | None = None
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,12 @@ export interface SearchResult {
   metadata: Metadata;
   /** Present if include_text is true; "" where the item has none. */
   text?: string;
+  /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
+  context?: {
+    text: string;
+    from_chunk: number;
+    to_chunk: number;
+  } | null;
 }
 
 /** Milliseconds; present when include_timing is true. */
@@ -225,6 +231,12 @@ export interface HybridResult {
   metadata: Metadata;
   /** Present if include_text is true; "" where the item has none. */
   text?: string;
+  /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
+  context?: {
+    text: string;
+    from_chunk: number;
+    to_chunk: number;
+  } | null;
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;
@@ -237,6 +249,12 @@ export interface QueryResult {
   score: number;
   metadata: Metadata;
   external_id: string;
+  /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
+  context?: {
+    text: string;
+    from_chunk: number;
+    to_chunk: number;
+  } | null;
 }
 
 export interface RecallReport {
@@ -1255,6 +1273,13 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters. */
+      expand?: {
+        /** Default: 0. */
+        before?: number;
+        /** Default: 0. */
+        after?: number;
+      };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
       /** Hits of a group at most. Default 1. */
@@ -1330,6 +1355,13 @@ export interface Operations {
           /** Default: "last". */
           missing?: 'first' | 'last';
         }>;
+        /** Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters. */
+        expand?: {
+          /** Default: 0. */
+          before?: number;
+          /** Default: 0. */
+          after?: number;
+        };
         /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
         group_by?: string;
         /** Hits of a group at most. Default 1. */
@@ -1404,6 +1436,13 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters. */
+      expand?: {
+        /** Default: 0. */
+        before?: number;
+        /** Default: 0. */
+        after?: number;
+      };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
       /** Hits of a group at most. Default 1. */
@@ -1526,6 +1565,13 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters. */
+      expand?: {
+        /** Default: 0. */
+        before?: number;
+        /** Default: 0. */
+        after?: number;
+      };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
       /** Hits of a group at most. Default 1. */
@@ -1639,6 +1685,13 @@ export interface Operations {
         /** Default: "last". */
         missing?: 'first' | 'last';
       }>;
+      /** Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters. */
+      expand?: {
+        /** Default: 0. */
+        before?: number;
+        /** Default: 0. */
+        after?: number;
+      };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
       /** Hits of a group at most. Default 1. */

@@ -62,6 +62,7 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -77,6 +78,7 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -94,6 +96,7 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -123,6 +126,7 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -141,6 +145,7 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -160,6 +165,7 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -232,6 +238,7 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -247,6 +254,7 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -262,6 +270,7 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -289,6 +298,7 @@ class AsyncSearches:
         include_text: bool = True,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -304,6 +314,7 @@ class AsyncSearches:
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -321,6 +332,7 @@ class AsyncSearches:
             include_text=None if include_text else False,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -348,6 +360,7 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -369,6 +382,7 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -389,6 +403,7 @@ class AsyncSearches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -406,6 +421,7 @@ class AsyncSearches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -421,6 +437,7 @@ class AsyncSearches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,

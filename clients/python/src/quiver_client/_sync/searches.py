@@ -63,6 +63,7 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -78,6 +79,7 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -95,6 +97,7 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -124,6 +127,7 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -142,6 +146,7 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -161,6 +166,7 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -233,6 +239,7 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -248,6 +255,7 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -263,6 +271,7 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -290,6 +299,7 @@ class Searches:
         include_text: bool = True,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -305,6 +315,7 @@ class Searches:
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -322,6 +333,7 @@ class Searches:
             include_text=None if include_text else False,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -349,6 +361,7 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -370,6 +383,7 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -390,6 +404,7 @@ class Searches:
         include_text: bool = False,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
+        expand: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -407,6 +422,7 @@ class Searches:
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
+        - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -422,6 +438,7 @@ class Searches:
             include_text=include_text or None,
             total=total or None,
             order_by=order_by,
+            expand=expand,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,

@@ -23,6 +23,7 @@ const BODY = {
   include_text: true,
   total: true,
   order_by: [{ field: 'a', direction: 'desc', missing: 'last' }],
+  expand: { before: 1, after: 2 },
   group_by: 'a.b',
   group_size: 2,
   group_missing: 'each',
