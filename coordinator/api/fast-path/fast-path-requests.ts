@@ -4,8 +4,11 @@ import { type RequestHead, RequestHeads } from './request-head';
 import { FastPathRequest } from './fast-path-request';
 import { FastPathResponse } from './fast-path-response';
 
-/** What the server of HTTP/1.1 adds to a socket, for itself, and the handle of one without TLS. */
-type ServedSocket = Socket & { _httpMessage?: unknown; _handle?: { fd?: number } | null };
+/**
+ * What the server of HTTP/1.1 adds to a socket, for itself, and the handle of one without TLS. `parser` is null when
+ * the server reads nothing more of it, as behind a request for a tunnel.
+ */
+type ServedSocket = Socket & { _httpMessage?: unknown; parser?: unknown; _handle?: { fd?: number } | null };
 
 type Listener = (chunk: Buffer) => void;
 
@@ -197,7 +200,7 @@ class WatchedConnection {
   }
 
   private pass(chunk: Buffer): void {
-    if (!this.socket.destroyed) this.server.call(this.socket, chunk);
+    if (!this.socket.destroyed && this.socket.parser !== null) this.server.call(this.socket, chunk);
   }
 }
 
