@@ -11,7 +11,7 @@ import type { Once } from './idempotency/write-dedup';
 import type { AggregatesService } from './aggregates-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
-import type { GroupKey, SearchRequest, VectorSource } from './search-request';
+import type { GroupKey, OrderKey, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
@@ -400,8 +400,9 @@ export interface VectorsService {
     options: { vectors: boolean; hold?: AnswerHold | undefined },
   ): Promise<AsyncIterable<VectorView[]>>;
   /**
-   * As `fetch`. It ends at `limit` vectors or soon after SCROLL_BYTES_MAX of them; where, `nextCursor` says once the
-   * pages have ended.
+   * In insertion order, or by values of metadata and then by ids. It ends at `limit` vectors or soon after
+   * SCROLL_BYTES_MAX of them; where, `nextCursor` says once the pages have ended. Errors also: invalid_parameter for a
+   * cursor of something else; limit_exceeded for an order of more than ORDERED_ITEMS_MAX items.
    */
   scroll(
     collection: string,
@@ -410,6 +411,7 @@ export interface VectorsService {
       limit: number;
       filter: Filter | null;
       vectors: boolean;
+      order?: readonly OrderKey[] | undefined;
       hold?: AnswerHold | undefined;
     },
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }>;

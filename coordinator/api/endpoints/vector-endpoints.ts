@@ -315,7 +315,7 @@ export function vectorEndpoints(parts: {
       template: '/v1/collections/{name}/scroll',
       access: 'readonly',
       tag,
-      summary: 'Read a collection page by page, in insertion order',
+      summary: 'Read a collection page by page, in insertion order or by values of metadata',
       description:
         'A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.',
       path: collectionParameters,
@@ -336,6 +336,7 @@ export function vectorEndpoints(parts: {
           limit: body.limit,
           filter: body.filters,
           vectors: body.include_vectors,
+          order: body.order_by,
           hold,
         });
         return {

@@ -41,7 +41,8 @@ const orderKey = z
     descending: direction === 'desc',
     missingFirst: missing === 'first',
   }));
-const orderBy = optional(boundedArray(orderKey, REQUEST_BOUNDS.orderKeysMax)).transform((keys) =>
+/** Up to three fields to order by; none: undefined. */
+export const orderBy = optional(boundedArray(orderKey, REQUEST_BOUNDS.orderKeysMax)).transform((keys) =>
   keys === undefined || keys.length === 0 ? undefined : keys,
 );
 

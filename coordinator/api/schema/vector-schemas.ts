@@ -22,6 +22,7 @@ import {
   withDefault,
 } from '../fields/fields';
 import { report } from '../fields/issue';
+import { orderBy } from './search-options';
 import { vectorSource } from '../fields/vector-source';
 
 const { externalIdCharactersMax, fetchIdsMax, metadataDepthMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
@@ -220,6 +221,10 @@ export function scrollBody(limits: HttpLimits) {
     cursor: optional(z.string()).meta({ description: 'next_cursor of the page before; left out for the first page.' }),
     limit: withDefault(integer(1, scrollMax), scrollDefault),
     filters: filters(limits),
+    order_by: orderBy.meta({
+      description:
+        'Vectors come by values of their metadata instead: numbers, texts, false, true; equal ones by external_id. An array counts by its least value, or with "desc" by its greatest. For up to 1,000,000 items that pass the filters, through all of which each page looks.',
+    }),
     include_vectors: withDefault(z.boolean(), true),
     vector_format: vectorFormat,
   });

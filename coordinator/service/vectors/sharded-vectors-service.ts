@@ -23,6 +23,7 @@ import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
+import type { OrderKey } from '../search-request';
 import type { CutText } from '../../models/cut-text';
 import type {
   CollectionsService,
@@ -49,7 +50,14 @@ import { OrderedItems } from './ordered-items';
 import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
 import { vectorNotFound } from './vector-not-found';
 import { zeroVectors } from './zero-vectors';
-import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
+import { orderedPages } from './ordered-scroll';
+import {
+  cursorFromPlace,
+  cursorFromPosition,
+  placeFromCursor,
+  positionFromCursor,
+  type ScrollPosition,
+} from './scroll-cursor';
 
 /** Items in one page that is read over all shards. */
 const PAGE_ITEMS_MAX = 1000;
@@ -59,6 +67,8 @@ const PAGE_BYTES = { first: 256 * 1024, most: 1024 * 1024 };
 const SHARD_BYTES_MIN = 32 * 1024;
 /** After so many bytes of items, a page of a scroll ends. */
 export const SCROLL_BYTES_MAX = 16 * 1024 * 1024;
+/** Items that a page in an order looks through: they take some seconds. */
+const ORDERED_ITEMS_MAX = 1_000_000;
 
 /** What pages in insertion order are made of, and where they begin and end. */
 interface OrderedPages {
@@ -382,15 +392,10 @@ export class ShardedVectorsService implements VectorsService {
 
   async scroll(
     name: string,
-    {
-      cursor,
-      limit,
-      filter,
-      vectors,
-      hold = NO_HOLD,
-    }: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+    { cursor, limit, filter, vectors, order, hold = NO_HOLD }: Parameters<VectorsService['scroll']>[1],
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    if (order !== undefined) return this.orderedScroll(collection, order, { cursor, limit, filter, vectors, hold });
     const after = cursor === null ? null : positionFromCursor(collection.identity, cursor);
     let next: string | null = null;
     const ended = (last: ScrollPosition | null): void =>
@@ -406,6 +411,52 @@ export class ShardedVectorsService implements VectorsService {
       ended,
     });
     return { pages: await begun(pages), nextCursor: () => next };
+  }
+
+  private async orderedScroll(
+    collection: CollectionRecord,
+    keys: readonly OrderKey[],
+    wanted: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold: AnswerHold },
+  ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
+    const { cursor, limit, filter, vectors, hold } = wanted;
+    const after = cursor === null ? null : placeFromCursor(collection.identity, keys, cursor);
+    const count = await this.matchCount(collection, filter);
+    if (count > ORDERED_ITEMS_MAX)
+      throw new QuiverError(
+        'limit_exceeded',
+        `order_by is for up to ${ORDERED_ITEMS_MAX} items that pass the filters, and ${count} do: give narrower ones`,
+      );
+    let next: string | null = null;
+    const parts = {
+      after: null,
+      limit: Infinity,
+      bytesMax: Infinity,
+      filter,
+      vectors: false,
+      texts: false,
+      ended: null,
+    };
+    const pages = orderedPages({
+      keys,
+      after,
+      limit,
+      bytesMax: SCROLL_BYTES_MAX,
+      all: () => this.pagesOf(collection, { ...parts, hold }),
+      read: (externalIds) => this.fetchedPages(collection, externalIds, vectors, hold),
+      ended: (last) => void (next = last === null ? null : cursorFromPlace(collection.identity, keys, last)),
+    });
+    return { pages: await begun(pages), nextCursor: () => next };
+  }
+
+  /** Items that pass a filter; null: all. */
+  private async matchCount(collection: CollectionRecord, filter: Filter | null): Promise<number> {
+    const call = this.scatter.begin();
+    const counts = await this.sets.inOne(collection, call, (current) =>
+      this.scatter.readAll(current, call, (id) =>
+        filter === null ? this.shards.read(id, 'count', null, call) : this.shards.read(id, 'matches', { filter }, call),
+      ),
+    );
+    return counts.reduce((sum, one) => sum + one, 0);
   }
 
   /** Each page has a deadline of its own, because a slow reader may take its time between them. */

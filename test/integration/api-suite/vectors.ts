@@ -815,6 +815,52 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(all.next_cursor).toBeNull();
     });
 
+    test('walks it in the order of values, equal ones by id', async () => {
+      const name = await context.collection({ shards: 2 });
+      const years: Record<string, unknown> = { a: 3, b: [1, 9], c: 'x', d: null, e: 3, f: true, g: -2 };
+      for (const [id, year] of Object.entries(years))
+        dataOf(await upsert(name, { external_id: id, vector: [1, 2, 3], metadata: { year }, text: id }));
+      const path = `/v1/collections/${name}/scroll`;
+      const walk = async (body: object): Promise<string> => {
+        let [seen, cursor] = ['', null as string | null];
+        do {
+          const page: any = dataOf(await context.api.post(path, { limit: 2, ...body, cursor }));
+          seen += page.vectors.map(({ external_id }: any) => external_id).join('');
+          cursor = page.next_cursor;
+        } while (cursor !== null);
+        return seen;
+      };
+      expect(await walk({ order_by: [{ field: 'year' }] })).toBe('gbaecfd');
+      expect(await walk({ order_by: [{ field: 'year', direction: 'desc', missing: 'first' }] })).toBe('dfcbaeg');
+      expect(await walk({ order_by: [{ field: 'year' }], filters: { year: { $gt: 0 } } })).toBe('bae');
+      const order_by = [{ field: 'year' }];
+      const first = dataOf(await context.api.post(path, { limit: 1, order_by }));
+      expect(first.vectors[0]).toEqual({
+        external_id: 'g',
+        vector: [1, 2, 3],
+        metadata: { year: -2 },
+        text: 'g',
+        version: expect.any(Number),
+      });
+      const { next_cursor: cursor } = first;
+      const other = [{ field: 'year', direction: 'desc' }];
+      for (const body of [{ cursor }, { cursor, order_by: other }])
+        expect(errorOf(await context.api.post(path, body), 400)).toContain('another order_by');
+      const plain = dataOf(await context.api.post(path, { limit: 1 })).next_cursor;
+      expect(errorOf(await context.api.post(path, { cursor: plain, order_by }), 400)).toContain('another order_by');
+      const elsewhere = `/v1/collections/${await context.empty()}/scroll`;
+      expect(errorOf(await context.api.post(elsewhere, { cursor, order_by }), 400)).toContain('another collection');
+    });
+
+    test.each([
+      [{ order_by: [{ field: '' }] }, 422],
+      [{ order_by: [{ field: 'a' }, { field: 'b' }, { field: 'c' }, { field: 'd' }] }, 400],
+      [{ order_by: [{ field: 'a', direction: 'up' }] }, 422],
+    ])('refuses %j with %i', async (body, code) => {
+      const message = errorOf(await context.api.post(`/v1/collections/${await context.empty()}/scroll`, body), code);
+      expect(message).toContain('order_by');
+    });
+
     test.each([
       [{ limit: 0 }, 422],
       [{ limit: 1001 }, 422],

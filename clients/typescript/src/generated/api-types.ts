@@ -1205,7 +1205,7 @@ export interface Operations {
     };
   };
   /**
-   * Read a collection page by page, in insertion order: POST /v1/collections/{name}/scroll
+   * Read a collection page by page, in insertion order or by values of metadata: POST /v1/collections/{name}/scroll
    *
    * A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.
    *
@@ -1221,6 +1221,14 @@ export interface Operations {
       limit?: number;
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) at the top. */
       filters?: Filters;
+      /** Vectors come by values of their metadata instead: numbers, texts, false, true; equal ones by external_id. An array counts by its least value, or with "desc" by its greatest. For up to 1,000,000 items that pass the filters, through all of which each page looks. */
+      order_by?: Array<{
+        field: string;
+        /** Default: "asc". */
+        direction?: 'asc' | 'desc';
+        /** Default: "last". */
+        missing?: 'first' | 'last';
+      }>;
       /** Default: true. */
       include_vectors?: boolean;
       /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */

@@ -409,14 +409,16 @@ class Collection(Searches):
         cursor: str | None = None,
         limit: int = 100,
         filters: Filters | None = None,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         include_vectors: bool = True,
         vector_format: VectorFormat | None = None,
     ) -> ScrollPage:
-        """One page of the collection, in insertion order. For all of them see ``scroll``."""
+        """One page of the collection, in insertion order or that of ``order_by``. For all of them see ``scroll``."""
         body = given(
             cursor=cursor,
             limit=limit,
             filters=filters_body(filters),
+            order_by=order_by,
             include_vectors=include_vectors,
             vector_format=self._format(vector_format),
         )
@@ -426,17 +428,19 @@ class Collection(Searches):
         self,
         *,
         filters: Filters | None = None,
+        order_by: Sequence[Mapping[str, Any]] | None = None,
         include_vectors: bool = True,
         limit: int = SCROLL_LIMIT,
         vector_format: VectorFormat | None = None,
     ) -> Iterator[StoredVector]:
-        """All items that match, in insertion order, page by page; the collection may change meanwhile."""
+        """All items that match, in insertion order or that of ``order_by``, page by page; the collection may change meanwhile."""
         cursor: str | None = None
         while True:
             page = self.scroll_page(
                 cursor=cursor,
                 limit=limit,
                 filters=filters,
+                order_by=order_by,
                 include_vectors=include_vectors,
                 vector_format=vector_format,
             )
