@@ -3,7 +3,7 @@ import type { MaintenanceStep } from './maintenance';
 import type { NativeStatus } from './native-binding';
 
 /**
- * Refining a row takes about as many times as long as linking it quickly (docs/lab/graphs.md), until it was measured.
+ * Refining a row takes about as many times as long as linking it quickly (docs/lab/README.md), until it was measured.
  */
 const REFINING_SHARE = 4;
 

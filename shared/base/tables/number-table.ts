@@ -8,7 +8,7 @@ const NUMBER_MAX = 0xffffffff;
  *
  * A Map would do, if not for the garbage collector. Whenever V8 gives a Map or Set a new table, the old one keeps its
  * entries and points to the new one. Once such a table has reached the old generation, everything that ever passes
- * through its successors survives the quick collections until the next full one; see docs/lab/searches.md.
+ * through its successors survives the quick collections until the next full one; see docs/lab/README.md.
  */
 export class NumberTable<Value extends object> {
   /** A number's place is its low bits. The length is a power of two, and at most half of the places are taken. */

@@ -13,9 +13,19 @@ export function valuesTable(valuesYaml: string): string {
   return [
     '| value | default | meaning |',
     '|---|---|---|',
-    ...rows.map(({ path, value, meaning }) => `| \`${path}\` | ${value} | ${meaning} |`),
+    ...alike(rows).map(([paths, { value, meaning }]) => `| ${paths} | ${value} | ${meaning} |`),
     '',
   ].join('\n');
+}
+
+/** Rows with one meaning in several parts of the chart as one, where the first of them is; with their paths. */
+function alike(rows: Row[]): [paths: string, first: Row][] {
+  const kind = ({ path, value, meaning }: Row): string => JSON.stringify([path.split('.').slice(1), value, meaning]);
+  const paths = new Map<string, string[]>();
+  for (const row of rows) paths.set(kind(row), [...(paths.get(kind(row)) ?? []), `\`${row.path}\``]);
+  return rows
+    .filter((row, i) => rows.findIndex((other) => kind(other) === kind(row)) === i)
+    .map((row) => [(paths.get(kind(row)) as string[]).join(', '), row]);
 }
 
 function rowsOf(map: YAMLMap<any, Node>, path: string[]): Row[] {

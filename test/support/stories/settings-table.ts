@@ -48,7 +48,7 @@ function rangeOf(setting: Setting): string {
       return setting.choices.map((choice) => `\`${choice}\``).join(', ');
     case 'secret':
     case 'text':
-      return 'text';
+      return '';
   }
 }
 
