@@ -35,8 +35,8 @@ export class RequestTurns {
       const now = this.waiting.splice(0, REQUESTS_A_TURN);
       const share = Math.floor(REQUESTS_A_TURN / Math.max(1, now.length));
       this.left = REQUESTS_A_TURN - share * now.length;
-      for (const read of now) read(share);
       if (this.waiting.length > 0) this.askForTurn();
+      for (const read of now) read(share);
     });
   }
 }
