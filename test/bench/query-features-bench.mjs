@@ -12,8 +12,8 @@ import { seededRandom } from './seeded-random.mjs';
 export const QUERY_FEATURES_USAGE = `npm run bench -- query-features [options]
 
 Searches through HTTP with one feature each, beside the same searches without it, in turns on one connection: p50 and p99 of
-both, and the ratio of their p50. Filters are asked in three ways: the first (nothing is known of the path yet), each other than the
-one before, and one again and again.
+both, and the ratio of their p50; counts and aggregates, of half of the items, beside a plain search. Each is asked in three ways:
+the first (nothing is known of the path yet), each other than the one before, and one again and again.
 
   --dataset NAME     clusters-1m-128; as for the benchmark of vectors, with --rows, --dim and --queries (100)
   --values N         distinct texts of the field that is filtered by (100000)
@@ -43,14 +43,34 @@ const SYLLABLES = [
   'pli',
   'gra',
 ];
+/** Of rows that count up, one after the other: prime, so that the remainders are all different. */
+const STEP = 7_919;
+const WEIGHTS = 1_000;
 const FIRST_TIME = Date.UTC(2020, 0, 1);
 const MINUTE = 60_000;
 
 /**
- * What is measured: `body(i, made)` is what the i-th request has besides vector and k. A new feature is a row.
- * @type {Record<string, (i: number, made: Made) => Record<string, unknown>>}
+ * What is measured: what the i-th request has besides vector and k; or an object of that as `body`, with `beside`, what
+ * the search without the feature has, or `path`, where it goes instead of to the search. A new feature is a row.
+ * @type {Record<string, Body | { body: Body, beside?: Body, path?: string }>}
  */
 export const FEATURES = {
+  'fields: [], k 100': { body: () => ({ k: 100, fields: [] }), beside: () => ({ k: 100 }) },
+  group_by: () => ({ group_by: 'title' }),
+  'group_by, 3 hits each': () => ({ group_by: 'title', group_size: 3 }),
+  order_by: () => ({ order_by: [{ field: 'price', direction: 'desc' }] }),
+  'total, filtered': { body: (i) => ({ ...half(i), total: true }), beside: half },
+  count: { path: 'count', body: half },
+  'facet of 1,000 values': { path: 'aggregate', body: (i) => ({ ...half(i), facets: [{ field: 'shelf' }] }) },
+  stats: { path: 'aggregate', body: (i) => ({ ...half(i), stats: [{ field: 'price' }] }) },
+  'distinct, p50, p99': {
+    path: 'aggregate',
+    body: (i) => ({ ...half(i), stats: [{ field: 'price', ops: ['distinct', 'p50', 'p99'] }] }),
+  },
+  '100 ranges': {
+    path: 'aggregate',
+    body: (i) => ({ ...half(i), ranges: [{ field: 'price', edges: Array.from({ length: 101 }, (_, n) => 100 * n) }] }),
+  },
   equal: (i, { title }) => ({ filters: { title: title(i * 7) } }),
   prefix: (i, { title }) => ({ filters: { title: { $prefix: title(i * 7).slice(0, 6) } } }),
   'prefix, folded': (i, { title }) => ({
@@ -88,6 +108,7 @@ export const FEATURES = {
 };
 
 /** @typedef {{ title: (row: number) => string }} Made */
+/** @typedef {(i: number, made: Made) => Record<string, unknown>} Body */
 
 export async function queryFeaturesBench(words) {
   const { values } = parseArgs({
@@ -123,9 +144,11 @@ export async function queryFeaturesBench(words) {
     await target.server.start();
     await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
     const startedAt = performance.now();
+    const isCounted = names.some((name) => typeof FEATURES[name] !== 'function' || name === 'order_by');
     await loadRows(target, dataset, (row) => ({
       title: made.title(row),
       at: timeAt(row),
+      ...(isCounted ? countedOf(row) : {}),
       ...(names.includes('elements') ? { parts: partsOf(row) } : {}),
       ...(names.some((name) => name.startsWith('geo')) ? { place: placeOf(row) } : {}),
     }));
@@ -142,7 +165,8 @@ export async function queryFeaturesBench(words) {
 
 /** The first request, each another, one again and again; each of the latter two in turns with plain searches. */
 async function measured(target, dataset, made, feature, { seconds, rounds }) {
-  const requestOf = (i, more) => {
+  const { body, beside = () => ({}), path } = typeof feature === 'function' ? { body: feature } : feature;
+  const searchOf = (i, more) => {
     const query = i % dataset.queryCount;
     const vector = Buffer.from(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim).buffer).toString(
       'base64',
@@ -154,12 +178,21 @@ async function measured(target, dataset, made, feature, { seconds, rounds }) {
       body: JSON.stringify({ vector, k: K, ...more }),
     };
   };
-  const requestsOf = (more) => Array.from({ length: 1_000 }, (_, i) => requestOf(i, more(i)));
-  const firstMs = await timed(target, requestOf(0, feature(5, made)));
+  const requestOf = (i, more) =>
+    path === undefined
+      ? searchOf(i, more)
+      : {
+          method: 'POST',
+          path: target.searchPath.replace(/search$/, path),
+          headers: target.headers,
+          body: JSON.stringify(more),
+        };
+  const requestsOf = (of) => Array.from({ length: 1_000 }, (_, i) => of(i));
+  const firstMs = await timed(target, requestOf(0, body(5, made)));
   const turns = {
-    plain: requestsOf(() => ({})),
-    others: requestsOf((i) => feature(i, made)),
-    again: requestsOf(() => feature(11, made)),
+    plain: requestsOf((i) => searchOf(i, beside(11, made))),
+    others: requestsOf((i) => requestOf(i, body(i, made))),
+    again: requestsOf((i) => requestOf(i, body(11, made))),
   };
   const found = {};
   for (let round = 0; round < Number(rounds); round++) {
@@ -213,6 +246,20 @@ function partsOf(row) {
 /** All over the Earth, but for its poles. */
 function placeOf(row) {
   return { lat: ((row * 0.754877) % 160) - 80, lon: ((row * 0.56984) % 360) - 180 };
+}
+
+/** Half of the items, about, in some hundred ways. */
+function half(i) {
+  return { filters: { weight: { $lt: WEIGHTS * 0.4 + (i % (WEIGHTS * 0.2)) } } };
+}
+
+/** A weight, one of a thousand shelves, and a price from 0 to 10,000 that no other of a million items has. */
+function countedOf(row) {
+  return {
+    weight: (row * STEP) % WEIGHTS,
+    shelf: `shelf ${(row * 31) % 1_000}`,
+    price: ((row * STEP) % 1_000_000) / 100,
+  };
 }
 
 function timeAt(minute) {
