@@ -160,7 +160,11 @@ def test_moments_of_filters_are_written_as_those_of_documents(store: QuiverDocum
         found = store.filter_documents({"field": "meta.at", "operator": operator, "value": [value] if operator == "in" else value})
         assert [one.id for one in found] == ["dated"]
     store.write_documents([Document(id="zoned", content="x", meta={"when": "2024-01-02T05:00:00+02:00"})])
-    for operator, bound, found in ((">", "2024-01-02T02:59:59Z", ["zoned"]), ("<=", "2024-01-02", []), (">=", "2024-01-02T03:00:00", ["zoned"])):
+    for operator, bound, found in (
+        (">", "2024-01-02T02:59:59Z", ["zoned"]),
+        ("<=", "2024-01-02", []),
+        (">=", "2024-01-02T03:00:00", ["zoned"]),
+    ):
         asked = {"field": "meta.when", "operator": operator, "value": bound}
         assert [one.id for one in store.filter_documents(asked)] == found
     with pytest.raises(FilterError, match="nan is no value"):

@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from quiver_client import AsyncBackups, AsyncCluster, AsyncCollection, AsyncJobs, AsyncKeys, AsyncQuiverClient, QuiverClient, models, operations
+from quiver_client import (
+    AsyncBackups,
+    AsyncCluster,
+    AsyncCollection,
+    AsyncJobs,
+    AsyncKeys,
+    AsyncQuiverClient,
+    QuiverClient,
+    models,
+    operations,
+)
 from quiver_client.operations import Operation
 
 from .conftest import Server

@@ -207,6 +207,9 @@ async def test_searches_of_every_kind(items: Any) -> None:
     assert [(hit.text, hit.external_id) for hit in (await got(items.query("sky", filters={"n": 3}))).results] == [("grey sky", "i3")]
     assert (await got(items.recall_check(queries=[[0, 0]], k=2))).recall == 1
     assert await got(items.count({"n": {"$gt": 0}})) == 3
+    counted = await got(items.aggregate(filters={"n": {"$gt": 0}}, stats=[{"field": "n"}], by={"field": "n", "limit": 1}))
+    assert (counted.facets, counted.ranges, counted.stats[0].sum, counted.by.groups[0].stats) == ([], [], 6, [])
+    assert [one.count for one in (await got(items.aggregate(facets=[{"field": "n"}]))).facets[0].values] == [1, 1, 1, 1]
     with pytest.raises(BadRequestError, match="dimension"):
         await got(items.search([1, 2, 3]))
     with pytest.raises(ValidationError, match="k"):

@@ -47,7 +47,8 @@ def _dataclass_decoder(kind: type) -> _Decoder:
     fields = []
     for field in dataclasses.fields(kind):
         default = field.default if field.default is not dataclasses.MISSING else _ABSENT
-        make = field.metadata.get("absent", lambda default=default: default)
+        made = field.default_factory if field.default_factory is not dataclasses.MISSING else lambda default=default: default
+        make = field.metadata.get("absent", made)
         fields.append((field.metadata.get("name", field.name), _decoder(hints[field.name]), make))
 
     def decode_object(data: Any) -> Any:
