@@ -76,6 +76,18 @@ def test_texts_come_with_the_search_itself(store: QuiverDocumentStore, monkeypat
     assert [one.content for one in asyncio.run(store.hybrid_retrieval_async("castle", top_k=1))] == ["a castle stands"]
 
 
+def test_what_is_counted_is_not_gone_through(store: QuiverDocumentStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for collection in (Collection, AsyncCollection):
+        monkeypatch.delattr(collection, "scroll")
+    early = {"field": "meta.year", "operator": "<", "value": 1900}
+    assert (store.count_documents(), store.count_documents_by_filter(early)) == (3, 1)
+    assert store.count_unique_metadata_by_filter({}, ["year", "meta.none"]) == {"year": 2, "meta.none": 0}
+    assert store.get_metadata_field_min_max("year") == {"min": 1851, "max": 1926}
+    assert store.get_metadata_field_unique_values("year") == ([1851, 1926], 2)
+    assert store.update_by_filter(early, {"year": 1852}) == 1
+    assert asyncio.run(store.get_metadata_field_min_max_async("year")) == {"min": 1852, "max": 1926}
+
+
 def test_a_stored_pipeline_is_the_same_one(store: QuiverDocumentStore) -> None:
     pipeline = Pipeline()
     pipeline.add_component("hybrid", QuiverHybridRetriever(store, alpha=0.3, top_k=2, filter_policy="merge"))

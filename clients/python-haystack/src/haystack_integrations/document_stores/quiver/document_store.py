@@ -22,14 +22,14 @@ from quiver_client import (
     Item,
     NotFoundError,
     QuiverClient,
-    QuiverError,
     StoredVector,
+    ValidationError,
 )
-from quiver_client.models import CollectionInfo, Hit, HybridHit
+from quiver_client.models import Hit, HybridHit
 
 from .documents import WITHOUT_EMBEDDING, document_from_stored, item_from_document
-from .field_values import FieldRange, FieldTypes, FieldValues
-from .filters import filters_from_haystack
+from .field_values import FIELDS_MAX, FieldRange, FieldTypes, FieldValues, bare
+from .filters import META, filters_from_haystack
 
 Filters = Mapping[str, Any]
 
@@ -188,27 +188,33 @@ class QuiverDocumentStore:
         self._is_there = False
 
     def update_by_filter(self, filters: Filters, meta: dict[str, Any]) -> int:
-        """Sets fields in the ``meta`` of all documents that match; answers how many.
+        """Sets fields in the ``meta`` of all documents that match, each at once; answers how many.
 
-        They are read, changed and written back, so a change of another writer in between is lost.
+        Where a field is set to an object or to None, documents are read, changed and written back: a change of another writer
+        in between is lost.
         """
+        if _is_merged(meta):
+            return self.collection.update_by_filter(filters_from_haystack(filters) or _EVERYTHING, set={"meta": meta})
         changed = [_with_meta(item, meta) for item in self._items(filters, include_vectors=True)]
         return self.collection.upsert_many(changed).written
 
     async def update_by_filter_async(self, filters: Filters, meta: dict[str, Any]) -> int:
         """The same, async."""
+        collection = await self.async_collection()
+        if _is_merged(meta):
+            return await collection.update_by_filter(filters_from_haystack(filters) or _EVERYTHING, set={"meta": meta})
         changed = [_with_meta(item, meta) async for item in self._items_async(filters, include_vectors=True)]
-        return (await (await self.async_collection()).upsert_many(changed)).written
+        return (await collection.upsert_many(changed)).written
 
     # Reading
 
     def count_documents(self) -> int:
         """How many documents there are."""
-        return _counted(self.collection.info())
+        return self.collection.count()
 
     async def count_documents_async(self) -> int:
         """The same, async."""
-        return _counted(await (await self.async_collection()).info())
+        return await (await self.async_collection()).count()
 
     def filter_documents(self, filters: Filters | None = None) -> list[Document]:
         """All documents that match, in the order in which they were written."""
@@ -226,7 +232,7 @@ class QuiverDocumentStore:
         async for item in (await self.async_collection()).scroll(filters=translated, include_vectors=include_vectors):
             yield item
 
-    # What there is in the metadata. The service has no such sums, so all that matches is gone through, without vectors.
+    # What there is in the metadata. What the service does not count is gone through, without vectors.
 
     def _metas(self, filters: Filters | None) -> Iterator[dict[str, Any]]:
         return (item.metadata.get("meta") or {} for item in self._items(filters, include_vectors=False))
@@ -237,27 +243,29 @@ class QuiverDocumentStore:
 
     def count_documents_by_filter(self, filters: Filters) -> int:
         """How many documents match."""
-        return sum(1 for _ in self._metas(filters))
+        return self.collection.count(filters_from_haystack(filters))
 
     async def count_documents_by_filter_async(self, filters: Filters) -> int:
         """The same, async."""
-        return len([1 async for _ in self._metas_async(filters)])
+        return await (await self.async_collection()).count(filters_from_haystack(filters))
 
     def count_unique_metadata_by_filter(self, filters: Filters, metadata_fields: list[str]) -> dict[str, int]:
-        """How many different values fields have in what matches."""
-        counted = {field: FieldValues(field) for field in metadata_fields}
-        for meta in self._metas(filters):
-            for values in counted.values():
-                values.add(meta)
-        return {field: values.count for field, values in counted.items()}
+        """How many different values fields have in what matches; beyond 100,000 an estimate."""
+        chosen = filters_from_haystack(filters)
+        counted: dict[str, int] = {}
+        for fields in _parts(metadata_fields):
+            answer = self.collection.aggregate(filters=chosen, stats=_distinct(fields))
+            counted |= {field: stats.distinct or 0 for field, stats in zip(fields, answer.stats, strict=True)}
+        return counted
 
     async def count_unique_metadata_by_filter_async(self, filters: Filters, metadata_fields: list[str]) -> dict[str, int]:
         """The same, async."""
-        counted = {field: FieldValues(field) for field in metadata_fields}
-        async for meta in self._metas_async(filters):
-            for values in counted.values():
-                values.add(meta)
-        return {field: values.count for field, values in counted.items()}
+        chosen = filters_from_haystack(filters)
+        counted: dict[str, int] = {}
+        for fields in _parts(metadata_fields):
+            answer = await (await self.async_collection()).aggregate(filters=chosen, stats=_distinct(fields))
+            counted |= {field: stats.distinct or 0 for field, stats in zip(fields, answer.stats, strict=True)}
+        return counted
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
         """Which fields documents have in their ``meta``, and of which types."""
@@ -276,6 +284,10 @@ class QuiverDocumentStore:
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
         """The least and the greatest value of a field."""
         between = FieldRange(metadata_field)
+        with suppress(ValidationError):  # It has no numbers, but other values.
+            [stats] = self.collection.aggregate(stats=[between.request]).stats
+            if not stats.not_numbers:
+                return {"min": stats.min, "max": stats.max}
         for meta in self._metas(None):
             between.add(meta)
         return between.result()
@@ -283,6 +295,10 @@ class QuiverDocumentStore:
     async def get_metadata_field_min_max_async(self, metadata_field: str) -> dict[str, Any]:
         """The same, async."""
         between = FieldRange(metadata_field)
+        with suppress(ValidationError):  # It has no numbers, but other values.
+            [stats] = (await (await self.async_collection()).aggregate(stats=[between.request])).stats
+            if not stats.not_numbers:
+                return {"min": stats.min, "max": stats.max}
         async for meta in self._metas_async(None):
             between.add(meta)
         return between.result()
@@ -292,8 +308,11 @@ class QuiverDocumentStore:
     ) -> tuple[list[Any], int]:
         """The different values of a field, by their text, page by page; and how many there are."""
         values = FieldValues(metadata_field)
-        for meta in self._metas(filters):
-            values.add(meta)
+        [facet] = self.collection.aggregate(filters=filters_from_haystack(filters), facets=[values.request]).facets
+        values.add_facet(facet)
+        if facet.more:
+            for meta in self._metas(filters):
+                values.add(meta)
         return values.page(search_term, from_, size)
 
     async def get_metadata_field_unique_values_async(
@@ -301,8 +320,12 @@ class QuiverDocumentStore:
     ) -> tuple[list[Any], int]:
         """The same, async."""
         values = FieldValues(metadata_field)
-        async for meta in self._metas_async(filters):
-            values.add(meta)
+        collection = await self.async_collection()
+        [facet] = (await collection.aggregate(filters=filters_from_haystack(filters), facets=[values.request])).facets
+        values.add_facet(facet)
+        if facet.more:
+            async for meta in self._metas_async(filters):
+                values.add(meta)
         return values.page(search_term, from_, size)
 
     # Retrieval. A hit has no embedding: where those are asked for, the documents are fetched by id.
@@ -344,7 +367,7 @@ class QuiverDocumentStore:
         return_embedding: bool = False,
     ) -> list[Document]:
         """By meaning (``alpha`` 1) and words (``alpha`` 0), fused by rank; words alone where there is no vector."""
-        vector, weight = self._hybrid(query_embedding, alpha)
+        vector, weight = _hybrid(query_embedding, alpha)
         chosen = filters_from_haystack(filters)
         hits = self.collection.hybrid_search(
             query, vector, k=top_k, alpha=weight, filters=chosen, include_text=not return_embedding
@@ -362,15 +385,16 @@ class QuiverDocumentStore:
         return_embedding: bool = False,
     ) -> list[Document]:
         """The same, async."""
-        vector, weight = self._hybrid(query_embedding, alpha)
+        vector, weight = _hybrid(query_embedding, alpha)
         collection, chosen = await self.async_collection(), filters_from_haystack(filters)
         answer = await collection.hybrid_search(query, vector, k=top_k, alpha=weight, filters=chosen, include_text=not return_embedding)
         hits = answer.results
         return _found(hits, await collection.fetch(_ids(hits)) if return_embedding else hits)
 
-    def _hybrid(self, query_embedding: list[float] | None, alpha: float) -> tuple[list[float], float]:
-        # Without a vector the service would embed the text by its own model, which need not be the documents'.
-        return (query_embedding, alpha) if query_embedding is not None else ([0.0] * self.embedding_dim, 0.0)
+
+def _hybrid(query_embedding: list[float] | None, alpha: float) -> tuple[list[float] | None, float]:
+    # With words alone the service makes no vector of the text by its own model, which need not be the documents'.
+    return (query_embedding, alpha) if query_embedding is not None else (None, 0.0)
 
 
 class _Batch:
@@ -414,11 +438,17 @@ def _restricting(filters: Filters | None) -> Filters:
     return chosen
 
 
-def _counted(info: CollectionInfo) -> int:
-    if info.vector_count < 0:
-        reasons = "; ".join(f"shard {one.shard}: {one.reason}" for one in info.unavailable_shards)
-        raise QuiverError(f'the documents in "{info.name}" can not be counted: {reasons}')
-    return info.vector_count
+def _is_merged(meta: Mapping[str, Any]) -> bool:
+    """Whether the service, which merges objects and sets nothing to null, makes of it what Haystack means."""
+    return not any(value is None or isinstance(value, Mapping) for value in meta.values())
+
+
+def _parts(fields: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (fields[i : i + FIELDS_MAX] for i in range(0, len(fields), FIELDS_MAX))
+
+
+def _distinct(fields: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"field": META + bare(field), "ops": ["distinct"]} for field in fields]
 
 
 def _with_meta(item: StoredVector, meta: dict[str, Any]) -> Item:

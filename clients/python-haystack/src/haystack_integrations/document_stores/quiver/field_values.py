@@ -1,12 +1,18 @@
-"""What the documents of a store have in the fields of their ``meta``, as they are gone through."""
+"""What the documents of a store have in the fields of their ``meta``: as the service counts it, or as they are gone through."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from quiver_client.models import Facet
+
 from .filters import META
 
+VALUES_MAX = 1000
+"""Values of a field that the service tells; of more, it says so."""
+FIELDS_MAX = 20
+"""Fields that it counts for one request."""
 _TYPES = {bool: "boolean", int: "long", float: "float", str: "keyword", list: "array", dict: "object"}
 
 
@@ -33,12 +39,17 @@ class FieldTypes:
 
 
 class FieldRange:
-    """The least and the greatest value of a field."""
+    """The least and the greatest value of a field; of lists, which are passed over, the service counts the elements."""
 
     def __init__(self, field: str) -> None:
         self._field = bare(field)
         self._least: Any = None
         self._greatest: Any = None
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What asks the service for both, of numbers."""
+        return {"field": META + self._field, "ops": ["min", "max"]}
 
     def add(self, meta: dict[str, Any]) -> None:
         """Takes one document's ``meta``."""
@@ -56,23 +67,31 @@ class FieldRange:
 
 
 class FieldValues:
-    """The different values of a field; 1, 1.0, "1" and True are four."""
+    """The different values of a field; 1, "1" and True are three. Objects are none, and the elements of a list are one each."""
 
     def __init__(self, field: str) -> None:
         self._field = bare(field)
         self._values: dict[tuple[str, str], Any] = {}
 
+    @property
+    def request(self) -> dict[str, Any]:
+        """What asks the service for them, as many as it tells."""
+        return {"field": META + self._field, "limit": VALUES_MAX, "order": "value"}
+
+    def add_facet(self, facet: Facet) -> None:
+        """Takes what the service answers."""
+        for one in facet.values:
+            self._add(one.value)
+
     def add(self, meta: dict[str, Any]) -> None:
-        """Takes one document's ``meta``; the elements of a list count each."""
+        """Takes one document's ``meta``."""
         value = meta.get(self._field)
         for one in value if isinstance(value, list) else [value]:
-            if one is not None:
-                self._values.setdefault((type(one).__name__, json.dumps(one, sort_keys=True)), one)
+            self._add(one)
 
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self._values)
+    def _add(self, value: Any) -> None:
+        if value is not None and not isinstance(value, (list, dict)):
+            self._values.setdefault((type(value).__name__, json.dumps(value)), value)
 
     def page(self, search_term: str | None, start: int, size: int) -> tuple[list[Any], int]:
         """Values from ``start`` on, by their text, of those that contain a term; and how many those are."""
