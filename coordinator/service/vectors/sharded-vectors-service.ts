@@ -67,8 +67,8 @@ const PAGE_BYTES = { first: 256 * 1024, most: 1024 * 1024 };
 const SHARD_BYTES_MIN = 32 * 1024;
 /** After so many bytes of items, a page of a scroll ends. */
 export const SCROLL_BYTES_MAX = 16 * 1024 * 1024;
-/** Items that a page in an order looks through: they take some seconds. */
-const ORDERED_ITEMS_MAX = 1_000_000;
+/** Items that a page in an order looks through: so many take a second or more of a core. */
+const ORDERED_ITEMS_MAX = 100_000;
 
 /** What pages in insertion order are made of, and where they begin and end. */
 interface OrderedPages {
