@@ -43,6 +43,7 @@ function itemsOf(textCharacters: (item: number) => number): ShardItems {
     externalIdOf: (slot: number) => String(slot),
     stampOf: (slot: number) => slot + 1,
     recnoOf: (slot: number) => slot + 1,
+    expiryOf: () => 0,
     metadataOf: () => '{}',
     hasText: () => true,
   };
