@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AggregateAnswer, AggregateRequest } from '../../clients/typescript/src/api';
+import type { AggregateRequest } from '../../clients/typescript/src/api';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
-import { collectionUrl } from '../connection/connection';
 import { aggregateTables } from '../terminal/aggregate-tables';
 import { count, printJson } from '../terminal/print';
 import {
@@ -50,11 +49,11 @@ export function addAggregateCommands(program: Command, context: CommandContext):
     .option('--json', 'print JSON')
     .action(async (name: string, options: ConnectionOptions & FilterOptions & { json?: true }) => {
       const filters = filterOf(options);
-      const answer = await connect(context, options).call<{ count: number }>('POST', collectionUrl(name, 'count'), {
-        body: filters === undefined ? {} : { filters },
-      });
-      if (options.json) printJson(context, answer);
-      else context.output.write(`${answer.count}\n`);
+      const found = await connect(context, options)
+        .client.collection(name)
+        .count(filters === undefined ? {} : { filters });
+      if (options.json) printJson(context, { count: found });
+      else context.output.write(`${found}\n`);
     });
 
   const command = connected(
@@ -91,9 +90,7 @@ export function addAggregateCommands(program: Command, context: CommandContext):
 }
 
 async function aggregate(context: CommandContext, name: string, options: AggregateOptions): Promise<void> {
-  const answer = await connect(context, options).call<AggregateAnswer>('POST', collectionUrl(name, 'aggregate'), {
-    body: requestOf(options),
-  });
+  const answer = await connect(context, options).client.collection(name).aggregate(requestOf(options));
   if (options.json) return printJson(context, answer);
   const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
   const { tables, notes } = aggregateTables(

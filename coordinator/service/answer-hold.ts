@@ -26,3 +26,8 @@ export const NO_HOLD: AnswerHold = {
   keep: () => undefined,
   hasRoom: () => true,
 };
+
+/** Of what is read for an answer whose parts its caller has counted. */
+export function countedElsewhere(hold: AnswerHold): AnswerHold {
+  return { ...NO_HOLD, itemBytesMax: (texts) => hold.itemBytesMax(texts) };
+}

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { processorTimeOf } from '../support/processes/processor-time';
 
 const SAMPLE_MS = 100;
-/** Of the times in /proc, on Linux always (man 5 proc). */
-const TICKS_PER_SECOND = 100;
 
 /** Watches the memory of processes. */
 export class ProcessWatch {
@@ -33,7 +32,7 @@ export class ProcessWatch {
    * say it.
    */
   processorSeconds(): number {
-    return this.members.reduce((sum, { pid }) => sum + processorTicks(pid), 0) / TICKS_PER_SECOND;
+    return this.members.reduce((sum, { pid }) => sum + (processorTimeOf(pid) ?? 0), 0) / 1000;
   }
 
   private sample(): string[] {
@@ -55,16 +54,5 @@ function residentKiB(pid: number): number | null {
     return found === null ? null : Number(found[1]);
   } catch {
     return null;
-  }
-}
-
-/** What a process used in user and kernel mode; 0 when it is gone. */
-function processorTicks(pid: number): number {
-  try {
-    // The name, in parentheses, may hold spaces; fields 14 and 15 are the 12th and 13th after it.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  } catch {
-    return 0;
   }
 }

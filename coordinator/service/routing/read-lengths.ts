@@ -1,7 +1,7 @@
 /** Of so many kinds the lengths are remembered. */
 const KINDS_MAX = 10_000;
 
-/** How many bytes what is read has, of each kind of read. */
+/** How many bytes items of each collection have as they are read, with and without their texts. */
 export class ReadLengths {
   private readonly lengths = new Map<string, number>();
 
@@ -12,16 +12,21 @@ export class ReadLengths {
   constructor(private readonly fall: number) {}
 
   /** Bytes of one; undefined: nothing is known. */
-  of(kind: string): number | undefined {
-    return this.lengths.get(kind);
+  of({ uid }: { uid: string }, texts: boolean): number | undefined {
+    return this.lengths.get(kindOf(uid, texts));
   }
 
   /** `count` of them had so many bytes together. */
-  note(kind: string, count: number, bytes: number): void {
+  note({ uid }: { uid: string }, texts: boolean, count: number, bytes: number): void {
     if (count === 0) return;
+    const kind = kindOf(uid, texts);
     const length = Math.max(1, bytes / count);
     const before = this.lengths.get(kind);
     if (before === undefined && this.lengths.size >= KINDS_MAX) this.lengths.clear();
     if (before !== length) this.lengths.set(kind, Math.max(length, (before ?? 0) * (1 - this.fall)));
   }
+}
+
+function kindOf(uid: string, texts: boolean): string {
+  return texts ? `${uid} texts` : uid;
 }

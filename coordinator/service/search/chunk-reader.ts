@@ -2,7 +2,7 @@ import type { Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
 import type { ScanRequest, StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { CollectionRecord } from '../collections/collection-record';
-import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { type AnswerHold, countedElsewhere } from '../answer-hold';
 import { chunkId } from '../documents/document-chunks';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
@@ -78,13 +78,14 @@ export class ChunkReader {
   ): Promise<void> {
     const places = windows.flatMap((window) => indexesOf(window).map((index) => ({ window, index })));
     const ids = places.map(({ window, index }) => chunkId(window.documentId as string, index));
-    // What is read is counted by who asked.
-    const counted = { ...NO_HOLD, itemBytesMax: (texts: boolean) => hold.itemBytesMax(texts) };
     const wanted = { vectors: false, texts: true };
     let next = 0;
     let characters = 0;
     let chunks: ChunkText[] = [];
-    for await (const items of this.parts.ordered.read(collection, ids, wanted, { begin, hold: counted })) {
+    for await (const items of this.parts.ordered.read(collection, ids, wanted, {
+      begin,
+      hold: countedElsewhere(hold),
+    })) {
       for (const item of items) {
         const { window, index } = places[next++];
         if (item !== null && chunkPlaceOf(item.externalId, item.metadata)?.isNamed === true)

@@ -3,7 +3,7 @@ import type { CallOptions } from '../../../shared/contract/shard/shard-client';
 import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { NO_HOLD } from '../answer-hold';
+import { countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { GroupKey, Grouping, SearchRequest } from '../search-request';
 import type { FoundGroup, ScoredHit } from '../service';
@@ -193,12 +193,11 @@ export class GroupedLists {
     if (lacking.length === 0) return hits.map((hit) => ({ hit, metadata: hit.metadata }));
     const read = new Map<string, string>();
     // What the list may hold is counted, and these are let go of one part after the other.
-    const counted = { ...NO_HOLD, itemBytesMax: (texts: boolean) => hold.itemBytesMax(texts) };
     const parts = this.parts.ordered.read(
       collection,
       lacking,
       { vectors: false, texts: false },
-      { begin: () => call, hold: counted },
+      { begin: () => call, hold: countedElsewhere(hold) },
     );
     for await (const items of parts)
       for (const item of items) if (item !== null) read.set(item.externalId, item.metadata);

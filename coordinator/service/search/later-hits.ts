@@ -2,7 +2,7 @@ import type { Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions } from '../../../shared/contract/shard/shard-client';
 import { type Hit, LEFT_OUT, type StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { CollectionRecord } from '../collections/collection-record';
-import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { type AnswerHold, countedElsewhere, NO_HOLD } from '../answer-hold';
 import { takenFrom } from '../pages';
 import type { Expansion } from '../search-request';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
@@ -131,14 +131,7 @@ class LaterHits implements LaterContents {
     const { texts } = this.wanted;
     const ids = hits.filter((hit) => isLeftOut(hit, texts)).map(({ externalId }) => externalId);
     // What a part may hold is counted already.
-    const counted: AnswerHold = {
-      itemBytesMax: (texts) => hold.itemBytesMax(texts),
-      reserve: () => undefined,
-      reserveText: () => undefined,
-      keep: () => undefined,
-      hasRoom: () => true,
-    };
-    const parts = ordered.read(collection, ids, this.wanted, { begin, hold: counted });
+    const parts = ordered.read(collection, ids, this.wanted, { begin, hold: countedElsewhere(hold) });
     let items: (StoredItem | null)[] = [];
     let next = 0;
     let page: ScoredHit[] = [];

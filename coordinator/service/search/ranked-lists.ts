@@ -170,13 +170,17 @@ export class RankedLists {
     const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
     if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
-    const kind = kindOf(collection, texts);
-    const length = this.lengths.of(kind);
+    const length = this.lengths.of(collection, texts);
     const isBlind = length === undefined;
     const cost = isBlind && this.blind >= BLIND_MAX ? DEEP_HITS : hitsOfLength(shardRequest.k, length);
     const answered = (results: VectorSearchResult[]): Ranked => {
       for (const result of results)
-        this.lengths.note(kind, Math.max(1, Math.min(shardRequest.k, result.vectorCount)), bytesOfResult(result));
+        this.lengths.note(
+          collection,
+          texts,
+          Math.max(1, Math.min(shardRequest.k, result.vectorCount)),
+          bytesOfResult(result),
+        );
       return this.merged(results, offset, k, call, askedMs);
     };
     const now = isDeep(cost) ? null : this.atOnce(collection, shardRequest, call);
@@ -238,11 +242,10 @@ export class RankedLists {
       contentBytes: bytes,
     };
     // Lists that are fused come without texts.
-    const kind = kindOf(collection, false);
-    const hits = await this.deep.run(hitsOfLength(depth, this.lengths.of(kind)), call, () =>
+    const hits = await this.deep.run(hitsOfLength(depth, this.lengths.of(collection, false)), call, () =>
       this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
     );
-    this.lengths.note(kind, hits.length, bytesOfHits(hits));
+    this.lengths.note(collection, false, hits.length, bytesOfHits(hits));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.recordStep(call, 'node', askedMs);
     return { hits, totalCount: null };
@@ -260,8 +263,7 @@ export class RankedLists {
     const distinct = [...new Set(externalIds)];
     const bytesMax = contentBytes ?? contentBytesOf(collection.shards, distinct.length);
     await hold.reserve(listedBytesMax(distinct.length, collection.shards, bytesMax, texts, hold));
-    const kind = kindOf(collection, false);
-    const scored = await this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(kind)), call, () =>
+    const scored = await this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(collection, false)), call, () =>
       this.sets.inOne(collection, call, (current) => {
         const groups = groupByShard(distinct, current.shards, (externalId) => externalId);
         return this.scatter.read(
@@ -282,7 +284,7 @@ export class RankedLists {
         );
       }),
     );
-    for (const answered of scored) this.lengths.note(kind, answered.length, bytesOfHits(answered));
+    for (const answered of scored) this.lengths.note(collection, false, answered.length, bytesOfHits(answered));
     const answeredMs = this.clock.monotonicMs();
     const hits = scored
       .flat()
@@ -347,10 +349,6 @@ function listedBytesMax(count: number, shards: number, contentBytes: number, tex
     count * (hold.itemBytesMax(texts) + HIT_BYTES),
     hitBytesMax(count, shards, contentBytes, texts, hold),
   );
-}
-
-function kindOf({ uid }: CollectionRecord, texts: boolean): string {
-  return texts ? `${uid} texts` : uid;
 }
 
 function bytesOfResult({ hits, wireHits, utf8Hits }: VectorSearchResult): number {

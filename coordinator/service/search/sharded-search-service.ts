@@ -10,6 +10,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { OfTexts } from '../../models/cut-text';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
+import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
@@ -175,13 +176,9 @@ export class ShardedSearchService implements SearchService {
     return output.total === true ? this.countIn(collection, query.filter, call) : undefined;
   }
 
-  private async countIn(collection: CollectionRecord, filter: Filter | null, call: CallOptions): Promise<number> {
-    const counts = await this.sets.inOne(collection, call, (current) =>
-      this.scatter.readAll(current, call, (id) =>
-        filter === null ? this.shards.read(id, 'count', null, call) : this.shards.read(id, 'matches', { filter }, call),
-      ),
-    );
-    return counts.reduce((sum, count) => sum + count, 0);
+  private countIn(collection: CollectionRecord, filter: Filter | null, call: CallOptions): Promise<number> {
+    const { shards, scatter, sets } = this;
+    return matchCount({ shards, scatter, sets }, collection, filter, call);
   }
 
   private async searchLater(

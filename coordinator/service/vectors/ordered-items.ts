@@ -56,10 +56,13 @@ export class OrderedItems<Collection extends ItemCollection> {
   ): AsyncGenerator<(StoredItem | null)[]> {
     const known = new Map<number, StoredItem | null>();
     let knownBytes = 0;
-    const kind = kindOf(collection, wanted.texts);
+    const hasTexts = wanted.texts !== false;
     for (let given = 0; given < externalIds.length;) {
       // Of long items, all shards would answer with far more than is wanted at once.
-      const places = Math.max(1, Math.min(IDS_MAX, Math.floor(roundBytes / (this.lengths.of(kind) ?? 1))));
+      const places = Math.max(
+        1,
+        Math.min(IDS_MAX, Math.floor(roundBytes / (this.lengths.of(collection, hasTexts) ?? 1))),
+      );
       const most = roundBytesMax(
         collection,
         Math.min(externalIds.length - given, places, collection.shards),
@@ -81,7 +84,7 @@ export class OrderedItems<Collection extends ItemCollection> {
         added(known, items),
       );
       knownBytes += answered.bytes;
-      this.lengths.note(kind, answered.count, answered.bytes);
+      this.lengths.note(collection, hasTexts, answered.count, answered.bytes);
       hold.keep(knownBytes);
       const page = takenFromPosition(known, given);
       given += page.items.length;
@@ -133,13 +136,9 @@ export class OrderedItems<Collection extends ItemCollection> {
         answers[i].map((item, j): [number, StoredItem | null] => [items[j], item]),
       );
     };
-    const hits = hitsOfLength(places.length, this.lengths.of(kindOf(collection, texts)));
+    const hits = hitsOfLength(places.length, this.lengths.of(collection, texts !== false));
     return deep.run(Math.max(hits, places.length * HITS_PER_ITEM), call, () => sets.inOne(collection, call, ask));
   }
-}
-
-function kindOf({ uid }: ShardedCollection, texts: boolean | undefined): string {
-  return `${uid} ${texts !== false}`;
 }
 
 /** Notes what was answered, by its places. Answers how much that is. */

@@ -1,4 +1,5 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
+import { itemBytes } from '../../../shared/contract/shard/shard-read';
 import type { OrderKey } from '../search-request';
 import type { VectorView } from '../service';
 import { comparePlaces, compareOrderValues, type OrderPlace, orderValuesOf } from './item-order';
@@ -45,7 +46,7 @@ export async function* orderedPages({
       const { values } = places[given++];
       if (compareOrderValues(keys, values, orderValuesOf(item.metadata, keys)) !== 0) continue;
       page.push(item);
-      bytes += bytesOf(item);
+      bytes += itemBytes(item);
     }
     if (page.length > 0) yield page;
     if (bytes >= bytesMax) break;
@@ -86,8 +87,4 @@ class FirstPlaces {
     places.splice(low, 0, place);
     if (places.length > countMax) places.pop();
   }
-}
-
-function bytesOf({ externalId, metadata, text, vector }: VectorView): number {
-  return externalId.length + metadata.length + (text?.length ?? 0) + (vector?.byteLength ?? 0);
 }

@@ -20,6 +20,7 @@ import type { KeyQuotaAdmission, KeyWriter } from '../keys/quota/key-quota';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { allTakenFrom } from '../pages';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
@@ -420,7 +421,8 @@ export class ShardedVectorsService implements VectorsService {
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
     const { cursor, limit, filter, vectors, hold } = wanted;
     const after = cursor === null ? null : placeFromCursor(collection.identity, keys, cursor);
-    const count = await this.matchCount(collection, filter);
+    const { shards, scatter, sets } = this;
+    const count = await matchCount({ shards, scatter, sets }, collection, filter, scatter.begin());
     if (count > ORDERED_ITEMS_MAX)
       throw new QuiverError(
         'limit_exceeded',
@@ -446,17 +448,6 @@ export class ShardedVectorsService implements VectorsService {
       ended: (last) => void (next = last === null ? null : cursorFromPlace(collection.identity, keys, last)),
     });
     return { pages: await begun(pages), nextCursor: () => next };
-  }
-
-  /** Items that pass a filter; null: all. */
-  private async matchCount(collection: CollectionRecord, filter: Filter | null): Promise<number> {
-    const call = this.scatter.begin();
-    const counts = await this.sets.inOne(collection, call, (current) =>
-      this.scatter.readAll(current, call, (id) =>
-        filter === null ? this.shards.read(id, 'count', null, call) : this.shards.read(id, 'matches', { filter }, call),
-      ),
-    );
-    return counts.reduce((sum, one) => sum + one, 0);
   }
 
   /** Each page has a deadline of its own, because a slow reader may take its time between them. */

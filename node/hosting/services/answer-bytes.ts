@@ -5,8 +5,8 @@ export function sharedAnswerBytes(threads: number): Float64Array {
   return new Float64Array(new SharedArrayBuffer(threads * Float64Array.BYTES_PER_ELEMENT));
 }
 
-/** Answers of fewer bytes are sent whatever waits. */
-const SMALL_BYTES = 16 * 1024;
+/** Answers of no more bytes are sent whatever waits, and ahead of longer ones. */
+export const SMALL_BYTES = 16 * 1024;
 
 /**
  * Bounds what a node holds of answers, from when they are read until coordinators take them, over all streams and

@@ -23,7 +23,7 @@ import { type AnswerOf, isLongAnswer, type ReadKind, type RequestOf } from '../.
 import type { Clock } from '../../../shared/base/time/clock';
 import { inTurn, ownTurn } from '../../../shared/base/time/work-slices';
 import type { Tracer } from '../../../shared/base/trace/span';
-import type { AnswerBytes } from './answer-bytes';
+import { type AnswerBytes, SMALL_BYTES } from './answer-bytes';
 import { ServedProfile } from './served-profile';
 import type { NodeCall, ReadShards } from '../../replication/node-shards';
 import type { OperationObserver } from './operation-observer';
@@ -35,9 +35,6 @@ import { ServedStream } from './served-stream';
  * fit in there.
  */
 const SIGN_OF_LIFE_MS = 250;
-
-/** Answers of no more bytes than this go ahead of longer ones, which may be megabytes of hits. */
-const SHORT_BYTES = 16 * 1024;
 
 /** Answers the reads of coordinators (proto/quiver/v1/reads.proto) from a node's shards. */
 export class ReadsService implements RpcService {
@@ -152,7 +149,7 @@ export class ReadsService implements RpcService {
       if (taken.has(request.id)) {
         const parts = readAnswerToProto(request.id, kind, answer, noted?.profiled.served);
         this.answers.mustHaveRoom(stream.queuedBytes, bytesOf(parts));
-        for (const part of parts) send(stream, part, parts.length === 1 && part.bytes <= SHORT_BYTES);
+        for (const part of parts) send(stream, part, parts.length === 1 && part.bytes <= SMALL_BYTES);
       }
     } catch (error) {
       return this.fail(error, noted, to);

@@ -264,7 +264,12 @@ export function isLongAnswer(answer: unknown): boolean {
 }
 
 /** What bounds on bytes count of an item: the bytes of its vector, and characters. */
-export function itemBytes({ externalId, vector, metadata, text }: StoredItem): number {
+export function itemBytes({
+  externalId,
+  vector,
+  metadata,
+  text,
+}: Pick<StoredItem, 'externalId' | 'vector' | 'metadata' | 'text'>): number {
   return externalId.length + (vector?.byteLength ?? 0) + metadata.length + (text?.length ?? 0);
 }
 

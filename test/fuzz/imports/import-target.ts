@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Format, formatOf } from '../../../cli/formats/open-source';
 import { mutateBytes, smallerBytes } from '../byte-mutation';
+import { processorTimeOf } from '../../support/processes/processor-time';
 import { below, type FuzzTarget, pick } from '../fuzz-target';
 import { OVERSIZED_FILES } from './oversized-files';
 
@@ -153,18 +154,6 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
       reader.on('exit', onExit);
       reader.send({ path, format: formatOf(name) as Format });
     });
-  }
-}
-
-/** What a process has had of processors, in milliseconds; null: the system does not say it. */
-function processorTimeOf(pid: number | undefined): number | null {
-  try {
-    // Behind the name, which may hold anything: user and system time are the 12th and 13th field, in hundredths of a
-    // second.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  } catch {
-    return null;
   }
 }
 
