@@ -220,6 +220,37 @@ test('fields of objects within a body are told with the object that has them', a
   expect(warningsOf(await api.post('/v1/collections', { name: 'limited', dim: 3, quota: { item: 5 } }))).toEqual([
     'quota: "item" is not a field and was ignored; did you mean items?',
   ]);
+  const order_by = [{ field: 'lang' }, { field: 'topic', dirction: 'desc' }, { field: 'x', dirction: 'desc' }];
+  const search = { vector: [1, 2, 3], order_by };
+  const told = 'order_by[1] and 1 more: "dirction" is not a field and was ignored; did you mean direction?';
+  expect(warningsOf(await api.post('/v1/collections/articles/search', search))).toContain(told);
+  const queries = [{ vector: [1, 2, 3] }, search];
+  expect(warningsOf(await api.post('/v1/collections/articles/bulk_search', { queries }))).toContain(
+    `queries[1].${told}`,
+  );
+  const expand = { befor: 1 };
+  expect(
+    (await api.post('/v1/collections/articles/search', { ...search, expand, strict: true })).json?.error?.message,
+  ).toBe(
+    'refused because of strict: order_by[1] and 1 more: "dirction" is not a field; did you mean direction?; expand: "befor" is not a field; did you mean before?',
+  );
+  const stats = [{ field: 'year', op: ['min'] }];
+  const by = { field: 'lang', stats, by: { field: 'topic', stats, size: 1 } };
+  expect(
+    warningsOf(await api.post('/v1/collections/articles/aggregate', { facets: [{ field: 'lang', limt: 1 }], by })),
+  ).toEqual(
+    expect.arrayContaining([
+      'facets[0]: "limt" is not a field and was ignored; did you mean limit?',
+      'by.by: "size" is not a field and was ignored; did you mean limit?',
+      'by.stats[0]: "op" is not a field and was ignored',
+      'by.by.stats[0]: "op" is not a field and was ignored',
+    ]),
+  );
+  const key = { name: 'scoped', role: 'readonly', collections: [{ name: 'articles', rôle: 'readwrite' }] };
+  expect((await api.post('/v1/admin/keys', { ...key, strict: true })).json?.error).toMatchObject({
+    code: 422,
+    message: expect.stringContaining('collections[0]: "rôle" is not a field'),
+  });
 });
 
 test('names of fields that others use are told with what they are here', async () => {

@@ -4,9 +4,9 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { BodyList, JsonBody } from '../endpoints/endpoint';
 import { firstNonFinite, tooLong } from '../fields/fields';
 import type { RequestWarnings } from '../requests/request-warnings';
-import { fieldsOf, innerFieldsOf } from '../fields/field-hints';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
 import { validate, validateEachElement, validateElements } from '../fields/issue';
+import { type RequestFields, requestFieldsOf } from '../fields/request-fields';
 import { longIntegers, warnOfLongIntegers } from './long-integers';
 import { recentOf, type RecentResults } from '../answers/recent-results';
 import { TURN_MS, type Turns } from '../load/turns';
@@ -59,10 +59,8 @@ export class BodyReader {
   private readonly bounds: ScanBounds;
   private readonly turns: Turns;
   private readonly clock: Clock;
-  /** What {@link fieldsOf} answers. */
-  private readonly fields = new Map<z.ZodType, ReadonlySet<string> | null>();
-  /** What {@link innerFieldsOf} answers. */
-  private readonly innerFields = new Map<z.ZodType, ReadonlyMap<string, ReadonlySet<string>>>();
+  /** What {@link requestFieldsOf} answers. */
+  private readonly fields = new Map<z.ZodType, RequestFields | null>();
   private readonly recent = new Map<JsonBody, RecentResults<RecentBody>>();
 
   constructor(options: { scanner: BodyScanner; bounds: ScanBounds; turns: Turns; clock: Clock }) {
@@ -148,10 +146,7 @@ export class BodyReader {
     if (judged === null) {
       // Not an array, or its name is written with escapes. Then the scanner has treated it as a part of the root.
       const given = Object.hasOwn(root, list.name) ? root[list.name] : undefined;
-      if (Array.isArray(given)) {
-        for (const element of given) takeVector(element, scan);
-        this.lookAtElements(given, list, 0, ignored);
-      }
+      if (Array.isArray(given)) for (const element of given) takeVector(element, scan);
       ignored.reportTo(warnings);
       return validate(expected.schema, root, 'body');
     }
@@ -209,9 +204,7 @@ export class BodyReader {
     const known = this.known(schema);
     if (known === null) return ignored;
     ignored.look(root, known);
-    for (const [name, fields] of this.inner(schema))
-      if (Object.hasOwn(root, name) && isObject(root[name])) ignored.look(root[name], fields, name);
-    if (!Object.hasOwn(root, STRICT_FIELD) || known.has(STRICT_FIELD)) return ignored;
+    if (!Object.hasOwn(root, STRICT_FIELD) || known.names.has(STRICT_FIELD)) return ignored;
     const { strict } = root;
     if (typeof strict !== 'boolean' && strict !== null)
       throw new QuiverError('schema_violation', 'strict must be true or false');
@@ -226,20 +219,12 @@ export class BodyReader {
     ignored: IgnoredFields,
   ): void {
     const known = this.known(schema.element);
-    if (known !== null)
-      for (const [i, element] of elements.entries())
-        if (isObject(element)) ignored.look(element, known, name, first + i);
+    if (known !== null) ignored.lookAtEach(elements, known, { within: null, name, index: first });
   }
 
-  private known(schema: z.ZodType): ReadonlySet<string> | null {
+  private known(schema: z.ZodType): RequestFields | null {
     let fields = this.fields.get(schema);
-    if (fields === undefined) this.fields.set(schema, (fields = fieldsOf(schema)));
-    return fields;
-  }
-
-  private inner(schema: z.ZodType): ReadonlyMap<string, ReadonlySet<string>> {
-    let fields = this.innerFields.get(schema);
-    if (fields === undefined) this.innerFields.set(schema, (fields = innerFieldsOf(schema)));
+    if (fields === undefined) this.fields.set(schema, (fields = requestFieldsOf(schema)));
     return fields;
   }
 

@@ -67,12 +67,20 @@ export function longIntegers(text: string, list = '', first = 0): LongInteger[] 
           BigInt(token) === -MAX
         )
           break;
-        if (open.some(({ name }) => name === '"vector"')) break;
+        if (isOfVector(open)) break;
         found.push({ path: pathOf(open, list), digits: token });
         if (found.length > WARNINGS_MAX) return found;
     }
   }
   return found;
+}
+
+/** What holds objects that have a vector. In all others, as metadata, a field of that name is any. */
+const OWNERS: ReadonlySet<string> = new Set(['"items"', '"queries"', '"over"']);
+
+function isOfVector(open: readonly OpenValue[]): boolean {
+  const at = open.findIndex(({ name }) => name === '"vector"');
+  return at >= 0 && open.slice(0, at).every(({ index, name }) => index >= 0 || OWNERS.has(name));
 }
 
 /** Up to here, a double holds every whole number. */

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { bareName, nearestName } from '../../../shared/base/text/nearest-name';
 
 /** What fields and values are called elsewhere: in other vector stores, and in other endpoints of this one. */
@@ -41,7 +40,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   queries: ['searches', 'vectors'],
   query: ['text', 'question', 'query_text', 'q'],
   query_text: ['text', 'query', 'keywords', 'q'],
-  text: ['query', 'query_text', 'document', 'q', 'page_content', 'body', 'chunk'],
+  text: ['query', 'query_text', 'content', 'document', 'q', 'page_content', 'body', 'chunk'],
   total: ['with_total', 'track_total_hits', 'count', 'include_total'],
   top_k: ['k', 'limit', 'top', 'n_results', 'size', 'num_results', 'max_results'],
   vector: ['values', 'embedding', 'embeddings', 'vectors', 'query_vector', 'query_embeddings'],
@@ -124,36 +123,4 @@ export function missingFieldHint(owner: unknown, wanted: readonly string[]): str
     if (given !== undefined) return `; there is ${shownName(given)}: did you mean ${field}?`;
   }
   return '';
-}
-
-/**
- * The names of the fields that a schema of an object knows, whatever is done with the object behind it; null: it takes
- * any, or is of no object.
- */
-export function fieldsOf(schema: z.ZodType): ReadonlySet<string> | null {
-  if (schema instanceof z.ZodPipe) return fieldsOf(schema.in as z.ZodType) ?? fieldsOf(schema.out as z.ZodType);
-  const isOpen = schema instanceof z.ZodObject && schema.def.catchall !== undefined;
-  return schema instanceof z.ZodObject && !isOpen ? new Set(Object.keys(schema.shape)) : null;
-}
-
-/** Of the fields that are objects themselves, the names that each knows; those that take any are left out. */
-export function innerFieldsOf(schema: z.ZodType): ReadonlyMap<string, ReadonlySet<string>> {
-  if (schema instanceof z.ZodPipe)
-    return innerFieldsOf((fieldsOf(schema.in as z.ZodType) === null ? schema.out : schema.in) as z.ZodType);
-  const inner =
-    schema instanceof z.ZodObject
-      ? Object.entries(schema.shape as Record<string, z.ZodType>).map(
-          ([name, field]) => [name, fieldsOf(bare(field))] as const,
-        )
-      : [];
-  return new Map(inner.flatMap(([name, fields]) => (fields === null ? [] : [[name, fields] as const])));
-}
-
-/** A field's schema without what lets it be absent or null. */
-function bare(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return bare(schema.unwrap() as z.ZodType);
-  return schema instanceof z.ZodPipe
-    ? bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType)
-    : schema;
 }

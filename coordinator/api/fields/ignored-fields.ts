@@ -1,21 +1,26 @@
 import type { RequestWarnings } from '../requests/request-warnings';
 import { insteadOf, meant, shownName } from './field-hints';
+import type { RequestFields } from './request-fields';
 
 /** The field by which every request may ask for errors in the place of warnings. */
 export const STRICT_FIELD = 'strict';
 /** Names that are kept of one request: a body may have any number. */
 const NAMES_MAX = 100;
 
+/** Where an object stands in a request: in which object, under which name, and at which place of a list. */
+export interface FieldPlace {
+  within: FieldPlace | null;
+  name: string;
+  /** -1: it is in no list. */
+  index: number;
+}
+
 interface IgnoredField {
   name: string;
   hint: string;
-  /**
-   * The list and the index of the first object that has it, or an object's name and -1; '' and -1: it is the body
-   * itself.
-   */
-  list: string;
-  index: number;
-  /** In how many other objects of the list it is, too. */
+  /** Of the first object that has it; null: it is the request itself. */
+  place: FieldPlace | null;
+  /** In how many others that differ in their places of lists it is, too. */
   others: number;
 }
 
@@ -24,22 +29,30 @@ export class IgnoredFields {
   private found: Map<string, IgnoredField> | null = null;
   private more = 0;
 
-  /**
-   * Notes each field of `owner` that is not `known`. `list` and `index`: of an element of a list; without an index, of
-   * an object of that name.
-   */
-  look(owner: object, known: ReadonlySet<string>, list = '', index = -1): void {
+  /** Notes each field of `owner`, and of objects in it, that is not known. `place`: null: the request itself. */
+  look(owner: object, known: RequestFields, place: FieldPlace | null = null): void {
     for (const name in owner)
-      if (!known.has(name) && !(list === '' && name === STRICT_FIELD)) this.note(name, owner, known, list, index);
+      if (!known.names.has(name) && !(place === null && name === STRICT_FIELD))
+        this.note(name, owner, known.names, place);
+    for (const [name, inner] of known.inner) {
+      const value = Object.hasOwn(owner, name) ? (owner as Record<string, unknown>)[name] : null;
+      if (Array.isArray(value)) this.lookAtEach(value, inner, { within: place, name, index: 0 });
+      else if (isObject(value)) this.look(value, inner, { within: place, name, index: -1 });
+    }
+  }
+
+  /** The same of the elements of a list that are objects; the first of them stands at `place`. */
+  lookAtEach(elements: readonly unknown[], known: RequestFields, place: FieldPlace): void {
+    for (const [i, element] of elements.entries())
+      if (isObject(element)) this.look(element, known, { ...place, index: place.index + i });
   }
 
   /** Tells all that were noted. */
   reportTo(warnings: RequestWarnings): void {
     if (this.found === null) return;
-    for (const { name, hint, list, index, others } of this.found.values()) {
-      const place =
-        list === '' ? '' : `${list}${index < 0 ? '' : `[${index}]${others > 0 ? ` and ${others} more` : ''}`}: `;
-      const what = `${place}${shownName(name)} is not a field`;
+    for (const { name, hint, place, others } of this.found.values()) {
+      const where = place === null ? '' : `${pathOf(place)}${others > 0 ? ` and ${others} more` : ''}: `;
+      const what = `${where}${shownName(name)} is not a field`;
       warnings.doubt(`${what}${hint}`, `${what} and was ignored${hint}`);
     }
     if (this.more > 0)
@@ -49,9 +62,9 @@ export class IgnoredFields {
       );
   }
 
-  private note(name: string, owner: object, known: ReadonlySet<string>, list: string, index: number): void {
+  private note(name: string, owner: object, known: ReadonlySet<string>, place: FieldPlace | null): void {
     const found = (this.found ??= new Map());
-    const key = `${list} ${name}`;
+    const key = `${place === null ? '' : pathOf(place, false)} ${name}`;
     const before = found.get(key);
     if (before !== undefined) {
       before.others++;
@@ -61,8 +74,18 @@ export class IgnoredFields {
       this.more++;
       return;
     }
-    found.set(key, { name, hint: hintOf(name, owner, known), list, index, others: 0 });
+    found.set(key, { name, hint: hintOf(name, owner, known), place, others: 0 });
   }
+}
+
+/** As `queries[0].order_by[1]`; without the places of lists, the same for all objects of one kind. */
+function pathOf({ within, name, index }: FieldPlace, hasIndexes = true): string {
+  const head = within === null ? '' : `${pathOf(within, hasIndexes)}.`;
+  return `${head}${name}${index >= 0 && hasIndexes ? `[${index}]` : ''}`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function hintOf(name: string, owner: object, known: ReadonlySet<string>): string {

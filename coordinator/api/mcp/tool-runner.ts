@@ -16,6 +16,7 @@ import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { RequestWarnings } from '../requests/request-warnings';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
 import { validate } from '../fields/issue';
+import { type RequestFields, requestFieldsOf, flatFields } from '../fields/request-fields';
 import { IDEMPOTENCY_ARGUMENT, type McpTool } from './mcp-tools';
 
 type Arguments = Record<string, unknown>;
@@ -58,7 +59,7 @@ export class ToolRunner {
   /** What the tool's caller may give, as JSON Schema. */
   readonly inputSchema: JsonSchema;
   private readonly endpoint: Endpoint;
-  private readonly known: ReadonlySet<string>;
+  private readonly known: RequestFields;
 
   constructor(
     readonly tool: McpTool,
@@ -70,7 +71,10 @@ export class ToolRunner {
     assert(endpoint !== undefined, `there is no ${method} ${template}`);
     this.endpoint = endpoint;
     this.inputSchema = this.schema();
-    this.known = new Set(Object.keys(this.inputSchema.properties as object));
+    const { body } = endpoint;
+    const inner = (body.type === 'json' ? requestFieldsOf(body.schema)?.inner : undefined) ?? new Map();
+    const { names } = flatFields(Object.keys(this.inputSchema.properties as object));
+    this.known = { names, inner: new Map([...inner].filter(([name]) => names.has(name))) };
   }
 
   isFor(key: Caller): boolean {

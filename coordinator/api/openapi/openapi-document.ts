@@ -1,8 +1,8 @@
 import type { Endpoint } from '../endpoints/endpoint';
 import type { HttpLimits } from '../requests/http-limits';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../requests/request-once';
-import { fieldsOf } from '../fields/field-hints';
 import { STRICT_FIELD } from '../fields/ignored-fields';
+import { requestFieldsOf } from '../fields/request-fields';
 import { type JsonSchema, SchemaCollector } from './json-schema';
 
 /** What the envelope's error codes mean. */
@@ -249,7 +249,7 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
       };
     case 'json': {
       const schema = schemas.schemaOf(endpoint.body.schema, 'input');
-      const isOpen = fieldsOf(endpoint.body.schema) === null;
+      const isOpen = requestFieldsOf(endpoint.body.schema) === null;
       return {
         required: endpoint.body.required,
         content: {

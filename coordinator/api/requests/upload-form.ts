@@ -9,6 +9,7 @@ import { isStrict } from './request-query';
 import type { RequestWarnings } from './request-warnings';
 import { uploadFields, uploadForm } from '../schema/document-schemas';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
+import { flatFields } from '../fields/request-fields';
 import { validate } from '../fields/issue';
 import { SpooledFile } from './spooled-file';
 
@@ -173,7 +174,7 @@ function lookAtFields(given: Record<string, string>, warnings: RequestWarnings):
   warnings.mustBeCertain();
 }
 
-const FORM_FIELDS: ReadonlySet<string> = new Set(Object.keys(uploadForm.shape));
+const FORM_FIELDS = flatFields(Object.keys(uploadForm.shape));
 
 async function spoolFile(
   stream: Readable,

@@ -17,6 +17,11 @@ test('whole numbers beyond 2^53 are found with their places, and nothing else', 
   expect(longIntegers('[{"metadata":{"a":1}},{"metadata":{"a":9007199254740993}}]', 'items', 40)).toEqual([
     { path: 'items[41].metadata.a', digits: '9007199254740993' },
   ]);
+  expect(
+    longIntegers(
+      '{"items":[{"vector":[9007199254740993],"metadata":{"vector":[9007199254740993]}}],"over":{"vector":[9007199254740993]}}',
+    ),
+  ).toEqual([{ path: 'items[0].metadata.vector[0]', digits: '9007199254740993' }]);
   expect(longIntegers('9007199254740993')).toEqual([{ path: '', digits: '9007199254740993' }]);
 });
 
