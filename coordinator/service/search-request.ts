@@ -1,4 +1,5 @@
 import type { Filter } from '../../shared/contract/filter/filter';
+import type { OrderKey } from '../../shared/contract/shard/item-order';
 import type { SearchEffort } from '../../shared/contract/shard/shard-read';
 
 /**
@@ -84,13 +85,6 @@ export interface Output {
   explain?: boolean | undefined;
   /** Whether the hits may come as bytes (utf8HitsOf in shared/wire/codecs/hit-codec.ts). */
   packed?: boolean | undefined;
-}
-
-/** A field by whose values hits are ordered: numbers, texts, false, true. Null, objects and nothing are no values. */
-export interface OrderKey {
-  field: string;
-  descending: boolean;
-  missingFirst: boolean;
 }
 
 /** Chunks of the same document before and after that of a hit. */

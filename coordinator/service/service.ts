@@ -1,5 +1,6 @@
 import type { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Filter } from '../../shared/contract/filter/filter';
+import type { OrderKey } from '../../shared/contract/shard/item-order';
 import type { FieldFactsRequest } from '../../shared/contract/shard/field-facts';
 import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
 import type { Metric } from '../../shared/contract/vector/metric';
@@ -11,7 +12,7 @@ import type { Once } from './idempotency/write-dedup';
 import type { AggregatesService } from './aggregates-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
-import type { GroupKey, OrderKey, SearchRequest, VectorSource } from './search-request';
+import type { GroupKey, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';

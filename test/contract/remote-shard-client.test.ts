@@ -151,6 +151,8 @@ test.each<[string, Filter]>([
   await expect(client.read(shard, 'matches', { filter }, call)).rejects.toMatchObject(refused);
   const questions = [{ filter, externalIds: null, parts: [] }];
   await expect(client.read(shard, 'aggregate', { questions }, call)).rejects.toMatchObject(refused);
+  const order = { keys: [{ field: 'a', descending: false, missingFirst: false }], filter, after: null, limit: 1 };
+  await expect(client.read(shard, 'order', order, call)).rejects.toMatchObject(refused);
   await expect(client.write(shard, [{ type: 'delete', externalId: 'a', filter }], call)).rejects.toMatchObject(refused);
   client.close();
 });

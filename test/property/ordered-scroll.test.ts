@@ -1,6 +1,12 @@
-import type { OrderKey } from '../../coordinator/service/search-request';
 import type { VectorInput, VectorView } from '../../coordinator/service/service';
+import { Directory } from '../../node/engine/directory/directory';
+import { SlotAllocator } from '../../node/engine/directory/slot-allocator';
+import type { FilterIndex } from '../../node/engine/filter/filter-index';
+import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
+import { orderedPlaces } from '../../node/engine/shard/reading/ordered-places';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 import type { Filter, JsonObject, JsonValue, Scalar } from '../../shared/contract/filter/filter';
+import type { OrderAnswer, OrderKey, OrderPlace, OrderRequest } from '../../shared/contract/shard/item-order';
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { newCollection, plainService } from '../support/shards/plain-service';
 import { graphFactories, openMemoryStore, ShardNode } from '../support/shards/shard-node';
@@ -43,43 +49,44 @@ function sorted(items: ReadonlyMap<string, JsonObject>, keys: readonly OrderKey[
   return entries.map(([id]) => id);
 }
 
-async function run(round: number, shards: number): Promise<string[][]> {
+/** Chance, and what it makes: values of all kinds, many of them equal. */
+function drawing(round: number) {
   const random = seededRandom(seed + round);
   const below = (bound: number): number => Math.floor(random() * bound);
   const pick = <T>(values: readonly T[]): T => values[below(values.length)];
+  const long = 'x'.repeat(128);
+  const scalars: JsonValue[] = [0, -0, 1, 2.5, -7, '1', '', 'é', '\ud800', '\ue000', '😀', long, true, false, null];
+  const value = (): JsonValue =>
+    below(4) === 0
+      ? Array.from({ length: below(4) }, () => pick(scalars))
+      : pick<JsonValue>([...scalars, { d: 1 }, `${long}y`, below(50)]);
+  const metadata = (): JsonObject => {
+    const made: JsonObject = { n: below(4) };
+    if (below(5) > 0) made.a = value();
+    if (below(2) === 0) made.in = { deep: value() };
+    if (below(6) === 0) made['in.deep'] = value();
+    return made;
+  };
+  const keys = (): OrderKey[] =>
+    Array.from({ length: 1 + below(3) }, () => ({
+      field: pick(['a', 'in.deep', 'n', 'nowhere']),
+      descending: below(2) === 0,
+      missingFirst: below(2) === 0,
+    }));
+  return { random, below, pick, metadata, keys };
+}
+
+async function run(round: number, shards: number): Promise<string[][]> {
+  const { random, below, pick, metadata: drawn, keys: drawnKeys } = drawing(round);
   const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openMemoryStore }).start();
   nodes.push(node);
   const { service } = await plainService({ shardClient: node.client });
   await service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards }));
-  const long = 'x'.repeat(128);
-  const scalars: JsonValue[] = [
-    0,
-    -0,
-    1,
-    2.5,
-    -7,
-    '1',
-    '',
-    'é',
-    '\ud800',
-    '\ue000',
-    '😀',
-    `${long}`,
-    true,
-    false,
-    null,
-  ];
-  const value = (): JsonValue =>
-    below(4) === 0
-      ? Array.from({ length: below(4) }, () => pick(scalars))
-      : pick<JsonValue>([...scalars, { d: 1 }, below(50)]);
   const items = new Map<string, JsonObject>();
   const write = async (count: number): Promise<string[]> => {
     const ids = [...new Set(Array.from({ length: count }, () => `item-${below(260)}`))];
     const inputs = ids.map((externalId): VectorInput => {
-      const metadata: JsonObject = { n: below(4) };
-      if (below(5) > 0) metadata.a = value();
-      if (below(2) === 0) metadata.in = { deep: value() };
+      const metadata = drawn();
       items.set(externalId, metadata);
       return {
         externalId,
@@ -97,11 +104,7 @@ async function run(round: number, shards: number): Promise<string[][]> {
   await write(300);
   const told: string[][] = [];
   for (let i = 0; i < 10; i += 1) {
-    const keys = Array.from({ length: 1 + below(3) }, (): OrderKey => ({
-      field: pick(['a', 'in.deep', 'n', 'nowhere']),
-      descending: below(2) === 0,
-      missingFirst: below(2) === 0,
-    }));
+    const keys = drawnKeys();
     const filter: Filter | null = below(2) === 0 ? null : { type: 'in', path: 'n', values: [0, 1] };
     const passes = (): Map<string, JsonObject> =>
       new Map([...items].filter(([, { n }]) => filter === null || n === 0 || n === 1));
@@ -135,3 +138,99 @@ test('every item that stays comes once, in the order of its values, over 1, 2 an
   expect(await run(1, 5)).toEqual(one);
   expect(one.flat().length).toBeGreaterThan(1_000);
 }, 120_000);
+
+describe('a walk through the lists of values', () => {
+  /** A shard's items, in the lists of a filter index but for those of `unlisted`. */
+  class Items {
+    readonly directory = new Directory();
+    readonly byId = new Map<string, JsonObject>();
+    private readonly slots = new SlotAllocator();
+    private readonly unlisted = new ChunkedSlotSet();
+    private readonly index = new MemoryFilterIndex({ metadataOf: (slot) => this.metadataOf(slot) });
+    readonly filters = Object.create(this.index, { unlistedSlots: { value: this.unlisted } }) as FilterIndex;
+
+    put(externalId: string, metadata: JsonObject, isListed = true): void {
+      this.remove(externalId);
+      const slot = this.slots.allocate();
+      const text = JSON.stringify(metadata);
+      this.directory.put(slot, { externalId, recno: 1, stamp: 1, version: 1, metadata: text, hasText: false });
+      if (isListed) this.index.put(slot, metadata);
+      else this.unlisted.add(slot);
+      this.byId.set(externalId, metadata);
+    }
+
+    remove(externalId: string): void {
+      const slot = this.directory.slotOf(externalId);
+      if (slot < 0) return;
+      if (!this.unlisted.remove(slot)) this.index.remove(slot, this.metadataOf(slot));
+      this.directory.remove(slot);
+      this.slots.release([slot], new Map());
+      this.byId.delete(externalId);
+    }
+
+    async inOrder(
+      keys: OrderKey[],
+      { filter = null, readMax, limit }: { filter?: Filter | null; readMax?: number; limit: () => number },
+    ): Promise<string[]> {
+      const ids: string[] = [];
+      for (let after: OrderPlace | null = null; ;) {
+        const request: OrderRequest = { keys, filter, after, limit: limit() };
+        const { places, more }: OrderAnswer = await orderedPlaces(this, request, readMax);
+        expect(places.length).toBeLessThanOrEqual(request.limit);
+        ids.push(...places.map(({ externalId }) => externalId));
+        if (!more) return ids;
+        after = places.at(-1)!;
+      }
+    }
+
+    private metadataOf(slot: number): JsonObject {
+      return JSON.parse(this.directory.metadataOf(slot)) as JsonObject;
+    }
+  }
+
+  test.each([0, 1, 2, 3])('finds what all items sorted have: round %i', async (round) => {
+    const { below, pick, metadata, keys } = drawing(100 + round);
+    const items = new Items();
+    for (let i = 0; i < 500; i += 1) {
+      items.put(`item-${below(300)}`, metadata(), round % 2 === 0 || below(8) > 0);
+      if (i % 3 === 0) items.remove(`item-${below(300)}`);
+    }
+    for (let i = 0; i < 12; i += 1) {
+      const order = keys();
+      // What is in no list passes no filter here.
+      const filter: Filter | null =
+        round % 2 === 0 && below(2) === 0 ? { type: 'in', path: 'n', values: [0, 1] } : null;
+      const passing = new Map([...items.byId].filter(([, { n }]) => filter === null || n === 0 || n === 1));
+      const found = await items.inOrder(order, { filter, readMax: pick([0, 3, 40]), limit: () => pick([1, 7, 500]) });
+      expect(found).toEqual(sorted(passing, order));
+    }
+  });
+
+  test('of many values, sorted in parts, that come and go', async () => {
+    const { below, pick } = drawing(200);
+    const items = new Items();
+    const put = (count: number): void => {
+      for (let i = 0; i < count; i += 1) {
+        const n = below(1_000_000);
+        items.put(`item-${below(9_000)}`, { n, t: `${n % 7}-${n}`, tie: below(2) });
+      }
+    };
+    const fields = ['n', 't'];
+    for (let i = 0; i < 3; i += 1) {
+      put([6_000, 4_500, 1_500][i]);
+      for (const field of fields) {
+        const order: OrderKey[] = [{ field, descending: i % 2 === 0, missingFirst: false }];
+        expect(await items.inOrder(order, { limit: () => pick([900, 1_000]) })).toEqual(sorted(items.byId, order));
+      }
+      const tied = ['tie', pick(fields)].map((field): OrderKey => ({
+        field,
+        descending: i < 2,
+        missingFirst: true,
+      }));
+      expect(await items.inOrder(tied, { limit: () => 1_000 })).toEqual(sorted(items.byId, tied));
+      const byId = tied.slice(0, 1);
+      expect(await items.inOrder(byId, { limit: () => 1_000 })).toEqual(sorted(items.byId, byId));
+      for (const id of [...items.byId.keys()]) if (below(3) === 0) items.remove(id);
+    }
+  });
+});

@@ -1,4 +1,4 @@
-import { chosenMetadata } from '../../service/chosen-metadata';
+import { chosenMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import type { Output } from '../../service/search-request';
 import type {
   FoundGroup,

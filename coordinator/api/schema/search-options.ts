@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { OrderKey, Page, Query, SearchRequest, Source } from '../../service/search-request';
+import type { OrderKey } from '../../../shared/contract/shard/item-order';
+import type { Page, Query, SearchRequest, Source } from '../../service/search-request';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';

@@ -223,7 +223,7 @@ export function scrollBody(limits: HttpLimits) {
     filters: filters(limits),
     order_by: orderBy.meta({
       description:
-        'Vectors come by values of their metadata instead: numbers, texts, false, true; equal ones by external_id. An array counts by its least value, or with "desc" by its greatest. For up to 100,000 items that pass the filters, through all of which each page looks.',
+        'Vectors come by values of their metadata instead: numbers, texts, false, true; equal ones by external_id. An array counts by its least value, or with "desc" by its greatest.',
     }),
     include_vectors: withDefault(z.boolean(), true),
     vector_format: vectorFormat,

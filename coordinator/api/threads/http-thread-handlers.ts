@@ -223,6 +223,8 @@ function hitsOf(read: AnyRead): number {
       return read.request.externalIds.length * HITS_PER_ITEM;
     case 'scan':
       return read.request.limit * HITS_PER_ITEM;
+    case 'order':
+      return read.request.limit;
     case 'aggregate':
     case 'backup':
     case 'count':

@@ -263,13 +263,17 @@ function filtersOf(request: object | null): Filter[] {
   return [...(filter === undefined || filter === null ? [] : [filter]), ...questions.flatMap(filtersOf)];
 }
 
+/** The kinds of reads that not every node knows, by the name of the feature. */
+const FEATURES_OF_READS: Partial<Record<ReadKind, Feature>> = { aggregate: 'aggregates', order: 'ordered-scroll' };
+
 /** Errors: unavailable where a node would not understand the call, or its filters. */
 function mustBeKnown(id: ShardId, kind: ReadKind | 'write', filters: Filter[], lacking: readonly string[]): void {
-  const isUnknown = kind === 'aggregate' && lacking.includes('aggregates' satisfies Feature);
+  const feature = FEATURES_OF_READS[kind as ReadKind];
+  const isUnknown = feature !== undefined && lacking.includes(feature);
   if (!isUnknown && !filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(
     'unavailable',
     `a node that has shard ${id.shard}, or may get it, is of an earlier version, which does not know ` +
-      `${isUnknown ? 'aggregates' : 'all conditions of the filter'}: use them when every node is upgraded`,
+      `${isUnknown ? feature : 'all conditions of the filter'}: use them when every node is upgraded`,
   );
 }

@@ -13,7 +13,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { SampleInput, SamplesService, SampleView } from '../service';
 import { OrderedItems, roundBytesMax } from '../vectors/ordered-items';
-import { keptMetadata } from '../chosen-metadata';
+import { keptMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import { mergedSample, partSize, type SampledItem } from './merged-sample';
 import { PROJECTION_WORKER, ProjectionThread } from './projection-thread';
 

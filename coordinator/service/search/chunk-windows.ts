@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../shared/contract/filter/filter';
-import { chosenMetadata } from '../chosen-metadata';
+import { chosenMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import { isBlankUnit } from '../documents/blank';
 import { chunkId } from '../documents/document-chunks';
 import type { Expansion } from '../search-request';

@@ -1,4 +1,4 @@
-import { metadataScalars } from '../chosen-metadata';
+import { metadataScalars } from '../../../shared/contract/filter/chosen-metadata';
 import type { GroupKey } from '../search-request';
 
 /**

@@ -1,8 +1,12 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
+import {
+  compareOrderValues,
+  type OrderKey,
+  type OrderValues,
+  orderValuesOf,
+} from '../../../shared/contract/shard/item-order';
 import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
-import type { OrderKey } from '../search-request';
 import type { FoundHits, ScoredHit } from '../service';
-import { compareOrderValues, type OrderValues, orderValuesOf } from '../vectors/item-order';
 
 /**
  * Hits by values of their metadata; those that are equal keep their order. What was left out of hits is read for it,

@@ -1,8 +1,13 @@
-import { inSlices } from '../../../shared/base/time/work-slices';
+import {
+  compareOrderValues,
+  comparePlaces,
+  type OrderAnswer,
+  type OrderKey,
+  type OrderPlace,
+  orderValuesOf,
+} from '../../../shared/contract/shard/item-order';
 import { itemBytes } from '../../../shared/contract/shard/shard-read';
-import type { OrderKey } from '../search-request';
 import type { VectorView } from '../service';
-import { comparePlaces, compareOrderValues, type OrderPlace, orderValuesOf } from './item-order';
 
 /** What a page in an order is made of. */
 interface OrderedPage {
@@ -11,80 +16,55 @@ interface OrderedPage {
   limit: number;
   /** After so many characters and bytes of items, the page ends. */
   bytesMax: number;
-  /** All items that pass the filter, with their metadata, whatever else they lack. */
-  all: () => AsyncIterable<VectorView[]>;
-  /** The items of these ids, without those that are gone. */
+  /** The first `limit` places behind `after` in the collection, or fewer. */
+  first: (after: OrderPlace | null, limit: number) => Promise<OrderAnswer>;
+  /** The items of these ids that pass the filter, without those that are gone. */
   read: (externalIds: string[]) => AsyncIterable<VectorView[]>;
   /** The place of the last item that was given; null: none follow. */
   ended: (last: OrderPlace | null) => void;
 }
 
 /**
- * A page of items in the order of their values, and of their ids where these are equal. All items are looked through,
- * and the first behind `after` kept; these are then read whole. One that has got other values meanwhile is left out
- * here, because its place is another.
+ * A page of items in the order of their values, and of their ids where these are equal. First the places are found, and
+ * then their items read whole. One that has got other values meanwhile is left out here, because its place is another.
  */
-export async function* orderedPages({
-  keys,
-  after,
-  limit,
-  bytesMax,
-  all,
-  read,
-  ended,
-}: OrderedPage): AsyncGenerator<VectorView[]> {
-  // One more than wanted shows whether any follow.
-  const first = new FirstPlaces(keys, after, limit + 1);
-  for await (const items of all()) await inSlices(first.look(items));
-  const places = first.places.slice(0, limit);
-  let given = 0;
+export async function* orderedPages(wanted: OrderedPage): AsyncGenerator<VectorView[]> {
+  const { keys, limit, bytesMax, ended } = wanted;
+  let { after } = wanted;
+  let left = limit;
   let bytes = 0;
-  for await (const items of read(places.map(({ externalId }) => externalId))) {
-    const page: VectorView[] = [];
-    for (const item of items) {
-      while (places[given].externalId !== item.externalId) given += 1;
-      const { values } = places[given++];
-      if (compareOrderValues(keys, values, orderValuesOf(item.metadata, keys)) !== 0) continue;
-      page.push(item);
-      bytes += itemBytes(item);
+  for (;;) {
+    // One more than wanted shows whether any follow.
+    const found = await wanted.first(after, left + 1);
+    const places = found.places.slice(0, left);
+    let given = 0;
+    for await (const items of wanted.read(places.map(({ externalId }) => externalId))) {
+      const page: VectorView[] = [];
+      for (const item of items) {
+        while (places[given].externalId !== item.externalId) given += 1;
+        const { values } = places[given++];
+        if (compareOrderValues(keys, values, orderValuesOf(item.metadata, keys)) !== 0) continue;
+        page.push(item);
+        bytes += itemBytes(item);
+      }
+      if (page.length > 0) yield page;
+      if (bytes >= bytesMax && given < places.length) return ended(places[given - 1]);
     }
-    if (page.length > 0) yield page;
-    if (bytes >= bytesMax) break;
+    after = places.at(-1) ?? after;
+    left -= places.length;
+    if (found.places.length > places.length) return ended(after);
+    if (!found.more) return ended(null);
+    if (bytes >= bytesMax && left > 0) return ended(after);
   }
-  const isCut = bytes >= bytesMax && given < places.length;
-  ended(isCut ? places[given - 1] : first.places.length > limit ? places.at(-1)! : null);
 }
 
-/** The first places behind another, in their order. */
-class FirstPlaces {
-  readonly places: OrderPlace[] = [];
-
-  constructor(
-    private readonly keys: readonly OrderKey[],
-    private readonly after: OrderPlace | null,
-    private readonly countMax: number,
-  ) {}
-
-  *look(items: readonly VectorView[]): Generator<undefined, void> {
-    for (const { externalId, metadata } of items) {
-      this.add({ values: orderValuesOf(metadata, this.keys), externalId });
-      yield;
-    }
-  }
-
-  private add(place: OrderPlace): void {
-    const { keys, after, places, countMax } = this;
-    if (after !== null && comparePlaces(keys, place, after) <= 0) return;
-    if (places.length === countMax && comparePlaces(keys, place, places[countMax - 1]) > 0) return;
-    let [low, high] = [0, places.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (comparePlaces(keys, places[middle], place) < 0) low = middle + 1;
-      else high = middle;
-    }
-    // An item that was written meanwhile may come twice.
-    if (places[low]?.externalId === place.externalId) return;
-    places.splice(low, 0, place);
-    if (places.length > countMax) places.pop();
-  }
+/** The first `limit` of what shards answered: as far as none of them has others that come before. */
+export function mergedPlaces(keys: readonly OrderKey[], answers: readonly OrderAnswer[], limit: number): OrderAnswer {
+  const ends = answers.filter(({ more }) => more).map(({ places }) => places.at(-1)!);
+  const first = ends.sort((a, b) => comparePlaces(keys, a, b)).at(0);
+  const known = answers
+    .flatMap(({ places }) => places)
+    .filter((place) => first === undefined || comparePlaces(keys, place, first) <= 0)
+    .sort((a, b) => comparePlaces(keys, a, b));
+  return { places: known.slice(0, limit), more: first !== undefined || known.length > limit };
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { OrderKey, OrderPlace } from '../../../shared/contract/shard/item-order';
 import { cursorOf, elementsOf } from '../opaque-cursor';
-import type { OrderKey } from '../search-request';
-import type { OrderPlace } from './item-order';
 
 /**
  * Where a scroll continues: after this item in insertion order. The item itself need not exist, so the position

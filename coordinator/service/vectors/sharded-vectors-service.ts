@@ -9,6 +9,7 @@ import type {
   ShardClient,
   UpsertOperation,
 } from '../../../shared/contract/shard/shard-client';
+import type { OrderAnswer, OrderKey, OrderRequest } from '../../../shared/contract/shard/item-order';
 import { itemBytes, type StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -20,11 +21,9 @@ import type { KeyQuotaAdmission, KeyWriter } from '../keys/quota/key-quota';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { allTakenFrom } from '../pages';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
-import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { OrderKey } from '../search-request';
 import type { CutText } from '../../models/cut-text';
 import type {
   CollectionsService,
@@ -51,7 +50,7 @@ import { OrderedItems } from './ordered-items';
 import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
 import { vectorNotFound } from './vector-not-found';
 import { zeroVectors } from './zero-vectors';
-import { orderedPages } from './ordered-scroll';
+import { mergedPlaces, orderedPages } from './ordered-scroll';
 import {
   cursorFromPlace,
   cursorFromPosition,
@@ -68,8 +67,6 @@ const PAGE_BYTES = { first: 256 * 1024, most: 1024 * 1024 };
 const SHARD_BYTES_MIN = 32 * 1024;
 /** After so many bytes of items, a page of a scroll ends. */
 export const SCROLL_BYTES_MAX = 16 * 1024 * 1024;
-/** Items that a page in an order looks through: so many take a second or more of a core. */
-const ORDERED_ITEMS_MAX = 100_000;
 
 /** What pages in insertion order are made of, and where they begin and end. */
 interface OrderedPages {
@@ -374,16 +371,15 @@ export class ShardedVectorsService implements VectorsService {
     { vectors, hold = NO_HOLD }: { vectors: boolean; hold?: AnswerHold | undefined },
   ): Promise<AsyncIterable<VectorView[]>> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    return begun(this.fetchedPages(collection, externalIds, vectors, hold));
+    return begun(this.fetchedPages(collection, externalIds, { vectors, filter: null, hold }));
   }
 
   private async *fetchedPages(
     collection: CollectionRecord,
     externalIds: string[],
-    vectors: boolean,
-    hold: AnswerHold,
+    { vectors, filter, hold }: { vectors: boolean; filter: Filter | null; hold: AnswerHold },
   ): AsyncGenerator<VectorView[]> {
-    const wanted = { vectors, versions: true, expiries: true };
+    const wanted = { vectors, versions: true, expiries: true, filter: filter ?? undefined };
     for await (const page of this.ordered.read(collection, externalIds, wanted, {
       begin: () => this.scatter.begin(),
       hold,
@@ -421,33 +417,27 @@ export class ShardedVectorsService implements VectorsService {
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
     const { cursor, limit, filter, vectors, hold } = wanted;
     const after = cursor === null ? null : placeFromCursor(collection.identity, keys, cursor);
-    const { shards, scatter, sets } = this;
-    const count = await matchCount({ shards, scatter, sets }, collection, filter, scatter.begin());
-    if (count > ORDERED_ITEMS_MAX)
-      throw new QuiverError(
-        'limit_exceeded',
-        `order_by is for up to ${ORDERED_ITEMS_MAX} items that pass the filters, and ${count} do: give narrower ones`,
-      );
     let next: string | null = null;
-    const parts = {
-      after: null,
-      limit: Infinity,
-      bytesMax: Infinity,
-      filter,
-      vectors: false,
-      texts: false,
-      ended: null,
-    };
     const pages = orderedPages({
       keys,
       after,
       limit,
       bytesMax: SCROLL_BYTES_MAX,
-      all: () => this.pagesOf(collection, { ...parts, hold }),
-      read: (externalIds) => this.fetchedPages(collection, externalIds, vectors, hold),
+      first: (behind, most) => this.firstPlaces(collection, { keys, filter, after: behind, limit: most }),
+      read: (externalIds) => this.fetchedPages(collection, externalIds, { vectors, filter, hold }),
       ended: (last) => void (next = last === null ? null : cursorFromPlace(collection.identity, keys, last)),
     });
     return { pages: await begun(pages), nextCursor: () => next };
+  }
+
+  private firstPlaces(collection: CollectionRecord, request: OrderRequest): Promise<OrderAnswer> {
+    const { shards, scatter, sets, deep } = this;
+    const call = scatter.begin();
+    const ask = async (current: CollectionRecord): Promise<OrderAnswer> => {
+      const answers = await scatter.readAll(current, call, (id) => shards.read(id, 'order', request, call));
+      return mergedPlaces(request.keys, answers, request.limit);
+    };
+    return deep.run(request.limit * collection.shards, call, () => sets.inOne(collection, call, ask));
   }
 
   /** Each page has a deadline of its own, because a slow reader may take its time between them. */

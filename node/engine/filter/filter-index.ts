@@ -1,5 +1,6 @@
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
 import type { ListedCounts } from './listed-counts';
+import type { ListedOrder } from './listed-order';
 import type { ItemFacts } from './matches';
 import type { SlotSet } from '../slots/slot-set';
 
@@ -43,6 +44,8 @@ export interface FilterIndex {
    * Counts what the items in the lists have under a path, of those in a bitmap. Some milliseconds for a million slots.
    */
   readonly counts: ListedCounts;
+  /** The items in the lists by what they have under a path. */
+  readonly order: ListedOrder;
   /** The slots of the items that are in no list: their metadata have to be read. */
   readonly unlistedSlots: SlotSet;
   /** Removes the slots from every list, whatever their metadata were: repairs a state loaded from a save. */

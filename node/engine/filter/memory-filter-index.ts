@@ -19,6 +19,7 @@ import { type FilterNeeds, filterNeeds, isInLists } from './filter-needs';
 import { filterProgram } from './filter-program';
 import { FilterWords } from './filter-words';
 import { ListedCounts } from './listed-counts';
+import { ListedOrder } from './listed-order';
 import { LongTexts, longTextOf } from './long-texts';
 import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
@@ -68,6 +69,7 @@ export class MemoryFilterIndex implements FilterIndex {
   private readonly unlistedMatches = new UnlistedMatches();
   private readonly longTexts: LongTexts;
   readonly counts: ListedCounts;
+  readonly order = new ListedOrder(this.native);
   private isOrdering = false;
   /** Number of fields and distinct values. */
   private entries = 0;

@@ -1,3 +1,16 @@
+/** Values in their order, with the slots that have them. */
+export interface FoundOrder {
+  values: (boolean | number | string)[];
+  /** One after the other; those of each value lie before its end. */
+  slots: Uint32Array;
+  ends: Uint32Array;
+  /** Instead of `slots`, if these are many, of one value: as a bitmap. */
+  bitmap: Uint32Array | null;
+  /** The value that was looked at last: more may follow behind it. */
+  last: boolean | number | string | null;
+  more: boolean;
+}
+
 /**
  * The filter index of the addon (node/engine/native/filter/filter_calls.cc): the same names, argument order and
  * meaning. It holds the lists of slots by field and value; JavaScript takes metadata apart. `words` with a `length` are
@@ -92,6 +105,18 @@ export interface AddonFilterIndex {
   countTimes(words: Uint32Array, length: number, bitmap: Uint32Array | null): Float64Array;
   /** 16 bytes of a value. */
   hashOfValue(words: Uint32Array, length: number): Uint8Array;
+  /**
+   * The slots of a bitmap, or of all, by their values (node/engine/native/filter/filter_order.h). Words of each call: a
+   * wide path. Sorts some of the values, and answers whether there is more to sort.
+   */
+  sortValues(words: Uint32Array, length: number): boolean;
+  /**
+   * The next values and their slots. Words: whether descending, how many slots, how many of one value are listed, and
+   * the value to begin at (1) or behind (0), if there is one. Long texts are their keys.
+   */
+  orderValues(words: Uint32Array, length: number, bitmap: Uint32Array | null): FoundOrder;
+  /** The slots without a value, as a bitmap. */
+  orderMissing(words: Uint32Array, length: number, bitmap: Uint32Array | null): Uint32Array;
   /** The index's number for `searchInline`, of any thread; the same at each call. */
   share(): number;
 }

@@ -13,6 +13,7 @@ export const FEATURES = [
   'element-filters',
   'item-filters',
   'geo-filters',
+  'ordered-scroll',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -1,6 +1,7 @@
 import type { Filter } from '../filter/filter';
 import type { AggregateAnswers, AggregateQuestion } from './aggregate';
 import type { FieldFacts, FieldFactsRequest } from './field-facts';
+import type { OrderAnswer, OrderRequest } from './item-order';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { DedupRecord } from '../writes/dedup-record';
 import type { Expiry } from '../writes/expiry';
@@ -59,6 +60,8 @@ export interface ShardReads {
   matches: { request: { filter: Filter }; answer: number };
   /** Counts of what items have in their metadata. An item that is written meanwhile may count or not. */
   aggregate: { request: { questions: AggregateQuestion[] }; answer: AggregateAnswers };
+  /** The first items in the order of their values, behind a place. One that is written meanwhile may be missing. */
+  order: { request: OrderRequest; answer: OrderAnswer };
   status: { request: null; answer: ShardStatus };
   /**
    * Begins to make the best index of the present rows, in the background, unless that is under way. Nothing that a

@@ -8,6 +8,12 @@ import {
   fieldFactsRequestFromText,
   fieldFactsRequestToText,
 } from '../../contract/shard/field-facts';
+import {
+  orderAnswerFromText,
+  orderAnswerToText,
+  orderRequestFromText,
+  orderRequestToText,
+} from '../../contract/shard/item-order';
 import { dedupListFromBytes, dedupListToBytes } from '../../contract/writes/dedup-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';
@@ -273,6 +279,25 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       const answers = answersFromText(aggregates);
       if (answers === null) throw malformed('aggregates');
       return answers;
+    },
+  },
+  order: {
+    requestToProto: (request) => ({ request: orderRequestToText(request) }),
+    requestFromProto: ({ request: text }) => {
+      const request = orderRequestFromText(text);
+      if (request === null) throw malformed('question about an order');
+      return request;
+    },
+    requestBytes: (request) => 3 * orderRequestToText(request).length,
+    answerToProto: (answer) => {
+      const order = orderAnswerToText(answer);
+      return { message: { order }, bytes: Buffer.byteLength(order) };
+    },
+    answerFromProto: ({ order }) => {
+      if (order === undefined) return undefined;
+      const answer = orderAnswerFromText(order);
+      if (answer === null) throw malformed('places in an order');
+      return answer;
     },
   },
   status: {

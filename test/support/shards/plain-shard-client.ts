@@ -14,6 +14,7 @@ import {
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
 import type { Filter, JsonObject, Scalar } from '../../../shared/contract/filter/filter';
+import { comparePlaces, orderValuesOf } from '../../../shared/contract/shard/item-order';
 import { keptNote, sealedId } from '../../../shared/contract/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../../shared/contract/writes/expiry';
 import {
@@ -159,6 +160,13 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
           .subarray(0, 16);
       return parts.map((part) => [readCounts(part, metadata, hashOf)]);
     }),
+  order: (shard, { keys, filter, after, limit }) => {
+    const places = passing(shard, filter)
+      .map(({ externalId, metadata }) => ({ externalId, values: orderValuesOf(metadata, keys) }))
+      .filter((place) => after === null || comparePlaces(keys, place, after) > 0)
+      .sort((a, b) => comparePlaces(keys, a, b));
+    return { places: places.slice(0, limit), more: places.length > limit };
+  },
   status: (shard) => ({
     vectorCount: shard.items.size,
     lastOperation: shard.lastOperation,

@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "case_fold.h"
 #include "filter_count_calls.h"
+#include "filter_order_calls.h"
 #include "guarded.h"
 #include "index_registry.h"
 #include "filter_index.h"
@@ -320,6 +321,7 @@ napi_value define_filter_index(napi_env env) {
       method("share", guarded<share_call>),
   };
   for (const napi_property_descriptor& one : filter_count_methods()) methods.push_back(one);
+  for (const napi_property_descriptor& one : filter_order_methods()) methods.push_back(one);
   napi_value index_class = nullptr;
   napi_define_class(env, "FilterIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr, methods.size(), methods.data(),
                     &index_class);

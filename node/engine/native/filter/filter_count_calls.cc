@@ -13,24 +13,6 @@
 
 namespace quiver {
 
-namespace {
-
-WordReader reader_of(const Arguments& arguments) {
-  const auto words = arguments.words(0);
-  return {words.data, size_t(arguments.whole(1, 0, words.size))};
-}
-
-/// What every call has: words that begin with the path, their number, and a bitmap of slots, or null for all.
-FieldCounts counts_of(napi_env env, const Arguments& arguments, WordReader& words) {
-  const Characters path = words.characters();
-  if (!path.wide) throw std::invalid_argument("paths are wide");
-  const FilterIndex& index = filter_index_of(env, arguments);
-  if (arguments.is_nullish(arguments.at(2))) return {index, path, nullptr};
-  const auto bits = arguments.words(2);
-  const std::vector<uint32_t> bitmap(bits.data, bits.data + bits.size);
-  return {index, path, &bitmap};
-}
-
 CountedValue value_of(WordReader& words) {
   CountedValue value;
   const uint32_t kind = words.next();
@@ -41,31 +23,12 @@ CountedValue value_of(WordReader& words) {
   return value;
 }
 
-napi_value number_value(napi_env env, double number) {
-  napi_value value = nullptr;
-  napi_create_double(env, number, &value);
-  return value;
-}
-
-template <class T>
-napi_value array_value(napi_env env, napi_typedarray_type type, const T* from, size_t count) {
-  void* data;
-  napi_value value = new_array(env, type, count, sizeof(T), &data);
-  if (count > 0) std::memcpy(data, from, count * sizeof(T));
-  return value;
-}
-
-napi_value object_value(napi_env env) {
-  napi_value value = nullptr;
-  if (napi_create_object(env, &value) != napi_ok) throw std::bad_alloc();
-  return value;
-}
-
 napi_value scalar_value(napi_env env, const CountedValue& value) {
   napi_value result = nullptr;
   switch (value.kind) {
     case ValueKind::kNumber:
-      return number_value(env, value.number);
+      napi_create_double(env, value.number, &result);
+      return result;
     case ValueKind::kTrue:
     case ValueKind::kFalse:
       napi_get_boolean(env, value.kind == ValueKind::kTrue, &result);
@@ -88,6 +51,44 @@ napi_value scalar_value(napi_env env, const CountedValue& value) {
   }
   napi_get_null(env, &result);
   return result;
+}
+
+namespace {
+
+WordReader reader_of(const Arguments& arguments) {
+  const auto words = arguments.words(0);
+  return {words.data, size_t(arguments.whole(1, 0, words.size))};
+}
+
+/// What every call has: words that begin with the path, their number, and a bitmap of slots, or null for all.
+FieldCounts counts_of(napi_env env, const Arguments& arguments, WordReader& words) {
+  const Characters path = words.characters();
+  if (!path.wide) throw std::invalid_argument("paths are wide");
+  const FilterIndex& index = filter_index_of(env, arguments);
+  if (arguments.is_nullish(arguments.at(2))) return {index, path, nullptr};
+  const auto bits = arguments.words(2);
+  const std::vector<uint32_t> bitmap(bits.data, bits.data + bits.size);
+  return {index, path, &bitmap};
+}
+
+napi_value number_value(napi_env env, double number) {
+  napi_value value = nullptr;
+  napi_create_double(env, number, &value);
+  return value;
+}
+
+template <class T>
+napi_value array_value(napi_env env, napi_typedarray_type type, const T* from, size_t count) {
+  void* data;
+  napi_value value = new_array(env, type, count, sizeof(T), &data);
+  if (count > 0) std::memcpy(data, from, count * sizeof(T));
+  return value;
+}
+
+napi_value object_value(napi_env env) {
+  napi_value value = nullptr;
+  if (napi_create_object(env, &value) != napi_ok) throw std::bad_alloc();
+  return value;
 }
 
 napi_value count_present(napi_env env, const Arguments& arguments) {

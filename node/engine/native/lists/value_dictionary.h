@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "dictionary_keys.h"
@@ -324,6 +325,88 @@ class ValueDictionary {
     }
     return id < limit ? int64_t(id) : -1;
   }
+
+ private:
+  struct Entries;
+  struct Run;
+  struct Order;
+
+ public:
+  // The values in the order of their keys, or the other way round; a bound is the first or what comes before the first.
+  // Writer's thread, and nothing may change the dictionary while it lives.
+  class Walk {
+   public:
+    struct Bound {
+      const Key& key;
+      bool included;
+    };
+
+    Walk(const ValueDictionary& values, bool descending, const std::optional<Bound>& from)
+        : entries_(values.entries_.load(std::memory_order_relaxed)), descending_(descending) {
+      if (entries_ == nullptr) return;
+      const Order* order = values.order_.load(std::memory_order_relaxed);
+      const auto is_above = [&](uint32_t id, bool included) {
+        const int comparison = Keys::compare(key_word(id), from->key);
+        return comparison > 0 || (included && comparison == 0);
+      };
+      for (uint32_t i = 0; order != nullptr && i < order->runs; i++) {
+        const Run* run = order->run(i);
+        const auto is_behind = [&](uint32_t id) { return is_above(id, descending != from->included); };
+        const uint32_t split = !from ? descending ? run->length : 0 : first_of(*run, 0, is_behind);
+        if (!descending) add(run, split);
+        else if (split > 0) add(run, split - 1);
+      }
+      const uint32_t limit = values.limit_.load(std::memory_order_relaxed);
+      for (uint32_t id = order == nullptr ? 0 : order->covered; id < limit; id++) {
+        if (is_alive(id) && (!from || is_above(id, descending != from->included) != descending))
+          heads_.push_back({id, nullptr, 0});
+      }
+      std::make_heap(heads_.begin(), heads_.end(), comes_later());
+    }
+
+    bool at_end() const { return heads_.empty(); }
+    Key key() const { return Keys::key_of(key_word(heads_.front().id)); }
+    PostingView posting() const { return PostingView(entries_->posting(heads_.front().id)); }
+    void next() {
+      std::pop_heap(heads_.begin(), heads_.end(), comes_later());
+      const Head last = heads_.back();
+      heads_.pop_back();
+      if (last.run == nullptr || (descending_ && last.place == 0)) return;
+      if (add(last.run, descending_ ? last.place - 1 : last.place + 1))
+        std::push_heap(heads_.begin(), heads_.end(), comes_later());
+    }
+
+   private:
+    // The next value of a run, or one that is in none.
+    struct Head {
+      uint32_t id;
+      const Run* run;
+      uint32_t place;
+    };
+    // A heap has what is greatest by this first.
+    auto comes_later() const {
+      return [this](const Head& a, const Head& b) {
+        const int comparison = Keys::compare(key_word(a.id), Keys::key_of(key_word(b.id)));
+        return descending_ ? comparison < 0 : comparison > 0;
+      };
+    }
+
+    uint64_t key_word(uint32_t id) const { return entries_->key(id).load(std::memory_order_relaxed); }
+    bool is_alive(uint32_t id) const { return entries_->posting(id).load(std::memory_order_relaxed) != 0; }
+    bool add(const Run* run, uint32_t place) {
+      while (place < run->length && !is_alive(run->id(place))) {
+        if (descending_ && place == 0) return false;
+        descending_ ? place-- : place++;
+      }
+      if (place >= run->length) return false;
+      heads_.push_back({run->id(place), run, place});
+      return true;
+    }
+
+    const Entries* const entries_;
+    const bool descending_;
+    std::vector<Head> heads_;
+  };
 
  private:
   // Up to this many keys are searched one by one: metadata with many rare keys make very many small dictionaries.

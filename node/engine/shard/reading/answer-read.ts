@@ -11,6 +11,7 @@ import type { RecordStore } from '../../records/record-store';
 import type { ShardBackups } from '../backup/shard-backups';
 import type { ShardIndexes } from '../shard-indexes';
 import type { ShardItems } from './shard-items';
+import { orderedPlaces } from './ordered-places';
 import { aggregatesOf } from './shard-aggregates';
 import { fieldFacts } from './shard-fields';
 import { drawSample } from './shard-sample';
@@ -51,6 +52,7 @@ const ANSWERS: {
   count: ({ indexes }) => indexes.directory.liveCount,
   matches: ({ indexes }, { filter }) => countOf(indexes, filter),
   aggregate: ({ indexes }, { questions }) => aggregatesOf(indexes, questions),
+  order: ({ indexes }, request) => orderedPlaces(indexes, request),
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();

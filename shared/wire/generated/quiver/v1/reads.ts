@@ -33,7 +33,8 @@ export interface Answer {
   'fields'?: (string);
   'matches'?: (number | string | Long);
   'aggregates'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates";
+  'order'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order";
 }
 
 export interface Answer__Output {
@@ -56,7 +57,8 @@ export interface Answer__Output {
   'fields'?: (string);
   'matches'?: (number);
   'aggregates'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates";
+  'order'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order";
 }
 
 export interface AnswerFrame {
@@ -217,6 +219,14 @@ export interface Optimize {
 export interface Optimize__Output {
 }
 
+export interface Order {
+  'request'?: (string);
+}
+
+export interface Order__Output {
+  'request': (string);
+}
+
 export interface Purge {
   'start'?: (boolean);
 }
@@ -258,7 +268,8 @@ export interface ReadRequest {
   'fields'?: (Fields | null);
   'matches'?: (Matches | null);
   'aggregate'?: (Aggregate | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate";
+  'order'?: (Order | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order";
 }
 
 export interface ReadRequest__Output {
@@ -284,7 +295,8 @@ export interface ReadRequest__Output {
   'fields'?: (Fields__Output | null);
   'matches'?: (Matches__Output | null);
   'aggregate'?: (Aggregate__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate";
+  'order'?: (Order__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order";
 }
 
 export interface ReadsClient extends grpc.Client {

@@ -19,6 +19,7 @@ import {
   readRequestToProto,
 } from '../../../../../shared/wire/codecs/read-messages';
 import type { AggregateQuestion } from '../../../../../shared/contract/shard/aggregate';
+import type { OrderRequest } from '../../../../../shared/contract/shard/item-order';
 import type { AnswerOf, Hit, ReadKind, RequestOf, StoredItem } from '../../../../../shared/contract/shard/shard-read';
 
 /** Reads as members of all versions write them: an upgrade goes member by member, so these bytes must not change. */
@@ -37,6 +38,12 @@ const items: [StoredItem, StoredItem] = [
   { externalId: 'a', stamp: 9, metadata: '{}', text: null, vector },
   { externalId: '\ud800', stamp: 2 ** 40, metadata: '{"a":[]}', text: 'x' },
 ];
+const order: OrderRequest = {
+  keys: [{ field: 'a', descending: true, missingFirst: false }],
+  filter,
+  after: { values: ['\ud800'], externalId: 'é' },
+  limit: 3,
+};
 const questions: AggregateQuestion[] = [
   {
     filter,
@@ -175,6 +182,13 @@ const WRITTEN = [
     'Co8ECAcSBQoBdRADGAUghAeCBP0DCvoDW3siZmlsdGVyIjp7InR5cGUiOiJub3QiLCJmaWx0ZXIiOnsidHlwZSI6InJhbmdlIiwicGF0aCI6ImEuYiIsIm9wZXJhdG9yIjoiZ3RlIiwiYm91bmQiOjJ9fSwiZXh0ZXJuYWxJZHMiOlsiw6kiXSwicGFydHMiOlt7InR5cGUiOiJ2YWx1ZXMiLCJwYXRoIjoiYSIsIm9yZGVyIjoiY291bnQiLCJsaW1pdCI6MywicHJlZml4IjoiXHVkODAwIiwic2hhcmUiOnsib2YiOjIsImluZGV4IjoxfX0seyJ0eXBlIjoiY291bnRzIiwicGF0aCI6ImEiLCJ2YWx1ZXMiOlsxLCIxIix0cnVlLG51bGxdfSx7InR5cGUiOiJudW1iZXJzIiwicGF0aCI6ImEiLCJzdW0iOnRydWV9LHsidHlwZSI6InNwcmVhZCIsInBhdGgiOiJhIiwibG93IjotMSwiaGlnaCI6NWUtMzI0fSx7InR5cGUiOiJkaXN0aW5jdCIsInBhdGgiOiJhIiwiaGFzaGVzIjpmYWxzZX0seyJ0eXBlIjoiYnVja2V0cyIsInBhdGgiOiJhIiwiZWRnZXMiOlswLDEuNV0sInRpbWVzIjp0cnVlfSx7InR5cGUiOiJ0aW1lcyIsInBhdGgiOiJhIn1dfV0=',
     [[[{ type: 'numbers', count: 1, others: 0, min: 2, max: 2, sum: '9' }]]],
     'CkwIB4oER1tbW3sidHlwZSI6Im51bWJlcnMiLCJjb3VudCI6MSwib3RoZXJzIjowLCJtaW4iOjIsIm1heCI6Miwic3VtIjoiOSJ9XV1d',
+  ),
+  written(
+    'order',
+    order,
+    'CugBCAcSBQoBdRADGAUghAeSBNYBCtMBeyJrZXlzIjpbeyJmaWVsZCI6ImEiLCJkZXNjZW5kaW5nIjp0cnVlLCJtaXNzaW5nRmlyc3QiOmZhbHNlfV0sImZpbHRlciI6eyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0sImFmdGVyIjp7InZhbHVlcyI6WyJcdWQ4MDAiXSwiZXh0ZXJuYWxJZCI6IsOpIn0sImxpbWl0IjozfQ==',
+    { places: [{ values: [null, true, '\ud800'], externalId: 'é' }], more: true },
+    'Ck8IB5oESnsicGxhY2VzIjpbeyJ2YWx1ZXMiOltudWxsLHRydWUsIlx1ZDgwMCJdLCJleHRlcm5hbElkIjoiw6kifV0sIm1vcmUiOnRydWV9',
   ),
   written(
     'status',
@@ -326,6 +340,7 @@ describe('reads between members', () => {
       'malformed question about values',
       { aggregate: { questions: '[{"filter":null,"externalIds":null,"parts":[{"type":"values"}]}]' } },
     ],
+    ['order', 'malformed question about an order', { order: { request: '{"keys":[],"filter":null,"after":null}' } }],
     ['scan', 'malformed scan', { scan: { limit: 0 } }],
     ['sample', 'malformed sample', { sample: { size: 0 } }],
     ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
@@ -368,6 +383,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
   count: null,
   matches: { filter },
   aggregate: { questions },
+  order,
   status: null,
   optimize: null,
   transfer: { after: 3, limit: 4, writesPerSecond: 5 },

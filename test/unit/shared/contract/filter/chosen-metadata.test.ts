@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { chosenMetadata, keptMetadata } from '../../../../coordinator/service/chosen-metadata';
-import type { JsonObject } from '../../../../shared/contract/filter/filter';
-import { lookUpPath } from '../../../../shared/contract/filter/metadata-path';
-import { processorMs } from '../../../support/values/linear-cost';
-import { seededRandom } from '../../../support/values/random';
+import { chosenMetadata, keptMetadata } from '../../../../../shared/contract/filter/chosen-metadata';
+import type { JsonObject } from '../../../../../shared/contract/filter/filter';
+import { lookUpPath } from '../../../../../shared/contract/filter/metadata-path';
+import { processorMs } from '../../../../support/values/linear-cost';
+import { seededRandom } from '../../../../support/values/random';
 
 function repeated(times: number, work: () => unknown): void {
   for (let i = 0; i < times; i++) work();

@@ -1,6 +1,6 @@
-import { QuiverError } from '../../shared/base/errors/quiver-error';
-import type { JsonObject, Scalar } from '../../shared/contract/filter/filter';
-import { lookUpPath, scalarsOf } from '../../shared/contract/filter/metadata-path';
+import { QuiverError } from '../../base/errors/quiver-error';
+import type { JsonObject, Scalar } from './filter';
+import { lookUpPath, scalarsOf } from './metadata-path';
 
 /** Pure: the parts of metadata that a caller named. */
 

@@ -1,0 +1,214 @@
+import { inSlices } from '../../../../shared/base/time/work-slices';
+import type { Scalar } from '../../../../shared/contract/filter/filter';
+import {
+  comparePlaces,
+  type OrderAnswer,
+  type OrderPlace,
+  type OrderRequest,
+  orderValuesOf,
+  PLACES_BYTES_MAX,
+} from '../../../../shared/contract/shard/item-order';
+import type { SlotSet } from '../../slots/slot-set';
+import type { ShardIndexes } from '../shard-indexes';
+import { FirstPlaces } from './first-places';
+
+/** So few items are all read: a walk through the values would look at many that none of them has. */
+const READ_MAX = 4_096;
+/** Of so many slots at a time, ids alone are compared: some ten microseconds. */
+const IDS_AT_ONCE = 128;
+
+type OrderedIndexes = Pick<ShardIndexes, 'directory' | 'filters'>;
+
+/** Some items; null: all of the lists. */
+interface SlotBits {
+  bitmap: Uint32Array | null;
+  size: number;
+}
+
+/**
+ * The first items in an order, behind a place: a walk through the values of the first key from there on, in the lists
+ * of the filter index, and where many items share one, through those of the next key among these. What it costs does
+ * not depend on how far behind the place is. What is found is read from the metadata of the items, because one with
+ * several values is at one of them alone.
+ */
+export async function orderedPlaces(
+  indexes: OrderedIndexes,
+  request: OrderRequest,
+  readMax = READ_MAX,
+): Promise<OrderAnswer> {
+  if (request.filter !== null) await indexes.filters.prepare(request.filter);
+  return inSlices(new PlaceWalk(indexes, request, readMax).answer());
+}
+
+class PlaceWalk {
+  private readonly places: OrderPlace[] = [];
+
+  constructor(
+    private readonly indexes: OrderedIndexes,
+    private readonly request: OrderRequest,
+    private readonly readMax: number,
+  ) {}
+
+  *answer(): Generator<undefined, OrderAnswer> {
+    const { filters, directory } = this.indexes;
+    const { filter, after, keys, limit } = this.request;
+    const passing = filter === null ? null : filters.resolve(filter);
+    const unlisted = slotsIn(filters.unlistedSlots, passing);
+    const size = (passing === null ? directory.liveCount : passing.size) - unlisted.length;
+    const bitmap = passing === null ? null : without(passing.toBitmap(0), unlisted);
+    yield* this.walk({ bitmap, size }, [], after);
+    const isFull = this.left === 0;
+    const read = new FirstPlaces(keys, after, limit);
+    yield* this.look(unlisted, [], read);
+    if (read.places.length === 0) return answerOf(this.places, limit, isFull);
+    const both = [...this.places, ...read.places].sort((a, b) => comparePlaces(keys, a, b));
+    return answerOf(both, limit, isFull || read.isFull);
+  }
+
+  private get left(): number {
+    return this.request.limit - this.places.length;
+  }
+
+  /**
+   * Adds the first of the slots, whose values of the first keys are `values`, behind `after`; null: from the first on.
+   */
+  private *walk(slots: SlotBits, values: readonly Scalar[], after: OrderPlace | null): Generator<undefined, void> {
+    const { keys } = this.request;
+    if (this.left === 0 || slots.size === 0) return;
+    if (slots.size <= this.readMax || values.length === keys.length) return yield* this.readAll(slots, values, after);
+    const { missingFirst } = keys[values.length];
+    const start = after?.values[values.length];
+    if (missingFirst && (start ?? null) === null) yield* this.walkMissing(slots, values, after);
+    if (missingFirst || start !== null) yield* this.walkValues(slots, values, start === null ? null : after);
+    if (!missingFirst) yield* this.walkMissing(slots, values, start === null ? after : null);
+  }
+
+  private *walkMissing(
+    { bitmap }: SlotBits,
+    values: readonly Scalar[],
+    after: OrderPlace | null,
+  ): Generator<undefined, void> {
+    if (this.left === 0) return;
+    const missing = this.indexes.filters.order.missing(this.request.keys[values.length].field, bitmap);
+    yield;
+    yield* this.walk(bitsOf(missing), [...values, null], after);
+  }
+
+  private *walkValues(
+    { bitmap }: SlotBits,
+    values: readonly Scalar[],
+    after: OrderPlace | null,
+  ): Generator<undefined, void> {
+    const { order } = this.indexes.filters;
+    const { field, descending } = this.request.keys[values.length];
+    yield* order.prepare(field);
+    const start = after?.values[values.length] ?? null;
+    let from = start === null ? null : { value: start, included: true };
+    while (this.left > 0) {
+      const wanted = { descending, from, slots: this.left, listedMax: this.readMax };
+      const found = order.some(field, wanted, bitmap);
+      yield;
+      if (found.bitmap === null) {
+        const read = new FirstPlaces(this.request.keys, after, this.left);
+        for (let group = 0, at = 0; group < found.values.length; at = found.ends[group], group += 1)
+          yield* this.look(found.slots.subarray(at, found.ends[group]), [...values, found.values[group]], read);
+        this.places.push(...read.places);
+      } else {
+        const [value] = found.values;
+        yield* this.walk(bitsOf(found.bitmap), [...values, value], value === start ? after : null);
+      }
+      if (!found.more || found.last === null) return;
+      from = { value: found.last, included: false };
+    }
+  }
+
+  private *readAll(
+    { bitmap }: SlotBits,
+    values: readonly Scalar[],
+    after: OrderPlace | null,
+  ): Generator<undefined, void> {
+    const { directory, filters } = this.indexes;
+    const { keys } = this.request;
+    const read = new FirstPlaces(keys, after, this.left);
+    if (bitmap === null) {
+      const { unlistedSlots } = filters;
+      yield* this.look(
+        [...directory.liveSlots()].filter((slot) => !unlistedSlots.has(slot)),
+        values,
+        read,
+      );
+    } else if (values.length < keys.length) yield* this.look(eachSlot(bitmap), values, read);
+    else yield* this.look(this.possible(bitmap, read), values, read);
+    this.places.push(...read.places);
+  }
+
+  /** Of slots that have all values in common, those whose ids have room; undefined for some that have none. */
+  private *possible(bitmap: Uint32Array, read: FirstPlaces): Iterable<number | undefined> {
+    const { directory } = this.indexes;
+    let looked = 0;
+    for (const slot of eachSlot(bitmap)) {
+      if (directory.isLive(slot) && read.hasRoomFor(directory.externalIdOf(slot))) yield slot;
+      looked += 1;
+      if (looked % IDS_AT_ONCE === 0) yield undefined;
+    }
+  }
+
+  /** Reads where items are that have these values of the first keys. */
+  private *look(
+    slots: Iterable<number | undefined>,
+    values: readonly Scalar[],
+    read: FirstPlaces,
+  ): Generator<undefined, void> {
+    const { directory } = this.indexes;
+    for (const slot of slots) {
+      if (slot !== undefined && directory.isLive(slot)) {
+        const own = orderValuesOf(directory.metadataOf(slot), this.request.keys);
+        if (values.every((value, i) => own[i] === value))
+          read.add({ values: own, externalId: directory.externalIdOf(slot) });
+      }
+      yield;
+    }
+  }
+}
+
+/** An item that was written meanwhile may be there twice. */
+function answerOf(sorted: OrderPlace[], limit: number, isFull: boolean): OrderAnswer {
+  const ids = new Set<string>();
+  const places: OrderPlace[] = [];
+  let bytes = 0;
+  for (const place of sorted) {
+    if (ids.has(place.externalId)) continue;
+    if (places.length === limit || bytes >= PLACES_BYTES_MAX) return { places, more: true };
+    ids.add(place.externalId);
+    places.push(place);
+    bytes += Buffer.byteLength(JSON.stringify(place));
+  }
+  return { places, more: isFull };
+}
+
+function slotsIn(slots: SlotSet, passing: SlotSet | null): Uint32Array {
+  const all = slots.toArray();
+  return passing === null ? all : all.filter((slot) => passing.has(slot));
+}
+
+function without(bitmap: Uint32Array, slots: Uint32Array): Uint32Array {
+  if (slots.length === 0) return bitmap;
+  const left = bitmap.slice();
+  for (const slot of slots) left[slot >>> 5] &= ~(1 << (slot & 31));
+  return left;
+}
+
+function bitsOf(bitmap: Uint32Array): SlotBits {
+  let size = 0;
+  for (let word of bitmap) {
+    word -= (word >>> 1) & 0x55555555;
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333);
+    size += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  }
+  return { bitmap, size };
+}
+
+function* eachSlot(bitmap: Uint32Array): Iterable<number> {
+  for (const [i, bits] of bitmap.entries())
+    for (let word = bits; word !== 0; word &= word - 1) yield i * 32 + 31 - Math.clz32(word & -word);
+}
