@@ -208,6 +208,27 @@ test('the index finds the arrays, elements, ids and times that pass, through put
   expect(found).toBeGreaterThan(30_000);
 });
 
+test('ids and times beside conditions on metadata are exact for items that are in no list', () => {
+  const model = new Model();
+  // More keys of their own than the lists take.
+  for (let slot = 0; slot < 200; slot++) {
+    const own = Array.from({ length: 900 }, (_, i) => [`own-${slot}-${i}`, i]);
+    model.put(slot, Object.fromEntries([...own, ['n', slot % 3]]), { externalId: `id${slot}`, expiry: slot % 2 });
+  }
+  expect(model.index.unlistedSlots.size).toBeGreaterThan(10);
+  const ids = { $id: Array.from({ length: 200 }, (_, slot) => `id${slot}`) };
+  for (const json of [
+    { ...ids, $not: { n: 1 } },
+    { ...ids, n: 1 },
+    { $or: [ids, { n: 1 }] },
+    { $not: { $and: [ids, { $not: { n: 2 } }] } },
+    { $expires_at: { $exists: true }, $not: { n: 0 } },
+  ]) {
+    const filter = parseFilter(json)!;
+    expect(model.expectSame(filter, model.index.resolve(filter).toArray())).toBeGreaterThan(30);
+  }
+});
+
 test('an element that passes one condition is found without a look at the metadata', async () => {
   let reads = 0;
   const items = Array.from({ length: 400 }, (_, slot): JsonObject => ({

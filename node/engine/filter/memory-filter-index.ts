@@ -283,6 +283,8 @@ export class MemoryFilterIndex implements FilterIndex {
 
   private withUnlisted(key: string, filter: Filter, listed: ChunkedSlotSet | FoundSlotSet): SlotSet {
     const found = listed instanceof FoundSlotSet ? listed.toChunked() : listed;
+    // What is asked of the item itself tells of them, too, but not what lists are asked beside it.
+    found.andNotInPlace(this.unlisted);
     const read = this.unlistedMatches.get(key);
     if (read !== undefined) found.orInPlace(read);
     else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot), this.factsOf(slot)) && found.add(slot));

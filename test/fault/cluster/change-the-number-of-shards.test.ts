@@ -13,10 +13,12 @@ import type { ClusterProcesses } from '../../support/processes/cluster-processes
 import { eventually } from '../../support/eventually';
 import type { MemberProcess } from '../../support/processes/member-process';
 import { sharedCluster } from './shared-cluster';
+import { StillDocuments } from './still-documents';
 import { COLLECTION, underLoad } from './under-load';
 
 const PATH = `/v1/collections/${COLLECTION}`;
-const BALLAST = 2000;
+/** Chunks besides the items of the clients, so that the copy takes a while. */
+const CHUNKS = 2000;
 
 type Victim = 'the controller' | 'an old primary' | 'a new primary';
 /** `RESHARD_KILLS=all` tries each of them at each state. */
@@ -42,18 +44,6 @@ const on = sharedCluster({
 
 async function shardsOf(cluster: ClusterProcesses): Promise<number> {
   return (await cluster.data<{ shards: number }>('GET', PATH)).shards;
-}
-
-/** Items that are there besides those of the clients, so that the copy takes a while. */
-async function ballast(cluster: ClusterProcesses): Promise<void> {
-  for (let from = 0; from < BALLAST; from += 500) {
-    const items = Array.from({ length: 500 }, (_, i) => ({
-      external_id: `ballast-${from + i}`,
-      vector: [1, 2, 3, from + i],
-      metadata: { n: from + i },
-    }));
-    await cluster.data('POST', `${PATH}/bulk_upsert`, { items });
-  }
 }
 
 async function reshard(cluster: ClusterProcesses, shards: number): Promise<void> {
@@ -121,10 +111,10 @@ test('a collection grows from one shard to eight and shrinks to three without a 
     'reshard',
     { on, replicas: 2, shards: 1, mayFail: () => false },
     async ({ cluster, writes }) => {
-      await ballast(cluster);
-      await reshard(cluster, 8);
+      const still = await StillDocuments.put(cluster, CHUNKS);
+      expect(await still.checkWhile(reshard(cluster, 8))).toBeGreaterThan(1);
       await writes(50);
-      await reshard(cluster, 3);
+      await still.checkWhile(reshard(cluster, 3));
       await writes(50);
     },
   );
@@ -138,7 +128,7 @@ test('a reshard that is given up leaves the collection as it was', async () => {
     'cancel-a-reshard',
     { on, replicas: 2, shards: 2, mayFail: () => false },
     async ({ cluster, writes }) => {
-      await ballast(cluster);
+      const still = await StillDocuments.put(cluster, CHUNKS);
       for (const state of ['filling', 'sealing'] as const) {
         const cancelled: Promise<unknown>[] = [];
         const stop = once(cluster, state, () => cancelled.push(cluster.call('DELETE', `${PATH}/reshard`)));
@@ -154,6 +144,7 @@ test('a reshard that is given up leaves the collection as it was', async () => {
         await writes(20);
         // Given up while it seals, it may have been too late for that.
         if (state === 'filling') expect(await shardsOf(cluster)).toBe(2);
+        await still.check();
       }
     },
   );
@@ -164,7 +155,7 @@ test.each(KILLS)('kill -9 while a reshard is %s, of %s: it goes on, and nothing 
     `reshard-${state}-${victim.replaceAll(' ', '-')}`,
     { on, replicas: 2, shards: 2 },
     async ({ cluster, writes }) => {
-      await ballast(cluster);
+      const still = await StillDocuments.put(cluster, CHUNKS);
       const killed: Promise<MemberProcess | undefined>[] = [];
       const stop = once(cluster, state, (found) => {
         killed.push(
@@ -179,13 +170,18 @@ test.each(KILLS)('kill -9 while a reshard is %s, of %s: it goes on, and nothing 
       const [gone] = await Promise.all(killed);
       await stop();
       const witness = cluster.coordinators.findIndex(({ isRunning }) => isRunning);
-      await eventually(
-        'it has 4 shards',
-        async () => (await cluster.data('GET', PATH, undefined, witness).catch(() => null))?.shards === 4,
-        120_000,
+      await still.checkWhile(
+        eventually(
+          'it has 4 shards',
+          async () => (await cluster.data('GET', PATH, undefined, witness).catch(() => null))?.shards === 4,
+          120_000,
+        ),
+        { coordinator: witness, mayFail: true },
       );
       await writes(20);
       if (gone !== undefined && !gone.isRunning) await gone.start();
+      await cluster.settled();
+      await still.check();
     },
   );
 });

@@ -1,5 +1,6 @@
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
+import { StillDocuments } from './still-documents';
 import { COLLECTION, underLoad } from './under-load';
 
 /** Only a coordinator that stops may cut a connection. */
@@ -49,6 +50,7 @@ test('a follower that is lost (killed, paused) costs no request, leaves the in-s
 
 test('a rolling restart of every process under load loses nothing and fails no request of the nodes', async () => {
   await underLoad('restart-everything', { on, mayFail: isCut }, async ({ cluster, writes }) => {
+    const still = await StillDocuments.put(cluster, 100);
     for (const node of cluster.nodes) {
       // As an operator does: a follower that was late for a second can't take over.
       await cluster.settled();
@@ -62,5 +64,6 @@ test('a rolling restart of every process under load loses nothing and fails no r
       await coordinator.start();
       await writes(25);
     }
+    for (const i of cluster.coordinators.keys()) await still.check(i);
   });
 });

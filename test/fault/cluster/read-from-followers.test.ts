@@ -2,6 +2,7 @@ import { FOLLOWER_READS, type FollowerRead } from '../../../node/replication/rep
 import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import type { MemberProcess } from '../../support/processes/member-process';
+import { StillDocuments } from './still-documents';
 import { COLLECTION, underLoad } from './under-load';
 
 /**
@@ -22,9 +23,10 @@ test('both replicas of a busy shard answer reads, and none that was frozen or to
     'read-from-followers',
     { nodes: 2, replicas: 2, shards: 1, environment: { HTTP_THREADS: '1' } },
     async ({ cluster, writes, lasts }) => {
+      const still = await StillDocuments.put(cluster, 100);
       const searches = new Searches(cluster);
       try {
-        await bothAnswer(cluster);
+        await still.checkWhile(bothAnswer(cluster));
 
         const primary = await cluster.primaryOf(COLLECTION);
         const follower = cluster.nodes.find((node) => node !== primary)!;
@@ -44,7 +46,7 @@ test('both replicas of a busy shard answer reads, and none that was frozen or to
         await writes(25);
         await primary.start();
         await cluster.settled();
-        await bothAnswer(cluster);
+        await still.checkWhile(bothAnswer(cluster));
       } finally {
         await searches.stop();
       }
