@@ -36,7 +36,7 @@ const LITERALS: Record<string, unknown> = { true: true, false: false, null: null
 const TOKEN =
   /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
 /** What is asked of the item itself. */
-const ITEM_FIELDS: ReadonlySet<string> = new Set(['$id', '$expires_at']);
+const ITEM_FIELDS: ReadonlySet<string> = new Set(['$id', '$expires_at', '$text']);
 /** Deeper brackets than a person writes. */
 const DEPTH_MAX = 100;
 
@@ -100,9 +100,10 @@ class WhereParser {
     if (kind !== 'word' && kind !== 'text') throw this.error('expected a field');
     if (text === '') throw this.error('a field has a name');
     if (text.startsWith('$') && !ITEM_FIELDS.has(text))
-      throw this.error('a field begins with another character than $, but for $id and $expires_at');
+      throw this.error('a field begins with another character than $, but for $id, $expires_at and $text');
     this.next += 1;
     if (text === '$id') return this.ids();
+    if (text === '$text') return this.words();
     const operator =
       this.token.kind === 'sign' && Object.hasOwn(OPERATORS, this.token.text) ? OPERATORS[this.token.text] : null;
     if (operator !== null) {
@@ -140,6 +141,12 @@ class WhereParser {
     if (this.takeWord('in')) return { $id: this.list().map(String) };
     if (this.takeWord('not') && this.takeWord('in')) return { $not: { $id: this.list().map(String) } };
     throw this.error('expected "in" or "not in"');
+  }
+
+  private words(): WhereFilter {
+    const match = this.takeWord('any') ? 'any' : this.takeWord('all') ? 'all' : null;
+    if (match === null) throw this.error('expected "any" or "all", and words');
+    return { $text: { query: this.text(), match } };
   }
 
   /** A number of elements, or what it is compared with. */

@@ -134,6 +134,7 @@ test.each<[string, Filter]>([
   ['text-filters', { type: 'element', path: 'a', of: 'members', filter: ANY_TEXT }],
   ['element-filters', { type: 'size', path: 'a', low: 1, high: 2 }],
   ['item-filters', { type: 'ids', ids: ['a'] }],
+  ['word-filters', { type: 'words', query: 'a', match: 'any' }],
   ['geo-filters', { type: 'geo', path: 'a', shape: { kind: 'radius', lat: 0, lon: 0, metres: 1 } }],
 ])('without %s, %j is not sent to a node: not to read, and not in a write', async (feature, filter) => {
   const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: [feature] });

@@ -3,6 +3,8 @@ import type { VectorInput, VectorView } from '../../coordinator/service/service'
 import { type ItemFacts, matches } from '../../node/engine/filter/matches';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
 import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
+import { defaultAnalyser } from '../../shared/base/text/analyser';
+import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { scrolledPage } from '../support/http/whole-pages';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
@@ -57,7 +59,7 @@ class Story {
         const metadata = this.metadata();
         const expiresAt = this.below(3) === 0 ? 4e12 + this.below(1_000) : null;
         const text = Array.from({ length: this.below(4) }, () => this.pick(WORDS)).join(' ');
-        const facts = { externalId, expiry: expiresAt ?? 0 };
+        const facts = { externalId, expiry: expiresAt ?? 0, hasWords: wordsOf(text) };
         this.items.set(externalId, { metadata, text, facts });
         const source = { vector: Float32Array.from({ length: DIM }, () => this.random() - 0.5) };
         return { externalId, source, metadata: JSON.stringify(metadata), text, expiresAt };
@@ -211,7 +213,14 @@ class Story {
       () => ({ title: { $contains: this.pick(WORDS) } }),
       () => ({ title: { $prefix: this.pick(WORDS), case: 'fold' } }),
       () => ({ $id: Array.from({ length: this.below(60) }, () => this.id()) }),
-      () => ({ $expires_at: { $gte: new Date(4e12 + this.below(1_000)).toISOString() } }),
+      () => ({ $expires_at: { $gt: new Date(4e12 + this.below(1_000)).toISOString() } }),
+      () => ({
+        $text: {
+          query: `${this.pick(WORDS)}, ${this.pick([...WORDS, 'nowhere'])}`,
+          match: this.pick(['any', 'all']),
+          ...(this.below(3) === 0 && { fields: this.pick([['title'], ['title', 'list'], ['nowhere']]) }),
+        },
+      }),
       () => ({ n: { $between: [this.below(3), 3] } }),
     ];
     return this.pick(conditions)();
@@ -230,6 +239,21 @@ class Story {
     const ids = Array.from({ length: 80 }, () => this.id());
     return parseFilter({ $and: [this.filter(), { $id: ids }] })!;
   }
+}
+
+/** Whether a text and the strings of metadata have words: in no language they are their own terms. */
+function wordsOf(text: string): Exclude<ItemFacts['hasWords'], undefined> {
+  return ({ query, match, paths }, metadata) => {
+    const texts = paths === undefined ? [text, metadata] : paths.map((path) => lookUpPath(metadata, path) ?? null);
+    const words = new Set(defaultAnalyser.terms(texts.map(stringsOf).join(' ')));
+    const wanted = defaultAnalyser.terms(query);
+    return match === 'any' ? wanted.some((one) => words.has(one)) : wanted.every((one) => words.has(one));
+  };
+}
+
+function stringsOf(value: JsonValue): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null ? Object.values(value).map(stringsOf).join(' ') : '';
 }
 
 test.each([

@@ -3,6 +3,8 @@ import { Bm25KeywordIndex } from '../../node/engine/keyword/bm25-keyword-index';
 import { type KeywordIndex, slotName } from '../../node/engine/keyword/keyword-index';
 import { PlainKeywordIndex } from '../support/models/plain-keyword-index';
 import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
+import type { WordsCondition } from '../../shared/contract/filter/filter';
+import { resultOf } from '../../shared/base/time/work-slices';
 import type { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { KeywordStatistics } from '../../shared/contract/shard/shard-read';
 import { runSeed, seededRandom } from '../support/values/random';
@@ -23,6 +25,13 @@ function expectSameAnswers(actual: KeywordIndex, expected: KeywordIndex, slotCou
   const terms = query();
   const statistics = actual.statistics(terms);
   expect(statistics).toEqual(expected.statistics(terms));
+  for (const match of ['any', 'all'] as const) {
+    const condition: WordsCondition = { type: 'words', query: query().slice(0, 3).join(' '), match };
+    const slots = resultOf(actual.slotsWithWords(condition));
+    assert.deepEqual(slots.toArray(), resultOf(expected.slotsWithWords(condition)).toArray());
+    const slot = below(slotCount);
+    assert.equal(actual.hasWords(slot, condition), slots.has(slot));
+  }
   const allowed =
     random() < 0.5 ? null : ChunkedSlotSet.fromArray(Array.from({ length: below(slotCount) }, () => below(slotCount)));
   const k = 1 + below(random() < 0.2 ? 400 : 20);
@@ -144,6 +153,50 @@ test('a search in steps finds what is best, whatever changes between its steps',
     assert.equal(slots.length, Math.min(k, whole.slots.length + slots.length - alive.length), `round ${round}`);
   }
   expect(breaks).toBeGreaterThan(20);
+});
+
+test('the slots with words are found in steps, whatever changes between them', () => {
+  const index = new Bm25KeywordIndex();
+  const contents: string[] = [];
+  const put = (): void => {
+    const content = `w0 w1 ${text()}`;
+    index.put(contents.length, content);
+    contents.push(content);
+  };
+  for (let slot = 0; slot < 90_000; slot++) put();
+  let [breaks, found] = [0, 0];
+  for (let round = 0; round < 12; round++) {
+    const condition: WordsCondition = {
+      type: 'words',
+      query: ['w0 w2', 'w1 w0 w3', 'w40 w41 w90'][round % 3],
+      match: round % 2 === 0 ? 'any' : 'all',
+    };
+    const changed = new Set<number>();
+    const steps = index.slotsWithWords(condition);
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      breaks += 1;
+      // Now and then all get new numbers.
+      for (let i = 0; i < (breaks % 4 === 0 ? 9_000 : 3); i++) {
+        const slot = below(contents.length);
+        changed.add(slot).add(contents.length);
+        index.remove(slot);
+        contents[slot] = '';
+        put();
+      }
+    }
+    const wanted = condition.query.split(' ');
+    for (const [slot, content] of contents.entries()) {
+      if (changed.has(slot)) continue;
+      const words = new Set(content.split(' '));
+      const passes =
+        condition.match === 'any' ? wanted.some((one) => words.has(one)) : wanted.every((one) => words.has(one));
+      if (passes !== step.value.has(slot)) throw new Error(`${JSON.stringify(condition)}: slot ${slot}, ${content}`);
+      if (passes) found += 1;
+    }
+  }
+  expect(breaks).toBeGreaterThan(20);
+  expect(found).toBeGreaterThan(100_000);
 });
 
 test('scores do not depend on the split into shards or on the order of insertion', () => {

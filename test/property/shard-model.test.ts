@@ -130,6 +130,10 @@ class Dice {
       { at: { $geo_radius: { lat: 89, lon: -179.5, metres: 100_000 * this.below(4) } } },
       { $id: [this.id(), this.id(), this.id()] },
       { $expires_at: { $exists: this.random() < 0.5 } },
+      {
+        $text: { query: `${this.oneOf(WORDS)} ${this.oneOf(WORDS)}`, match: this.random() < 0.5 ? 'any' : 'all' },
+        $not: { $text: { query: this.oneOf(WORDS), ...(this.random() < 0.5 && { fields: ['tag', 'list'] }) } },
+      },
     ]);
     return { filter: parseFilter(json), json };
   }

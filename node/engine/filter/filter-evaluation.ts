@@ -22,14 +22,19 @@ const ALL: Filter = { type: 'and', filters: [] };
 export class FilterEvaluation {
   constructor(
     private readonly resolve: (filter: Filter) => ChunkedSlotSet,
-    private readonly beyond: { longTexts: LongTexts; paths: PathConditions; items: FilteredItems },
+    private readonly beyond: {
+      longTexts: LongTexts;
+      paths: PathConditions;
+      items: FilteredItems;
+      has: (slot: number) => boolean;
+    },
   ) {}
 
   /** The returned set belongs to the caller. `within`: others need not be in it. */
   *steps(filter: Filter, within: ChunkedSlotSet | null = null): Generator<undefined, ChunkedSlotSet> {
     if (isCondition(filter)) {
       if (filter.type === 'in') return yield* this.anyOf(filter.path, filter.values);
-      if (isOfItem(filter)) return yield* slotsOfItems(filter, this.beyond.items);
+      if (isOfItem(filter)) return yield* slotsOfItems(filter, this.beyond, within);
       if (filter.type === 'size' || filter.type === 'element' || filter.type === 'geo')
         return yield* this.beyond.paths.passing(filter, within);
       yield;
@@ -82,8 +87,9 @@ export class FilterEvaluation {
 }
 
 /** How much of the metadata a condition may have to read: what has lists comes first. */
-function readsIn({ type }: Filter): number {
-  if (type === 'element') return 3;
+function readsIn(filter: Filter): number {
+  const { type } = filter;
+  if (type === 'element' || (type === 'words' && filter.paths !== undefined)) return 3;
   return type === 'text' ? 2 : type === 'and' || type === 'or' ? 1 : 0;
 }
 

@@ -1,7 +1,8 @@
-import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
+import type { Filter, JsonObject, WordsCondition } from '../../../shared/contract/filter/filter';
 import type { ListedCounts } from './listed-counts';
 import type { ListedOrder } from './listed-order';
 import type { ItemFacts } from './matches';
+import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotSet } from '../slots/slot-set';
 
 /** The items of an index, by slot: what its lists don't hold. */
@@ -11,6 +12,11 @@ export interface FilteredItems {
   factsOf?: (slot: number) => ItemFacts;
   /** −1: there is no such item. */
   slotOf?: (externalId: string) => number;
+  /**
+   * Those whose words pass; with paths, those that have the words anywhere. In steps: a slot that changes between two
+   * may be wrong.
+   */
+  slotsWithWords?: (condition: WordsCondition) => Generator<undefined, ChunkedSlotSet>;
   /** Of the items that expire from `low` to `high`, in milliseconds since 1970; ascending. */
   slotsExpiring?: (low: number, high: number) => number[];
 }

@@ -1,4 +1,4 @@
-import { type Filter, isCondition } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition, isOfItem } from '../../../shared/contract/filter/filter';
 
 /** What a filter needs besides the lists of values that the addon has. */
 export interface FilterNeeds {
@@ -6,7 +6,7 @@ export interface FilterNeeds {
   texts: boolean;
   /** More of a path than its values: sizes or elements of arrays, or points. */
   paths: boolean;
-  /** Elements of arrays: metadata have to be read. */
+  /** Elements of arrays, or words of some fields: metadata have to be read. */
   elements: boolean;
   /** Ids or times of items. */
   items: boolean;
@@ -17,6 +17,21 @@ export function filterNeeds(filter: Filter): FilterNeeds {
   const needs = { texts: false, paths: false, elements: false, items: false };
   note(filter, needs);
   return needs;
+}
+
+const wordAsking = new WeakMap<Filter, boolean>();
+
+/** Whether a filter asks for words, and so for the text of an item. A filter never changes, so it is looked at once. */
+export function asksWords(filter: Filter): boolean {
+  const known = wordAsking.get(filter);
+  if (known !== undefined) return known;
+  const asks = isCondition(filter)
+    ? filter.type === 'words'
+    : filter.type === 'not'
+      ? asksWords(filter.filter)
+      : filter.filters.some(asksWords);
+  wordAsking.set(filter, asks);
+  return asks;
 }
 
 /** Whether the lists tell what passes, but for long texts. */
@@ -32,7 +47,10 @@ function note(filter: Filter, needs: FilterNeeds): void {
     else if (type === 'size' || type === 'element' || type === 'geo') {
       needs.paths = true;
       needs.elements ||= type === 'element';
-    } else if (type === 'ids' || type === 'expiry') needs.items = true;
+    } else if (isOfItem(filter)) {
+      needs.items = true;
+      needs.elements ||= filter.type === 'words' && filter.paths !== undefined;
+    }
   } else if (filter.type === 'not') note(filter.filter, needs);
   else for (const part of filter.filters) note(part, needs);
 }

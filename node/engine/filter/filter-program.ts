@@ -37,7 +37,8 @@ function write(filter: Filter, words: FilterWords): void {
     filter.type === 'element' ||
     filter.type === 'geo' ||
     filter.type === 'ids' ||
-    filter.type === 'expiry'
+    filter.type === 'expiry' ||
+    filter.type === 'words'
   )
     throw new Error(`no list tells of a condition of the type ${filter.type}`);
   const times = timesOf(filter);

@@ -1,5 +1,12 @@
 import { type Expiry, expiryTime } from '../../../shared/contract/writes/expiry';
-import type { Filter, FilterBound, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
+import type {
+  Filter,
+  FilterBound,
+  JsonObject,
+  JsonValue,
+  RangeOperator,
+  WordsCondition,
+} from '../../../shared/contract/filter/filter';
 import { timeOfText } from '../../../shared/contract/filter/time-of-text';
 import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { geoTest, pointsOf } from './geo-points';
@@ -9,6 +16,8 @@ import { textTester } from './text-test';
 export interface ItemFacts {
   externalId: string;
   expiry: Expiry;
+  /** Left out: it has no words. */
+  hasWords?: (condition: WordsCondition, metadata: JsonObject) => boolean;
 }
 
 /** Passes no condition on an item. */
@@ -28,7 +37,8 @@ const NO_ITEM: ItemFacts = { externalId: '', expiry: 0 };
  * - `size`: an array of so many elements. `element`: an array with one that passes the filter; of an element that is no
  *   object only `value` asks. Neither is passed by anything but an array.
  * - `geo`: a point of the shape, or an array with one among its elements (geo-points.ts).
- * - `ids`: the item has one of them. `expiry`: it expires then, at a time of its own or by its collection.
+ * - `ids`: the item has one of them. `expiry`: it expires then, at a time of its own or by its collection. `words`: see
+ *   word-conditions.ts.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
  * - `and` of nothing passes everything, `or` of nothing passes nothing.
  */
@@ -88,6 +98,8 @@ export function matches(filter: Filter, metadata: JsonObject, item = NO_ITEM): b
       return filter.ids.includes(item.externalId);
     case 'expiry':
       return item.expiry !== 0 && isWithin(expiryTime(item.expiry), filter);
+    case 'words':
+      return item.hasWords?.(filter, metadata) === true;
     case 'text': {
       const value = lookUpPath(metadata, filter.path);
       const tester = textTester(filter);

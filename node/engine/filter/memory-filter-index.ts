@@ -321,6 +321,7 @@ export class MemoryFilterIndex implements FilterIndex {
       longTexts: this.longTexts,
       paths: this.paths,
       items: this.items,
+      has: (slot) => this.native.has(slot),
     });
   }
 

@@ -1,5 +1,7 @@
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
+import type { WordsCondition } from '../../../shared/contract/filter/filter';
+import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotSet } from '../slots/slot-set';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import type { SlotScores } from '../slots/slot-scores';
@@ -17,6 +19,8 @@ import {
 import { type RankedTerm, searchPostings } from './keyword-search';
 import { PostingLists } from './posting-lists';
 import { TermDictionary } from './term-dictionary';
+import { hasTerms, slotsWithTerms, type TermSource } from './term-slots';
+import { termsOfWords } from './word-conditions';
 
 /** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
 const DEAD_DOCUMENTS_MIN = 1024;
@@ -37,7 +41,7 @@ const NO_TERMS: AnalysedText = { length: 0, terms: new Uint32Array(0), frequenci
  * and removes. Scores are doubles that depend only on the document, the terms and the statistics.
  */
 export class Bm25KeywordIndex implements KeywordIndex {
-  private readonly analyser: Analyser;
+  readonly analyser: Analyser;
   private readonly documents = new DocumentTable();
   private readonly dictionary = new TermDictionary();
   private readonly lists = new PostingLists();
@@ -47,6 +51,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /** See SearchedPostings. */
   private revision = 0;
   private numbering = 0;
+  private readonly terms: TermSource = { ...this.tables, numbering: () => this.numbering };
   /** The running save: document numbers must not change until it ends. A new save replaces it. */
   private runningSave: symbol | null = null;
 
@@ -160,6 +165,14 @@ export class Bm25KeywordIndex implements KeywordIndex {
         return term === undefined ? 0 : this.dictionary.documentFrequencies[term];
       }),
     };
+  }
+
+  hasWords(slot: number, condition: WordsCondition): boolean {
+    return hasTerms(this.terms, slot, termsOfWords(condition, this.analyser), condition.match);
+  }
+
+  slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
+    return slotsWithTerms(this.terms, termsOfWords(condition, this.analyser), condition.match);
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {

@@ -1,4 +1,7 @@
+import type { Analyser } from '../../../shared/base/text/analyser';
+import type { WordsCondition } from '../../../shared/contract/filter/filter';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
+import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 
@@ -53,6 +56,14 @@ export interface KeywordIndex {
   /** Removes a slot; unknown slots are ignored. */
   remove(slot: number): void;
   statistics(terms: string[]): KeywordStatistics;
+  /** Whether a slot's text has the words. With paths, see word-conditions.ts. */
+  hasWords(slot: number, condition: WordsCondition): boolean;
+  /**
+   * The slots whose texts have the words, in steps; with paths, anywhere. A slot that changes meanwhile may be wrong.
+   */
+  slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet>;
+  /** What makes its terms. */
+  readonly analyser: Analyser;
   /**
    * The best min(k, matches) slots that hold at least one of the distinct `terms`, best first by `statistics` (of the
    * whole collection, frequencies in the order of terms), limited to `allowed` if given; equal scores by name.

@@ -3,7 +3,9 @@ import type { Expiry } from '../../../shared/contract/writes/expiry';
 import type { Analyser } from '../../../shared/base/text/analyser';
 import type { FilteredItems, FilterIndex } from '../filter/filter-index';
 import type { AnalysedText, KeywordIndex } from '../keyword/keyword-index';
+import type { ItemFacts } from '../filter/matches';
 import { keywordText } from '../keyword/keyword-text';
+import { itemHasWords } from '../keyword/word-conditions';
 import type { Directory } from '../directory/directory';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 
@@ -44,6 +46,22 @@ export interface IndexedItem extends PreparedContent {
   metadata: string;
   text: string | null;
   vector: Float32Array;
+}
+
+/** What filters ask of an item besides its metadata, as long as it is in its slot. */
+export function itemFacts(
+  { directory, keywords }: Pick<ShardIndexes, 'directory' | 'keywords'>,
+  slot: number,
+): ItemFacts {
+  const { externalId, expiry } = directory.factsOf(slot);
+  return {
+    externalId,
+    expiry,
+    hasWords: (condition, metadata) =>
+      condition.paths === undefined
+        ? keywords.hasWords(slot, condition)
+        : itemHasWords(condition, keywords.analyser, { text: null, metadata }),
+  };
 }
 
 const EMPTY_METADATA: JsonObject = {};
@@ -109,8 +127,9 @@ export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: n
     throw error;
   }
   for (const item of items) {
-    indexes.filters.put(item.slot, item.parsed);
+    // The filters may ask for its words.
     indexes.keywords.putAnalysed(item.slot, item.analysed);
+    indexes.filters.put(item.slot, item.parsed);
   }
 }
 

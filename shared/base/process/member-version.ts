@@ -14,6 +14,7 @@ export const FEATURES = [
   'item-filters',
   'geo-filters',
   'ordered-scroll',
+  'word-filters',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

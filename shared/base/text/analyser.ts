@@ -12,7 +12,10 @@ const PART_TERMS = 1024;
  */
 export interface Analyser {
   readonly name: string;
-  /** Rises with every change after which some text may give other terms. */
+  /**
+   * Rises with every change after which some text may give other terms. Replicas decide by terms which items a write by
+   * words concerns (write-plan.ts), so members of a cluster must not differ in it while there are such writes.
+   */
   readonly version: number;
   /** Terms in the order of the text, with repetitions. Never throws. Terms are well-formed Unicode and not empty. */
   terms(text: string): string[];

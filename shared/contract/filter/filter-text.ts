@@ -86,8 +86,10 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   element: ({ path, of, filter }, depth) =>
     typeof path === 'string' && (of === 'members' || of === 'value') && isFilter(filter, depth + 1),
   geo: ({ path, shape }) => typeof path === 'string' && isGeoShape(shape),
-  ids: ({ ids }) => Array.isArray(ids) && ids.every((id) => typeof id === 'string'),
+  ids: ({ ids }) => areTexts(ids),
   expiry: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
+  words: ({ query, match, paths }) =>
+    typeof query === 'string' && (match === 'any' || match === 'all') && (paths === undefined || areTexts(paths)),
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };
@@ -95,6 +97,10 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
 type ShapeCheck = (node: Record<string, unknown>, depth: number) => boolean;
 
 const RANGE_OPERATORS: Record<RangeOperator, true> = { gt: true, gte: true, lt: true, lte: true };
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
 
 function isBound(value: unknown): value is FilterBound {
   if (typeof value === 'object') return value !== null && typeof (value as { time?: unknown }).time === 'number';

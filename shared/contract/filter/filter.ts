@@ -38,7 +38,21 @@ export interface OthersCondition {
 }
 
 /** What it asks of the item besides its metadata. `expiry`: in milliseconds since 1970, both included. */
-export type ItemCondition = { type: 'ids'; ids: string[] } | { type: 'expiry'; low: number; high: number };
+export type ItemCondition =
+  | { type: 'ids'; ids: string[] }
+  | { type: 'expiry'; low: number; high: number }
+  | WordsCondition;
+
+/**
+ * Any or all of the words of a query, as the collection's analyser has them, stop words left out: in the text of the
+ * item and all strings of its metadata, or in the strings under some paths.
+ */
+export interface WordsCondition {
+  type: 'words';
+  query: string;
+  match: 'any' | 'all';
+  paths?: string[];
+}
 
 /** An array of so many elements, both included. */
 export interface SizeCondition {
@@ -87,7 +101,7 @@ export function isCondition(filter: Filter): filter is Condition {
 }
 
 export function isOfItem(condition: Condition): condition is ItemCondition {
-  return condition.type === 'ids' || condition.type === 'expiry';
+  return condition.type === 'ids' || condition.type === 'expiry' || condition.type === 'words';
 }
 
 /** A number, a text, or a time, in milliseconds since 1970, which texts are compared with that say one. */

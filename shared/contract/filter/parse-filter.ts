@@ -20,6 +20,7 @@ import {
   OPERATORS_IN_WORDS,
 } from './filter-operators';
 import { boxOf, polygonOf, radiusOf } from './parse-geo';
+import { wordsOf } from './parse-words';
 import { timeFromNow, timeOfText } from './time-of-text';
 
 /** How large a client's filter may be, by the settings. */
@@ -147,6 +148,7 @@ const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Oper
 const ITEM_OPERATIONS: Record<ItemOperatorName, (parser: FilterParser, json: unknown, place: string) => Filter> = {
   $id: (parser, json, place) => parser.ids(json, place),
   $expires_at: (parser, json, place) => parser.expiry(json, place),
+  $text: (parser, json, place) => parser.words(json, place),
 };
 
 /** Elements that an array may have, and more. */
@@ -307,6 +309,13 @@ class FilterParser {
       return id;
     });
     return { type: 'ids', ids };
+  }
+
+  /** Each word counts as a condition: its list is as long as that of a value. */
+  words(json: unknown, place: string): Filter {
+    const { condition, count } = wordsOf(json, place);
+    for (let left = count - 1; left > 0; left--) this.count(place);
+    return condition;
   }
 
   expiry(json: unknown, place: string): Filter {

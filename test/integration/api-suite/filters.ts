@@ -83,6 +83,18 @@ const KEPT: [object, string][] = [
   [{ $expires_at: { $gt: '2099-12-31T00:00:00Z', $lte: { $date: '2100-01-01' } } }, 'a'],
   [{ $expires_at: { $exists: false } }, 'bcdef'],
   [{ n: { $gte: 4, $lte: 7 } }, 'cde'],
+  [{ $text: { query: 'RIVER' } }, 'ab'],
+  [{ $text: { query: 'river, Lámp', match: 'all' } }, 'ab'],
+  [{ $text: { query: 'songs lamp', match: 'all' } }, 'a'],
+  [{ $text: { query: 'ete nowhere', match: 'any' } }, 'c'],
+  [{ $text: { query: 'ete nowhere', match: 'all' } }, ''],
+  [{ $text: { query: 'nowhere' } }, ''],
+  [{ $not: { $text: { query: 'lamp' } } }, 'cf'],
+  [{ $text: { query: 'river', fields: ['tags'] } }, 'a'],
+  [{ $text: { query: 'river songs', match: 'all', fields: ['tags', 'title'] } }, 'a'],
+  [{ $text: { query: 'lamp', fields: ['tags', 'title', 'nowhere'] } }, ''],
+  [{ $not: { $text: { query: 'river', fields: ['title'] } }, n: { $exists: false } }, 'f'],
+  [{ $or: [{ $text: { query: 'songs' } }, { n: 5, $text: { query: 'cup' } }] }, 'ac'],
 ];
 
 const REFUSED: [object, string][] = [
@@ -124,8 +136,21 @@ const REFUSED: [object, string][] = [
   [{ $expires_at: { $lt: 'soon' } }, 'filters.$expires_at.$lt.$date must be a date'],
   [
     { $near: [7] },
-    'filters.$near: unknown operator; beside keys of the metadata there are $and, $or and $not, $id, $expires_at',
+    'filters.$near: unknown operator; beside keys of the metadata there are $and, $or and $not, $id, $expires_at, $text',
   ],
+  [{ $text: 'river' }, 'filters.$text must be {"query": "words", "match": "any" or "all"'],
+  [{ $text: { query: 'river', case: 'fold' } }, 'filters.$text must be {"query"'],
+  [{ $text: { match: 'any' } }, 'filters.$text.query must be a string'],
+  [{ $text: { query: '' } }, 'filters.$text.query must have a word to look for'],
+  [{ $not: { $text: { query: ' !? … ' } } }, 'filters.$not.$text.query must have a word to look for'],
+  [{ $text: { query: 'river', match: 'most' } }, 'filters.$text.match must be "any" or "all"'],
+  [{ $text: { query: 'river', fields: [] } }, 'filters.$text.fields must be an array of 1 to 16'],
+  [{ $text: { query: 'river', fields: ['title', ''] } }, 'filters.$text.fields[1] must be a field of the metadata'],
+  [
+    { $text: { query: 'river', fields: ['text'] } },
+    "filters.$text.fields[0]: the text of an item can't be asked alone",
+  ],
+  [{ title: { $text: { query: 'river' } } }, 'filters.title.$text: unknown operator; there are $eq'],
   [{ n: { $between: [1] } }, 'filters.n.$between must be [lowest, highest]'],
   [{ n: { $between: [1, 'a'] } }, 'filters.n.$between must have two numbers, two texts or two dates'],
   [{ at: { $gt: { $date: 'yesterday' } } }, 'filters.at.$gt.$date must be a date'],
@@ -141,7 +166,7 @@ export function filtersSuite(context: SuiteContext): void {
       name = await context.collection();
       const items = ITEMS.map((item, i) => {
         const metadata = { ...item.metadata, kind: 'kept' };
-        return { ...item, metadata, vector: [1, i, 2], text: 'words' };
+        return { ...item, metadata, vector: [1, i, 2], text: i % 3 === 2 ? 'words cup' : 'words LAMP' };
       });
       dataOf(await post('bulk_upsert', { items }));
     });
@@ -200,6 +225,17 @@ export function filtersSuite(context: SuiteContext): void {
       const last = { places: { $elem_match: { $gt: 1 } }, $id: ['a', 'e'] };
       expect(dataOf(await post('delete_by_filter', { filters: last }))).toEqual({ deleted_count: 1 });
       expect(dataOf(await post('count', { filters: { places: { $size: 3 } } })).count).toBe(1);
+      // Which words an item has is decided again by the shard that changes it, by its text.
+      const cups = { $text: { query: 'cup ÉTÉ', match: 'all' }, n: 5 };
+      expect(dataOf(await post('update_by_filter', { filters: cups, set: { title: 'saucer' } }))).toEqual({
+        updated_count: 1,
+      });
+      expect(dataOf(await post('count', { filters: cups })).count).toBe(0);
+      const saucers = { $text: { query: 'cup saucer', match: 'all', fields: ['title', 'kind'] } };
+      expect(dataOf(await post('delete_by_filter', { filters: saucers }))).toEqual({ deleted_count: 0 });
+      const both = { $text: { query: 'cup saucer', match: 'all' } };
+      expect(dataOf(await post('delete_by_filter', { filters: both }))).toEqual({ deleted_count: 1 });
+      expect(dataOf(await post('count', { filters: both })).count).toBe(0);
     });
   });
 }

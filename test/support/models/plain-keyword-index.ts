@@ -1,5 +1,7 @@
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
+import type { WordsCondition } from '../../../shared/contract/filter/filter';
+import { ChunkedSlotSet } from '../../../node/engine/slots/chunked-slot-set';
 import type { SlotScores } from '../../../node/engine/slots/slot-scores';
 import type { SlotSet } from '../../../node/engine/slots/slot-set';
 import { B, K1 } from '../../../node/engine/keyword/bm25';
@@ -16,7 +18,7 @@ import {
  * Bm25KeywordIndex with it; it is too slow for anything else.
  */
 export class PlainKeywordIndex implements KeywordIndex {
-  private readonly analyser: Analyser;
+  readonly analyser: Analyser;
   private readonly documents = new Map<number, string[]>();
   private readonly analysed = new WeakMap<AnalysedText, string[]>();
 
@@ -66,6 +68,18 @@ export class PlainKeywordIndex implements KeywordIndex {
       totalLength: all.reduce((sum, document) => sum + document.length, 0),
       documentFrequencies: terms.map((term) => all.filter((document) => document.includes(term)).length),
     };
+  }
+
+  hasWords(slot: number, { query, match }: WordsCondition): boolean {
+    const terms = this.documents.get(slot) ?? [];
+    const wanted = this.analyser.termsToFind(query);
+    if (match === 'any') return wanted.some((term) => terms.includes(term));
+    return wanted.length > 0 && wanted.every((term) => terms.includes(term));
+  }
+
+  *slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
+    yield;
+    return ChunkedSlotSet.fromArray([...this.documents.keys()].filter((slot) => this.hasWords(slot, condition)));
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {

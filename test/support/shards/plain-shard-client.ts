@@ -13,7 +13,7 @@ import {
 } from '../../../node/engine/records/shard-stage-state';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { dateForm } from '../../../shared/contract/filter/date-form';
-import type { Filter, JsonObject, Scalar } from '../../../shared/contract/filter/filter';
+import type { Filter, JsonObject, Scalar, WordsCondition } from '../../../shared/contract/filter/filter';
 import { comparePlaces, orderValuesOf } from '../../../shared/contract/shard/item-order';
 import { keptNote, sealedId } from '../../../shared/contract/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../../shared/contract/writes/expiry';
@@ -467,12 +467,12 @@ function apply(
   if (
     operation.type === 'delete' &&
     operation.filter !== undefined &&
-    (previous === undefined || !passes(previous, operation.filter))
+    (previous === undefined || !passes(shard, previous, operation.filter))
   )
     return 'absent';
   if (operation.type === 'patch') {
     const { metadata, filter, vector, text } = operation;
-    if (previous === undefined || (filter !== undefined && !passes(previous, filter))) return 'absent';
+    if (previous === undefined || (filter !== undefined && !passes(shard, previous, filter))) return 'absent';
     const json =
       metadata === undefined
         ? previous.metadata
@@ -520,11 +520,22 @@ function mergePatched(target: any, patch: any): any {
 }
 
 function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
-  return [...shard.items.values()].filter((item) => passes(item, filter));
+  return [...shard.items.values()].filter((item) => passes(shard, item, filter));
 }
 
-function passes(item: PlainItem, filter: Filter | null): boolean {
-  return filter === null || matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item });
+function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): boolean {
+  if (filter === null) return true;
+  const hasWords = ({ query, match, paths }: WordsCondition, metadata: JsonObject): boolean => {
+    const analyser = analyserFor(shard.spec.language ?? null);
+    const strings = paths?.map((path) => lookUpPath(metadata, path) ?? null);
+    const terms = analyser.terms(
+      strings === undefined ? keywordText(item.text, metadata) : keywordText(null, { strings }),
+    );
+    const isIn = (term: string): boolean => terms.includes(term);
+    const wanted = analyser.termsToFind(query);
+    return match === 'any' ? wanted.some(isIn) : wanted.length > 0 && wanted.every(isIn);
+  };
+  return matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item, hasWords });
 }
 
 function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {

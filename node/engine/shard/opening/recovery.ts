@@ -24,7 +24,7 @@ import {
   type SmallCheckpointFiles,
 } from './checkpoint';
 import type { ShardLogger } from '../shard-options';
-import { type IndexFactories, type ShardIndexes, addVectors, parsedMetadata } from '../shard-indexes';
+import { type IndexFactories, type ShardIndexes, addVectors, itemFacts, parsedMetadata } from '../shard-indexes';
 import type { ShardCounters } from '../writing/shard-writer';
 
 /** Records read and put in one step of the repairs: vectors of 16,384 floats are 64 KiB each. */
@@ -94,8 +94,9 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const directory = await load('directory', (from) => savedDirectory(parts, from, journal, small));
   const items: FilteredItems = {
     metadataOf: (slot) => parsedMetadata(indexes.directory.metadataOf(slot)),
-    factsOf: (slot) => indexes.directory.factsOf(slot),
+    factsOf: (slot) => itemFacts(indexes, slot),
     slotOf: (externalId) => indexes.directory.slotOf(externalId),
+    slotsWithWords: (condition) => indexes.keywords.slotsWithWords(condition),
     slotsExpiring: (low, high) => indexes.directory.slotsExpiring(low, high),
   };
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, items));
@@ -369,9 +370,9 @@ function* putSteps(
     if (chosen.directory) indexes.directory.put(item.slot, directoryEntry(recno, item));
     if (!chosen.filters && !chosen.keywords) continue;
     const metadata = parsedMetadata(item.metadata);
-    if (chosen.filters) indexes.filters.put(item.slot, metadata);
     if (chosen.keywords)
       indexes.keywords.putAnalysed(item.slot, yield* indexes.keywords.analyse(keywordText(item.text, metadata)));
+    if (chosen.filters) indexes.filters.put(item.slot, metadata);
     yield;
   }
 }

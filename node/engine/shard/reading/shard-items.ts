@@ -6,12 +6,11 @@ import {
 } from '../../../../shared/contract/shard/shard-read';
 import { ownTurn } from '../../../../shared/base/time/work-slices';
 import type { Filter } from '../../../../shared/contract/filter/filter';
-import type { Expiry } from '../../../../shared/contract/writes/expiry';
 import { matches } from '../../filter/matches';
 import type { RecordStore } from '../../records/record-store';
 import type { SlotSet } from '../../slots/slot-set';
 import { ReadSteps } from './read-steps';
-import { type ShardIndexes, parsedMetadata } from '../shard-indexes';
+import { itemFacts, type ShardIndexes, parsedMetadata } from '../shard-indexes';
 import type { ShardCounters } from '../writing/shard-writer';
 
 /** Items examined per step of a scan: bounds the memory of a scan with a rare filter. */
@@ -25,9 +24,24 @@ interface ItemPosition {
 }
 
 interface ReadItem {
-  expiry: Expiry;
+  /** Whether it passes the filter that was asked, as it is at the read. */
+  passes: boolean;
   recno: number;
   item: StoredItem;
+}
+
+/** What is read of items. */
+interface ItemParts {
+  vectors: boolean;
+  texts?: boolean | undefined;
+  versions?: boolean | undefined;
+  expiries?: boolean | undefined;
+}
+
+/** A filter that items must pass whose record number is above `above`: of the others it is known. */
+interface AskedFilter {
+  filter: Filter | null | undefined;
+  above: number;
 }
 
 /**
@@ -46,15 +60,16 @@ export class ShardItems {
 
   async fetch(request: RequestOf<'fetch'>): Promise<(StoredItem | null)[]> {
     const { externalIds, filter, bytesMax = Infinity } = request;
+    const asked = { filter, above: -1 };
     const steps = new ReadSteps(bytesMax);
     const items: (StoredItem | null)[] = [];
     while (items.length < externalIds.length && !steps.isFull) {
       const turn = ownTurn();
       if (turn !== undefined) await turn;
-      const found = await this.read(externalIds.slice(items.length, items.length + steps.next()), request);
+      const found = await this.read(externalIds.slice(items.length, items.length + steps.next()), request, asked);
       for (const entry of found) {
         if (steps.isFull) break;
-        const item = entry === null || (filter !== undefined && !passes(filter, entry)) ? null : entry.item;
+        const item = entry?.passes === true ? entry.item : null;
         items.push(item);
         if (item !== null) steps.add(itemBytes(item));
       }
@@ -86,11 +101,10 @@ export class ShardItems {
         const found = await this.read(
           places.map(({ externalId }) => externalId),
           request,
+          { filter: request.filter, above: lastRecno },
         );
         found.forEach((entry, i) => {
-          if (entry === null || entry.item.stamp !== places[i].stamp || steps.isFull) return;
-          const isNewer = entry.recno > lastRecno;
-          if (request.filter !== null && isNewer && !passes(request.filter, entry)) return;
+          if (entry === null || entry.item.stamp !== places[i].stamp || !entry.passes || steps.isFull) return;
           items.push(entry.item);
           steps.add(itemBytes(entry.item));
         });
@@ -125,15 +139,7 @@ export class ShardItems {
   /**
    * The items as they are at the call, null where absent; text, vector and metadata of each are of the same version.
    */
-  private async read(
-    externalIds: string[],
-    parts: {
-      vectors: boolean;
-      texts?: boolean | undefined;
-      versions?: boolean | undefined;
-      expiries?: boolean | undefined;
-    },
-  ): Promise<(ReadItem | null)[]> {
+  private async read(externalIds: string[], parts: ItemParts, asked: AskedFilter): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
     const { directory } = indexes;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
@@ -143,6 +149,7 @@ export class ShardItems {
     const items = this.itemsAt(
       known.map(({ slot }) => slot),
       parts,
+      asked,
     );
     known.forEach(({ i }, n) => (found[i] = items[n]));
     const withText = parts.texts === false ? [] : items.filter((_, n) => directory.hasText(known[n].slot));
@@ -155,11 +162,8 @@ export class ShardItems {
 
   private itemsAt(
     slots: number[],
-    {
-      vectors,
-      versions,
-      expiries,
-    }: { vectors: boolean; versions?: boolean | undefined; expiries?: boolean | undefined },
+    { vectors, versions, expiries }: ItemParts,
+    { filter, above }: AskedFilter,
   ): ReadItem[] {
     const { indexes, dim, counters } = this.parts;
     const hasVersions = versions === true && counters.versions.isCounting;
@@ -176,13 +180,12 @@ export class ShardItems {
       if (expiries === true && expiry !== 0) item.expiry = expiry;
       if (hasVersions) item.version = directory.versionOf(slot);
       if (rows !== null) item.vector = rows.subarray(i * dim, (i + 1) * dim);
-      return { recno: directory.recnoOf(slot), expiry, item };
+      const recno = directory.recnoOf(slot);
+      const passes =
+        !filter || recno <= above || matches(filter, parsedMetadata(item.metadata), itemFacts(indexes, slot));
+      return { recno, passes, item };
     });
   }
-}
-
-function passes(filter: Filter, { item, expiry }: ReadItem): boolean {
-  return matches(filter, parsedMetadata(item.metadata), { externalId: item.externalId, expiry });
 }
 
 function* pagesOf(places: ItemPosition[]): Iterable<ItemPosition[]> {

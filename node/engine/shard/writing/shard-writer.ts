@@ -1,7 +1,14 @@
-import { type DedupOperation, NO_TERM, type WriteResult } from '../../../../shared/contract/shard/shard-client';
+import {
+  type DedupOperation,
+  type ItemOperation,
+  NO_TERM,
+  type WriteResult,
+} from '../../../../shared/contract/shard/shard-client';
 import { isDamage, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { inSlices } from '../../../../shared/base/time/work-slices';
+import { asksWords } from '../../filter/filter-needs';
+import { itemHasWords } from '../../keyword/word-conditions';
 import { recordRoom } from '../../records/record-codec';
 import { RecordPack } from '../../records/record-pack';
 import { refusalOfDisk } from '../../files/disk-trouble';
@@ -111,6 +118,7 @@ export class ShardWriter {
         marks,
         counted: writing.counted,
         moments,
+        hasWords: (condition, item) => itemHasWords(condition, indexes.keywords.analyser, item),
         highestVersion: (except) => indexes.directory.highestVersion(except),
       }),
     );
@@ -274,13 +282,16 @@ export class ShardWriter {
     return DedupTable.read(marks, this.dedupUsage, operations);
   }
 
-  /** Stored texts, by record number, of the items that an operation updates without giving a text. */
+  /**
+   * Stored texts, by record number, of the items that an operation updates without giving a text, or changes only if
+   * they have some words.
+   */
   private async textsToKeep(requests: ShardOperation[][]): Promise<Map<number, string | null>> {
     const { directory } = this.parts.indexes;
     const recnos = new Set<number>();
     for (const operations of requests) {
       for (const operation of operations) {
-        if ((operation.type !== 'upsert' && operation.type !== 'patch') || operation.text !== undefined) continue;
+        if (!asksText(operation)) continue;
         const slot = directory.storedSlotOf(operation.externalId);
         if (slot >= 0 && directory.hasText(slot)) recnos.add(directory.recnoOf(slot));
       }
@@ -290,6 +301,12 @@ export class ShardWriter {
     const found = await this.parts.records.readTexts(wanted);
     return new Map(wanted.map((recno, i) => [recno, found[i]]));
   }
+}
+
+function asksText(operation: ShardOperation): operation is ItemOperation {
+  if (operation.type !== 'upsert' && operation.type !== 'patch' && operation.type !== 'delete') return false;
+  if (operation.type !== 'upsert' && operation.filter !== undefined && asksWords(operation.filter)) return true;
+  return operation.type !== 'delete' && operation.text === undefined;
 }
 
 /** What is stored of a gate that has changed, and of what it noted. */

@@ -1,4 +1,4 @@
-import type { Filter, JsonObject } from '../../../../shared/contract/filter/filter';
+import type { Filter, JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
 import { expiryAfter, type Expiring, type Expiry, isExpired } from '../../../../shared/contract/writes/expiry';
 import {
   NO_TERM,
@@ -75,6 +75,8 @@ export interface PlanGround {
   counted?: readonly boolean[] | undefined;
   /** The moment of each request, by which items have expired; default: nothing has. */
   moments?: readonly number[] | undefined;
+  /** Whether an item has the words that a filter asks for; default: none has. */
+  hasWords?(condition: WordsCondition, item: { text: string | null; metadata: JsonObject }): boolean;
   /** The highest version among the stored items but those in these slots. Asked once in the life of a shard. */
   highestVersion(except: ReadonlySet<number>): number;
 }
@@ -223,7 +225,7 @@ class WritePlanner {
       if (
         state.now !== null &&
         operation.filter !== undefined &&
-        !passes(operation.filter, operation.externalId, state.now)
+        !this.passes(operation.filter, operation.externalId, state.now)
       )
         return 'absent';
       state.now = null;
@@ -232,7 +234,7 @@ class WritePlanner {
     const given = this.versions.isCounting ? version : 0;
     if (operation.type === 'patch') {
       const { now } = state;
-      if (now === null || (operation.filter !== undefined && !passes(operation.filter, operation.externalId, now)))
+      if (now === null || (operation.filter !== undefined && !this.passes(operation.filter, operation.externalId, now)))
         return 'absent';
       const metadata =
         operation.metadata === undefined ? now.metadata : patchedMetadata(now.metadata, operation.metadata);
@@ -251,6 +253,14 @@ class WritePlanner {
     } else state.now = updated(operation, state.now, { version: given, expiry: this.expiryOf(operation, state.now) });
     this.raise(given);
     return existed ? 'updated' : 'inserted';
+  }
+
+  private passes(filter: Filter, externalId: string, { metadata, text, expiry = 0 }: PlannedItem | PriorItem): boolean {
+    return matches(filter, parsedMetadata(metadata), {
+      externalId,
+      expiry,
+      hasWords: (condition, parsed) => this.ground.hasWords?.(condition, { text, metadata: parsed }) === true,
+    });
   }
 
   /** When the item expires that the operation puts. A write without a moment knows nothing of it. */
@@ -322,10 +332,6 @@ function isAsExpected({ expected }: Conditional, now: PlannedItem | PriorItem | 
   if (expected === undefined) return true;
   if (now === null) return expected === NO_VERSION;
   return expected === ANY_VERSION || expected === versionOf(now);
-}
-
-function passes(filter: Filter, externalId: string, { metadata, expiry = 0 }: PlannedItem | PriorItem): boolean {
-  return matches(filter, parsedMetadata(metadata), { externalId, expiry });
 }
 
 /** The version of an item; its stamp stands for it where versions were not counted when it was stored. */

@@ -21,7 +21,7 @@ from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, Confli
 from quiver_client.models import Hit, HybridHit
 
 from .filters import combined, filters_from_llama_index
-from .nodes import NODE, NODE_ID, REF_DOC_ID, item_from_node, node_from_stored
+from .nodes import NODE, REF_DOC_ID, item_from_node, node_from_stored
 from .search_plan import SearchPlan
 
 _EVERYTHING: dict[str, Any] = {NODE: {"$exists": True}}
@@ -244,4 +244,4 @@ class QuiverVectorStore(BasePydanticVectorStore):
 
 
 def _all_of(filters: MetadataFilters | None, node_ids: Sequence[str] | None) -> dict[str, Any] | None:
-    return combined(filters_from_llama_index(filters), None if node_ids is None else {NODE_ID: {"$in": list(node_ids)}})
+    return combined(filters_from_llama_index(filters), None if node_ids is None else {"$id": list(node_ids)})

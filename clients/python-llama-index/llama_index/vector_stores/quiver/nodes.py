@@ -16,8 +16,6 @@ from quiver_client.models import Hit, HybridHit
 NODE = "_node"
 """The one key of an item's metadata that is not the node's own."""
 REF_DOC_ID = f"{NODE}.ref_doc_id"
-NODE_ID = f"{NODE}.id"
-"""The external_id again: filters see metadata only."""
 
 
 def item_from_node(node: BaseNode) -> Item:
@@ -32,7 +30,7 @@ def item_from_node(node: BaseNode) -> Item:
     content = json.loads(fields["_node_content"])
     content["metadata"] = {}
     packed = base64.urlsafe_b64encode(zlib.compress(json.dumps(content, ensure_ascii=False).encode())).decode()
-    own: dict[str, Any] = {"id": node.node_id, "type": fields["_node_type"], "content": packed}
+    own: dict[str, Any] = {"type": fields["_node_type"], "content": packed}
     if node.ref_doc_id is not None:
         own["ref_doc_id"] = node.ref_doc_id
     return Item(

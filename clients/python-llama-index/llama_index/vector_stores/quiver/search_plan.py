@@ -12,7 +12,7 @@ from quiver_client import StoredVector
 from quiver_client.models import Hit, HybridHit
 
 from .filters import combined, filters_from_llama_index
-from .nodes import NODE_ID, REF_DOC_ID, node_from_stored
+from .nodes import REF_DOC_ID, node_from_stored
 
 # As LlamaIndex's own store has it.
 _MMR_PREFETCH_FACTOR = 4.0
@@ -48,7 +48,7 @@ class SearchPlan:
             filters_from_llama_index(query.filters),
             # Retrievers give empty lists where they mean all.
             None if not query.doc_ids else {REF_DOC_ID: {"$in": list(query.doc_ids)}},
-            None if not query.node_ids else {NODE_ID: {"$in": list(query.node_ids)}},
+            None if not query.node_ids else {"$id": list(query.node_ids)},
         )
         carried = {"fields": []} if self.is_diverse else {"include_text": True}
         self.arguments: dict[str, Any] = {"k": max(k, int(k * factor)) if self.is_diverse else k, "filters": filters, **carried, **rest}
