@@ -75,19 +75,15 @@ test.each<[string, string, string, (made: () => AsyncGenerator<VectorView[]>) =>
     collect();
     const beforeBytes = process.memoryUsage().heapUsed;
     for (let i = 0; i < CLIENTS; i += 1) ask(head, body);
+    // A collection of garbage takes this thread for long, in which no answer goes on: so they all begin first.
+    await eventually('all answers begin', () => answers.filter((made) => made.length > 0).length === CLIENTS);
     let found = '';
     await eventually('all answers wait, and hold little', () => {
       collect();
-      const begun = answers.filter((made) => made.length > 0).length;
       const held = answers.flat().filter((item) => item.deref() !== undefined).length;
       const grown = process.memoryUsage().heapUsed - beforeBytes;
-      found = `${begun} begun, ${held} items, ${grown} bytes`;
-      return (
-        begun === CLIENTS &&
-        answers.every((made) => made.length < PAGES) &&
-        held < CLIENTS / 2 &&
-        grown < HEAP_BYTES_MAX
-      );
+      found = `${held} items, ${grown} bytes`;
+      return answers.every((made) => made.length < PAGES) && held < CLIENTS / 2 && grown < HEAP_BYTES_MAX;
     }).catch((error: Error) => {
       throw new Error(`${error.message}: ${found}`);
     });

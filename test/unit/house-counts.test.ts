@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { handWrittenCode } from '../support/tracked-files';
 
 /**
@@ -67,4 +69,12 @@ describe('lines of more than 120 columns', () => {
     const long = linesOf(/\.(?:cc|h)$/).filter((line) => !isComment(line) && isLong(line));
     expect(long.filter((line) => !/["]/.test(line))).toEqual([]);
   });
+});
+
+test('packages that a service is installed with are 200 at most', () => {
+  const file = resolve(__dirname, '../../package-lock.json');
+  const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, { dev?: boolean }> };
+  const installed = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
+  expect(installed.length).toBeGreaterThan(100);
+  expect(installed.length).toBeLessThanOrEqual(200);
 });
