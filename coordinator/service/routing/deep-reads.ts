@@ -8,7 +8,7 @@ export const DEEP_HITS = 1000;
 /** A whole item, read from its record with its vector, costs about as much as this many hits. */
 export const HITS_PER_ITEM = 5;
 /** So many bytes of metadata and texts cost about as much as a hit. */
-const BYTES_PER_HIT = 512;
+const BYTES_PER_HIT = 256;
 /** Deep reads at the same time. Their answers tend to arrive together, and building 10,000 hits takes about 20 ms. */
 const AT_ONCE_MAX = 2;
 
@@ -20,6 +20,28 @@ export function isDeep(hits: number): boolean {
 /** How many hits cost as much as `count` of so many bytes each; undefined: nobody knows how many. */
 export function hitsOfLength(count: number, bytes: number | undefined): number {
   return bytes === undefined || bytes <= BYTES_PER_HIT ? count : (count * bytes) / BYTES_PER_HIT;
+}
+
+/** Reads under way whose cost nobody knows; further ones are taken for deep ones, until the first is answered. */
+const BLIND_MAX = 8;
+
+/** Reads whose cost nobody knows yet. */
+export class BlindReads {
+  private running = 0;
+
+  /** What such a read counts for, in hits, when it would be `cost` if all it finds is short. */
+  costOf(cost: number): number {
+    return this.running >= BLIND_MAX ? Math.max(cost, DEEP_HITS) : cost;
+  }
+
+  async run<Result>(read: () => Promise<Result>): Promise<Result> {
+    this.running += 1;
+    try {
+      return await read();
+    } finally {
+      this.running -= 1;
+    }
+  }
 }
 
 interface Waiter {

@@ -11,7 +11,7 @@ import {
 import type { Clock } from '../../../shared/base/time/clock';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import { DEEP_HITS, type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
+import { BlindReads, type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
 import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
@@ -26,12 +26,6 @@ import type { SearchPhase } from './search-observer';
 
 /** Bytes of contents that come with each of the two lists of a fused search: its answer has few of the hits in them. */
 const LIST_CONTENT_BYTES = 512 * 1024;
-
-/**
- * Searches of collections whose hits have no known length yet; further ones are taken for deep ones, until the first is
- * answered.
- */
-const BLIND_MAX = 8;
 
 /** Hits for each of a group that is asked for, about, and at most; what lists hold beyond that is let go of soon. */
 const GROUPED_DEPTH = 4;
@@ -88,8 +82,8 @@ export class RankedLists {
   private readonly recordStep: RecordStep;
   /** Of hits, by the collection's uid and whether with texts. */
   private readonly lengths = new ReadLengths(1 / 8);
-  /** Searches under way of which nobody knows how long their hits are. */
-  private blind = 0;
+  /** Of which nobody knows how long their hits are. */
+  private readonly blind = new BlindReads();
 
   constructor(options: {
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
@@ -172,7 +166,7 @@ export class RankedLists {
     const askedMs = this.clock.monotonicMs();
     const length = this.lengths.of(collection, texts);
     const isBlind = length === undefined;
-    const cost = isBlind && this.blind >= BLIND_MAX ? DEEP_HITS : hitsOfLength(shardRequest.k, length);
+    const cost = isBlind ? this.blind.costOf(shardRequest.k) : hitsOfLength(shardRequest.k, length);
     const answered = (results: VectorSearchResult[]): Ranked => {
       for (const result of results)
         this.lengths.note(
@@ -185,7 +179,6 @@ export class RankedLists {
     };
     const now = isDeep(cost) ? null : this.atOnce(collection, shardRequest, call);
     if (now !== null) return answered(now);
-    if (isBlind) this.blind += 1;
     const ask = (): Promise<VectorSearchResult[]> =>
       this.deep.run(cost, call, () =>
         this.sets.inOne(collection, call, (current) =>
@@ -193,8 +186,8 @@ export class RankedLists {
         ),
       );
     const room = hold.reserve(hitBytesMax(shardRequest.k, collection.shards, contentBytes, texts, hold));
-    const asked = room === undefined ? ask() : room.then(ask);
-    return (isBlind ? asked.finally(() => (this.blind -= 1)) : asked).then(answered);
+    const asked = (): Promise<VectorSearchResult[]> => (room === undefined ? ask() : room.then(ask));
+    return (isBlind ? this.blind.run(asked) : asked()).then(answered);
   }
 
   /** The nearest to a stored item's vector, without the item. */

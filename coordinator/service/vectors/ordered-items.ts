@@ -2,7 +2,7 @@ import type { Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import { itemBytes, type StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { AnswerHold } from '../answer-hold';
-import { type DeepReads, HITS_PER_ITEM, hitsOfLength } from '../routing/deep-reads';
+import { BlindReads, type DeepReads, HITS_PER_ITEM, hitsOfLength } from '../routing/deep-reads';
 import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
@@ -34,6 +34,8 @@ export class OrderedItems<Collection extends ItemCollection> {
    * Bytes of what was answered for an id, by the collection's uid and whether with texts, as the last reads had them.
    */
   private readonly lengths = new ReadLengths(1);
+  /** Of which nobody knows how long their items are. */
+  private readonly blind = new BlindReads();
 
   constructor(
     private readonly parts: {
@@ -136,8 +138,12 @@ export class OrderedItems<Collection extends ItemCollection> {
         answers[i].map((item, j): [number, StoredItem | null] => [items[j], item]),
       );
     };
-    const hits = hitsOfLength(places.length, this.lengths.of(collection, texts !== false));
-    return deep.run(Math.max(hits, places.length * HITS_PER_ITEM), call, () => sets.inOne(collection, call, ask));
+    const length = this.lengths.of(collection, texts !== false);
+    const short = places.length * HITS_PER_ITEM;
+    const read = (cost: number) => deep.run(cost, call, () => sets.inOne(collection, call, ask));
+    if (length !== undefined) return read(Math.max(short, hitsOfLength(places.length, length)));
+    const cost = this.blind.costOf(short);
+    return this.blind.run(() => read(cost));
   }
 }
 

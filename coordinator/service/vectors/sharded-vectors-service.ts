@@ -20,7 +20,8 @@ import type { Once } from '../idempotency/write-dedup';
 import type { KeyQuotaAdmission, KeyWriter } from '../keys/quota/key-quota';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { allTakenFrom } from '../pages';
-import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import { type DeepReads, HITS_PER_ITEM, hitsOfLength } from '../routing/deep-reads';
+import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
@@ -98,6 +99,8 @@ export class ShardedVectorsService implements VectorsService {
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
+  /** Of items as pages have them. */
+  private readonly scannedLengths = new ReadLengths(1);
 
   constructor(options: {
     quotas: QuotaAdmission;
@@ -607,9 +610,12 @@ export class ShardedVectorsService implements VectorsService {
       // One more than wanted shows whether there is a next page.
       pageItems: itemsPerShard(Math.min(limit, PAGE_ITEMS_MAX) + 1, collection.shards),
       pageBytes: shardBytes(pageBytes, collection.shards),
-      readPages: (positions, items, bytesMax) => {
+      readPages: async (positions, items, bytesMax) => {
         const call = this.scatter.begin();
-        return this.deep.run(positions.length * items * HITS_PER_ITEM, call, () =>
+        const length = this.scannedLengths.of(collection, texts);
+        const bytes = Math.min(items * (length ?? 0), bytesMax);
+        const hits = positions.length * Math.max(items * HITS_PER_ITEM, hitsOfLength(1, bytes));
+        const pages = await this.deep.run(hits, call, () =>
           this.scatter.read(
             collection,
             positions.map((position) => position.shard),
@@ -632,6 +638,8 @@ export class ShardedVectorsService implements VectorsService {
               ),
           ),
         );
+        for (const page of pages) this.scannedLengths.note(collection, texts, page.length, bytesOf(page));
+        return pages;
       },
     });
   }
@@ -707,8 +715,12 @@ function givenPage(items: StoredItem[]): GivenPage | null {
   const last = items.at(-1);
   if (last === undefined) return null;
   const { stamp, externalId } = last;
-  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
+  const bytes = bytesOf(items);
   return { views: allTakenFrom(items, viewOf), bytes, last: { stamp, externalId } };
+}
+
+function bytesOf(items: readonly StoredItem[]): number {
+  return items.reduce((sum, item) => sum + itemBytes(item), 0);
 }
 
 function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredItem): VectorView {

@@ -1,4 +1,10 @@
-import { DeepReads } from '../../../../../coordinator/service/routing/deep-reads';
+import {
+  BlindReads,
+  DEEP_HITS,
+  DeepReads,
+  hitsOfLength,
+  isDeep,
+} from '../../../../../coordinator/service/routing/deep-reads';
 import { systemClock } from '../../../../../shared/base/time/clock';
 import { ManualClock } from '../../../../support/manual-clock';
 
@@ -56,5 +62,29 @@ test('a read whose time is over before there is a place never begins, and those 
   await round();
   expect(begun).toEqual(['a', 'b', 'c']);
   ends[0]();
+  await Promise.all(reads);
+});
+
+test('long items are deep reads by their bytes, however few they are', () => {
+  expect(isDeep(hitsOfLength(1, 320 * 1024))).toBe(true);
+  expect(isDeep(hitsOfLength(10, 4 * 1024))).toBe(false);
+  expect(hitsOfLength(10, undefined)).toBe(10);
+});
+
+test('of reads whose cost nobody knows, eight run beside each other as what they seem, and further ones are deep', async () => {
+  const blind = new BlindReads();
+  const ends: (() => void)[] = [];
+  const reads = Array.from({ length: 8 }, () => {
+    expect(blind.costOf(3)).toBe(3);
+    return blind.run(() => new Promise<void>((end) => ends.push(end)));
+  });
+  expect(blind.costOf(3)).toBe(DEEP_HITS);
+  expect(blind.costOf(2 * DEEP_HITS)).toBe(2 * DEEP_HITS);
+  ends[0]();
+  await reads[0];
+  expect(blind.costOf(3)).toBe(3);
+  await expect(blind.run(() => Promise.reject(new Error('no such luck')))).rejects.toThrow('no such luck');
+  expect(blind.costOf(3)).toBe(3);
+  for (const end of ends) end();
   await Promise.all(reads);
 });

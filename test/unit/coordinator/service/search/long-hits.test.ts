@@ -45,7 +45,7 @@ test('a search counts as many hits as cost as much as its hits with their metada
   await search(1, true);
   await search(2, true);
   // Those with texts have lengths of their own.
-  expect(counted).toEqual([10, 1280, 1, 256]);
+  expect(counted).toEqual([10, 2560, 1, 512]);
 });
 
 test('few short ones between do not hide that others are long, and many do', async () => {

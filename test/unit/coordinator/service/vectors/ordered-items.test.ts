@@ -1,4 +1,5 @@
 import { type AnswerHold, NO_HOLD } from '../../../../../coordinator/service/answer-hold';
+import { isDeep } from '../../../../../coordinator/service/routing/deep-reads';
 import { OrderedItems } from '../../../../../coordinator/service/vectors/ordered-items';
 import type { StoredItem } from '../../../../../shared/contract/shard/shard-read';
 
@@ -12,6 +13,7 @@ const ROUND_BYTES = 512 * KIB;
 /** Shards whose items have texts of so many characters, and what they answered in each round. */
 function shardsOf(textCharacters: () => number) {
   const rounds: number[] = [];
+  const costs: number[] = [];
   const parts = {
     shards: {
       read: async (
@@ -44,9 +46,14 @@ function shardsOf(textCharacters: () => number) {
         return ask(collection);
       },
     },
-    deep: { run: (_hits: number, _call: unknown, read: () => unknown) => read() },
+    deep: {
+      run: (hits: number, _call: unknown, read: () => unknown) => {
+        costs.push(hits);
+        return read();
+      },
+    },
   };
-  return { items: new OrderedItems<typeof COLLECTION>(parts as never), rounds };
+  return { items: new OrderedItems<typeof COLLECTION>(parts as never), rounds, costs };
 }
 
 /** What a read reserved at most, and the ids that it gave. */
@@ -70,6 +77,16 @@ test('where items are long, few shards are asked at once, and no more is reserve
   expect(given).toEqual(IDS);
   expect(Math.max(...rounds)).toBeLessThanOrEqual(2 * ROUND_BYTES);
   expect(reserved[0]).toBeLessThan(3 * 320 * KIB + ROUND_BYTES);
+});
+
+test('each part of what is long is a deep read, also before anybody knows it where many are under way', async () => {
+  const { items, costs } = shardsOf(() => 256 * KIB);
+  const reads = Array.from({ length: 9 }, () => read(items, IDS.slice(0, 1)));
+  expect(costs.map(isDeep)).toEqual([...Array.from({ length: 8 }, () => false), true]);
+  await Promise.all(reads);
+  costs.length = 0;
+  await read(items, IDS);
+  expect(costs.filter((cost) => !isDeep(cost))).toEqual([]);
 });
 
 test('where items are short, all are asked for at once', async () => {
