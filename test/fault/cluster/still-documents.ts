@@ -4,6 +4,8 @@ import { COLLECTION } from './under-load';
 const PATH = `/v1/collections/${COLLECTION}`;
 const CHUNKS_OF_DOCUMENT = 50;
 const CHUNKS_AT_ONCE = 500;
+/** Between two rounds of questions, so that they don't take the processors from what is tested. */
+const PAUSE_MS = 100;
 
 /**
  * Documents in the collection of a story that nobody writes once they are there. So what is counted, grouped, ordered,
@@ -48,8 +50,10 @@ export class StillDocuments {
   async checkWhile(until: Promise<unknown>, { coordinator = 0, mayFail = false } = {}): Promise<number> {
     let isOver = false;
     const ended = until.finally(() => (isOver = true));
+    ended.catch(() => undefined);
     let answered = 0;
     do {
+      await new Promise((wake) => setTimeout(wake, PAUSE_MS));
       const told = await this.ask(coordinator).catch((error: Error) => {
         if (!mayFail) throw error;
         return null;
@@ -87,6 +91,8 @@ export class StillDocuments {
           tags: { $all: [2], $size: 2 },
           at: { $geo_radius: { lat: 50, lon: 10, metres: 100_000 } },
           $id: ['still-2', 'still-7', 'still-12'],
+          $text: { query: 'text 2 nowhere' },
+          $not: { $text: { query: 'text 12', match: 'all' } },
         },
       }),
     ]);
