@@ -74,7 +74,7 @@ test('no rewrite begins once they were ended, and everything else goes on', asyn
   await binding.write(database, [Buffer.from('b'), Buffer.from('2')], true);
   await expect(binding.compact(database)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   expect(await values()).toBe('12');
-  await binding.close(database);
+  await binding.close(database, false);
 });
 
 test('rewrites that keep every thread of the pool are ended, too', async () => {
@@ -95,5 +95,5 @@ test('rewrites that keep every thread of the pool are ended, too', async () => {
   for (const database of databases) binding.endRewrites(database);
   // Those that wait for a thread begin nothing.
   expect((await Promise.all(ends)).slice(-1)).toEqual(['STORAGE_FAILED']);
-  await Promise.all(databases.map((database) => binding.close(database)));
+  await Promise.all(databases.map((database) => binding.close(database, false)));
 });

@@ -127,6 +127,30 @@ test('what is read when the first change comes is read on as it was', async () =
   await store.close();
 });
 
+test.each([true, false])(
+  'of one with a long log, an opening repeats nothing where it was closed to rest (%p), and all is there',
+  async (rests) => {
+    const store = await RocksKeyValueStore.open(folder);
+    const value = 'v'.repeat(32 * 1024);
+    await store.write(
+      Array.from({ length: 40 }, (_, i) => put(`k${i}`, value)),
+      { sync: true },
+    );
+    await store.write([del('k7')], { sync: true });
+    await store.close(rests);
+    const logBytes = readdirSync(folder)
+      .filter((name) => name.endsWith('.log'))
+      .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    expect(logBytes > value.length).toBe(!rests);
+    const again = await open();
+    expect(again.isOnlyRead).toBe(rests);
+    expect((await all(again)).length).toBe(39);
+    await again.write([put('k7', 'new')], { sync: true });
+    expect(await again.get(Buffer.from('k7'))).toEqual(Buffer.from('new'));
+    await again.close();
+  },
+);
+
 test('a store that is only read is one whose folder is in use', async () => {
   await make();
   const store = await open();
@@ -294,7 +318,7 @@ test('a mark that cannot be written is not kept open, however often it is tried'
   });
   expect(targets).not.toContain('/dev/full');
   expect(binding.isOnlyRead(database)).toBe(true);
-  await binding.close(database);
+  await binding.close(database, false);
 });
 
 test('what a kill left in the memory of the system alone is on stable storage before anything is answered by it', async () => {

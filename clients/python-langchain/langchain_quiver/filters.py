@@ -40,7 +40,7 @@ def _with_none(attribute: str, operator: str, value: Any) -> dict[str, Any]:
 def _like(attribute: str, value: Any) -> dict[str, Any]:
     """A pattern of SQL where there is a ``%``, else a part of the text; whatever the cases."""
     if not isinstance(value, str):
-        raise ValueError(f"like needs a text, not {value!r}")
+        raise TypeError(f"like needs a text, not {value!r}")
     if "%" not in value:
         return {attribute: {"$contains": value, "case": "fold"}}
     pattern = re.sub(r"[\\*?]", r"\\\g<0>", value).replace("%", "*").replace("_", "?")

@@ -165,7 +165,7 @@ def test_like_finds_texts(store: QuiverVectorStore) -> None:
 
 
 def test_like_needs_a_text() -> None:
-    with pytest.raises(ValueError, match="like"):
+    with pytest.raises(TypeError, match="like"):
         QuiverTranslator().visit_comparison(Comparison(comparator=Comparator.LIKE, attribute="x", value=1))
 
 

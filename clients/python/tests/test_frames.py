@@ -195,8 +195,8 @@ def test_numbers_of_32_bits_within_others_are_the_shortest_decimals() -> None:
         },
     )
     assert [one["metadata"] for one in items_of(category, text="id", vector=False, metadata=["n"])] == [{"n": 0.1}]
-    found = items_of(polars, text="id", vector=False, metadata=["n", "lists"])
-    assert [metadata_body(one["metadata"]) for one in found] == [{"n": value, "lists": [[0.1]]}]
+    from_polars = items_of(polars, text="id", vector=False, metadata=["n", "lists"])
+    assert [metadata_body(one["metadata"]) for one in from_polars] == [{"n": value, "lists": [[0.1]]}]
 
 
 def arrays(*given: Any, **more: Any) -> list[dict[str, Any]]:

@@ -219,7 +219,7 @@ async def test_searches_of_every_kind(items: Any) -> None:
 async def test_every_search_chooses_what_hits_carry(items: Any) -> None:
     item = Item("i0", [1, 0], text="a red apple", metadata={"n": 1, "by": {"name": "Ann", "age": 41}})
     await got(items.bulk_upsert([item, Item("i1", [0, 1], metadata={"n": 2})]))
-    options = {"fields": ["by.name"], "include_text": True}
+    options: dict[str, Any] = {"fields": ["by.name"], "include_text": True}
     answers = [
         await got(items.search([1, 0], k=1, **options)),
         await got(items.hybrid_search("apple", [1, 0], k=1, exact=True, **options)),

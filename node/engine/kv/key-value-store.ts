@@ -62,8 +62,11 @@ export interface KeyValueStore {
    * on. A scan that is under way keeps files that it reads, and this waits for it. Errors: storage_failed.
    */
   compact(): Promise<void>;
-  /** Waits for running calls, then closes; idempotent. */
-  close(): Promise<void>;
+  /**
+   * Waits for running calls, then closes; idempotent. `rests`: it is opened again when somebody uses it, who should not
+   * wait for what can be done now.
+   */
+  close(rests?: boolean): Promise<void>;
 }
 
 /**

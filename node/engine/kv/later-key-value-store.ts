@@ -80,11 +80,11 @@ export class LaterKeyValueStore implements KeyValueStore {
     return this.present.memory();
   }
 
-  close(): Promise<void> {
+  close(rests = false): Promise<void> {
     this.closing ??= (async () => {
       await this.making?.catch(() => undefined);
       this.nothing.close();
-      await this.made?.close();
+      await this.made?.close(rests);
     })();
     return this.closing;
   }

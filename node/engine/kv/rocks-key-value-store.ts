@@ -287,13 +287,13 @@ export class RocksKeyValueStore implements KeyValueStore {
     }
   }
 
-  close(): Promise<void> {
+  close(rests = false): Promise<void> {
     this.closing ??= (async () => {
       await this.recovering?.catch(() => undefined);
       // It may have hours to go, and a purge that ends early can be begun again.
       if (this.database !== null) this.binding.endRewrites(this.database);
       await this.idle();
-      if (this.database !== null) await this.closeDatabase(this.database);
+      if (this.database !== null) await this.closeDatabase(this.database, rests);
     })();
     return this.closing;
   }
@@ -350,8 +350,8 @@ export class RocksKeyValueStore implements KeyValueStore {
     }
   }
 
-  private closeDatabase(database: DatabaseHandle): Promise<void> {
-    return this.binding.close(database).catch((error: unknown) => {
+  private closeDatabase(database: DatabaseHandle, rests = false): Promise<void> {
+    return this.binding.close(database, rests).catch((error: unknown) => {
       throw failed('close', error, this.folder);
     });
   }

@@ -56,7 +56,7 @@ export interface StoreBinding {
   /** Whether it is open to be read alone. */
   isOnlyRead(database: DatabaseHandle): boolean;
   /** Waits for running calls; frees cursors. */
-  close(database: DatabaseHandle): Promise<void>;
+  close(database: DatabaseHandle, rests: boolean): Promise<void>;
   /**
    * `changes`: key, value, key, value …; null deletes the key, and with true, what stands for the key are entries to
    * put, as of addToTable but in any order. The bytes are copied before the call returns.

@@ -336,8 +336,9 @@ export class RecordStore {
     return (await this.store.sizeBytes()) + this.store.memory().memtableBytes;
   }
 
-  close(): Promise<void> {
-    return this.store.close();
+  /** `rests`: see the store's. */
+  close(rests = false): Promise<void> {
+    return this.store.close(rests);
   }
 }
 

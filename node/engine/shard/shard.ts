@@ -726,7 +726,7 @@ export class Shard {
       await recovered.indexes.vectors.close();
     } finally {
       this.wasOnlyRead = records.isOnlyRead;
-      await records.close();
+      await records.close(this.isResting);
     }
     this.isSaved = isSaved;
   }

@@ -552,6 +552,8 @@ class HybridHit:
     keyword_score: float | None = None
     text: str | None = None
     """None: it was not asked for (``include_text``)."""
+    context: HitContext | None = None
+    """None: it was not asked for (``expand``), or this is no chunk of a document."""
 
 
 @dataclass(frozen=True)

@@ -142,8 +142,11 @@ class DatabaseTask : public Task {
 
 class CloseTask final : public DatabaseTask {
  public:
-  using DatabaseTask::DatabaseTask;
-  void run() override { database_->close(); }
+  CloseTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), rests_(arguments.flag(1)) {}
+  void run() override { database_->close(rests_); }
+
+ private:
+  const bool rests_;
 };
 
 // A file as long as it is used here.

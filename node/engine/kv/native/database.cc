@@ -37,6 +37,9 @@ constexpr size_t kCachedKeysMax = 32;
 // logs is in memory.
 constexpr size_t kReadTablesMax = 8;
 constexpr uint64_t kReadLogBytesMax = 1u << 20;
+// What is in a longer log is put into a table when the database is closed to rest: an opening repeats some ten MB of a
+// log in a second.
+constexpr uint64_t kRestLogBytesMax = 256u << 10;
 
 rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log, bool must_exist = false) {
   rocksdb::Options options;
@@ -446,7 +449,7 @@ void Database::reclaim(const rocksdb::Slice& from, const rocksdb::Slice& to) {
   require(held.db.CompactRange(options, &from, &to));
 }
 
-void Database::close() {
+void Database::close(bool rests) {
   {
     // Nobody waits for what is being rewritten.
     std::shared_lock<std::shared_mutex> shared(open_mutex_);
@@ -456,10 +459,19 @@ void Database::close() {
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
   // Of one that could not be opened, too.
   if (db_ == nullptr) return unlock();
+  if (rests) flush_log();
   const rocksdb::Status status = close_held();
   mark_.close();
   unlock();
   require(status);
+}
+
+// What fails stays in the log. Call it with open_mutex_ held alone.
+void Database::flush_log() {
+  uint64_t bytes = 0;
+  if (reads_only_ || !db_->GetIntProperty("rocksdb.cur-size-all-mem-tables", &bytes) || bytes <= kRestLogBytesMax)
+    return;
+  db_->Flush(rocksdb::FlushOptions()).PermitUncheckedError();
 }
 
 // Frees what reads from it, and closes it. Call it with open_mutex_ held alone.

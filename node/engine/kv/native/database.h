@@ -131,8 +131,9 @@ class Database : public std::enable_shared_from_this<Database> {
   // Whether it is open to be read alone: then nothing was changed since it was opened.
   bool is_only_read();
 
-  // Frees every cursor and snapshot, waits for running calls, and closes. Idempotent. Throws StorageError.
-  void close();
+  // Frees every cursor and snapshot, waits for running calls, and closes. `rests`: it is opened again when somebody
+  // uses it, who should not wait for a long log. Idempotent. Throws StorageError.
+  void close(bool rests = false);
 
  private:
   friend class Cursor;
@@ -160,6 +161,7 @@ class Database : public std::enable_shared_from_this<Database> {
   std::unique_ptr<rocksdb::DB> open_for_writing(const rocksdb::Options& options, std::optional<uint64_t> last);
   void lock_again(const std::string& why);
   rocksdb::Status close_held();
+  void flush_log();
 
   const std::string folder_;
   const std::shared_ptr<const Budget> budget_;

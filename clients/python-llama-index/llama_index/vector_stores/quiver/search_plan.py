@@ -50,7 +50,7 @@ class SearchPlan:
             None if not query.doc_ids else {REF_DOC_ID: {"$in": list(query.doc_ids)}},
             None if not query.node_ids else {"$id": list(query.node_ids)},
         )
-        carried = {"fields": []} if self.is_diverse else {"include_text": True}
+        carried: dict[str, Any] = {"fields": []} if self.is_diverse else {"include_text": True}
         self.arguments: dict[str, Any] = {"k": max(k, int(k * factor)) if self.is_diverse else k, "filters": filters, **carried, **rest}
         if self.words is not None:
             alpha = query.alpha if query.alpha is not None else 0.5
