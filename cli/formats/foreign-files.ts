@@ -24,6 +24,13 @@ const FOREIGN: readonly Foreign[] = [
   { head: /^BZh[1-9]1AY&SY/, what: 'compressed by bzip2; unpack it first, or compress it by gzip or zstd' },
   { head: /^\u00fd7zXZ\0/, what: 'compressed by xz; unpack it first, or compress it by gzip or zstd' },
   { head: /^\u0004"M\u0018/, what: 'compressed by LZ4; unpack it first, or compress it by gzip or zstd' },
+  { head: /^\u0089HDF\r\n\u001a\n/, what: 'an HDF5 file; save its arrays by numpy.save, or its tables as Parquet' },
+  { head: /^Obj\u0001/, what: 'an Avro file; save its rows as Parquet or JSON lines' },
+  { head: /^ORC/, what: 'an ORC file; save its table as Parquet', as: (format) => format === null },
+  {
+    head: /^\u0080[\u0002-\u0005][\u0095}(\]c]/,
+    what: 'a pickle of Python; save arrays by numpy.save, and tables as Parquet',
+  },
   { head: /^7z\u00bc\u00af'\u001c/, what: 'a 7z archive; unpack it first' },
   { head: /^%PDF-/, what: 'a PDF; pdftotext makes a text of it' },
   { head: /^SQLite format 3\0/, what: 'a database of SQLite; its command .mode csv writes tables as CSV' },
@@ -35,6 +42,11 @@ const FOREIGN: readonly Foreign[] = [
   { head: /^PAR1/, what: 'a Parquet file; --format parquet reads it', as: isOther('parquet') },
   { head: /^ARROW1/, what: 'an Arrow file; --format arrow reads it', as: isOther('arrow') },
   { head: /^\u0093NUMPY/, what: 'an array of numpy; --format npy reads it', as: isOther('npy') },
+  {
+    head: /^(?:[^\0]\0){6}|^(?:\0[^\0]){6}/,
+    what: 'UTF-16 without a mark at its beginning; iconv -f UTF-16LE -t UTF-8 makes UTF-8 of it (or -f UTF-16BE)',
+    as: isText,
+  },
   { head: /^(?:\u00ff\u00fe|\u00fe\u00ff)/, what: 'UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8 of it', as: isText },
 ];
 

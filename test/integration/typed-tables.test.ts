@@ -12,7 +12,9 @@ let answers: Map<string, { rows?: unknown[]; error?: string }>;
 beforeAll(() => {
   const paths = [
     ...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)),
-    ...['list-view.arrow', 'run-end-encoded.arrow', 'extensions.arrow'].map((name) => join(REFUSED, name)),
+    ...['list-view.arrow', 'run-end-encoded.arrow', 'extensions.arrow', 'structs.parquet'].map((name) =>
+      join(REFUSED, name),
+    ),
   ];
   const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], {
     encoding: 'utf8',
@@ -120,6 +122,17 @@ test.each(PARQUET)('%s has the values that were written', (name) => {
 
 test.each(ARROW)('%s has the values that were written', (name) => {
   expect(answers.get(name)).toEqual({ rows: BOTH.map((row, i) => ({ ...row, ...ARROW_ONLY[i] })) });
+});
+
+test('of Parquet, an object with nothing but a list is an object, and a column may have any name', () => {
+  const row = (more: object): object => ({ embedding: [1, 2], ...more });
+  expect(answers.get('structs.parquet')).toEqual({
+    rows: [
+      row({ id: 'a', one: { l: [1, null] }, deep: { m: { l: [{ x: 1 }] } }, lists: [{ l: [1] }], ['__proto__']: 'p' }),
+      row({ id: 'b', one: null, deep: { m: null }, lists: [], ['__proto__']: null }),
+      row({ id: 'c', one: { l: [] }, deep: null, lists: null, ['__proto__']: 'q' }),
+    ],
+  });
 });
 
 test("Arrow's extension types are what they stand for, as in Parquet", () => {

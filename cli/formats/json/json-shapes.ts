@@ -1,12 +1,6 @@
-import type { KnownFields } from '../record-source';
+import { type ShapedRows, tableRows } from './json-columns';
 
 type JsonObject = Record<string, unknown>;
-
-/** Rows that a JSON object holds which is none itself, and which of their fields are what. */
-export interface ShapedRows {
-  rows: JsonObject[];
-  known: KnownFields;
-}
 
 /**
  * The rows within what other products write: OpenAI's batch output and embeddings, what Chroma's get() gives, objects
@@ -21,7 +15,8 @@ export function shapedRows(value: JsonObject): ShapedRows | string | null {
     elasticsearch(value) ??
     weaviate(value) ??
     qdrant(value) ??
-    listOfItems(value)
+    listOfItems(value) ??
+    tableRows(value)
   );
 }
 

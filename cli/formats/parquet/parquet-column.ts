@@ -46,11 +46,16 @@ function plainPath(column: SchemaTree): SchemaTree[] | null {
     node = node.children[0];
   }
   const lists = path.filter(({ element }) => element.repetition_type === 'REPEATED').length;
-  // Below the list there is its element; what is deeper is a field of an object.
-  if (lists === 1 && path.length - path.findIndex(({ element }) => element.repetition_type === 'REPEATED') > 2)
-    return null;
+  const at = path.findIndex(({ element }) => element.repetition_type === 'REPEATED');
+  // Above the list there is its group alone, and below it its element: what is more is an object, or a field of one.
+  if (lists === 1 && (at > 1 || (at === 1 && !isListGroup(path[0])) || path.length - at > 2)) return null;
   // A group without a list is a struct, which is answered as an object.
   return lists > 1 || (lists === 0 && path.length > 1) ? null : path;
+}
+
+/** Whether a group says that it is a list, by either of the ways that there are. */
+function isListGroup({ element }: SchemaTree): boolean {
+  return element.converted_type === 'LIST' || element.logical_type?.type === 'LIST';
 }
 
 export async function openColumn(parts: {

@@ -114,8 +114,8 @@ export class ParquetSource implements RecordSource {
       const values: unknown[][] = [];
       for (const reader of readers) values.push(await reader.take(rows));
       const records = Array.from({ length: rows }, (_, i) => {
-        const fields: Record<string, unknown> = {};
-        for (let c = 0; c < columns.length; c++) fields[columns[c].element.name] = values[c][i];
+        // A column may have any name, as __proto__.
+        const fields = Object.fromEntries(columns.map(({ element }, c) => [element.name, values[c][i]]));
         return { fields, number: groupStart + row + i };
       });
       row += rows;

@@ -17,6 +17,9 @@ test.each<[string, Format, string, string]>([
   ['a.json', 'jsonl', 'PAR1xxxx', 'is a Parquet file; --format parquet reads it'],
   ['a.csv', 'csv', 'ARROW1\0\0', 'is an Arrow file; --format arrow reads it'],
   ['a.jsonl', 'jsonl', '\u00ff\u00fe{\0', 'is UTF-16; iconv -f UTF-16 -t UTF-8'],
+  ['a.csv', 'csv', 'i\0d\0,\0n\0\n\u00001\0', 'is UTF-16 without a mark'],
+  ['a.jsonl', 'jsonl', '\u0089HDF\r\n\u001a\n', 'is an HDF5 file'],
+  ['a.jsonl', 'jsonl', '\u0080\u0004\u0095abc', 'is a pickle of Python'],
   ['a.feather', 'arrow', 'FEA1xxxx', 'is Feather of version 1'],
 ])('%s as %s that begins with %j is refused with what it is', async (name, format, head, reason) => {
   const path = join(folder, name);
@@ -45,6 +48,7 @@ test('files of their own kind, and others of few bytes, are read', async () => {
   for (const [name, format, content] of [
     ['b.csv', 'csv', 'PK,text\n1,a\n'],
     ['b.txt', 'text', 'BZh'],
+    ['c.csv', 'csv', 'ORCHID,text\n1,a\n'],
     ['b.npy', 'npy', '\u0093NUMPY'],
   ] as const) {
     writeFileSync(join(folder, name), Buffer.from(content, 'latin1'));

@@ -208,6 +208,87 @@ describe('what other products write is read', () => {
       [{ id: 1, payload: { a: 1 }, vector: [1] }],
       { id: 'id', vector: 'vector' },
     ],
+    [
+      'a table of pandas',
+      JSON.stringify({ id: { 0: 'a', 1: 'b' }, vector: { 0: [1, 2], 1: [3, 4] }, n: { 0: 5, 1: null } }),
+      [
+        { id: 'a', vector: [1, 2], n: 5 },
+        { id: 'b', vector: [3, 4], n: null },
+      ],
+      {},
+    ],
+    [
+      'the same as orient="split"',
+      JSON.stringify({ columns: ['id', 'vector'], index: [0], data: [['a', [1, 2]]] }),
+      [{ id: 'a', vector: [1, 2] }],
+      {},
+    ],
+    [
+      'the same as orient="table"',
+      JSON.stringify({ schema: { fields: [{ name: 'id' }] }, data: [{ id: 'a', vector: [1, 2] }] }),
+      [{ id: 'a', vector: [1, 2] }],
+      {},
+    ],
+    [
+      'lists beside each other',
+      JSON.stringify({ id: ['a', 'b'], vector: [[1], [2]], tags: [['x'], []] }),
+      [
+        { id: 'a', vector: [1], tags: ['x'] },
+        { id: 'b', vector: [2], tags: [] },
+      ],
+      {},
+    ],
+    [
+      'an answer of Cohere',
+      JSON.stringify({
+        id: 'u',
+        texts: ['x', 'y'],
+        embeddings: { float: [[1], [2]] },
+        response_type: 'embeddings_by_type',
+      }),
+      [
+        { embedding: [1], text: 'x' },
+        { embedding: [2], text: 'y' },
+      ],
+      {},
+    ],
+    ['an answer of Gemini', JSON.stringify({ embeddings: [{ values: [1] }] }), [{ embedding: [1] }], {}],
+    [
+      'rows of Hugging Face’s viewer',
+      JSON.stringify({ features: [], rows: [{ row_idx: 0, row: { text: 'x' }, truncated_cells: [] }] }),
+      [{ text: 'x' }],
+      {},
+    ],
+    [
+      'LangChain’s store in memory',
+      JSON.stringify({ 7: { id: '7', vector: [1], text: 'x', metadata: { k: 1 } } }),
+      [{ id: '7', vector: [1], text: 'x', metadata: { k: 1 } }],
+      { id: 'id' },
+    ],
+    [
+      'LlamaIndex’s own store',
+      JSON.stringify({ embedding_dict: { a: [1] }, text_id_to_ref_doc_id: {}, metadata_dict: { a: { k: 1 } } }),
+      [{ embedding: [1], metadata: { k: 1 }, id: 'a' }],
+      { id: 'id' },
+    ],
+    [
+      'rows that only look like tables',
+      [
+        '{"text":{"en":"a","de":"b"},"title":{"en":"c","de":"d"}}',
+        '{"question":{"text":"q"},"answer":{"text":"a"}}',
+        '{"id":"a","embeddings":[[1,2]]}',
+        '{"id":"a","vector":[[1],[2]],"tags":["x","y"]}',
+        '{"a_vector":[1,2],"b_vector":[3,4]}',
+      ].join('\n'),
+      [
+        { text: { en: 'a', de: 'b' }, title: { en: 'c', de: 'd' } },
+        { question: { text: 'q' }, answer: { text: 'a' } },
+        { id: 'a', embeddings: [[1, 2]] },
+        { id: 'a', vector: [[1], [2]], tags: ['x', 'y'] },
+        { a_vector: [1, 2], b_vector: [3, 4] },
+      ],
+      {},
+    ],
   ])('%s', async (_what, text, rows, known) => {
     const source = await open(text);
     expect(fieldsOf(await all(source))).toEqual(rows);
