@@ -51,8 +51,9 @@ module.exports = {
   moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/values/fixed-seeds.ts' },
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
   testSequencer: '<rootDir>/scripts/jest/test-sequencer.cjs',
-  // On two cores: what starts processes mostly waits for them, and one worker of four computes meanwhile.
-  maxWorkers: 4,
+  // On two cores: what starts processes mostly waits for them, and one worker of three computes meanwhile. With
+  // more, all would wait longer for what they time, where the cores are slow.
+  maxWorkers: 3,
   reporters: [
     'default',
     '<rootDir>/scripts/jest/hanging-test-reporter.cjs',

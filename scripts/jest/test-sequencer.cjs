@@ -45,7 +45,7 @@ const KINDS = [
 /**
  * The order in which test files start. Left alone, Jest goes by what it measured at its last run, which a fresh clone
  * and continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: of
- * four workers, three shall have the one and one the other, as long as there is both. The longest start first, so that
+ * three workers, two shall have the one and one the other, as long as there is both. The longest start first, so that
  * none is left over at the end.
  */
 module.exports = class TestSequencer extends Sequencer {
@@ -60,7 +60,7 @@ module.exports = class TestSequencer extends Sequencer {
     const order = [];
     let [waitedS, computedS, at] = [0, 0, 0];
     for (const file of waiting) {
-      for (; at < computing.length && 3 * computedS < waitedS; at++) {
+      for (; at < computing.length && 2 * computedS < waitedS; at++) {
         order.push(computing[at].test);
         computedS += computing[at].seconds;
       }

@@ -104,7 +104,7 @@ beforeAll(async () => {
     ]),
   );
   [uid, otherUid] = [byShards.get(SHARDS)!, byShards.get(2)!];
-}, 120_000);
+});
 
 afterEach(() => Promise.all(services.splice(0).map((service) => service.kill())));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -66,4 +66,4 @@ test('kill -9 while shards are closed and opened loses no acknowledged write, an
   } finally {
     await server.destroy();
   }
-}, 600_000);
+});

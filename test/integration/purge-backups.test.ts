@@ -12,8 +12,6 @@ import { scrolledPage } from '../support/http/whole-pages';
 
 /** What backups of a shard name of those before them, over real shards and a folder. */
 
-jest.setTimeout(120_000);
-
 const random = seededRandom(runSeed('backups and purges'));
 /** One that is nowhere else, and that no compression shortens to something else. */
 const word = (): string =>

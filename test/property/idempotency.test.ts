@@ -28,8 +28,6 @@ const COLLECTION = 'c';
 const IDS = 10;
 const REQUESTS = 120;
 
-jest.setTimeout(120_000);
-
 type Random = () => number;
 
 /** What each attempt answers, as text: the same for the same outcome. */

@@ -30,8 +30,6 @@ const IDS = 12;
 const CLIENTS = 4;
 const SCHEDULES = 3;
 
-jest.setTimeout(120_000);
-
 type Random = () => number;
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));

@@ -25,8 +25,6 @@ const LIVES = Number(process.env.RESTORES ?? 3);
 const ROUNDS = 10;
 const SAVED = ['s0', 's1', 's2', 's3', 's4', 's5'];
 
-jest.setTimeout(300_000);
-
 type Random = () => number;
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));

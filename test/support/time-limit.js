@@ -8,6 +8,6 @@ const { isFast } = require('./fast-tests.js');
  */
 const FAST_MS = 180_000;
 /** Where processes, clusters and builds start, and where a test takes seconds of a processor. */
-const SLOW_MS = 300_000;
+const SLOW_MS = 900_000;
 
 jest.setTimeout(isFast(relative(resolve(__dirname, '../..'), expect.getState().testPath)) ? FAST_MS : SLOW_MS);

@@ -77,7 +77,7 @@ test('a shard whose data were damaged or lost is copied anew, and no other shard
       await writes(25);
     }
   });
-}, 400_000);
+});
 
 test('a node whose checkpoints were cut short or changed comes back with every record', async () => {
   await underLoad('tear-a-checkpoint', { on }, async ({ cluster, writes }) => {

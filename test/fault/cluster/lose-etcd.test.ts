@@ -75,7 +75,7 @@ test('an etcd that is put back to a backup under load costs nothing, and the sha
     );
     await cluster.settled();
   });
-}, 400_000);
+});
 
 test('nodes that start on an etcd that was put back open nothing empty and put the map right', async () => {
   await underLoad('put-etcd-back-at-rest', { on }, async ({ cluster, writes }) => {
@@ -90,4 +90,4 @@ test('nodes that start on an etcd that was put back open nothing empty and put t
     for (const node of cluster.nodes) await node.start();
     await writes(25);
   });
-}, 400_000);
+});
