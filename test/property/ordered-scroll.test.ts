@@ -150,8 +150,8 @@ describe('a walk through the lists of values', () => {
     readonly filters = Object.create(this.index, { unlistedSlots: { value: this.unlisted } }) as FilterIndex;
 
     put(externalId: string, metadata: JsonObject, isListed = true): void {
-      this.remove(externalId);
       const slot = this.slots.allocate();
+      this.remove(externalId, slot);
       const text = JSON.stringify(metadata);
       this.directory.put(slot, { externalId, recno: 1, stamp: 1, version: 1, metadata: text, hasText: false });
       if (isListed) this.index.put(slot, metadata);
@@ -159,12 +159,13 @@ describe('a walk through the lists of values', () => {
       this.byId.set(externalId, metadata);
     }
 
-    remove(externalId: string): void {
+    /** `successor`: where it has moved. */
+    remove(externalId: string, successor?: number): void {
       const slot = this.directory.slotOf(externalId);
       if (slot < 0) return;
       if (!this.unlisted.remove(slot)) this.index.remove(slot, this.metadataOf(slot));
       this.directory.remove(slot);
-      this.slots.release([slot], new Map());
+      this.slots.release([slot], new Map(successor === undefined ? [] : [[slot, successor]]));
       this.byId.delete(externalId);
     }
 
@@ -175,7 +176,11 @@ describe('a walk through the lists of values', () => {
       const ids: string[] = [];
       for (let after: OrderPlace | null = null; ;) {
         const request: OrderRequest = { keys, filter, after, limit: limit() };
-        const { places, more }: OrderAnswer = await orderedPlaces(this, request, readMax);
+        const { places, more }: OrderAnswer = await orderedPlaces(
+          { indexes: this, slots: this.slots },
+          request,
+          readMax,
+        );
         expect(places.length).toBeLessThanOrEqual(request.limit);
         ids.push(...places.map(({ externalId }) => externalId));
         if (!more) return ids;
@@ -187,6 +192,25 @@ describe('a walk through the lists of values', () => {
       return JSON.parse(this.directory.metadataOf(slot)) as JsonObject;
     }
   }
+
+  test('misses no item that is written meanwhile', async () => {
+    const { below } = drawing(200);
+    const items = new Items();
+    const ids = Array.from({ length: 6_000 }, (_, i) => `item-${String(i).padStart(4, '0')}`);
+    const write = (id: string): void => items.put(id, { n: Number(id.slice(-1)) % 2, t: below(1_000) });
+    for (const id of ids) write(id);
+    const order: OrderKey[] = [{ field: 'n', descending: false, missingFirst: false }];
+    const expected = sorted(items.byId, order);
+    let isOver = false;
+    const found = items.inOrder(order, { limit: () => 1_000 }).finally(() => (isOver = true));
+    let rounds = 0;
+    for (; !isOver; rounds += 1) {
+      for (let i = 0; i < 20; i += 1) write(ids[below(ids.length)]);
+      await new Promise((next) => setImmediate(next));
+    }
+    expect(await found).toEqual(expected);
+    expect(rounds).toBeGreaterThan(1);
+  });
 
   test.each([0, 1, 2, 3])('finds what all items sorted have: round %i', async (round) => {
     const { below, pick, metadata, keys } = drawing(100 + round);

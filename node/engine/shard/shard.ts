@@ -156,6 +156,7 @@ export class Shard {
       items: new ShardItems({ dim, records, indexes, counters }),
       records,
       indexes,
+      slots,
       counters,
       stageState,
       pace: this.pace,

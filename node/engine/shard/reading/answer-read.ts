@@ -9,6 +9,7 @@ import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../../shared/contract/filter/filter';
 import type { RecordStore } from '../../records/record-store';
 import type { ShardBackups } from '../backup/shard-backups';
+import type { SlotAllocator } from '../../directory/slot-allocator';
 import type { ShardIndexes } from '../shard-indexes';
 import type { ShardItems } from './shard-items';
 import { orderedPlaces } from './ordered-places';
@@ -26,6 +27,7 @@ export interface ShardReader {
   items: ShardItems;
   records: RecordStore;
   indexes: ShardIndexes;
+  slots: SlotAllocator;
   counters: ShardCounters;
   stageState: ShardStageState;
   pace: WritePace;
@@ -52,7 +54,7 @@ const ANSWERS: {
   count: ({ indexes }) => indexes.directory.liveCount,
   matches: ({ indexes }, { filter }) => countOf(indexes, filter),
   aggregate: ({ indexes }, { questions }) => aggregatesOf(indexes, questions),
-  order: ({ indexes }, request) => orderedPlaces(indexes, request),
+  order: (reader, request) => orderedPlaces(reader, request),
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();

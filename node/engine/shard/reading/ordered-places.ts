@@ -8,6 +8,7 @@ import {
   orderValuesOf,
   PLACES_BYTES_MAX,
 } from '../../../../shared/contract/shard/item-order';
+import type { SlotAllocator } from '../../directory/slot-allocator';
 import type { SlotSet } from '../../slots/slot-set';
 import type { ShardIndexes } from '../shard-indexes';
 import { FirstPlaces } from './first-places';
@@ -18,6 +19,8 @@ const READ_MAX = 4_096;
 const IDS_AT_ONCE = 128;
 
 type OrderedIndexes = Pick<ShardIndexes, 'directory' | 'filters'>;
+/** Where items have moved that are written meanwhile. */
+type MovedSlots = Pick<SlotAllocator, 'beginRead' | 'endRead' | 'movedSince'>;
 
 /** Some items; null: all of the lists. */
 interface SlotBits {
@@ -29,15 +32,22 @@ interface SlotBits {
  * The first items in an order, behind a place: a walk through the values of the first key from there on, in the lists
  * of the filter index, and where many items share one, through those of the next key among these. What it costs does
  * not depend on how far behind the place is. What is found is read from the metadata of the items, because one with
- * several values is at one of them alone.
+ * several values is at one of them alone. An item that is there all the time is never missed, also where it is written
+ * meanwhile.
  */
 export async function orderedPlaces(
-  indexes: OrderedIndexes,
+  { indexes, slots }: { indexes: OrderedIndexes; slots: MovedSlots },
   request: OrderRequest,
   readMax = READ_MAX,
 ): Promise<OrderAnswer> {
   if (request.filter !== null) await indexes.filters.prepare(request.filter);
-  return inSlices(new PlaceWalk(indexes, request, readMax).answer());
+  const epoch = slots.beginRead();
+  try {
+    const moved = (): number[] => slots.movedSince(epoch);
+    return await inSlices(new PlaceWalk(indexes, request, moved, readMax).answer());
+  } finally {
+    slots.endRead(epoch);
+  }
 }
 
 class PlaceWalk {
@@ -46,6 +56,7 @@ class PlaceWalk {
   constructor(
     private readonly indexes: OrderedIndexes,
     private readonly request: OrderRequest,
+    private readonly moved: () => number[],
     private readonly readMax: number,
   ) {}
 
@@ -60,9 +71,24 @@ class PlaceWalk {
     const isFull = this.left === 0;
     const read = new FirstPlaces(keys, after, limit);
     yield* this.look(unlisted, [], read);
+    yield* this.lookAtMoved(read);
     if (read.places.length === 0) return answerOf(this.places, limit, isFull);
     const both = [...this.places, ...read.places].sort((a, b) => comparePlaces(keys, a, b));
     return answerOf(both, limit, isFull || read.isFull);
+  }
+
+  /** Items that were written meanwhile are in slots that the walk does not know. */
+  private *lookAtMoved(read: FirstPlaces): Generator<undefined, void> {
+    const { filters } = this.indexes;
+    const { filter } = this.request;
+    const looked = new Set<number>();
+    for (;;) {
+      const moved = this.moved().filter((slot) => !looked.has(slot));
+      if (moved.length === 0) return;
+      for (const slot of moved) looked.add(slot);
+      const passing = filter === null ? null : filters.resolve(filter);
+      yield* this.look(passing === null ? moved : moved.filter((slot) => passing.has(slot)), [], read);
+    }
   }
 
   private get left(): number {
