@@ -291,7 +291,7 @@ test('what is encoded is what the long way makes of the same body', async () => 
   expect(counts.encoded).toBeGreaterThan(150);
   expect(counts.accepted - counts.encoded).toBeGreaterThan(15);
   expect(counts.refused).toBeGreaterThan(150);
-}, 120_000);
+});
 
 test('bytes that are no UTF-8 are refused as by the long way, wherever they stand', async () => {
   const whole = Buffer.from(

@@ -243,7 +243,7 @@ test('shards of this process', async () => {
   expect(encoded).toBeGreaterThan(300);
   expect(sides[1].encodedWrites).toBe(0);
   for (const side of sides) await side.close();
-}, 120_000);
+});
 
 test('shards of a node', async () => {
   const closing: (() => Promise<void>)[] = [];
@@ -274,4 +274,4 @@ test('shards of a node', async () => {
   const { encoded } = await compare(sides, 25, 'encoded-writes-of-a-node');
   expect(encoded).toBeGreaterThan(25);
   for (const close of closing) await close();
-}, 120_000);
+});

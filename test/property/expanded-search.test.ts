@@ -165,4 +165,4 @@ test('contexts are those of the chunks that are there, over 1, 2 and 5 shards', 
   expect(await run(1, 2)).toEqual(one);
   expect(await run(1, 5)).toEqual(one);
   expect(one.flat().filter((context) => context !== null).length).toBeGreaterThan(100);
-}, 120_000);
+});

@@ -137,7 +137,7 @@ test('every item that stays comes once, in the order of its values, over 1, 2 an
   expect(await run(1, 2)).toEqual(one);
   expect(await run(1, 5)).toEqual(one);
   expect(one.flat().length).toBeGreaterThan(1_000);
-}, 120_000);
+});
 
 describe('a walk through the lists of values', () => {
   /** A shard's items, in the lists of a filter index but for those of `unlisted`. */

@@ -144,7 +144,7 @@ test('a purge waits for what is kept until it is shipped, and then nothing of it
   } finally {
     await node.destroy();
   }
-}, 60_000);
+});
 
 test('a purge of a follower waits until its primary has removed what had expired', async () => {
   const clock = new ManualClock();
@@ -219,7 +219,7 @@ test('a purge of a follower waits until its primary has removed what had expired
     await shard.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});
 
 function never(): never {
   throw new Error('not asked for');

@@ -335,7 +335,7 @@ describe.each([
     } finally {
       await node.destroy();
     }
-  }, 120_000);
+  });
 });
 
 type Answers = Awaited<ReturnType<typeof answers>>;

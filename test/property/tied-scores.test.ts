@@ -214,7 +214,7 @@ test('pages over 20,000 equal vectors give each once, in the order of ids', asyn
     for (const effort of [CALIBRATED, EXACT])
       expect(await paged(2_500, searching(items, [4, 3, 2, 1], effort))).toEqual(inCodeUnits(ids));
   }
-}, 120_000);
+});
 
 describe.each(METRICS)('few different vectors and words, %s', (metric) => {
   test('every kind of search has the order of all scores, over 1, 2 and 5 shards', async () => {
@@ -287,5 +287,5 @@ describe.each(METRICS)('few different vectors and words, %s', (metric) => {
         ).toEqual(others);
       }
     }
-  }, 60_000);
+  });
 });

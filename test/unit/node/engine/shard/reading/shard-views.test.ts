@@ -125,7 +125,7 @@ describe('answers', () => {
     await eventually(
       'all rows are in the graph',
       async () => (await node.client.read(SPEC, 'status', null, NO_HURRY)).index?.state === 'ready',
-      60_000,
+      240_000,
     );
     const sides = Array.from({ length: ROWS }, (_, i) => i % 2);
     const filters = [0, 1].flatMap((side) => [
