@@ -46,8 +46,8 @@ test('close while reads, writes and cursors run: each is answered or fails as cl
       store.removeRange(database, key(0), key(10)), store.sizeBytes(database), store.tables(database),
     ].map(codeOf);
     for (const snapshot of snapshots.slice(10)) store.freeSnapshot(snapshot);
-    await store.close(database);
-    await store.close(database);
+    await store.close(database, false);
+    await store.close(database, false);
     const ends = await Promise.all(running);
     assert(ends.every((end) => end === 'fine' || end === 'CLOSED'), ends.join());
     for (const cursor of cursors) { assert.equal(await codeOf(store.next(cursor, 1, 1)), 'CLOSED'); await store.free(cursor); await store.free(cursor); }
@@ -77,7 +77,7 @@ onLinux(
     (async () => {
       const made = await open('a');
       await fill(made, 10);
-      await store.close(made);
+      await store.close(made, false);
       const database = await store.open(budget, join(process.env.FOLDER, 'a'), true, true);
       const snapshots = Array.from({ length: 5000 }, () => store.newSnapshot(database));
       let isTaken = false;
@@ -93,7 +93,7 @@ onLinux(
       assert(snapshots.length > 100, String(snapshots.length));
       for (const snapshot of snapshots) store.freeSnapshot(snapshot);
       assert.equal(store.property(database, 'rocksdb.num-snapshots'), 0);
-      await store.close(database);
+      await store.close(database, false);
     })()`,
       { folder, before: `export LD_PRELOAD='${library}'; ` },
     );
@@ -103,7 +103,7 @@ onLinux(
 test('use after close fails as closed, whatever is called', async () => {
   await tell(`
     const database = await open('a');
-    await store.close(database);
+    await store.close(database, false);
     const calls = [
       () => store.write(database, [key(1), key(1)], true), () => store.read(database, [key(1)]), () => store.removeRange(database, key(1), key(2)),
       () => store.sizeBytes(database), () => store.tables(database), () => store.verifyTable(database, '/1.sst'),
@@ -138,7 +138,7 @@ test('tables that are made wrong are refused, and hurt no database', async () =>
     await store.finishTable(fresh);
     await store.ingest(database, [Buffer.from(at('two'))]);
     assert.equal((await store.read(database, [Buffer.from('x')])).lengths[0], 1);
-    await store.close(database);
+    await store.close(database, false);
     assert.equal(await codeOf(store.ingest(database, [Buffer.from(at('two'))])), 'CLOSED');
   `);
 });
