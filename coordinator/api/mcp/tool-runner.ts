@@ -16,7 +16,7 @@ import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { RequestWarnings } from '../requests/request-warnings';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
 import { validate } from '../fields/issue';
-import { type RequestFields, requestFieldsOf, flatFields } from '../fields/request-fields';
+import { type RequestFields, requestFieldsOf } from '../fields/request-fields';
 import { IDEMPOTENCY_ARGUMENT, type McpTool } from './mcp-tools';
 
 type Arguments = Record<string, unknown>;
@@ -73,7 +73,7 @@ export class ToolRunner {
     this.inputSchema = this.schema();
     const { body } = endpoint;
     const inner = (body.type === 'json' ? requestFieldsOf(body.schema)?.inner : undefined) ?? new Map();
-    const { names } = flatFields(Object.keys(this.inputSchema.properties as object));
+    const names = new Set(Object.keys(this.inputSchema.properties as object));
     this.known = { names, inner: new Map([...inner].filter(([name]) => names.has(name))) };
   }
 

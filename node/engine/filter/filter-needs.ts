@@ -8,29 +8,25 @@ export interface FilterNeeds {
   paths: boolean;
   /** Elements of arrays, or words of some fields: metadata have to be read. */
   elements: boolean;
-  /** Ids or times of items. */
+  /** Ids, times or words of items. */
   items: boolean;
+  /** Words, and so the text of an item. */
+  words: boolean;
 }
 
 /** Most filters need nothing. */
 export function filterNeeds(filter: Filter): FilterNeeds {
-  const needs = { texts: false, paths: false, elements: false, items: false };
+  const needs = { texts: false, paths: false, elements: false, items: false, words: false };
   note(filter, needs);
   return needs;
 }
 
 const wordAsking = new WeakMap<Filter, boolean>();
 
-/** Whether a filter asks for words, and so for the text of an item. A filter never changes, so it is looked at once. */
+/** Whether a filter asks for words. A filter never changes, so it is looked at once. */
 export function asksWords(filter: Filter): boolean {
-  const known = wordAsking.get(filter);
-  if (known !== undefined) return known;
-  const asks = isCondition(filter)
-    ? filter.type === 'words'
-    : filter.type === 'not'
-      ? asksWords(filter.filter)
-      : filter.filters.some(asksWords);
-  wordAsking.set(filter, asks);
+  let asks = wordAsking.get(filter);
+  if (asks === undefined) wordAsking.set(filter, (asks = filterNeeds(filter).words));
   return asks;
 }
 
@@ -49,6 +45,7 @@ function note(filter: Filter, needs: FilterNeeds): void {
       needs.elements ||= type === 'element';
     } else if (isOfItem(filter)) {
       needs.items = true;
+      needs.words ||= filter.type === 'words';
       needs.elements ||= filter.type === 'words' && filter.paths !== undefined;
     }
   } else if (filter.type === 'not') note(filter.filter, needs);

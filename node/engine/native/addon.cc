@@ -275,10 +275,6 @@ napi_value kernel_names(napi_env env, const Arguments&) {
   return array;
 }
 
-napi_property_descriptor method(const char* name, napi_callback call) {
-  return {name, nullptr, call, nullptr, nullptr, nullptr, napi_default_method, nullptr};
-}
-
 }  // namespace
 
 }  // namespace quiver

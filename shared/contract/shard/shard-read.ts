@@ -60,7 +60,7 @@ export interface ShardReads {
   matches: { request: { filter: Filter }; answer: number };
   /** Counts of what items have in their metadata. An item that is written meanwhile may count or not. */
   aggregate: { request: { questions: AggregateQuestion[] }; answer: AggregateAnswers };
-  /** The first items in the order of their values, behind a place. One that is written meanwhile may be missing. */
+  /** The first items in the order of their values, behind a place. */
   order: { request: OrderRequest; answer: OrderAnswer };
   status: { request: null; answer: ShardStatus };
   /**

@@ -16,4 +16,9 @@ napi_value guarded(napi_env env, napi_callback_info info) {
   }
 }
 
+// A method of a class or a module.
+inline napi_property_descriptor method(const char* name, napi_callback call) {
+  return {name, nullptr, call, nullptr, nullptr, nullptr, napi_default_method, nullptr};
+}
+
 }  // namespace quiver

@@ -285,10 +285,6 @@ napi_value share_call(napi_env env, const Arguments& arguments) {
   return number_value(env, double(share(holder_of(env, arguments).index)));
 }
 
-napi_property_descriptor method(const char* name, napi_callback call) {
-  return {name, nullptr, call, nullptr, nullptr, nullptr, napi_default_method, nullptr};
-}
-
 }  // namespace
 
 FilterIndex& filter_index_of(napi_env env, const Arguments& arguments) { return index_of(env, arguments); }

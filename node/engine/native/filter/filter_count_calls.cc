@@ -7,7 +7,7 @@
 #include <string>
 
 #include "arguments.h"
-#include "filter_calls.h"
+#include "field_calls.h"
 #include "filter_counts.h"
 #include "guarded.h"
 
@@ -55,50 +55,20 @@ napi_value scalar_value(napi_env env, const CountedValue& value) {
 
 namespace {
 
-WordReader reader_of(const Arguments& arguments) {
-  const auto words = arguments.words(0);
-  return {words.data, size_t(arguments.whole(1, 0, words.size))};
-}
-
-/// What every call has: words that begin with the path, their number, and a bitmap of slots, or null for all.
-FieldCounts counts_of(napi_env env, const Arguments& arguments, WordReader& words) {
-  const Characters path = words.characters();
-  if (!path.wide) throw std::invalid_argument("paths are wide");
-  const FilterIndex& index = filter_index_of(env, arguments);
-  if (arguments.is_nullish(arguments.at(2))) return {index, path, nullptr};
-  const auto bits = arguments.words(2);
-  const std::vector<uint32_t> bitmap(bits.data, bits.data + bits.size);
-  return {index, path, &bitmap};
-}
-
 napi_value number_value(napi_env env, double number) {
   napi_value value = nullptr;
   napi_create_double(env, number, &value);
   return value;
 }
 
-template <class T>
-napi_value array_value(napi_env env, napi_typedarray_type type, const T* from, size_t count) {
-  void* data;
-  napi_value value = new_array(env, type, count, sizeof(T), &data);
-  if (count > 0) std::memcpy(data, from, count * sizeof(T));
-  return value;
-}
-
-napi_value object_value(napi_env env) {
-  napi_value value = nullptr;
-  if (napi_create_object(env, &value) != napi_ok) throw std::bad_alloc();
-  return value;
-}
-
 napi_value count_present(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  return number_value(env, double(counts_of(env, arguments, words).present()));
+  return number_value(env, double(field_of<FieldCounts>(env, arguments, words).present()));
 }
 
 napi_value count_values(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldCounts counts = counts_of(env, arguments, words);
+  const FieldCounts counts = field_of<FieldCounts>(env, arguments, words);
   FieldCounts::Wanted wanted;
   wanted.by_value = words.next() == 1;
   wanted.limit = words.next();
@@ -127,7 +97,7 @@ napi_value count_values(napi_env env, const Arguments& arguments) {
 
 napi_value count_of_values(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldCounts counts = counts_of(env, arguments, words);
+  const FieldCounts counts = field_of<FieldCounts>(env, arguments, words);
   std::vector<uint32_t> found;
   while (!words.at_end()) found.push_back(counts.count_of(value_of(words)));
   return array_value(env, napi_uint32_array, found.data(), found.size());
@@ -135,7 +105,7 @@ napi_value count_of_values(napi_env env, const Arguments& arguments) {
 
 napi_value count_numbers(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldCounts counts = counts_of(env, arguments, words);
+  const FieldCounts counts = field_of<FieldCounts>(env, arguments, words);
   FieldCounts::Numbers found = counts.numbers(words.next() == 1);
   std::vector<double> limbs;
   for (const int64_t limb : found.sum.limbs()) limbs.push_back(double(limb));
@@ -150,7 +120,7 @@ napi_value count_numbers(napi_env env, const Arguments& arguments) {
 
 napi_value count_spread(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldCounts counts = counts_of(env, arguments, words);
+  const FieldCounts counts = field_of<FieldCounts>(env, arguments, words);
   const double low = words.number(), high = words.number();
   if (!(low <= high)) throw std::invalid_argument("no range");
   const FieldCounts::Spread found = counts.spread(low, high, words.next());
@@ -166,7 +136,7 @@ napi_value count_spread(napi_env env, const Arguments& arguments) {
 
 napi_value count_distinct(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldCounts counts = counts_of(env, arguments, words);
+  const FieldCounts counts = field_of<FieldCounts>(env, arguments, words);
   const uint32_t max = words.next();
   const FieldCounts::Distinct found = counts.distinct(max, words.next() == 1);
   napi_value result = object_value(env);
@@ -187,7 +157,7 @@ napi_value hash_of_value(napi_env env, const Arguments& arguments) {
 
 napi_value count_buckets(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldCounts counts = counts_of(env, arguments, words);
+  const FieldCounts counts = field_of<FieldCounts>(env, arguments, words);
   const bool of_times = words.next() == 1;
   const auto edges = arguments.doubles(3);
   const std::vector<uint32_t> found =
@@ -197,12 +167,8 @@ napi_value count_buckets(napi_env env, const Arguments& arguments) {
 
 napi_value count_times(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const std::array<double, 2> range = counts_of(env, arguments, words).times();
+  const std::array<double, 2> range = field_of<FieldCounts>(env, arguments, words).times();
   return array_value(env, napi_float64_array, range.data(), range.size());
-}
-
-napi_property_descriptor method(const char* name, napi_callback call) {
-  return {name, nullptr, call, nullptr, nullptr, nullptr, napi_default_method, nullptr};
 }
 
 }  // namespace

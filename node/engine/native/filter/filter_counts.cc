@@ -106,26 +106,10 @@ uint32_t spread_shift(double low, double high) {
   return shift;
 }
 
-FieldCounts::FieldCounts(const FilterIndex& index, const Characters& path, const std::vector<uint32_t>* bitmap) {
-  const std::vector<const FilterField*> fields = fields_of(index, path);
-  std::vector<uint32_t> left;
-  bool is_all = bitmap == nullptr;
-  if (bitmap != nullptr) left = *bitmap;
-  for (size_t i = 0; i < fields.size(); i++) {
-    sources_.push_back({fields[i], left, is_all});
-    if (i + 1 == fields.size()) break;
-    if (is_all) {
-      left.assign(index.slot_limit() / 32 + 1, 0);
-      PostingView(index.all()).or_into(left);
-      is_all = false;
-    }
-    PostingView(fields[i]->present).for_each([&](uint32_t slot) {
-      if (slot / 32 < left.size()) left[slot / 32] &= ~(1u << (slot % 32));
-    });
-  }
-}
+FieldCounts::FieldCounts(const FilterIndex& index, const Characters& path, const std::vector<uint32_t>* bitmap)
+    : sources_(field_sources(index, path, bitmap)) {}
 
-uint32_t FieldCounts::count_in(const Source& source, const PostingView& posting) {
+uint32_t FieldCounts::count_in(const FieldSource& source, const PostingView& posting) {
   if (source.is_all) return uint32_t(posting.size());
   const std::vector<uint32_t>& bits = source.bits;
   uint32_t count = 0;
@@ -147,7 +131,7 @@ uint32_t FieldCounts::count_in(const Source& source, const PostingView& posting)
   return count;
 }
 
-bool FieldCounts::any_in(const Source& source, const PostingView& posting) {
+bool FieldCounts::any_in(const FieldSource& source, const PostingView& posting) {
   if (source.is_all) return !posting.empty();
   // A rare value is looked at whole; of a frequent one most often the first slots tell.
   if (posting.size() <= 64) return count_in(source, posting) > 0;
@@ -170,7 +154,7 @@ bool FieldCounts::any_in(const Source& source, const PostingView& posting) {
 
 template <class Visit>
 void FieldCounts::each_number(const Visit& visit) const {
-  for (const Source& source : sources_) {
+  for (const FieldSource& source : sources_) {
     const NumberDictionary* numbers = source.field->numbers.load();
     if (numbers == nullptr) continue;
     numbers->page(0, UINT32_MAX, [&](double number, const PostingView& posting) { visit(number, source, posting); });
@@ -179,7 +163,7 @@ void FieldCounts::each_number(const Visit& visit) const {
 
 template <class Visit>
 void FieldCounts::each_text(const Visit& visit) const {
-  for (const Source& source : sources_) {
+  for (const FieldSource& source : sources_) {
     const StringDictionary* texts = source.field->strings.load();
     if (texts == nullptr) continue;
     texts->page(0, UINT32_MAX,
@@ -191,13 +175,13 @@ void FieldCounts::each_text(const Visit& visit) const {
 template <class Wants, class Visit>
 void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
   const bool is_one = sources_.size() == 1;
-  const auto found = [&](CountedValue value, const Source& source, const PostingView& posting) {
+  const auto found = [&](CountedValue value, const FieldSource& source, const PostingView& posting) {
     if (!wants(value)) return;
     value.count = count_in(source, posting);
     if (value.count == 0) return;
     if (!is_one) {
       // The first field that has the value in these slots stands for all.
-      for (const Source& other : sources_) {
+      for (const FieldSource& other : sources_) {
         if (&other == &source) break;
         if (count_in_source(other, value) > 0) return;
       }
@@ -205,7 +189,7 @@ void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
     }
     visit(value, posting);
   };
-  for (const Source& source : sources_) {
+  for (const FieldSource& source : sources_) {
     for (const auto& [kind, posting] :
          {std::pair(ValueKind::kNull, &source.field->nulls), std::pair(ValueKind::kFalse, &source.field->falses),
           std::pair(ValueKind::kTrue, &source.field->trues)}) {
@@ -214,13 +198,13 @@ void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
       found(value, source, PostingView(*posting));
     }
   }
-  each_number([&](double number, const Source& source, const PostingView& posting) {
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
     CountedValue value;
     value.kind = ValueKind::kNumber;
     value.number = number;
     found(value, source, posting);
   });
-  each_text([&](const Characters& text, const Source& source, const PostingView& posting) {
+  each_text([&](const Characters& text, const FieldSource& source, const PostingView& posting) {
     CountedValue value;
     value.kind = ValueKind::kString;
     value.text = text;
@@ -230,7 +214,7 @@ void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
 
 uint64_t FieldCounts::present() const {
   uint64_t count = 0;
-  for (const Source& source : sources_) count += count_in(source, PostingView(source.field->present));
+  for (const FieldSource& source : sources_) count += count_in(source, PostingView(source.field->present));
   return count;
 }
 
@@ -267,7 +251,7 @@ FieldCounts::Values FieldCounts::values(const Wanted& wanted) const {
   return result;
 }
 
-uint32_t FieldCounts::count_in_source(const Source& source, const CountedValue& value) {
+uint32_t FieldCounts::count_in_source(const FieldSource& source, const CountedValue& value) {
   const FilterField& field = *source.field;
   const NumberDictionary* numbers = field.numbers.load();
   const StringDictionary* texts = field.strings.load();
@@ -297,13 +281,13 @@ uint32_t FieldCounts::count_in_source(const Source& source, const CountedValue& 
 
 uint32_t FieldCounts::count_of(const CountedValue& value) const {
   uint32_t count = 0;
-  for (const Source& source : sources_) count += count_in_source(source, value);
+  for (const FieldSource& source : sources_) count += count_in_source(source, value);
   return count;
 }
 
 FieldCounts::Numbers FieldCounts::numbers(bool wants_sum) const {
   Numbers result;
-  each_number([&](double number, const Source& source, const PostingView& posting) {
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
     const uint32_t count = count_in(source, posting);
     if (count == 0) return;
     result.min = result.count == 0 ? number : std::min(result.min, number);
@@ -311,10 +295,10 @@ FieldCounts::Numbers FieldCounts::numbers(bool wants_sum) const {
     result.count += count;
     if (wants_sum) result.sum.add(number, count);
   });
-  each_text([&](const Characters&, const Source& source, const PostingView& posting) {
+  each_text([&](const Characters&, const FieldSource& source, const PostingView& posting) {
     result.others += count_in(source, posting);
   });
-  for (const Source& source : sources_) {
+  for (const FieldSource& source : sources_) {
     result.others += count_in(source, PostingView(source.field->trues));
     result.others += count_in(source, PostingView(source.field->falses));
   }
@@ -329,7 +313,7 @@ FieldCounts::Spread FieldCounts::spread(double low, double high, uint32_t max) c
   const auto add_to_parts = [&](double number, uint32_t count) {
     parts[uint32_t((number_rank(number) - first) >> shift)] += count;
   };
-  each_number([&](double number, const Source& source, const PostingView& posting) {
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
     if (!(number >= low && number <= high)) return;
     const uint32_t count = count_in(source, posting);
     if (count == 0) return;
@@ -376,7 +360,7 @@ FieldCounts::Distinct FieldCounts::distinct(uint32_t max, bool wants_hashes) con
 template <class Visit>
 void FieldCounts::each_measure(bool of_times, const Visit& visit) const {
   if (!of_times) return each_number(visit);
-  each_text([&](const Characters& text, const Source& source, const PostingView& posting) {
+  each_text([&](const Characters& text, const FieldSource& source, const PostingView& posting) {
     const double time = time_of_text(text);
     if (!std::isnan(time)) visit(time, source, posting);
   });
@@ -387,11 +371,11 @@ std::vector<uint32_t> FieldCounts::buckets(const std::vector<double>& edges, boo
   std::vector<uint32_t> counts(edges.size() - 1);
   struct Placed {
     uint32_t bucket;
-    const Source* source;
+    const FieldSource* source;
     PostingView posting;
   };
   std::vector<Placed> placed;
-  each_measure(of_times, [&](double number, const Source& source, const PostingView& posting) {
+  each_measure(of_times, [&](double number, const FieldSource& source, const PostingView& posting) {
     const auto after = std::upper_bound(edges.begin(), edges.end(), number);
     if (after == edges.begin() || after == edges.end()) return;
     placed.push_back({uint32_t(after - edges.begin() - 1), &source, posting});
@@ -426,7 +410,7 @@ std::vector<uint32_t> FieldCounts::buckets(const std::vector<double>& edges, boo
 std::array<double, 2> FieldCounts::times() const {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::array<double, 2> range{kNone, kNone};
-  each_measure(true, [&](double time, const Source& source, const PostingView& posting) {
+  each_measure(true, [&](double time, const FieldSource& source, const PostingView& posting) {
     if (!any_in(source, posting)) return;
     if (!(range[0] <= time)) range[0] = time;
     if (!(range[1] >= time)) range[1] = time;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "field_sources.h"
 #include "filter_field.h"
 #include "filter_index.h"
 #include "filter_words.h"
@@ -31,9 +32,9 @@ int compare_values(const CountedValue& a, const CountedValue& b);
 std::array<uint64_t, 2> value_hash(const CountedValue& value);
 
 /**
- * Counts what slots have under one path: all slots of the index, or those of a bitmap. A dotted path may mean several
- * fields; each is asked for the slots that have none of the earlier ones, as lookUpPath does. A slot with a value in an
- * array counts once for each distinct value. Writer's thread, and nothing may change the index while it lives.
+ * Counts what slots have under one path (field_sources.h): all slots of the index, or those of a bitmap. A slot with a
+ * value in an array counts once for each distinct value. Writer's thread, and nothing may change the index while it
+ * lives.
  */
 class FieldCounts {
  public:
@@ -97,16 +98,9 @@ class FieldCounts {
   std::array<double, 2> times() const;
 
  private:
-  struct Source {
-    const FilterField* field;
-    // Empty where all slots count.
-    std::vector<uint32_t> bits;
-    bool is_all;
-  };
-
-  static uint32_t count_in(const Source& source, const PostingView& posting);
-  static uint32_t count_in_source(const Source& source, const CountedValue& value);
-  static bool any_in(const Source& source, const PostingView& posting);
+  static uint32_t count_in(const FieldSource& source, const PostingView& posting);
+  static uint32_t count_in_source(const FieldSource& source, const CountedValue& value);
+  static bool any_in(const FieldSource& source, const PostingView& posting);
   // Calls visit(value with its count, posting) for every value that a slot has and wants(value) says.
   template <class Wants, class Visit>
   void each_value(const Wants& wants, const Visit& visit) const;
@@ -118,7 +112,7 @@ class FieldCounts {
   template <class Visit>
   void each_measure(bool of_times, const Visit& visit) const;
 
-  std::vector<Source> sources_;
+  std::vector<FieldSource> sources_;
 };
 
 // The part of a spread in which a number is: the order of doubles, cut into pieces of 2^shift neighbours.

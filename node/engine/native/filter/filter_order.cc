@@ -26,34 +26,12 @@ void each_bit(const std::vector<uint32_t>& words, const Visit& visit) {
     for (uint32_t word = words[i]; word != 0; word &= word - 1) visit(i * 32 + uint32_t(__builtin_ctz(word)));
 }
 
-std::vector<uint32_t> all_slots(const FilterIndex& index) {
-  std::vector<uint32_t> words(index.slot_limit() / 32 + 1);
-  PostingView(index.all()).or_into(words);
-  return words;
-}
-
-void clear_bit(std::vector<uint32_t>& words, uint32_t slot) {
-  if (slot / 32 < words.size()) words[slot / 32] &= ~(1u << (slot % 32));
-}
-
 }  // namespace
 
 FieldOrder::FieldOrder(const FilterIndex& index, const Characters& path, const std::vector<uint32_t>* bitmap)
-    : index_(index), within_(bitmap == nullptr ? std::nullopt : std::optional(*bitmap)) {
-  const std::vector<const FilterField*> fields = fields_of(index, path);
-  std::vector<uint32_t> left;
-  bool is_all = bitmap == nullptr;
-  if (bitmap != nullptr) left = *bitmap;
-  for (size_t i = 0; i < fields.size(); i++) {
-    sources_.push_back({fields[i], left, is_all});
-    if (i + 1 == fields.size()) break;
-    if (is_all) {
-      left = all_slots(index);
-      is_all = false;
-    }
-    PostingView(fields[i]->present).for_each([&](uint32_t slot) { clear_bit(left, slot); });
-  }
-}
+    : index_(index),
+      within_(bitmap == nullptr ? std::nullopt : std::optional(*bitmap)),
+      sources_(field_sources(index, path, bitmap)) {}
 
 FieldOrder::Found FieldOrder::some(const Wanted& wanted) const {
   Found found;
@@ -93,7 +71,7 @@ bool FieldOrder::take_kind(ValueKind kind, const Wanted& wanted, Found& found) c
   }
   if (is_from && !wanted.from_included) return true;
   std::vector<Listed> listed;
-  for (const Source& source : sources_)
+  for (const FieldSource& source : sources_)
     listed.push_back({&source, PostingView(kind == ValueKind::kTrue ? source.field->trues : source.field->falses)});
   uint32_t looked = 0;
   return take(value_of_kind(kind), listed, wanted, found, looked);
@@ -103,12 +81,12 @@ template <class Dictionary, class Member, class MakeValue>
 bool FieldOrder::take_all(Member member, const Wanted& wanted, const std::optional<typename Dictionary::Key>& from,
                           const MakeValue& value_of, Found& found) const {
   struct SourceWalk {
-    const Source* source;
+    const FieldSource* source;
     typename Dictionary::Walk walk;
   };
   using Bound = typename Dictionary::Walk::Bound;
   std::vector<SourceWalk> walks;
-  for (const Source& source : sources_) {
+  for (const FieldSource& source : sources_) {
     const Dictionary* values = (source.field->*member).load();
     if (values == nullptr) continue;
     const std::optional<Bound> bound =
@@ -178,7 +156,7 @@ bool FieldOrder::take(const CountedValue& value, const std::vector<Listed>& list
 
 std::vector<uint32_t> FieldOrder::missing() const {
   std::vector<uint32_t> words = within_.has_value() ? *within_ : all_slots(index_);
-  for (const Source& source : sources_) {
+  for (const FieldSource& source : sources_) {
     const auto clear = [&](const PostingView& posting) {
       posting.for_each([&](uint32_t slot) {
         if (source.has(slot)) clear_bit(words, slot);

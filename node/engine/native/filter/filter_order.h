@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "field_sources.h"
 #include "filter_counts.h"
 #include "filter_field.h"
 #include "filter_index.h"
@@ -12,9 +13,9 @@
 namespace quiver {
 
 /**
- * The slots of a bitmap, or all, by their values under one path, in the order of compare_values without null. A dotted
- * path may mean several fields, as for FieldCounts; a slot with several values comes with each of them. Writer's
- * thread, and nothing may change the index while it lives.
+ * The slots of a bitmap, or all, by their values under one path (field_sources.h), in the order of compare_values
+ * without null. A slot with several values comes with each of them. Writer's thread, and nothing may change the index
+ * while it lives.
  */
 class FieldOrder {
  public:
@@ -50,18 +51,8 @@ class FieldOrder {
   // Values that one call looks at: some milliseconds.
   static constexpr uint32_t kLookedMax = 16'384;
 
-  struct Source {
-    const FilterField* field;
-    // Empty where all slots count.
-    std::vector<uint32_t> bits;
-    bool is_all;
-
-    bool has(uint32_t slot) const {
-      return is_all || (slot / 32 < bits.size() && (bits[slot / 32] >> (slot % 32) & 1) != 0);
-    }
-  };
   struct Listed {
-    const Source* source;
+    const FieldSource* source;
     PostingView posting;
   };
 
@@ -75,7 +66,7 @@ class FieldOrder {
 
   const FilterIndex& index_;
   const std::optional<std::vector<uint32_t>> within_;
-  std::vector<Source> sources_;
+  const std::vector<FieldSource> sources_;
 };
 
 // Sorts some of the values under a path (ValueDictionary::sort_some). Answers whether there is more to do.

@@ -1,12 +1,10 @@
 #include "filter_order_calls.h"
 
-#include <cstring>
 #include <new>
 #include <optional>
-#include <stdexcept>
 
 #include "arguments.h"
-#include "filter_calls.h"
+#include "field_calls.h"
 #include "filter_count_calls.h"
 #include "filter_order.h"
 #include "guarded.h"
@@ -15,38 +13,8 @@ namespace quiver {
 
 namespace {
 
-WordReader reader_of(const Arguments& arguments) {
-  const auto words = arguments.words(0);
-  return {words.data, size_t(arguments.whole(1, 0, words.size))};
-}
-
-Characters path_of(WordReader& words) {
-  const Characters path = words.characters();
-  if (!path.wide) throw std::invalid_argument("paths are wide");
-  return path;
-}
-
-/// Words that begin with the path, their number, and a bitmap of slots, or null for all.
-FieldOrder order_of(napi_env env, const Arguments& arguments, WordReader& words) {
-  const Characters path = path_of(words);
-  const FilterIndex& index = filter_index_of(env, arguments);
-  if (arguments.is_nullish(arguments.at(2))) return {index, path, nullptr};
-  const auto bits = arguments.words(2);
-  const std::vector<uint32_t> bitmap(bits.data, bits.data + bits.size);
-  return {index, path, &bitmap};
-}
-
 napi_value words_value(napi_env env, const std::vector<uint32_t>& words) {
-  void* data;
-  napi_value value = new_array(env, napi_uint32_array, words.size(), sizeof(uint32_t), &data);
-  if (!words.empty()) std::memcpy(data, words.data(), words.size() * sizeof(uint32_t));
-  return value;
-}
-
-napi_value flag_value(napi_env env, bool flag) {
-  napi_value value = nullptr;
-  napi_get_boolean(env, flag, &value);
-  return value;
+  return array_value(env, napi_uint32_array, words.data(), words.size());
 }
 
 napi_value sort_some(napi_env env, const Arguments& arguments) {
@@ -56,7 +24,7 @@ napi_value sort_some(napi_env env, const Arguments& arguments) {
 
 napi_value order_values(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  const FieldOrder order = order_of(env, arguments, words);
+  const FieldOrder order = field_of<FieldOrder>(env, arguments, words);
   FieldOrder::Wanted wanted;
   wanted.descending = words.next() == 1;
   wanted.slots = words.next();
@@ -64,10 +32,8 @@ napi_value order_values(napi_env env, const Arguments& arguments) {
   wanted.from_included = words.next() == 1;
   if (!words.at_end()) wanted.from = value_of(words);
   const FieldOrder::Found found = order.some(wanted);
-  napi_value result = nullptr, values = nullptr;
-  if (napi_create_object(env, &result) != napi_ok ||
-      napi_create_array_with_length(env, found.values.size(), &values) != napi_ok)
-    throw std::bad_alloc();
+  napi_value result = object_value(env), values = nullptr;
+  if (napi_create_array_with_length(env, found.values.size(), &values) != napi_ok) throw std::bad_alloc();
   for (uint32_t i = 0; i < found.values.size(); i++) {
     napi_handle_scope scope;
     napi_open_handle_scope(env, &scope);
@@ -90,11 +56,7 @@ napi_value order_values(napi_env env, const Arguments& arguments) {
 
 napi_value order_missing(napi_env env, const Arguments& arguments) {
   WordReader words = reader_of(arguments);
-  return words_value(env, order_of(env, arguments, words).missing());
-}
-
-napi_property_descriptor method(const char* name, napi_callback call) {
-  return {name, nullptr, call, nullptr, nullptr, nullptr, napi_default_method, nullptr};
+  return words_value(env, field_of<FieldOrder>(env, arguments, words).missing());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ import {
   PLACES_BYTES_MAX,
 } from '../../../../shared/contract/shard/item-order';
 import type { SlotAllocator } from '../../directory/slot-allocator';
+import { popcount } from '../../slots/slot-chunk';
 import type { SlotSet } from '../../slots/slot-set';
 import type { ShardIndexes } from '../shard-indexes';
 import { FirstPlaces } from './first-places';
@@ -226,11 +227,7 @@ function without(bitmap: Uint32Array, slots: Uint32Array): Uint32Array {
 
 function bitsOf(bitmap: Uint32Array): SlotBits {
   let size = 0;
-  for (let word of bitmap) {
-    word -= (word >>> 1) & 0x55555555;
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333);
-    size += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-  }
+  for (const word of bitmap) size += popcount(word);
   return { bitmap, size };
 }
 
