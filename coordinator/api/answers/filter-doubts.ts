@@ -7,6 +7,8 @@ import { dateHint, isForeign, absentFieldHint, nearField } from '../fields/filte
 
 /** Fields of one filter that are told. */
 const WARNINGS_MAX = 10;
+/** Named fields of one request that are looked at. */
+const NAMED_MAX = 64;
 
 /** A filter of a request, and what is known of what it found. */
 export interface UsedFilter {
@@ -20,9 +22,17 @@ export interface UsedFilter {
   place?: string;
 }
 
+/** A field of the metadata that a request names for something else than a filter. */
+export interface NamedField {
+  path: string;
+  /** Where it stands in the request. */
+  place: string;
+}
+
 /**
  * Tells of filters that most likely are not what was meant: of fields that no item has, of operators without `$` and
  * forms of other products (both are such fields), and of dates that are compared as texts with dates written otherwise.
+ * Tells also of other fields that a request names and no item has.
  */
 export class FilterDoubts {
   constructor(private readonly search: Pick<SearchService, 'filterFacts'>) {}
@@ -41,6 +51,29 @@ export class FilterDoubts {
     warn(used, asked, facts, warnings);
     return undefined;
   }
+
+  /** As {@link look}, of fields by which a request groups, orders or counts. */
+  lookAtNamed(collection: string, named: readonly NamedField[], warnings: RequestWarnings): Promise<void> | undefined {
+    if (named.length === 0) return undefined;
+    const request = { paths: [...new Set(named.map(({ path }) => path))].slice(0, NAMED_MAX), dates: [] };
+    const facts = this.search.filterFacts(collection, request);
+    if (facts instanceof Promise) return facts.then((later) => warnOfNamed(named, later, warnings));
+    warnOfNamed(named, facts, warnings);
+    return undefined;
+  }
+}
+
+function warnOfNamed(named: readonly NamedField[], facts: FilterFacts | null, warnings: RequestWarnings): void {
+  // A collection without items has no fields yet.
+  if (facts === null || facts.isEmpty) return;
+  const missing = new Set(facts.missing);
+  for (const { path, place } of named)
+    if (missing.has(path)) warnings.doubt(noItemHas(place, { path, isNegated: false, value: undefined }, facts));
+  warnings.mustBeCertain();
+}
+
+function noItemHas(place: string, field: AskedField, { names }: FilterFacts): string {
+  return `${place}: no item has the field ${shownName(field.path)}${absentFieldHint(field, names)}`;
 }
 
 function warn(
@@ -58,7 +91,7 @@ function warn(
   for (const field of unmet) {
     if (field.isNegated && !isMisspelt(field, facts.names)) continue;
     if (named++ >= WARNINGS_MAX) continue;
-    const what = `${place}: no item has the field ${shownName(field.path)}${absentFieldHint(field, facts.names)}`;
+    const what = noItemHas(place, field, facts);
     // A negation without the field is met, and may be meant so.
     if (field.isNegated) warnings.warn(what);
     else warnings.doubt(what);

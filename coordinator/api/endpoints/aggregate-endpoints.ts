@@ -1,7 +1,7 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Aggregates, AggregatesService, AggregatesView, StatsView } from '../../service/aggregates-service';
 import type { SearchService } from '../../service/service';
-import { FilterDoubts } from '../answers/filter-doubts';
+import { FilterDoubts, type NamedField } from '../answers/filter-doubts';
 import type { HttpLimits } from '../requests/http-limits';
 import type { RequestWarnings } from '../requests/request-warnings';
 import * as schemas from '../schema/aggregate-schemas';
@@ -45,6 +45,7 @@ export function aggregateEndpoints(parts: {
       handle: async ({ path, body, warnings }) => {
         const view = await aggregates.aggregate(path.name, body);
         await doubts.look({ collection: path.name, filter: body.filter, hasHits: false }, warnings);
+        await doubts.lookAtNamed(path.name, countedFields(body.wanted, ''), warnings);
         const approximate = body.over === null ? {} : { approximate: true, hits: view.hits };
         const json = JSON.stringify({ ...shown(view, body.wanted, warnings, ''), ...approximate });
         if (json.length > ANSWER_CHARACTERS_MAX)
@@ -55,6 +56,16 @@ export function aggregateEndpoints(parts: {
         return { type: 'data', json };
       },
     }),
+  ];
+}
+
+/** The fields by which something is counted. `at`: where they stand in the request. */
+function countedFields({ facets, ranges, stats, by }: Aggregates, at: string): NamedField[] {
+  return [
+    ...Object.entries({ facets, ranges, stats }).flatMap(([kind, asked]) =>
+      asked.map(({ field }, i) => ({ path: field, place: `${at}${kind}[${i}].field` })),
+    ),
+    ...(by === null ? [] : [{ path: by.field, place: `${at}by.field` }, ...countedFields(by, `${at}by.`)]),
   ];
 }
 

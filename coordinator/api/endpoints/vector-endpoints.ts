@@ -329,8 +329,14 @@ export function vectorEndpoints(parts: {
       errors: [404],
       handle: async ({ path, body, hold, warnings }) => {
         // Later pages have nothing to tell.
-        if (body.cursor === undefined)
+        if (body.cursor === undefined) {
           await doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings);
+          const ordering = (body.order_by ?? []).map(({ field }, i) => ({
+            path: field,
+            place: `order_by[${i}].field`,
+          }));
+          await doubts.lookAtNamed(path.name, ordering, warnings);
+        }
         const { pages, nextCursor } = await vectors.scroll(path.name, {
           cursor: body.cursor ?? null,
           limit: body.limit,

@@ -46,7 +46,7 @@ export function absentFieldHint({ path, value }: AskedField, names: readonly str
   if (operator !== null) return `; operators begin with $: did you mean ${operator}?`;
   const direct = directPath(path, value);
   if (direct !== null && !names.some((name) => name.startsWith(path.split('.', 1)[0] + '.')))
-    return `; filters name the fields of the metadata directly: did you mean ${shownName(direct)}?`;
+    return `; fields of the metadata are named directly: did you mean ${shownName(direct)}?`;
   const bare = bareName(path);
   const near = nearField(path, names);
   if (Object.hasOwn(PEER_NAMES, bare)) return `; ${PEER_NAMES[bare]}`;

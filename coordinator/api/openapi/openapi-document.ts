@@ -56,7 +56,7 @@ const PREFER: JsonSchema = {
 };
 
 const STRICT =
-  'Refuses (422) what would else be told in `warnings` as a likely mistake: fields that are not known, conditions on fields that no item has, whole numbers beyond 2^53. All are named, and nothing is done.';
+  'Refuses (422) what would else be told in `warnings` as a likely mistake: fields that are not known, paths that no item has, whole numbers beyond 2^53. All are named, and nothing is done.';
 const STRICT_BODY: JsonSchema = { type: ['boolean', 'null'], description: STRICT };
 /** Of every operation. The same may be said in the query string, or in the body. */
 const STRICT_HEADER: JsonSchema = {

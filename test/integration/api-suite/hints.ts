@@ -150,6 +150,47 @@ export function hintsSuite(context: SuiteContext): void {
         ).toEqual(['queries[1].filters: no item has the field "categry"; did you mean "category"?']);
       });
 
+      test.each<[string, object, string[]]>([
+        ['search', { vector: [1, 2, 3], group_by: 'categry' }, ['group_by: "categry"; did you mean "category"?']],
+        [
+          'search',
+          { vector: [1, 2, 3], order_by: [{ field: 'category' }, { field: 'author.nme' }], filters: { category: 'x' } },
+          ['order_by[1].field: "author.nme"; did you mean "author.name"?'],
+        ],
+        [
+          'bulk_search',
+          { queries: [{ vector: [1, 2, 3] }, { vector: [1, 2, 3], group_by: 'metadata.category' }] },
+          [
+            'queries[1].group_by: "metadata.category"; fields of the metadata are named directly: did you mean "category"?',
+          ],
+        ],
+        ['scroll', { order_by: [{ field: 'raer' }] }, ['order_by[0].field: "raer"; did you mean "rare"?']],
+        [
+          'aggregate',
+          {
+            facets: [{ field: 'category' }, { field: 'owner' }],
+            stats: [{ field: 'raer', ops: ['count'] }],
+            ranges: [{ field: 'owner', edges: [1, 2] }],
+            by: { field: 'categry', facets: [{ field: 'tgs' }] },
+          },
+          [
+            'facets[1].field: "owner"',
+            'ranges[0].field: "owner"',
+            'stats[0].field: "raer"; did you mean "rare"?',
+            'by.field: "categry"; did you mean "category"?',
+            'by.facets[0].field: "tgs"; did you mean "tags"?',
+          ],
+        ],
+        ['search', { vector: [1, 2, 3], group_by: 'rare', group_missing: 'each' }, []],
+        ['search', { vector: [1, 2, 3], order_by: [{ field: 'author.name' }] }, []],
+      ])('%s tells fields by which it groups, orders, or counts: %j', async (endpoint, body, wanted) => {
+        const said = wanted.map((text) => text.replace(': "', ': no item has the field "'));
+        expect(await told(at(endpoint), body)).toEqual(said);
+        const strict = await context.api.post(at(endpoint), { ...body, strict: true });
+        if (wanted.length > 0) expect(errorOf(strict, 422)).toBe(`refused because of strict: ${said.join('; ')}`);
+        else dataOf(strict);
+      });
+
       test('and refuses it where the request is strict, and does nothing', async () => {
         for (const endpoint of EACH) {
           const filters = { $or: [{ categry: 'law' }, { rare: true }, { owner: 1 }] };
@@ -181,15 +222,15 @@ export function hintsSuite(context: SuiteContext): void {
         [{ 'parts.x': 1 }, ['"parts.x"; paths lead into objects, not into the elements of arrays']],
         [
           { metadata: { category: 'law' } },
-          ['"metadata"; filters name the fields of the metadata directly: did you mean "category"?'],
+          ['"metadata"; fields of the metadata are named directly: did you mean "category"?'],
         ],
         [
           { 'metadata.category': 'law' },
-          ['"metadata.category"; filters name the fields of the metadata directly: did you mean "category"?'],
+          ['"metadata.category"; fields of the metadata are named directly: did you mean "category"?'],
         ],
         [
           { payload: { category: { $in: ['law'] } } },
-          ['"payload"; filters name the fields of the metadata directly: did you mean "category"?'],
+          ['"payload"; fields of the metadata are named directly: did you mean "category"?'],
         ],
         [{ name: 'Ada' }, ['"name"; did you mean "author.name"?']],
         [{ author: { nme: 'Ada' } }, ['"author.nme"; did you mean "author.name"?']],
