@@ -10,6 +10,7 @@ import type { OrderAnswer, OrderKey, OrderPlace, OrderRequest } from '../../shar
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { newCollection, plainService } from '../support/shards/plain-service';
 import { graphFactories, openMemoryStore, ShardNode } from '../support/shards/shard-node';
+import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/values/random';
 
 /** Scrolls in an order, against all items sorted. */
@@ -139,6 +140,8 @@ test('every item that stays comes once, in the order of its values, over 1, 2 an
   expect(one.flat().length).toBeGreaterThan(1_000);
 });
 
+type OrderBounds = Parameters<typeof orderedPlaces>[2];
+
 describe('a walk through the lists of values', () => {
   /** A shard's items, in the lists of a filter index but for those of `unlisted`. */
   class Items {
@@ -146,8 +149,18 @@ describe('a walk through the lists of values', () => {
     readonly byId = new Map<string, JsonObject>();
     private readonly slots = new SlotAllocator();
     private readonly unlisted = new ChunkedSlotSet();
-    private readonly index = new MemoryFilterIndex({ metadataOf: (slot) => this.metadataOf(slot) });
-    readonly filters = Object.create(this.index, { unlistedSlots: { value: this.unlisted } }) as FilterIndex;
+    private index = new MemoryFilterIndex({ metadataOf: (slot) => this.metadataOf(slot) });
+
+    /** The lists, which lack some items. */
+    get filters(): FilterIndex {
+      return Object.create(this.index, { unlistedSlots: { value: this.unlisted } }) as FilterIndex;
+    }
+
+    /** As a restart does. */
+    loadAgain(): void {
+      const saved = Buffer.concat([...this.index.save()]);
+      this.index = MemoryFilterIndex.load(saved, { metadataOf: (slot) => this.metadataOf(slot) });
+    }
 
     put(externalId: string, metadata: JsonObject, isListed = true): void {
       const slot = this.slots.allocate();
@@ -161,17 +174,26 @@ describe('a walk through the lists of values', () => {
 
     /** `successor`: where it has moved. */
     remove(externalId: string, successor?: number): void {
-      const slot = this.directory.slotOf(externalId);
+      const slot = this.directory.storedSlotOf(externalId);
       if (slot < 0) return;
-      if (!this.unlisted.remove(slot)) this.index.remove(slot, this.metadataOf(slot));
+      if (!this.unlisted.remove(slot) && !this.directory.isHidden(slot)) this.index.remove(slot, this.metadataOf(slot));
       this.directory.remove(slot);
       this.slots.release([slot], new Map(successor === undefined ? [] : [[slot, successor]]));
       this.byId.delete(externalId);
     }
 
+    /** As what has expired is, until it is removed. */
+    hide(externalId: string): void {
+      const slot = this.directory.slotOf(externalId);
+      if (slot < 0 || this.unlisted.has(slot)) return;
+      this.index.remove(slot, this.metadataOf(slot));
+      this.directory.hide(slot);
+      this.byId.delete(externalId);
+    }
+
     async inOrder(
       keys: OrderKey[],
-      { filter = null, readMax, limit }: { filter?: Filter | null; readMax?: number; limit: () => number },
+      { filter = null, bounds, limit }: { filter?: Filter | null; bounds?: OrderBounds; limit: () => number },
     ): Promise<string[]> {
       const ids: string[] = [];
       for (let after: OrderPlace | null = null; ;) {
@@ -179,7 +201,7 @@ describe('a walk through the lists of values', () => {
         const { places, more }: OrderAnswer = await orderedPlaces(
           { indexes: this, slots: this.slots },
           request,
-          readMax,
+          bounds,
         );
         expect(places.length).toBeLessThanOrEqual(request.limit);
         ids.push(...places.map(({ externalId }) => externalId));
@@ -193,7 +215,7 @@ describe('a walk through the lists of values', () => {
     }
   }
 
-  test('misses no item that is written meanwhile', async () => {
+  test.each([undefined, { read: 100, compared: 500 }])('misses no item written meanwhile: %j', async (bounds) => {
     const { below } = drawing(200);
     const items = new Items();
     const ids = Array.from({ length: 6_000 }, (_, i) => `item-${String(i).padStart(4, '0')}`);
@@ -201,8 +223,9 @@ describe('a walk through the lists of values', () => {
     for (const id of ids) write(id);
     const order: OrderKey[] = [{ field: 'n', descending: false, missingFirst: false }];
     const expected = sorted(items.byId, order);
+    if (bounds !== undefined) await eventually('ids are in order', () => items.directory.byId.isReady());
     let isOver = false;
-    const found = items.inOrder(order, { limit: () => 1_000 }).finally(() => (isOver = true));
+    const found = items.inOrder(order, { bounds, limit: () => 1_000 }).finally(() => (isOver = true));
     let rounds = 0;
     for (; !isOver; rounds += 1) {
       for (let i = 0; i < 20; i += 1) write(ids[below(ids.length)]);
@@ -218,6 +241,7 @@ describe('a walk through the lists of values', () => {
     for (let i = 0; i < 500; i += 1) {
       items.put(`item-${below(300)}`, metadata(), round % 2 === 0 || below(8) > 0);
       if (i % 3 === 0) items.remove(`item-${below(300)}`);
+      if (i % 50 === 0) items.hide(`item-${below(300)}`);
     }
     for (let i = 0; i < 12; i += 1) {
       const order = keys();
@@ -225,7 +249,8 @@ describe('a walk through the lists of values', () => {
       const filter: Filter | null =
         round % 2 === 0 && below(2) === 0 ? { type: 'in', path: 'n', values: [0, 1] } : null;
       const passing = new Map([...items.byId].filter(([, { n }]) => filter === null || n === 0 || n === 1));
-      const found = await items.inOrder(order, { filter, readMax: pick([0, 3, 40]), limit: () => pick([1, 7, 500]) });
+      const bounds = { read: pick([0, 3, 40]), compared: pick([0, 3, 40]) };
+      const found = await items.inOrder(order, { filter, bounds, limit: () => pick([1, 7, 500]) });
       expect(found).toEqual(sorted(passing, order));
     }
   });
@@ -242,6 +267,7 @@ describe('a walk through the lists of values', () => {
     const fields = ['n', 't'];
     for (let i = 0; i < 3; i += 1) {
       put([6_000, 4_500, 1_500][i]);
+      if (i === 2) items.loadAgain();
       for (const field of fields) {
         const order: OrderKey[] = [{ field, descending: i % 2 === 0, missingFirst: false }];
         expect(await items.inOrder(order, { limit: () => pick([900, 1_000]) })).toEqual(sorted(items.byId, order));
@@ -252,8 +278,12 @@ describe('a walk through the lists of values', () => {
         missingFirst: true,
       }));
       expect(await items.inOrder(tied, { limit: () => 1_000 })).toEqual(sorted(items.byId, tied));
-      const byId = tied.slice(0, 1);
-      expect(await items.inOrder(byId, { limit: () => 1_000 })).toEqual(sorted(items.byId, byId));
+      // The order of ids is made where it is first wanted, and follows writes.
+      for (const order of [tied.slice(0, 1), [{ ...tied[0], field: 'nowhere' }]]) {
+        const bounds = { read: 100, compared: 500 };
+        expect(await items.inOrder(order, { bounds, limit: () => 1_000 })).toEqual(sorted(items.byId, order));
+        await eventually('ids are in order', () => items.directory.byId.isReady());
+      }
       for (const id of [...items.byId.keys()]) if (below(3) === 0) items.remove(id);
     }
   });

@@ -25,6 +25,7 @@ import {
 import { directoryChunks, readDirectory, type SavedBytes } from './directory-save';
 import type { DirectoryPart } from './directory-view';
 import { ExpiryColumn } from './expiry-column';
+import { IdOrder } from './id-order';
 
 /** What the directory knows about an item without reading its record. */
 export interface DirectoryEntry {
@@ -67,6 +68,7 @@ export class Directory {
   private live = 0;
   private hidden = 0;
   private highestStamp = 0;
+  private idOrder: IdOrder | null = null;
 
   /** `store`: where ids and metadata are kept; null: in memory. The directory closes it. */
   constructor(private readonly store: ChunkStore | null = null) {
@@ -89,7 +91,8 @@ export class Directory {
   }
 
   get memoryBytes(): number {
-    return this.arena.memoryBytes + this.ids.memoryBytes + this.slotCapacity * SLOT_BYTES + this.expiries.memoryBytes;
+    const columns = this.slotCapacity * SLOT_BYTES + this.expiries.memoryBytes + (this.idOrder?.memoryBytes ?? 0);
+    return this.arena.memoryBytes + this.ids.memoryBytes + columns;
   }
 
   get diskBytes(): number {
@@ -138,6 +141,11 @@ export class Directory {
   /** What filters ask of the item in a slot besides its metadata. */
   factsOf(slot: number): { externalId: string; expiry: Expiry } {
     return { externalId: this.externalIdOf(slot), expiry: this.expiryOf(slot) };
+  }
+
+  /** The slots by their ids, from when that is first asked for. */
+  get byId(): IdOrder {
+    return (this.idOrder ??= new IdOrder(this));
   }
 
   /** Takes a live item from the readers. Its slot stays taken. */
@@ -213,11 +221,13 @@ export class Directory {
   put(slot: number, entry: DirectoryEntry): void {
     this.set(slot, entry);
     this.ids.add(hashOfId(entry.externalId), slot);
+    this.idOrder?.touch(slot);
   }
 
   /** Empties a slot. */
   remove(slot: number): void {
     this.changes.begin();
+    this.idOrder?.touch(slot);
     this.ids.remove(slot);
     this.clear(slot);
     this.changes.end();
@@ -304,6 +314,7 @@ export class Directory {
 
   /** Removes what it has on the disk; idempotent. Ids and metadata can't be read from then on. */
   close(): void {
+    this.idOrder?.forget();
     this.store?.close();
   }
 

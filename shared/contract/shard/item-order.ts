@@ -1,6 +1,7 @@
 import { metadataScalars } from '../filter/chosen-metadata';
-import type { Filter, Scalar } from '../filter/filter';
+import type { Filter, JsonObject, Scalar } from '../filter/filter';
 import { filterFromJson } from '../filter/filter-text';
+import { lookUpPath, scalarsOf } from '../filter/metadata-path';
 import { compareScalars } from './aggregate';
 import { stringKey } from './value-key';
 
@@ -41,10 +42,17 @@ export interface OrderAnswer {
 /** Bytes of places in one answer, about: then it ends. */
 export const PLACES_BYTES_MAX = 1024 * 1024;
 
+/** Metadata of so many characters are parsed whole: to find the values alone takes longer. */
+const PARSED_MAX = 2_048;
+
 /** Of an array the least value, or the greatest where these come first. */
 export function orderValuesOf(metadata: string, keys: readonly OrderKey[]): OrderValues {
+  const parsed = metadata.length <= PARSED_MAX ? (JSON.parse(metadata) as JsonObject) : null;
   return keys.map(({ field, descending }) => {
-    const scalars = metadataScalars(metadata, field);
+    const scalars =
+      parsed === null
+        ? metadataScalars(metadata, field)
+        : scalarsOf(lookUpPath(parsed, field)).filter((one) => one !== null);
     if (scalars.length === 0) return null;
     const value = scalars.reduce((best, one) => (compareScalars(one, best) < 0 === descending ? best : one));
     return typeof value === 'string' ? stringKey(value) : value;
@@ -81,7 +89,7 @@ export function orderRequestToText({ keys, filter, after, limit }: OrderRequest)
 
 /** null for text that is none. */
 export function orderRequestFromText(text: string): OrderRequest | null {
-  const { keys, filter, after, limit } = (parsed(text) ?? {}) as Partial<Record<keyof OrderRequest, unknown>>;
+  const { keys, filter, after, limit } = (jsonOf(text) ?? {}) as Partial<Record<keyof OrderRequest, unknown>>;
   const passes = filter === null ? null : filterFromJson(filter);
   if (passes === undefined || !Array.isArray(keys) || keys.length === 0 || !keys.every(isKey)) return null;
   if (!(after === null || isPlace(after, keys.length)) || !Number.isSafeInteger(limit) || (limit as number) < 1)
@@ -95,7 +103,7 @@ export function orderAnswerToText({ places, more }: OrderAnswer): string {
 
 /** null for text that is none. */
 export function orderAnswerFromText(text: string): OrderAnswer | null {
-  const { places, more } = (parsed(text) ?? {}) as Partial<Record<keyof OrderAnswer, unknown>>;
+  const { places, more } = (jsonOf(text) ?? {}) as Partial<Record<keyof OrderAnswer, unknown>>;
   if (!Array.isArray(places) || typeof more !== 'boolean') return null;
   return places.every((place) => isPlace(place)) ? { places, more } : null;
 }
@@ -115,7 +123,7 @@ function isScalar(value: unknown): boolean {
   return value === null || ['number', 'string', 'boolean'].includes(typeof value);
 }
 
-function parsed(text: string): unknown {
+function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -359,13 +359,13 @@ class ValueDictionary {
       const uint32_t limit = values.limit_.load(std::memory_order_relaxed);
       for (uint32_t id = order == nullptr ? 0 : order->covered; id < limit; id++) {
         if (is_alive(id) && (!from || is_above(id, descending != from->included) != descending))
-          heads_.push_back({id, nullptr, 0});
+          heads_.push_back({key_word(id), id, 0, nullptr});
       }
       std::make_heap(heads_.begin(), heads_.end(), comes_later());
     }
 
     bool at_end() const { return heads_.empty(); }
-    Key key() const { return Keys::key_of(key_word(heads_.front().id)); }
+    Key key() const { return Keys::key_of(heads_.front().key); }
     PostingView posting() const { return PostingView(entries_->posting(heads_.front().id)); }
     void next() {
       std::pop_heap(heads_.begin(), heads_.end(), comes_later());
@@ -379,15 +379,16 @@ class ValueDictionary {
    private:
     // The next value of a run, or one that is in none.
     struct Head {
+      uint64_t key;
       uint32_t id;
-      const Run* run;
       uint32_t place;
+      const Run* run;
     };
     // A heap has what is greatest by this first.
     auto comes_later() const {
-      return [this](const Head& a, const Head& b) {
-        const int comparison = Keys::compare(key_word(a.id), Keys::key_of(key_word(b.id)));
-        return descending_ ? comparison < 0 : comparison > 0;
+      return [descending = descending_](const Head& a, const Head& b) {
+        const int comparison = Keys::compare(a.key, Keys::key_of(b.key));
+        return descending ? comparison < 0 : comparison > 0;
       };
     }
 
@@ -399,7 +400,8 @@ class ValueDictionary {
         descending_ ? place-- : place++;
       }
       if (place >= run->length) return false;
-      heads_.push_back({run->id(place), run, place});
+      const uint32_t id = run->id(place);
+      heads_.push_back({key_word(id), id, place, run});
       return true;
     }
 

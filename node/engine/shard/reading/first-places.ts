@@ -14,16 +14,16 @@ export class FirstPlaces {
     return this.places.length === this.countMax;
   }
 
-  /** Whether an item with this id is one of them, where all have the same values. */
-  hasRoomFor(externalId: string): boolean {
-    if (this.after !== null && externalId <= this.after.externalId) return false;
-    return !this.isFull || externalId < this.places[this.countMax - 1].externalId;
+  /** Whether it would be one of them. */
+  hasRoomFor(place: OrderPlace): boolean {
+    const { keys, after, places, countMax } = this;
+    if (after !== null && comparePlaces(keys, place, after) <= 0) return false;
+    return !this.isFull || comparePlaces(keys, place, places[countMax - 1]) <= 0;
   }
 
   add(place: OrderPlace): void {
-    const { keys, after, places, countMax } = this;
-    if (after !== null && comparePlaces(keys, place, after) <= 0) return;
-    if (this.isFull && comparePlaces(keys, place, places[countMax - 1]) > 0) return;
+    if (!this.hasRoomFor(place)) return;
+    const { keys, places, countMax } = this;
     let [low, high] = [0, places.length];
     while (low < high) {
       const middle = (low + high) >> 1;

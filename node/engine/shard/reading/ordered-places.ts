@@ -14,8 +14,12 @@ import type { SlotSet } from '../../slots/slot-set';
 import type { ShardIndexes } from '../shard-indexes';
 import { FirstPlaces } from './first-places';
 
-/** So few items are all read: a walk through the values would look at many that none of them has. */
-const READ_MAX = 4_096;
+/**
+ * `read`: so few items are all read, because a walk through the values would look at many that none of them has.
+ * `compared`: the ids of so few items with the same values are all compared; of more, those behind a place are looked
+ * up in an order of all ids, which takes four bytes an item.
+ */
+const BOUNDS = { read: 2_048, compared: 8_192 };
 /** Of so many slots at a time, ids alone are compared: some ten microseconds. */
 const IDS_AT_ONCE = 128;
 
@@ -39,13 +43,13 @@ interface SlotBits {
 export async function orderedPlaces(
   { indexes, slots }: { indexes: OrderedIndexes; slots: MovedSlots },
   request: OrderRequest,
-  readMax = READ_MAX,
+  bounds = BOUNDS,
 ): Promise<OrderAnswer> {
   if (request.filter !== null) await indexes.filters.prepare(request.filter);
   const epoch = slots.beginRead();
   try {
     const moved = (): number[] => slots.movedSince(epoch);
-    return await inSlices(new PlaceWalk(indexes, request, moved, readMax).answer());
+    return await inSlices(new PlaceWalk(indexes, request, moved, bounds).answer());
   } finally {
     slots.endRead(epoch);
   }
@@ -58,7 +62,7 @@ class PlaceWalk {
     private readonly indexes: OrderedIndexes,
     private readonly request: OrderRequest,
     private readonly moved: () => number[],
-    private readonly readMax: number,
+    private readonly bounds: typeof BOUNDS,
   ) {}
 
   *answer(): Generator<undefined, OrderAnswer> {
@@ -102,7 +106,8 @@ class PlaceWalk {
   private *walk(slots: SlotBits, values: readonly Scalar[], after: OrderPlace | null): Generator<undefined, void> {
     const { keys } = this.request;
     if (this.left === 0 || slots.size === 0) return;
-    if (slots.size <= this.readMax || values.length === keys.length) return yield* this.readAll(slots, values, after);
+    if (slots.size <= this.bounds.read || values.length === keys.length)
+      return yield* this.readAll(slots, values, after);
     const { missingFirst } = keys[values.length];
     const start = after?.values[values.length];
     if (missingFirst && (start ?? null) === null) yield* this.walkMissing(slots, values, after);
@@ -127,16 +132,17 @@ class PlaceWalk {
     after: OrderPlace | null,
   ): Generator<undefined, void> {
     const { order } = this.indexes.filters;
-    const { field, descending } = this.request.keys[values.length];
+    const { keys } = this.request;
+    const { field, descending } = keys[values.length];
+    const listedMax = values.length + 1 === keys.length ? this.bounds.compared : this.bounds.read;
     yield* order.prepare(field);
     const start = after?.values[values.length] ?? null;
     let from = start === null ? null : { value: start, included: true };
     while (this.left > 0) {
-      const wanted = { descending, from, slots: this.left, listedMax: this.readMax };
-      const found = order.some(field, wanted, bitmap);
+      const found = order.some(field, { descending, from, slots: this.left, listedMax }, bitmap);
       yield;
       if (found.bitmap === null) {
-        const read = new FirstPlaces(this.request.keys, after, this.left);
+        const read = new FirstPlaces(keys, after, this.left);
         for (let group = 0, at = 0; group < found.values.length; at = found.ends[group], group += 1)
           yield* this.look(found.slots.subarray(at, found.ends[group]), [...values, found.values[group]], read);
         this.places.push(...read.places);
@@ -150,7 +156,7 @@ class PlaceWalk {
   }
 
   private *readAll(
-    { bitmap }: SlotBits,
+    { bitmap, size }: SlotBits,
     values: readonly Scalar[],
     after: OrderPlace | null,
   ): Generator<undefined, void> {
@@ -164,35 +170,47 @@ class PlaceWalk {
         values,
         read,
       );
-    } else if (values.length < keys.length) yield* this.look(eachSlot(bitmap), values, read);
-    else yield* this.look(this.possible(bitmap, read), values, read);
+    } else if (values.length === keys.length && size > this.bounds.compared && directory.byId.isReady())
+      yield* this.lookById(bitmap, values, after?.externalId ?? null, read);
+    else yield* this.look(eachSlot(bitmap), values, read);
     this.places.push(...read.places);
   }
 
-  /** Of slots that have all values in common, those whose ids have room; undefined for some that have none. */
-  private *possible(bitmap: Uint32Array, read: FirstPlaces): Iterable<number | undefined> {
-    const { directory } = this.indexes;
-    let looked = 0;
-    for (const slot of eachSlot(bitmap)) {
-      if (directory.isLive(slot) && read.hasRoomFor(directory.externalIdOf(slot))) yield slot;
-      looked += 1;
-      if (looked % IDS_AT_ONCE === 0) yield undefined;
+  /** The same of slots that have all values in common, those alone that are next behind an id. */
+  private *lookById(
+    bitmap: Uint32Array,
+    values: readonly Scalar[],
+    externalId: string | null,
+    read: FirstPlaces,
+  ): Generator<undefined, void> {
+    const { byId } = this.indexes.directory;
+    for (let behind = externalId; !read.isFull;) {
+      yield* byId.refresh();
+      // Given up meanwhile, for very many writes.
+      if (!byId.isReady()) return yield* this.look(eachSlot(bitmap), values, read);
+      const { slots, last } = byId.next(behind, this.left, bitmap);
+      yield* this.look(slots, values, read);
+      if (last === null) return;
+      yield;
+      behind = last;
     }
   }
 
   /** Reads where items are that have these values of the first keys. */
-  private *look(
-    slots: Iterable<number | undefined>,
-    values: readonly Scalar[],
-    read: FirstPlaces,
-  ): Generator<undefined, void> {
+  private *look(slots: Iterable<number>, values: readonly Scalar[], read: FirstPlaces): Generator<undefined, void> {
     const { directory } = this.indexes;
+    const { keys } = this.request;
+    let compared = 0;
     for (const slot of slots) {
-      if (slot !== undefined && directory.isLive(slot)) {
-        const own = orderValuesOf(directory.metadataOf(slot), this.request.keys);
-        if (values.every((value, i) => own[i] === value))
-          read.add({ values: own, externalId: directory.externalIdOf(slot) });
+      if (!directory.isLive(slot)) continue;
+      const externalId = directory.externalIdOf(slot);
+      if (values.length === keys.length && !read.hasRoomFor({ values, externalId })) {
+        compared += 1;
+        if (compared % IDS_AT_ONCE === 0) yield;
+        continue;
       }
+      const own = orderValuesOf(directory.metadataOf(slot), keys);
+      if (values.every((value, i) => own[i] === value)) read.add({ values: own, externalId });
       yield;
     }
   }
