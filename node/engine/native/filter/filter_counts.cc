@@ -287,14 +287,31 @@ uint32_t FieldCounts::count_of(const CountedValue& value) const {
 
 FieldCounts::Numbers FieldCounts::numbers(bool wants_sum) const {
   Numbers result;
-  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
-    const uint32_t count = count_in(source, posting);
-    if (count == 0) return;
+  const auto add = [&](double number, uint32_t count) {
     result.min = result.count == 0 ? number : std::min(result.min, number);
     result.max = result.count == 0 ? number : std::max(result.max, number);
     result.count += count;
     if (wants_sum) result.sum.add(number, count);
+  };
+  // Where each item has its own number, half of them may be asked for in no order: they are gathered without a branch.
+  std::array<double, 256> gathered;
+  size_t size = 0;
+  const auto flush = [&] {
+    for (size_t i = 0; i < size; i++) add(gathered[i], 1);
+    size = 0;
+  };
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
+    uint32_t slot = 0;
+    if (posting.single(slot)) {
+      gathered[size] = number;
+      size += source.has(slot) ? 1 : 0;
+      if (size == gathered.size()) flush();
+      return;
+    }
+    const uint32_t count = count_in(source, posting);
+    if (count > 0) add(number, count);
   });
+  flush();
   each_text([&](const Characters&, const FieldSource& source, const PostingView& posting) {
     result.others += count_in(source, posting);
   });
@@ -375,14 +392,21 @@ std::vector<uint32_t> FieldCounts::buckets(const std::vector<double>& edges, boo
     PostingView posting;
   };
   std::vector<Placed> placed;
+  uint32_t bucket = 0;
   each_measure(of_times, [&](double number, const FieldSource& source, const PostingView& posting) {
-    const auto after = std::upper_bound(edges.begin(), edges.end(), number);
-    if (after == edges.begin() || after == edges.end()) return;
-    placed.push_back({uint32_t(after - edges.begin() - 1), &source, posting});
+    // Mostly the bucket of the number before.
+    if (!(number >= edges[bucket] && number < edges[bucket + 1])) {
+      const auto after = std::upper_bound(edges.begin(), edges.end(), number);
+      if (after == edges.begin() || after == edges.end()) return;
+      bucket = uint32_t(after - edges.begin() - 1);
+    }
+    placed.push_back({bucket, &source, posting});
   });
-  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.bucket < b.bucket; });
+  const auto by_bucket = [](const Placed& a, const Placed& b) { return a.bucket < b.bucket; };
+  // The numbers of one field come in their order.
+  if (!std::is_sorted(placed.begin(), placed.end(), by_bucket)) std::sort(placed.begin(), placed.end(), by_bucket);
   // A slot with several values in one bucket counts once there.
-  std::vector<uint32_t> seen;
+  std::vector<uint32_t> seen, slots;
   for (size_t from = 0, to = 0; from < placed.size(); from = to) {
     while (to < placed.size() && placed[to].bucket == placed[from].bucket) to++;
     uint32_t& count = counts[placed[from].bucket];
@@ -390,19 +414,22 @@ std::vector<uint32_t> FieldCounts::buckets(const std::vector<double>& edges, boo
       count = count_in(*placed[from].source, placed[from].posting);
       continue;
     }
-    const auto each_slot = [&](const auto& visit) {
-      for (size_t i = from; i < to; i++)
-        placed[i].posting.for_each([&](uint32_t slot) {
-          if (placed[i].source->is_all || has_bit(placed[i].source->bits, slot)) visit(slot);
-        });
+    size_t size = 0;
+    // Without a branch on whether the slot is asked for.
+    const auto gather = [&](uint32_t slot, const FieldSource& source) {
+      if (size == slots.size()) slots.resize(2 * size + 64);
+      slots[size] = slot;
+      size += source.has(slot) ? 1 : 0;
     };
-    each_slot([&](uint32_t slot) {
-      if (slot / 32 >= seen.size()) seen.resize(size_t(slot) / 32 + 1 + seen.size() / 2);
-      const uint32_t bit = 1u << (slot % 32);
-      if ((seen[slot / 32] & bit) == 0) count++;
-      seen[slot / 32] |= bit;
-    });
-    each_slot([&](uint32_t slot) { seen[slot / 32] = 0; });
+    for (size_t i = from; i < to; i++)
+      placed[i].posting.for_each([&](uint32_t slot) { gather(slot, *placed[i].source); });
+    for (size_t i = 0; i < size; i++) {
+      const uint32_t word = slots[i] / 32, bit = slots[i] % 32;
+      if (word >= seen.size()) seen.resize(size_t(word) + 1 + seen.size() / 2);
+      count += ~seen[word] >> bit & 1;
+      seen[word] |= 1u << bit;
+    }
+    for (size_t i = 0; i < size; i++) seen[slots[i] / 32] = 0;
   }
   return counts;
 }

@@ -26,12 +26,14 @@ class ExactSum {
     const uint64_t fraction = bits & ((uint64_t(1) << 52) - 1);
     const uint64_t mantissa = biased == 0 ? fraction : fraction | uint64_t(1) << 52;
     const uint32_t position = biased == 0 ? 0 : biased - 1;
-    unsigned __int128 term = (unsigned __int128)mantissa * count << (position % 32);
-    const bool is_negative = (bits >> 63) != 0;
-    for (size_t limb = position / 32; term != 0; limb++, term >>= 32) {
-      const int64_t part = int64_t(uint32_t(term));
-      limbs_[limb] += is_negative ? -part : part;
-    }
+    // 53 bits, 32 of the count, and a shift by up to 31: four limbs, all of them, for no branch depends on the value.
+    const unsigned __int128 term = (unsigned __int128)mantissa * count << (position % 32);
+    const int64_t sign = (bits >> 63) != 0 ? -1 : 1;
+    int64_t* limbs = &limbs_[position / 32];
+    limbs[0] += sign * int64_t(uint32_t(term));
+    limbs[1] += sign * int64_t(uint32_t(term >> 32));
+    limbs[2] += sign * int64_t(uint32_t(term >> 64));
+    limbs[3] += sign * int64_t(uint32_t(term >> 96));
     if (++terms_ == kTermsMax) carry();
   }
 

@@ -59,6 +59,12 @@ class PostingView {
 
   bool empty() const { return word_ == 0; }
   size_t size() const { return word_ == 0 ? 0 : is_single() ? 1 : set()->size.load(std::memory_order_acquire); }
+  // Whether there is one slot alone; then `slot` is it.
+  bool single(uint32_t& slot) const {
+    if (!is_single()) return false;
+    slot = uint32_t(word_ >> 1);
+    return true;
+  }
   bool has(uint32_t slot) const;
   // Sets the bits of the slots that are inside `words`.
   void or_into(std::vector<uint32_t>& words) const;
