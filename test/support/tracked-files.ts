@@ -5,6 +5,8 @@ import { join, resolve } from 'node:path';
 const root = resolve(__dirname, '../..');
 
 const GENERATED = /(?:^|\/)generated\/|(?:^|\/)_sync\/(?!__init__|runtime)|^package-lock\.json$/;
+/** What such a file says of itself, where its folder does not. */
+const GENERATED_HEAD = /^# Generated from the OpenAPI document/m;
 const CODE = /\.(?:ts|tsx|mjs|cjs|js|py|cc|h|proto)$/;
 
 export interface TrackedFile {
@@ -28,5 +30,7 @@ export function handWrittenCode(): TrackedFile[] {
   const paths = listed
     .split('\0')
     .filter((path) => CODE.test(path) && !GENERATED.test(path) && !removed.includes(path));
-  return paths.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  return paths
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+    .filter(({ text }) => !GENERATED_HEAD.test(text));
 }

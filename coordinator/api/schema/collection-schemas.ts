@@ -47,7 +47,10 @@ const quotaBytes = optional(integer(1, QUOTA_MAX)).meta({
 });
 const quotaFields = { items: quotaItems, bytes: quotaBytes };
 const quotaAnswer = z
-  .object({ items: z.int().nullable(), bytes: z.int().nullable() })
+  .object({
+    items: z.int().nullable().meta({ description: 'null: any number.' }),
+    bytes: z.int().nullable().meta({ description: 'On the disk, of one replica; null: any number.' }),
+  })
   .nullable()
   .meta({ description: 'The most that it may hold; null: as much as there is room for.' });
 

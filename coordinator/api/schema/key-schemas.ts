@@ -114,22 +114,32 @@ export const rotationBody = z.object({
 
 /** What a key is limited to, in answers. */
 export const scopesField = z
-  .array(z.object({ name: z.string().optional(), prefix: z.string().optional(), role: z.enum(KEY_ROLES) }))
+  .array(
+    z.object({
+      name: z.string().optional(),
+      prefix: z.string().optional(),
+      role: z.enum(KEY_ROLES).meta({ description: 'The role for them.' }),
+    }),
+  )
   .nullable()
   .meta({ description: 'Collections that the key is limited to; null: all.' });
 
+const quotaFields = {
+  items: z.int().nullable().meta({ description: 'null: any number.' }),
+  bytes: z.int().nullable().meta({ description: 'Of vectors, metadata, texts and ids; null: any number.' }),
+  period: z.enum(QUOTA_PERIODS).meta({ description: 'A day or month of UTC, or in all.' }),
+};
+
 /** What a key may store, in answers. */
 export const quotaField = z
-  .object({ items: z.int().nullable(), bytes: z.int().nullable(), period: z.enum(QUOTA_PERIODS) })
+  .object(quotaFields)
   .nullable()
   .meta({ description: 'The most that it may store; null: as much as there is room for.' });
 
 export const quotaUsedField = z
   .object({
-    items: z.int().nullable(),
-    bytes: z.int().nullable(),
-    period: z.enum(QUOTA_PERIODS),
-    resets_at: z.iso.datetime().nullable(),
+    ...quotaFields,
+    resets_at: z.iso.datetime().nullable().meta({ description: 'When it counts anew; null: never.' }),
   })
   .nullable()
   .meta({
@@ -145,8 +155,14 @@ const keyFields = {
   expires_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable(),
   collections: scopesField,
-  allowed_networks: z.array(z.string()).nullable(),
-  rate_limit_per_minute: z.int().nullable(),
+  allowed_networks: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'Networks that it may be used from; null: all.' }),
+  rate_limit_per_minute: z
+    .int()
+    .nullable()
+    .meta({ description: 'Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE.' }),
   quota: quotaField,
   previous_expires_at: z.iso
     .datetime()

@@ -9,7 +9,8 @@ from typing import Any
 
 from .errors import InvalidValueError
 from .ids import CallIds, id_text
-from .models import KEPT, BulkSearchQuery, BulkSearchQueryLike, Filters, Item, ItemLike, KeyScope, KeyScopeLike, Metadata
+from .models import BulkSearchQuery, BulkSearchQueryLike, Filters, Item, ItemLike, KeyScope, KeyScopeLike, Metadata
+from .sent import KEPT
 from .values import FILTERS, METADATA, checked_text, is_nothing, named
 from .vectors import VectorLike, encode_vector
 

@@ -1,25 +1,23 @@
-"""What is sent and what comes back, as dataclasses. Times are aware datetimes, sizes bytes, and ``*_ms`` milliseconds."""
+"""What is sent and what comes back, as dataclasses.
 
+Times are aware datetimes, sizes bytes, and ``*_ms`` milliseconds. What an answer leaves out is None, or empty.
+"""
+
+# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew.
 from __future__ import annotations
 
-import base64
-from array import array
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from .ids import ExternalId
+from .behaviour import HasRows, HasVector, IsOver, ProfiledBulkSearch
 from .search_query import BulkSearchQuery
+from .sent import BulkSearchQueryLike, Filters, Item, ItemLike, KeyScopeLike, Metadata
 from .tables import Table
-from .vectors import VectorLike, decode_array, decode_vector
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = [
     "Activity",
+    "ActivityProcess",
     "Adoption",
     "Aggregates",
     "ApiKey",
@@ -56,7 +54,10 @@ __all__ = [
     "Health",
     "HealthCollection",
     "Hit",
+    "HitContext",
+    "HitGroup",
     "HybridAnswer",
+    "HybridGroup",
     "HybridHit",
     "IndexState",
     "InnerGroup",
@@ -74,12 +75,18 @@ __all__ = [
     "KeyScope",
     "KeyScopeLike",
     "KeyUsage",
+    "Learner",
     "LeftOutCollection",
     "Metadata",
     "Move",
     "ProfiledBulkSearch",
     "Projection",
+    "ProjectionBounds",
+    "Purge",
+    "PurgedReplica",
+    "PurgedShard",
     "QueryAnswer",
+    "QueryGroup",
     "QueryHit",
     "QuotaPeriod",
     "Ranges",
@@ -95,6 +102,7 @@ __all__ = [
     "Role",
     "Sample",
     "SampleItem",
+    "SampleVectors",
     "ScrollPage",
     "SearchAnswer",
     "SearchProfile",
@@ -107,6 +115,7 @@ __all__ = [
     "Statistics",
     "StorageQuota",
     "StoredVector",
+    "UnavailableShard",
     "Upserted",
     "Usage",
     "UsageOfKey",
@@ -116,46 +125,10 @@ __all__ = [
     "WriteTiming",
 ]
 
-Metadata: TypeAlias = Mapping[Any, Any]
-"""An object of names and values. Values of numpy and pandas, dates, decimals, sets and the like become those of JSON."""
-
-Filters: TypeAlias = Mapping[str, Any]
-"""Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
-(``$eq $ne $gt $gte $lt $lte $in $nin $exists $between $prefix $contains $like $all $any $size $elem_match``,
-``$geo_radius $geo_box $geo_polygon``;
-``$prefix $contains $like`` with ``"case": "fold"`` beside them, too) compares; ``{"$date": ...}`` in place of a value
-asks for a time; ``$and``, ``$or`` and ``$not`` take filters; ``$id`` takes external ids, ``$expires_at`` bounds, ``$text``
-``{"query": ..., "match": "any" or "all", "fields": [...]}``; a dotted key reaches into nested objects."""
-
 DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]
 JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
-Role: TypeAlias = Literal["admin", "readwrite", "readonly"]
 QuotaPeriod: TypeAlias = Literal["day", "month", "total"]
-
-
-KEPT: Any = "KEPT"
-"""In the place of a value that None would clear: what is stored stays."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """Something to store. Needs a vector or a text; where it has both, the text serves keyword search."""
-
-    external_id: ExternalId
-    vector: VectorLike | None = None
-    text: str | None = None
-    metadata: Metadata | None = None
-    """Left out at an update, what is stored stays; ``{}`` clears it."""
-    expires_at: datetime | str | None = KEPT
-    """From then on the item is gone; None: at no time of its own. Left out, what is stored stays."""
-    if_version: int | None = None
-    """Only if the stored item has this version."""
-    only_if: Literal["absent", "present"] | None = None
-    """Only if there is no such item, or only if there is one."""
-
-
-ItemLike: TypeAlias = Item | Mapping[str, Any]
-"""An item, or a mapping with its fields as the API names them."""
+Role: TypeAlias = Literal["admin", "readwrite", "readonly"]
 
 
 @dataclass(frozen=True)
@@ -181,28 +154,50 @@ class ShardProfile:
     """One call of a shard, as a profile has it. None: there is none, or a node of an earlier version does not say it."""
 
     read: str
+    """search, keywordStatistics, keywordSearch, score or fetch."""
     shard: int
-    place: str
+    place: Literal["inline", "shard", "node"]
+    """inline: the thread that serves the request searched by itself; shard: that of the shard; node: another
+    process."""
     attempts: int
+    """How often it was sent: again where a node was lost, or another one leads."""
     start_ms: float
+    """When it began, since the request came."""
     total_ms: float
     query: int | None = None
+    """Of a bulk search: which query."""
     node: str | None = None
-    role: str | None = None
+    """The node that was asked last, or its address; None: this process. Shown to admins alone; None to others."""
+    role: Literal["primary", "follower"] | None = None
+    """Of the replica that answered; shown to admins alone."""
     wait_ms: float | None = None
+    """Until the shard began with it: for its thread, a lease, other work."""
     run_ms: float | None = None
+    """From then on, where the shard is."""
     rpc_ms: float | None = None
+    """The rest: on its way to the node and back."""
     results: int | None = None
     plan: str | None = None
+    """scan, walk, exact, walk_then_scan (the walk found too few), cells, cells_then_scan (the same of cells), or
+    empty."""
     candidates: int | None = None
+    """Items that may be answers: those that pass the filter, or all."""
     scored: int | None = None
+    """Rows scored by their codes."""
     rescored: int | None = None
+    """Rows scored by their original vectors."""
     expanded: int | None = None
+    """Rows that a walk kept and expanded: the effort, as ef counts it."""
     filter_ms: float | None = None
+    """To find the items that pass the filter."""
     queue_ms: float | None = None
+    """For a thread that searches."""
     vectors_ms: float | None = None
+    """To search the vectors."""
     hits_ms: float | None = None
+    """To make hits of what was found."""
     texts_ms: float | None = None
+    """To read texts."""
     error: str | None = None
 
 
@@ -212,19 +207,25 @@ class SearchProfile:
 
     request_id: str
     total_ms: float
+    """Since the request came, without writing the answer: the sum of the eight below."""
     wait_ms: float
+    """For the key, the limits and the bytes of the body."""
     parse_ms: float
+    """To read and check the body."""
     route_ms: float
+    """To find the collection."""
     embed_ms: float
+    """To turn text into vectors."""
     queue_ms: float
+    """For a place among large reads."""
     shards_ms: float
+    """While any shard was asked. Calls of shards overlap, and each moment counts once."""
     merge_ms: float
+    """To join their answers."""
     other_ms: float
     shards: list[ShardProfile]
     trace_id: str | None = None
-
-
-# Collections
+    """Of the trace that it belongs to, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -239,12 +240,11 @@ class StorageQuota:
 
 @dataclass(frozen=True)
 class UnavailableShard:
-    """A shard that did not answer, and why, for people."""
+    """A shard that did not answer, and why, for people. ``collection`` in ``Health`` alone."""
 
     shard: int
     reason: str
     collection: str | None = None
-    """In ``Health`` alone."""
 
 
 @dataclass(frozen=True)
@@ -259,22 +259,24 @@ class CollectionInfo:
     created_at: datetime
     description: str | None = None
     language: str | None = None
-    quantization: str | None = None
-    metadata: str | None = None
-    """Where its ids and metadata are: ``memory`` or ``disk``."""
-    vectors: str | None = None
-    """Where the index of its vectors is: ``memory`` or ``disk``."""
+    """The language of its keyword text; None: none."""
+    quantization: Literal["int8", "int4", "binary"] | None = None
+    """How its vectors are held in memory."""
+    metadata: Literal["memory", "disk"] | None = None
+    """Where its ids and metadata are."""
+    vectors: Literal["memory", "disk"] | None = None
+    """Where the index of its vectors is."""
     shards: int | None = None
     replicas: int | None = None
     min_in_sync: int | None = None
     embedding_model: str | None = None
-    """Model of its first text; None while it had none."""
+    """The model of the collection's first text; None before."""
     ttl_seconds: int | None = None
-    """How long after their last write items without a time of their own expire; None: never."""
+    """How long after their last write items without an expires_at of their own expire; None: never."""
     quota: StorageQuota | None = None
-    """None: as much as there is room for."""
+    """The most that it may hold; None: as much as there is room for."""
     unavailable_shards: list[UnavailableShard] = field(default_factory=list)
-    """Nearly always none."""
+    """Shards that did not answer within some seconds, and why, for people; nearly always none."""
 
 
 @dataclass(frozen=True)
@@ -282,12 +284,20 @@ class IndexState:
     """How far an index is built."""
 
     state: Literal["indexing", "compacting", "refining", "measuring", "ready"]
+    """What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting:
+    dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches
+    are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states."""
     rows: int
+    """Rows of all shards, including those of deleted and replaced vectors that were not removed yet."""
     rows_indexed: int
+    """Rows in the graph. The others are scanned; a shard with few rows needs no graph."""
     rows_refined: int
     fraction: float
+    """Share of the work that is done, by rows indexed and refined."""
     seconds_left: float | None
+    """Until the state is ready, by the pace so far; None when it is not known yet."""
     optimizing: bool
+    """Whether an optimize is under way."""
 
 
 @dataclass(frozen=True)
@@ -295,13 +305,13 @@ class CollectionStats:
     """What a collection takes, and the state of its index."""
 
     name: str
-    quantization: str
+    quantization: Literal["int8", "int4", "binary"]
     vector_count: int
     disk_bytes: int
     memory_bytes: int
     index: IndexState
     quota: StorageQuota | None = None
-    """None: as much as there is room for."""
+    """The most that it may hold; None: as much as there is room for."""
 
 
 @dataclass(frozen=True)
@@ -309,13 +319,21 @@ class PurgedReplica:
     """How far the purge of a replica is."""
 
     node: str
+    """The node that holds the replica; empty where there is only one."""
     state: Literal["none", "running", "done", "failed", "unknown"]
+    """none: none was begun since the replica was opened; unknown: its node did not answer."""
     step: str
+    """expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the
+    indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of earlier
+    ones. Of a purge that failed, where it did."""
     bytes_before: int
+    """What all files of the replica took when it began."""
     bytes_after: int
     error: str
     unshipped_writes: int = 0
-    """Writes that it waits for, because they are kept until they are in the backup target."""
+    """Where logs are shipped (``BACKUP_LOG``): writes, with their contents, that the purge waits for in the step
+    log, because they are kept until they are in the backup target. Of a purge that failed there, those that are
+    still kept."""
 
 
 @dataclass(frozen=True)
@@ -332,7 +350,9 @@ class Purge:
 
     collection: str
     state: Literal["none", "running", "done", "failed"]
+    """done: every replica is; failed: one failed or did not answer, and none is running. Purge again then."""
     bytes_reclaimed: int
+    """Of the replicas that are done; what was written meanwhile counts against it."""
     shards: list[PurgedShard]
 
 
@@ -342,16 +362,25 @@ class Reshard:
 
     collection: str
     from_shards: int = field(metadata={"name": "from"})
+    """Shards that the collection had."""
     to_shards: int = field(metadata={"name": "to"})
+    """Shards that it gets."""
     state: Literal["filling", "sealing", "opening", "retiring", "cancelling", "failed", "stuck"]
+    """filling: the new shards are filled, and the old ones used; sealing, opening: the new ones take over, and calls
+    wait for that; retiring: they have taken over, and the old ones go in a moment; cancelling: it is being undone;
+    failed: it was undone, because of the error; stuck: the cluster store was put back from a backup, and it is not
+    clear which shards count."""
     fraction: float
+    """Share of the vectors that are copied."""
     copied: int
     total: int
+    """Vectors when it began."""
     behind: int
+    """Changes that the new shards do not have yet."""
     started_at: datetime
     error: str | None
     waits_for: str | None = None
-    """What keeps it from getting on; it goes on by itself when that is over."""
+    """What keeps it from getting on, for people; it goes on by itself when that is over. None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -361,34 +390,19 @@ class Deleted:
     deleted: str
 
 
-# Vectors
-
-
 @dataclass(frozen=True)
-class StoredVector:
+class StoredVector(HasVector):
     """An item as it is stored."""
 
     external_id: str
-    encoded: str | list[float] | None = field(default=None, metadata={"name": "vector"}, repr=False)
-    """The vector as it came: base64 of little-endian float32 values, or numbers."""
+    encoded: list[float] | str | None = field(default=None, metadata={"name": "vector"}, repr=False)
+    """Numbers, or with vector_format base64 the base64 of little-endian float32 values."""
     metadata: dict[str, Any] = field(default_factory=dict)
     text: str | None = None
     version: int | None = None
-    """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
     expires_at: datetime | None = None
-    """None: it never expires."""
-
-    @property
-    def vector(self) -> list[float] | None:
-        """The vector as numbers; None where none was asked for."""
-        return None if self.encoded is None else decode_vector(self.encoded)
-
-    @property
-    def array(self) -> NDArray[np.float32]:
-        """The vector as a numpy array; ``ValueError`` where none was asked for."""
-        if self.encoded is None:
-            raise ValueError(f"{self.external_id!r} came without its vector: ask with include_vectors=True")
-        return decode_array(self.encoded)
+    """When the item expires; absent if it never does."""
 
 
 @dataclass(frozen=True)
@@ -399,7 +413,7 @@ class Upserted:
     status: Literal["inserted", "updated"]
     timing_ms: WriteTiming | None = None
     version: int | None = None
-    """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
 
 
 @dataclass(frozen=True)
@@ -409,7 +423,7 @@ class ItemChanged:
     external_id: str
     status: Literal["updated"]
     version: int | None = None
-    """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
 
 
 @dataclass(frozen=True)
@@ -425,14 +439,14 @@ class BulkUpsertResult:
     """What became of one item of several. ``conflict`` and ``invalid`` were skipped (``on_error="skip"``)."""
 
     external_id: str | None
-    """None of a skipped item that has none."""
+    """None for a skipped item that has none."""
     status: Literal["inserted", "updated", "conflict", "invalid"]
     version: int | None = None
-    """The version that it got; of a conflict, that of the item that is there."""
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
     index: int | None = None
-    """Of a skipped item: its place among those given."""
+    """The place in items; present for an item that was skipped."""
     error: ItemError | None = None
-    """Of a skipped item: why."""
+    """Why the item was skipped. version is then that of the vector that is there, of a conflict."""
 
 
 @dataclass(frozen=True)
@@ -460,9 +474,6 @@ class ScrollPage(Table[StoredVector], rows="vectors"):
     next_cursor: str | None
 
 
-# Search
-
-
 @dataclass(frozen=True)
 class HitContext:
     """Neighbouring chunks of a document as one text (``expand``)."""
@@ -480,9 +491,10 @@ class Hit:
     score: float
     metadata: dict[str, Any]
     text: str | None = None
-    """None: it was not asked for (``include_text``)."""
+    """Present if include_text is True; '' where the item has none."""
     context: HitContext | None = None
-    """None: it was not asked for (``expand``), or this is no chunk of a document."""
+    """Present if expand is given: the chunks around the result. None where its metadata have no document_id or no
+    chunk_index."""
 
 
 @dataclass(frozen=True)
@@ -490,7 +502,7 @@ class HitGroup:
     """Hits with the same value under ``group_by``, best first."""
 
     key: str | float | bool | None
-    """The value; None: a hit without one (``group_missing="each"``)."""
+    """What its hits have under group_by; None: a hit without a value there."""
     score: float
     """That of its best hit."""
     hits: list[Hit]
@@ -501,17 +513,19 @@ class SearchAnswer(Table[Hit]):
     """Hits, best first. ``total_count`` counts the collection, whatever the filters say."""
 
     results: list[Hit] = field(metadata={"absent": list})
+    """Best first; absent if group_by is given."""
     total_count: int
+    """Vectors in the collection, before filtering."""
     k: int
     offset: int
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: int | None = None
-    """Items that pass the filters; None: it was not asked for (``total``)."""
-    within: str | None = None
-    """"hits": ``order_by`` ordered the hits of the page."""
+    """Items that pass the filters; present if total is True."""
+    within: Literal["hits"] | None = None
+    """With order_by: it ordered the hits of the page."""
     groups: list[HitGroup] | None = None
-    """Instead of results; None: it was not asked for (``group_by``)."""
+    """Present, and then instead of results, if group_by is given; best first."""
 
 
 @dataclass(frozen=True)
@@ -522,21 +536,11 @@ class BulkSearchAnswer:
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: list[int | None] | None = None
-    within: str | None = None
-    """"hits": ``order_by`` ordered the hits of a query."""
+    """For each query how many items pass its filters, None where its total is not True; present if one is."""
+    within: Literal["hits"] | None = None
+    """With order_by: it ordered the hits of the page."""
     groups: list[list[HitGroup] | None] | None = None
-
-
-@dataclass(frozen=True)
-class ProfiledBulkSearch:
-    """A list of hits for each query, and where the time of each request went that it took."""
-
-    results: list[list[Hit]]
-    profiles: list[SearchProfile]
-
-
-BulkSearchQueryLike: TypeAlias = BulkSearchQuery | Mapping[str, Any] | VectorLike
-"""One of several searches, or only its vector or text."""
+    """For each query its groups, None where it has no group_by; present if one has. Its results are empty."""
 
 
 @dataclass(frozen=True)
@@ -551,9 +555,10 @@ class HybridHit:
     keyword_rank: int | None = None
     keyword_score: float | None = None
     text: str | None = None
-    """None: it was not asked for (``include_text``)."""
+    """Present if include_text is True; '' where the item has none."""
     context: HitContext | None = None
-    """None: it was not asked for (``expand``), or this is no chunk of a document."""
+    """Present if expand is given: the chunks around the result. None where its metadata have no document_id or no
+    chunk_index."""
 
 
 @dataclass(frozen=True)
@@ -561,7 +566,9 @@ class HybridGroup:
     """Hits with the same value under ``group_by``, best first."""
 
     key: str | float | bool | None
+    """What its hits have under group_by; None: a hit without a value there."""
     score: float
+    """That of its best hit."""
     hits: list[HybridHit]
 
 
@@ -570,14 +577,15 @@ class HybridAnswer(Table[HybridHit]):
     """Hits of both lists, fused by rank, best first."""
 
     results: list[HybridHit] = field(metadata={"absent": list})
+    """Best first; absent if group_by is given."""
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: int | None = None
-    """Items that pass the filters; None: it was not asked for (``total``)."""
-    within: str | None = None
-    """"hits": ``order_by`` ordered the hits of the page."""
+    """Items that pass the filters; present if total is True."""
+    within: Literal["hits"] | None = None
+    """With order_by: it ordered the hits of the page."""
     groups: list[HybridGroup] | None = None
-    """Instead of results; None: it was not asked for (``group_by``)."""
+    """Present, and then instead of results, if group_by is given; best first."""
 
 
 @dataclass(frozen=True)
@@ -585,10 +593,11 @@ class RerankAnswer(Table[Hit]):
     """Exact scores of the candidates that exist, best first."""
 
     results: list[Hit] = field(metadata={"absent": list})
+    """Best first; absent if group_by is given."""
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     groups: list[HitGroup] | None = None
-    """Instead of results; None: it was not asked for (``group_by``)."""
+    """Present, and then instead of results, if group_by is given; best first."""
 
 
 @dataclass(frozen=True)
@@ -596,6 +605,7 @@ class RecommendAnswer(Table[Hit]):
     """What is like a stored vector, best first, without itself."""
 
     results: list[Hit] = field(metadata={"absent": list})
+    """Best first; absent if group_by is given."""
     collection: str
     source_id: str
     k: int
@@ -603,11 +613,95 @@ class RecommendAnswer(Table[Hit]):
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
     total_matches: int | None = None
-    """Items that pass the filters; None: it was not asked for (``total``)."""
-    within: str | None = None
-    """"hits": ``order_by`` ordered the hits of the page."""
+    """Items that pass the filters; present if total is True."""
+    within: Literal["hits"] | None = None
+    """With order_by: it ordered the hits of the page."""
     groups: list[HitGroup] | None = None
-    """Instead of results; None: it was not asked for (``group_by``)."""
+    """Present, and then instead of results, if group_by is given; best first."""
+
+
+@dataclass(frozen=True)
+class QueryHit:
+    """A text found; "" with ``include_text=False``."""
+
+    score: float
+    metadata: dict[str, Any]
+    external_id: str
+    text: str = ""
+    """Present if include_text is True; '' where the item has none."""
+    context: HitContext | None = None
+    """Present if expand is given: the chunks around the result. None where its metadata have no document_id or no
+    chunk_index."""
+
+
+@dataclass(frozen=True)
+class QueryGroup:
+    """Texts with the same value under ``group_by``, best first."""
+
+    key: str | float | bool | None
+    """What its hits have under group_by; None: a hit without a value there."""
+    score: float
+    """That of its best hit."""
+    hits: list[QueryHit]
+
+
+@dataclass(frozen=True)
+class QueryAnswer(Table[QueryHit]):
+    """Texts that answer a question, best first."""
+
+    query: str
+    collection: str
+    results: list[QueryHit] = field(metadata={"absent": list})
+    """Best first; absent if group_by is given."""
+    timing_ms: SearchTiming | None = None
+    profile: SearchProfile | None = None
+    total_matches: int | None = None
+    """Items that pass the filters; present if total is True."""
+    within: Literal["hits"] | None = None
+    """With order_by: it ordered the hits of the page."""
+    groups: list[QueryGroup] | None = None
+    """Present, and then instead of results, if group_by is given; best first."""
+
+
+@dataclass(frozen=True)
+class DocumentUploaded:
+    """A document that was stored as chunks, named ``<document_id>-chunk-<n>``."""
+
+    document_id: str
+    chunks_created: int
+    timing_ms: WriteTiming | None = None
+
+
+@dataclass(frozen=True)
+class RecallReport:
+    """How many of the exact neighbours calibrated searches find, with what it costs."""
+
+    collection: str
+    k: int
+    queries: int
+    """How many were asked: fewer than were to be, when time ran out."""
+    recall: float | None
+    """The share of the exact k nearest that calibrated searches found; None when there was nothing to find."""
+    standard_error: float | None
+    """Of the recall; None for fewer than two queries."""
+    rows_scored: float | None
+    """Of a query, on average, over all shards: rows scored by what is held of them in memory. None: a node of an
+    earlier version did not say it."""
+    rows_rescored: float | None
+    """Of a query, on average, over all shards: rows scored by their original vectors."""
+    calibrated_ms: float
+    """Of a query, on average, over all shards."""
+    exact_ms: float
+    """Of a query, on average, over all shards."""
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """The cosine of two stored vectors."""
+
+    id1: str
+    id2: str
+    similarity: float
 
 
 @dataclass(frozen=True)
@@ -625,7 +719,9 @@ class Facet:
     field: str
     values: list[ValueCount]
     more: bool
+    """Whether there are more values."""
     missing: int
+    """Items without the field."""
 
 
 @dataclass(frozen=True)
@@ -653,13 +749,16 @@ class Statistics:
     min: float | None = None
     max: float | None = None
     sum: float | None = None
+    """Without rounding on the way; None beyond 1.8e308."""
     avg: float | None = None
     count: int | None = None
     distinct: int | None = None
     distinct_error: float | None = None
+    """Of more than 100,000 distinct values these are an estimate with this standard error."""
     p50: float | None = None
     p99: float | None = None
     not_numbers: int | None = None
+    """Values that only count and distinct count."""
 
 
 @dataclass(frozen=True)
@@ -680,7 +779,9 @@ class InnerGroups:
     field: str
     groups: list[InnerGroup]
     more: bool
+    """Whether there are more values."""
     missing: int
+    """Items without the field."""
 
 
 @dataclass(frozen=True)
@@ -702,7 +803,9 @@ class Groups:
     field: str
     groups: list[Group]
     more: bool
+    """Whether there are more values."""
     missing: int
+    """Items without the field."""
 
 
 @dataclass(frozen=True)
@@ -714,7 +817,9 @@ class Aggregates:
     stats: list[Statistics] = field(default_factory=list)
     by: Groups | None = None
     approximate: bool | None = None
+    """True: with over, whose hits are counted."""
     hits: int | None = None
+    """With over: how many hits were counted."""
 
 
 @dataclass(frozen=True)
@@ -722,76 +827,7 @@ class Counted:
     """How many items pass filters, exactly."""
 
     count: int
-
-
-@dataclass(frozen=True)
-class Similarity:
-    """The cosine of two stored vectors."""
-
-    id1: str
-    id2: str
-    similarity: float
-
-
-@dataclass(frozen=True)
-class QueryHit:
-    """A text found; "" with ``include_text=False``."""
-
-    score: float
-    metadata: dict[str, Any]
-    external_id: str
-    text: str = ""
-    context: HitContext | None = None
-
-
-@dataclass(frozen=True)
-class QueryGroup:
-    """Texts with the same value under ``group_by``, best first."""
-
-    key: str | float | bool | None
-    score: float
-    hits: list[QueryHit]
-
-
-@dataclass(frozen=True)
-class QueryAnswer(Table[QueryHit]):
-    """Texts that answer a question, best first."""
-
-    query: str
-    collection: str
-    results: list[QueryHit] = field(metadata={"absent": list})
-    timing_ms: SearchTiming | None = None
-    profile: SearchProfile | None = None
-    total_matches: int | None = None
-    """Items that pass the filters; None: it was not asked for (``total``)."""
-    within: str | None = None
-    """"hits": ``order_by`` ordered the hits of the page."""
-    groups: list[QueryGroup] | None = None
-    """Instead of results; None: it was not asked for (``group_by``)."""
-
-
-@dataclass(frozen=True)
-class DocumentUploaded:
-    """A document that was stored as chunks, named ``<document_id>-chunk-<n>``."""
-
-    document_id: str
-    chunks_created: int
-    timing_ms: WriteTiming | None = None
-
-
-@dataclass(frozen=True)
-class RecallReport:
-    """How many of the exact neighbours calibrated searches find, with what it costs."""
-
-    collection: str
-    k: int
-    queries: int
-    recall: float | None
-    standard_error: float | None
-    rows_scored: float | None
-    rows_rescored: float | None
-    calibrated_ms: float
-    exact_ms: float
+    """Items that pass the filters, exactly; without filters, all."""
 
 
 @dataclass(frozen=True)
@@ -802,28 +838,14 @@ class SampleItem:
     metadata: dict[str, Any]
 
 
-def _rows(data: str, count: int, dimensions: int) -> list[list[float]]:
-    numbers = decode_vector(data)
-    return [numbers[i * dimensions : (i + 1) * dimensions] for i in range(count)]
-
-
 @dataclass(frozen=True)
-class SampleVectors:
+class SampleVectors(HasRows):
     """The vectors of a sample, in the order of its items, as one text of base64."""
 
     count: int
     dimensions: int
     data: str = field(repr=False)
-
-    @property
-    def array(self) -> NDArray[np.float32]:
-        """A row for each item."""
-        return decode_array(self.data).reshape(self.count, self.dimensions)
-
-    @property
-    def rows(self) -> list[list[float]]:
-        """The same as lists."""
-        return _rows(self.data, self.count, self.dimensions)
+    """Little-endian float32 values, row-major, in the order of items."""
 
 
 @dataclass(frozen=True)
@@ -835,24 +857,17 @@ class ProjectionBounds:
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(HasRows):
     """The vectors of a sample in few dimensions, in the order of its items, as one text of base64."""
 
-    method: str
+    method: Literal["pca"]
     dimensions: int
     explained_variance: list[float]
+    """Share of the variance along each axis, 0 to 1, falling."""
     bounds: ProjectionBounds
+    """Of the coordinates along each axis; empty without items."""
     data: str = field(repr=False)
-
-    @property
-    def array(self) -> NDArray[np.float32]:
-        """A row for each item."""
-        return decode_array(self.data).reshape(-1, self.dimensions)
-
-    @property
-    def rows(self) -> list[list[float]]:
-        """The same as lists."""
-        return _rows(self.data, len(base64.b64decode(self.data)) // (array("f").itemsize * self.dimensions), self.dimensions)
+    """Little-endian float32 values, row-major, in the order of items."""
 
 
 @dataclass(frozen=True)
@@ -861,13 +876,11 @@ class Sample(Table[SampleItem], rows="items"):
 
     size: int
     population: int
+    """Items that match."""
     seed: int
     items: list[SampleItem]
     vectors: SampleVectors | None = None
     projection: Projection | None = None
-
-
-# Keys
 
 
 @dataclass(frozen=True)
@@ -877,11 +890,7 @@ class KeyScope:
     name: str | None = None
     prefix: str | None = None
     role: Role | None = None
-    """The role for them; None: the key's."""
-
-
-KeyScopeLike: TypeAlias = KeyScope | Mapping[str, Any]
-"""A scope, or a mapping with its fields as the API names them."""
+    """The role for them."""
 
 
 @dataclass(frozen=True)
@@ -920,7 +929,7 @@ class ApiKey:
     allowed_networks: list[str] | None = None
     """Networks that it may be used from; None: all."""
     rate_limit_per_minute: int | None = None
-    """Requests in any 60 seconds; 0: no limit; None: the service's."""
+    """Requests in any 60 seconds; 0: no limit; None: RATE_LIMIT_PER_MINUTE."""
     quota: KeyQuota | None = None
     """The most that it may store; None: as much as there is room for."""
     previous_expires_at: datetime | None = None
@@ -932,6 +941,7 @@ class ApiKeyWithSecret(ApiKey):
     """An API key with its secret, which is shown this once."""
 
     key: str = field(default="", repr=False)
+    """The secret; shown this once."""
 
 
 @dataclass(frozen=True)
@@ -959,7 +969,7 @@ class UsageOfKey(Usage):
     """Requests of one key, and what it has stored of its quota."""
 
     quota_used: KeyQuotaUse | None = None
-    """None: it has no quota."""
+    """What it has stored of its quota in this period, and when that counts anew; None: it has none."""
 
 
 @dataclass(frozen=True)
@@ -990,11 +1000,12 @@ class Caller:
     collections: list[KeyScope] | None = None
     """Collections that the key is limited to; None: all."""
     quota: KeyQuota | None = None
-    """The most that the key may store; None: as much as there is room for."""
+    """The most that it may store; None: as much as there is room for."""
     subject: str | None = None
     """Whom the bearer token speaks for; None for a key."""
     quota_used: KeyQuotaUse | None = None
-    """What it has stored of its quota; None: it has none, or that can not be told at present."""
+    """What it has stored of its quota in this period, and when that counts anew; None: it has none, or that can not
+    be told while the cluster store can not be reached."""
 
 
 @dataclass(frozen=True)
@@ -1006,20 +1017,18 @@ class SignedIn:
     key_id: int
 
 
-# Jobs
-
-
 @dataclass(frozen=True)
-class Job:
+class Job(IsOver):
     """Long work that goes on by itself."""
 
     id: str
     kind: str
+    """Such as ``backup``, ``restore``, ``reshard`` or ``drain``; later versions have others."""
     state: JobState
     step: str | None
     """What it is at, in the words of its kind."""
     collection: str | None
-    """The collection that it works on; ``None``: it is about the service as a whole."""
+    """The collection that it works on; None: it is about the service as a whole."""
     subject: str
     """What else it works on, such as the id of a backup or a node."""
     progress: float
@@ -1041,22 +1050,13 @@ class Job:
     result: dict[str, Any] | None
     """What came of it, by its kind."""
 
-    @property
-    def is_over(self) -> bool:
-        """Whether there is nothing to wait for any more."""
-        return self.state in ("done", "failed", "cancelled")
-
 
 @dataclass(frozen=True)
 class JobPage:
-    """Some jobs, the newest first."""
+    """Some jobs, the newest first; ``next_cursor`` is None at the end."""
 
     jobs: list[Job]
     next_cursor: str | None
-    """Of the next page; ``None``: there is none."""
-
-
-# Backups
 
 
 @dataclass(frozen=True)
@@ -1069,7 +1069,7 @@ class BackupShard:
     copied_bytes: int | None
     total_bytes: int
     position: int | None = None
-    """The last entry of the shard's log that is in it; ``None``: not known."""
+    """The last entry of the shard's log that is in it; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -1120,14 +1120,15 @@ class Backup:
     items: int
     collections: list[BackupCollection]
     verification: Verification | None = None
+    """The last one, or the one under way."""
     sealed: bool | None = None
-    """Whether it is sealed by this service; ``None``: it is not finished, or the service is of an earlier version."""
+    """Whether it is sealed by this service, so that nobody else has made or changed it; None: it is not finished."""
     warnings: list[str] = field(default_factory=list)
     """What it lacks, in words."""
     left_out: list[LeftOutCollection] = field(default_factory=list)
     """Collections that it was to have and lacks: a shard was damaged, or did not answer."""
     waits_for: str | None = None
-    """Of one under way: a shard that did not answer the last time, and why; it is asked again."""
+    """Of one under way: a shard that did not answer the last time, and why; it is asked again. None: there is none."""
 
 
 @dataclass(frozen=True)
@@ -1136,18 +1137,20 @@ class RestorableShard:
 
     shard: int
     position: int | None
-    """The last entry that is there."""
+    """The last entry of its log that is in the target."""
     gaps: int
+    """How often entries were given up that are not in the target, since its primary began."""
     error: str | None
 
 
 @dataclass(frozen=True)
 class RestorableCollection:
-    """From when to when a collection can be restored to any moment; ``None`` where it can't."""
+    """From when to when a collection can be restored to any moment; None where it can't."""
 
     name: str
     deleted_at: datetime | None
     from_time: datetime | None = field(metadata={"name": "from"})
+    """None: it can't be restored to a moment before there is a backup that its log goes on from."""
     until: datetime | None
     shards: list[RestorableShard]
 
@@ -1158,6 +1161,7 @@ class BackupList:
 
     backups: list[Backup]
     restorable: list[RestorableCollection] = field(default_factory=list)
+    """With ``BACKUP_LOG=True``: from when to when collections can be restored to any moment."""
 
 
 @dataclass(frozen=True)
@@ -1176,6 +1180,7 @@ class Restore:
 
     id: str
     backup: str
+    """Empty: it is restored from the log alone."""
     target: str
     state: Literal["running", "cancelling", "failed", "done"]
     keys: bool
@@ -1186,12 +1191,9 @@ class Restore:
     """Share of the shards that serve."""
     collections: list[RestoreCollection]
     until: str | None = None
-    """The moment that was asked for; ``None``: that of the backup."""
+    """The moment that was asked for; None: that of the backup."""
     warnings: list[str] = field(default_factory=list)
-    """What whoever asked for it should know."""
-
-
-# The service
+    """What to look at afterwards."""
 
 
 @dataclass(frozen=True)
@@ -1219,6 +1221,7 @@ class HealthCollection:
 
     name: str
     vector_count: int
+    """-1 while a shard does not answer, so that nobody can count them."""
     dim: int | None = None
 
 
@@ -1230,15 +1233,15 @@ class EmbeddingState:
     active: str
     fallback_reason: str | None
     dim: int | None = None
-    """Dimension of the model; None where it fits any."""
+    """Dimension of the model in use; None when it fits any."""
 
 
 @dataclass(frozen=True)
 class Health:
     """Whether the service is well, and what it holds."""
 
-    status: str
-    """``ok``, or ``degraded`` while a shard does not answer."""
+    status: Literal["ok", "degraded"]
+    """degraded: a shard does not answer; all others serve."""
     total_vectors: int
     """Of the collections that can be counted."""
     total_collections: int
@@ -1246,7 +1249,7 @@ class Health:
     collections: list[HealthCollection]
     embedding: EmbeddingState | None = None
     unavailable: list[UnavailableShard] = field(default_factory=list)
-    """Shards that did not answer."""
+    """Shards that did not answer within some seconds, and why, for people."""
 
 
 @dataclass(frozen=True)
@@ -1255,7 +1258,9 @@ class Demo:
 
     collection: str
     count: int
+    """Texts of the demo."""
     loaded: bool
+    """Whether this call stored them; False: they were there."""
     dim: int
     embedding_model: str | None
 
@@ -1267,8 +1272,10 @@ class Rates:
     per_second: float
     errors_per_second: float
     p50_ms: float | None
+    """None: there was none."""
     p99_ms: float | None
     total: int
+    """Since the process started."""
     errors: int
     endpoint: str | None = None
     kind: str | None = None
@@ -1293,11 +1300,13 @@ class ActivityProcess:
     """The process that answered; ``id`` and ``pid`` are for admins."""
 
     id: str | None
+    """None unless the key is an admin's; pid, too."""
     pid: int | None
     uptime_seconds: float
     memory_bytes: int
     heap_bytes: int
     processors: float
+    """How many are busy with it."""
 
 
 @dataclass(frozen=True)
@@ -1306,18 +1315,22 @@ class Activity:
 
     process: ActivityProcess
     rate_seconds: float
+    """The time that rates are over, up to now."""
     quantile_seconds: float
+    """The time that p50_ms and p99_ms are over."""
     requests: Rates
     operations: list[Rates]
+    """Those that were called since the start, the busiest first."""
     embedding: list[Rates]
+    """Calls of the model for queries and for passages to store."""
     in_flight: int
     body_bytes: int
     shed_total: int
+    """Requests refused because the process was busy, since it started."""
     slow_ms: float
+    """LOG_SLOW_MS."""
     slow_requests: list[SlowRequest] | None
-
-
-# The cluster
+    """The last hundred that took slow_ms or longer, the latest first; None unless the key is an admin's."""
 
 
 @dataclass(frozen=True)
@@ -1344,6 +1357,7 @@ class ClusterNode:
     vectors: int
     disk_bytes: int
     down_since: datetime | None = None
+    """When a node that is down was last a member; None if it is not down, or nobody saw it go."""
 
 
 @dataclass(frozen=True)
@@ -1368,7 +1382,9 @@ class ClusterShard:
     vectors: int
     last_op: int
     lag_ops: dict[str, int]
+    """Operations each replica is behind, by node id."""
     later_epoch: int | None = None
+    """The latest epoch that a node knows, when the shard map is earlier: etcd was put back from a backup."""
 
 
 @dataclass(frozen=True)
@@ -1394,7 +1410,9 @@ class ClusterState:
     shards: list[ClusterShard]
     moves: list[Move]
     reshards: list[Reshard] | None = None
+    """Collections that change their number of shards, or failed to."""
     new_shards: list[ClusterShard] | None = None
+    """Shards that are to take the place of those of a collection that changes their number."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,9 @@ export interface Collection {
   embedding_model: string | null;
   /** The most that it may hold; null: as much as there is room for. */
   quota: {
+    /** null: any number. */
     items: number | null;
+    /** On the disk, of one replica; null: any number. */
     bytes: number | null;
   } | null;
 }
@@ -44,7 +46,9 @@ export interface CollectionStats {
   memory_bytes: number;
   /** The most that it may hold; null: as much as there is room for. */
   quota: {
+    /** null: any number. */
     items: number | null;
+    /** On the disk, of one replica; null: any number. */
     bytes: number | null;
   } | null;
   index: {
@@ -454,14 +458,20 @@ export interface ApiKeyWithSecret {
   collections: Array<{
     name?: string;
     prefix?: string;
+    /** The role for them. */
     role: 'admin' | 'readwrite' | 'readonly';
   }> | null;
+  /** Networks that it may be used from; null: all. */
   allowed_networks: string[] | null;
+  /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
   rate_limit_per_minute: number | null;
   /** The most that it may store; null: as much as there is room for. */
   quota: {
+    /** null: any number. */
     items: number | null;
+    /** Of vectors, metadata, texts and ids; null: any number. */
     bytes: number | null;
+    /** A day or month of UTC, or in all. */
     period: 'day' | 'month' | 'total';
   } | null;
   /** Until when the secret before the last rotation works; null: it does not. */
@@ -482,14 +492,20 @@ export interface ApiKey {
   collections: Array<{
     name?: string;
     prefix?: string;
+    /** The role for them. */
     role: 'admin' | 'readwrite' | 'readonly';
   }> | null;
+  /** Networks that it may be used from; null: all. */
   allowed_networks: string[] | null;
+  /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
   rate_limit_per_minute: number | null;
   /** The most that it may store; null: as much as there is room for. */
   quota: {
+    /** null: any number. */
     items: number | null;
+    /** Of vectors, metadata, texts and ids; null: any number. */
     bytes: number | null;
+    /** A day or month of UTC, or in all. */
     period: 'day' | 'month' | 'total';
   } | null;
   /** Until when the secret before the last rotation works; null: it does not. */
@@ -508,14 +524,20 @@ export interface RotatedApiKey {
   collections: Array<{
     name?: string;
     prefix?: string;
+    /** The role for them. */
     role: 'admin' | 'readwrite' | 'readonly';
   }> | null;
+  /** Networks that it may be used from; null: all. */
   allowed_networks: string[] | null;
+  /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
   rate_limit_per_minute: number | null;
   /** The most that it may store; null: as much as there is room for. */
   quota: {
+    /** null: any number. */
     items: number | null;
+    /** Of vectors, metadata, texts and ids; null: any number. */
     bytes: number | null;
+    /** A day or month of UTC, or in all. */
     period: 'day' | 'month' | 'total';
   } | null;
   /** Until when the secret before the last rotation works; null: it does not. */
@@ -534,9 +556,13 @@ export interface UsageOfKey {
   last_request_at: string | null;
   /** What it has stored of its quota in this period, and when that counts anew; null: it has none. */
   quota_used: {
+    /** null: any number. */
     items: number | null;
+    /** Of vectors, metadata, texts and ids; null: any number. */
     bytes: number | null;
+    /** A day or month of UTC, or in all. */
     period: 'day' | 'month' | 'total';
+    /** When it counts anew; null: never. */
     resets_at: string | null;
   } | null;
 }
@@ -582,19 +608,27 @@ export interface Caller {
   collections: Array<{
     name?: string;
     prefix?: string;
+    /** The role for them. */
     role: 'admin' | 'readwrite' | 'readonly';
   }> | null;
   /** The most that it may store; null: as much as there is room for. */
   quota: {
+    /** null: any number. */
     items: number | null;
+    /** Of vectors, metadata, texts and ids; null: any number. */
     bytes: number | null;
+    /** A day or month of UTC, or in all. */
     period: 'day' | 'month' | 'total';
   } | null;
   /** What it has stored of its quota in this period, and when that counts anew; null: it has none, or that can not be told while the cluster store can not be reached. */
   quota_used: {
+    /** null: any number. */
     items: number | null;
+    /** Of vectors, metadata, texts and ids; null: any number. */
     bytes: number | null;
+    /** A day or month of UTC, or in all. */
     period: 'day' | 'month' | 'total';
+    /** When it counts anew; null: never. */
     resets_at: string | null;
   } | null;
 }

@@ -31,7 +31,6 @@ from ..export_stream import ExportReader
 from ..frames import ArrayLike, FrameLike, ItemRows, rows_of_arrays, rows_of_frame
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
-    KEPT,
     Aggregates,
     BatchDeleted,
     BulkUpsertAnswer,
@@ -53,6 +52,7 @@ from ..models import (
     Upserted,
 )
 from ..progress import shown_progress
+from ..sent import KEPT
 from ..tables import Rows
 from ..uploads import UploadForm, UploadProgress, UploadSource
 from ..vectors import VectorFormat, VectorLike
