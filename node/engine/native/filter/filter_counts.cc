@@ -302,7 +302,7 @@ FieldCounts::Numbers FieldCounts::numbers(bool wants_sum) const {
   };
   each_number([&](double number, const FieldSource& source, const PostingView& posting) {
     uint32_t slot = 0;
-    if (posting.single(slot)) {
+    if (posting.has_one(slot)) {
       gathered[size] = number;
       size += source.has(slot) ? 1 : 0;
       if (size == gathered.size()) flush();

@@ -60,7 +60,7 @@ class PostingView {
   bool empty() const { return word_ == 0; }
   size_t size() const { return word_ == 0 ? 0 : is_single() ? 1 : set()->size.load(std::memory_order_acquire); }
   // Whether there is one slot alone; then `slot` is it.
-  bool single(uint32_t& slot) const {
+  bool has_one(uint32_t& slot) const {
     if (!is_single()) return false;
     slot = uint32_t(word_ >> 1);
     return true;
