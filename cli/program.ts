@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addAggregateCommands } from './commands/aggregate-command';
+import { addAnalyseCommand } from './commands/analyse-command';
 import { addBackupCommands } from './commands/backup-commands';
 import { addBenchCommand } from './commands/bench-command';
 import { addClusterCommands } from './commands/cluster-commands';
@@ -23,6 +24,7 @@ const COMMANDS: AddCommand[] = [
   addCollectionCommands,
   addSearchCommand,
   addAggregateCommands,
+  addAnalyseCommand,
   addImportCommand,
   addMigrateCommand,
   addExportCommand,

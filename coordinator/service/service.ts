@@ -6,6 +6,7 @@ import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
 import type { Metric } from '../../shared/contract/vector/metric';
 import type { IndexProgress } from '../../shared/contract/shard/shard-read';
 import type { Language } from '../../shared/base/text/language';
+import type { PlacedTerm } from '../../shared/base/text/placed-terms';
 import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
 import type { OutcomesService, StoreDedup } from './idempotency/store-dedup';
 import type { Once } from './idempotency/write-dedup';
@@ -516,6 +517,23 @@ export interface SearchService {
    * The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found.
    */
   similarity(collection: string, id1: string, id2: string): Promise<number>;
+  /** How keyword search cuts a text in a collection. Errors: not_found. */
+  analyse(collection: string, input: AnalysisInput): Promise<TextAnalysis>;
+}
+
+export interface AnalysisInput {
+  text: string;
+  /** As a stored text: all terms; as a query: those that are looked for, each once. */
+  as: 'document' | 'query';
+}
+
+export interface TextAnalysis {
+  /** Name and version of what makes the terms. */
+  analyser: string;
+  version: number;
+  language: Language | null;
+  /** The terms in the order of the text, a part at a time, made when it is taken; parts may be empty. */
+  parts: Iterable<PlacedTerm[]>;
 }
 
 export interface RecallService {

@@ -134,6 +134,11 @@ const CLASSES = {
     of: 'RecallReport',
     doc: 'How many of the exact neighbours calibrated searches find, with what it costs.',
   },
+  PlacedTerm: {
+    of: 'post_collections_name_analyse.terms[]',
+    doc: 'A term, and where it is in the text: UTF-16 code units, ``end`` the first behind it.',
+  },
+  TextAnalysis: { of: 'post_collections_name_analyse', doc: 'The terms of a text, in its order.' },
   Similarity: {
     of: 'post_collections_name_similarity',
     doc: 'The cosine of two stored vectors.',

@@ -119,9 +119,20 @@ describe('quiver', () => {
       ...['--order-by', 'none, year desc', '--total', '--fields', 'year'],
     ]);
     expect(output).toBe('#  score  id  year\n1    0.5  c   3\n2      1  a   1\n');
-    expect(messages).toBe('total: 3\n');
+    expect(messages).toContain('total: 3\n');
     expect((await cli.succeed(['count', 'things', '--where', 'year > 1'])).output).toBe('2\n');
     expect(JSON.parse((await cli.succeed(['count', 'things', '--json'])).output)).toEqual({ count: 3 });
+  });
+
+  test('shows how a text is cut', async () => {
+    const { output, messages } = await cli.succeed(['analyse', 'things', 'Ｂig', 'rivers']);
+    expect(output).toBe(
+      'term    start  end  of      stop word\nbig         0    3  Ｂig            -\nrivers      4   10  rivers          -\n',
+    );
+    expect(messages).toBe('unicode, version 1\n');
+    expect(
+      JSON.parse((await cli.succeed(['analyse', 'things', 'a a', '--as', 'query', '--json'])).output),
+    ).toMatchObject({ terms: [{ term: 'a', start: 0, end: 1, stop_word: false }] });
   });
 
   test('counts values: facets, ranges and statistics, of all or by groups', async () => {

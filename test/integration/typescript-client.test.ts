@@ -174,6 +174,9 @@ describe('items', () => {
     ).toEqual(['i42', 'i1']);
     expect(await items.recommend('i42', { k: 2 })).toMatchObject({ source_id: 'i42', k: 2, results: [{}, {}] });
     expect((await items.similarity('i42', 'i42')).similarity).toBeCloseTo(1, 5);
+    expect(await items.analyse({ text: 'a ﬁne', as: 'query' })).toMatchObject({
+      terms: [{ term: 'a' }, { term: 'fine', start: 2, end: 5 }],
+    });
     expect(await items.recallCheck({ queries: [vector, [...vector]], k: 5 })).toMatchObject({ queries: 2, recall: 1 });
     expect(await items.fetch(Array.from({ length: 250 }, (_, i) => `i${i}`))).toHaveLength(250);
   });

@@ -112,6 +112,57 @@ describe('the analyser on any text', () => {
     );
   });
 
+  test('gives the same terms with places, each of a part of the text that gives it', () => {
+    const long = fc.tuple(text, fc.integer({ min: 1, max: 400 })).map(([part, count]) => part.repeat(count));
+    fc.assert(
+      fc.property(fc.oneof({ weight: 9, arbitrary: text }, long), language, (input, code) => {
+        const analyser = analyserFor(code);
+        const placed = [...analyser.placedParts(input)].flat();
+        assert.deepEqual(
+          placed.map(({ term }) => term),
+          analyser.terms(input),
+        );
+        for (const { term, start, end } of placed.slice(0, 200)) {
+          assert.ok(start >= 0 && start < end && end <= input.length);
+          assert.ok(analyser.terms(input.slice(start, end)).includes(term), `${term} of ${start} to ${end}`);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('places words exactly, whatever stands between them', () => {
+    const word = fc.constantFrom(
+      ['\ufb01ne', 'fine'],
+      ['ＡＢ１', 'ab1'],
+      ['Straße', 'strasse'],
+      ['cafe\u0301', 'cafe'],
+      ['𝐁old', 'bold'],
+      ['co\u00adop', 'coop'],
+      ['don’t', 'dont'],
+      ['ΟΔΟΣ', 'οδοσ'],
+      ['Ｊｏ\u0308', 'jo'],
+      ['x'.repeat(300), 'x'.repeat(128)],
+      ['é'.repeat(7), 'e'.repeat(7)],
+      ['١٢', '12'],
+      ['plain', 'plain'],
+    );
+    const between = fc.constantFrom(' ', '\n', ', ', '…', ' \ud800 ', '。', '’s ', '\u3000(');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(between, word), { maxLength: 60 }), fc.integer({ min: 1, max: 9 }), (pairs, n) => {
+        let input = '';
+        const expected: object[] = [];
+        for (const [separator, [written, term]] of Array.from({ length: n }, () => pairs).flat()) {
+          input += separator === '’s ' && !/\p{L}$/u.test(input) ? ' ' : separator;
+          expected.push({ term, start: input.length, end: input.length + written.length, isStopWord: false });
+          input += written;
+        }
+        assert.deepEqual([...defaultAnalyser.placedParts(input)].flat(), expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test('leaves out the endings of contractions as the plain definition has it', () => {
     const letter = /\p{L}/u;
     const goesOn = /[\p{L}\p{N}\p{M}]/u;

@@ -104,6 +104,19 @@ describe('analysis takes time in proportion to the text', () => {
     expect(cost).toBeLessThan(part === '\ufdfa' ? 2_500 : 1_250);
   });
 
+  test('with places', () => {
+    for (const name of LANGUAGE_RUNS) {
+      expectLinear(
+        name,
+        (units) => {
+          const text = run(RUNS[name], units) + tail;
+          return () => [...defaultAnalyser.placedParts(text)];
+        },
+        [4_096, 32_768],
+      );
+    }
+  });
+
   test.each(Object.keys(SCRIPTS))('without a language, of words in %s', (script) => {
     expectLinear(
       'terms',

@@ -185,6 +185,12 @@ async def test_ids_of_any_characters_reach_the_service(items: Any, external_id: 
     await got(items.delete(external_id))
 
 
+async def test_a_text_is_cut_into_terms(items: Any) -> None:
+    found = await got(items.analyse("a ﬁne", as_="query"))
+    assert (found.analyser, found.language) == ("unicode", None)
+    assert [(one.term, one.start, one.end, one.stop_word) for one in found.terms] == [("a", 0, 1, False), ("fine", 2, 5, False)]
+
+
 async def test_searches_of_every_kind(items: Any) -> None:
     words = ["red apple", "green apple", "blue sky", "grey sky"]
     await got(items.bulk_upsert([Item(f"i{i}", [i, 0], text=word, metadata={"n": i}) for i, word in enumerate(words)]))

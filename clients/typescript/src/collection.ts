@@ -434,6 +434,14 @@ export class QuiverCollection<Meta extends object = Metadata> {
     );
   }
 
+  /** How keyword search cuts a text into terms, and where in the text they are. */
+  async analyse(request: api.AnalysisRequest, options?: CallOptions): Promise<api.AnalysisAnswer> {
+    return this.transport.data<api.AnalysisAnswer>(
+      { method: 'POST', path: `${this.path}/analyse`, json: fieldsBody(request), isRepeatable: true },
+      options,
+    );
+  }
+
   /** The cosine of two stored vectors. */
   async similarity(id1: ExternalId, id2: ExternalId, options?: CallOptions): Promise<api.SimilarityAnswer> {
     const query = { id1: idText(id1, 'id1'), id2: idText(id2, 'id2') };

@@ -6,6 +6,7 @@ import type { Service } from '../../service/service';
 import type { VectorFormats } from '../body/vector-format';
 import type { Endpoint } from './endpoint';
 import { aggregateEndpoints } from './aggregate-endpoints';
+import { analysisEndpoints } from './analysis-endpoints';
 import { activityEndpoints } from './activity-endpoints';
 import { backupEndpoints } from './backup-endpoints';
 import { collectionEndpoints } from './collection-endpoints';
@@ -87,6 +88,7 @@ export function endpointTable(parts: {
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, formats, limits }),
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
+    ...analysisEndpoints({ search: service.search, limits }),
     ...recallEndpoints({ recall: service.recall, search: service.search, limits }),
     ...aggregateEndpoints({ aggregates: service.aggregates, search: service.search, limits }),
     ...sampleEndpoints({ samples: service.samples, search: service.search, limits }),

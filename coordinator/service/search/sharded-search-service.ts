@@ -16,7 +16,16 @@ import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { Page, Query, SearchRequest, VectorSource } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
-import type { FilterFacts, FoundHits, FoundList, SearchAnswer, SearchService, SearchTiming } from '../service';
+import type {
+  AnalysisInput,
+  FilterFacts,
+  FoundHits,
+  FoundList,
+  SearchAnswer,
+  SearchService,
+  SearchTiming,
+  TextAnalysis,
+} from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
@@ -28,6 +37,7 @@ import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
+import { textAnalysis } from './text-analysis';
 
 const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
 
@@ -165,6 +175,11 @@ export class ShardedSearchService implements SearchService {
   async count(name: string, filter: Filter | null): Promise<number> {
     const call = this.scatter.begin();
     return this.countIn(this.catalog.known(name) ?? (await this.catalog.find(name)), filter, call);
+  }
+
+  async analyse(name: string, input: AnalysisInput): Promise<TextAnalysis> {
+    const { language } = this.catalog.known(name) ?? (await this.catalog.find(name));
+    return textAnalysis(language, input);
   }
 
   /** What a request is to say of how many items pass its filter. */

@@ -53,13 +53,19 @@ function* slicesOf(words: string[], count: number): Generator<string[]> {
   for (let at = 0; at < words.length; at += count) yield words.slice(at, at + count);
 }
 
-/** Cuts like {@link cutIntoTerms}, a bounded number of terms at a time. */
+/**
+ * Cuts like {@link cutIntoTerms}, a bounded number of terms at a time. Adds to `places`, if given, two numbers for each
+ * term: where in the text it begins, and where it ends, before its end was cut off.
+ */
 export class TermCutter {
   private position = 0;
   /** The run of a script without spaces in which the last call stopped. */
   private run: UnspacedRun | null = null;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly places: number[] | null = null,
+  ) {}
 
   /** Appends the next terms to `terms`, up to `limit` or at most two more. Answers false once there are no more. */
   cut(terms: string[], limit: number): boolean {
@@ -73,9 +79,9 @@ export class TermCutter {
       if (kind === SegmentClass.word) {
         while (position < text.length && segmentClassOf(text, position) === SegmentClass.word)
           position += unitsAt(text, position);
-        terms.push(capped(text, start, position));
+        this.take(terms, start, position);
       } else if (kind === SegmentClass.symbol) {
-        terms.push(text.slice(start, position));
+        this.take(terms, start, position);
       } else if (isScriptWithoutSpaces(kind)) {
         this.position = start;
         if (this.cutRun({ start, previousStart: -1, previousKind: SegmentClass.separator, pairs: 0 }, terms, limit))
@@ -104,18 +110,23 @@ export class TermCutter {
       }
       const characterStart = position;
       position = endOfCharacter(text, position);
-      if (kind === SegmentClass.han) terms.push(capped(text, characterStart, position));
+      if (kind === SegmentClass.han) this.take(terms, characterStart, position);
       if (run.previousStart >= 0) {
-        terms.push(capped(text, run.previousStart, position));
+        this.take(terms, run.previousStart, position);
         run.pairs++;
       }
       run.previousStart = characterStart;
       run.previousKind = kind;
     }
-    if (run.pairs === 0 && run.previousKind === SegmentClass.unspaced) terms.push(capped(text, run.start, position));
+    if (run.pairs === 0 && run.previousKind === SegmentClass.unspaced) this.take(terms, run.start, position);
     this.run = null;
     this.position = position;
     return false;
+  }
+
+  private take(terms: string[], start: number, end: number): void {
+    terms.push(capped(this.text, start, end));
+    if (this.places !== null) this.places.push(start, end);
   }
 }
 

@@ -1,4 +1,5 @@
-const ASCII = /^[\x00-\x7f]*$/;
+/** All of ASCII, and nothing else. */
+export const ASCII = /^[\x00-\x7f]*$/;
 
 /**
  * Maps spellings that readers regard as equal to one form, following the practice of text search for Unicode (UTR 30,
@@ -8,8 +9,14 @@ const ASCII = /^[\x00-\x7f]*$/;
  */
 export function foldText(text: string): { text: string; ascii: boolean } {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
-  const folded = withoutContractions(withoutAccents(withBoundedMarks(text).normalize('NFKC').toLowerCase()));
+  const folded = withoutContractions(foldLetters(text));
   return { text: folded, ascii: ASCII.test(folded) };
+}
+
+/** The same, before contractions lose their endings. */
+export function foldLetters(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  return withoutAccents(withBoundedMarks(text).normalize('NFKC').toLowerCase());
 }
 
 export interface ComposedText {
@@ -24,9 +31,15 @@ export interface ComposedText {
  */
 export function composeText(text: string): ComposedText {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
-  const composed = withBoundedMarks(withBoundedMarks(text).normalize('NFKC').toLowerCase()).normalize('NFC');
-  const visible = withoutContractions(composed.replace(INVISIBLE, ''));
+  const visible = withoutContractions(composeLetters(text));
   return { text: visible, ascii: ASCII.test(visible) };
+}
+
+/** The same, before contractions lose their endings. */
+export function composeLetters(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  const composed = withBoundedMarks(withBoundedMarks(text).normalize('NFKC').toLowerCase()).normalize('NFC');
+  return composed.replace(INVISIBLE, '');
 }
 
 /**
@@ -50,7 +63,8 @@ export const IGNORED_CLASS = String.raw`[\u0300-\u036f\u0483-\u0487\u0591-\u05bd
 const IGNORED = new RegExp(String.raw`\u0438\u0306|${IGNORED_CLASS}`, 'g');
 
 /** Those of {@link IGNORED} that are not marks: they would split a word. */
-const INVISIBLE = /[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+export const INVISIBLE_CLASS = String.raw`[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]`;
+const INVISIBLE = new RegExp(INVISIBLE_CLASS, 'g');
 
 function keepShortI(match: string): string {
   return match.length > 1 ? match : '';
@@ -106,6 +120,15 @@ const CONTRACTION = new RegExp(
 export function withoutContractions(text: string): string {
   if (!text.includes("'") && !text.includes('\u2019')) return text;
   return text.replace(CONTRACTION, (_match, t: string | undefined) => t ?? '');
+}
+
+/** What {@link withoutContractions} leaves out, in order: the first code unit of each part, and the first behind it. */
+export function contractionParts(text: string): [start: number, end: number][] {
+  if (!text.includes("'") && !text.includes('\u2019')) return [];
+  return Array.from(text.matchAll(CONTRACTION), ({ 0: whole, 1: t, index }) => [
+    index,
+    index + (t === undefined ? whole.length : whole.length - t.length),
+  ]);
 }
 
 /** More marks than any script stacks on one letter (the Stream-Safe Text Format of UAX 15 allows 30). */

@@ -1,7 +1,9 @@
 import type { Analyser } from './analyser';
 import { capped, cutAsciiIntoTerms, cutInParts, cutIntoTerms } from './cut-terms';
 import { detachedText } from './detached-text';
-import { type ComposedText, composeText } from './fold-text';
+import { composeLetters, type ComposedText, composeText } from './fold-text';
+import { type PlacedTerm, placedTerms } from './placed-terms';
+import { TextFolder } from './placed-text';
 import type { Stemmer } from './snowball-stemmer';
 import { textPieces } from './text-pieces';
 
@@ -32,6 +34,7 @@ export class LanguageAnalyser implements Analyser {
   private readonly stopWords: ReadonlySet<string>;
   private readonly hasDotlessI: boolean;
   private readonly rememberedWords: number;
+  private readonly folder = new TextFolder((text) => composeLetters(this.respelled(text)));
   /** Terms of words: `recent` is filled until it is full, then becomes `older`, and the old `older` is dropped. */
   private recent = new Map<string, KnownWord>();
   private older = new Map<string, KnownWord>();
@@ -61,6 +64,15 @@ export class LanguageAnalyser implements Analyser {
     }
   }
 
+  placedParts(text: string): Generator<PlacedTerm[]> {
+    return placedTerms(text, this.folder, (word) => {
+      const { term, isStopWord } = this.know(word.term);
+      word.term = term;
+      word.isStopWord = isStopWord;
+      return term !== '';
+    });
+  }
+
   termsToFind(text: string): string[] {
     const known = this.words(text)
       .map((word) => this.know(word))
@@ -75,7 +87,11 @@ export class LanguageAnalyser implements Analyser {
   }
 
   private composed(text: string): ComposedText {
-    return composeText(this.hasDotlessI ? text.replace(/I\u0307|İ/g, 'i').replaceAll('I', 'ı') : text);
+    return composeText(this.respelled(text));
+  }
+
+  private respelled(text: string): string {
+    return this.hasDotlessI ? text.replace(/I\u0307|İ/g, 'i').replaceAll('I', 'ı') : text;
   }
 
   /** Replaces words with their terms, in the same array. */

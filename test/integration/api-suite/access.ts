@@ -23,6 +23,7 @@ const READING: Route[] = [
   { method: 'POST', path: '/v1/collections/none/recommend/a' },
   { method: 'POST', path: '/v1/collections/none/count', body: { filters: { a: 1 } } },
   { method: 'POST', path: '/v1/collections/none/aggregate', body: { facets: [{ field: 'a' }] } },
+  { method: 'POST', path: '/v1/collections/none/analyse', body: { text: 'a' } },
   { method: 'POST', path: '/v1/collections/none/similarity?id1=a&id2=b' },
   { method: 'POST', path: '/v1/query', body: { query: 'a', collection_name: 'none' } },
 ];

@@ -46,6 +46,51 @@ export function languagesSuite(context: SuiteContext): void {
       }
     });
 
+    test('shows how texts and queries are cut, with their places', async () => {
+      const name = await context.collection({ language: 'en' });
+      const analyse = async (body: object): Promise<unknown> =>
+        dataOf(await context.api.post(`/v1/collections/${name}/analyse`, body));
+      const text = 'The ﬁshers’ ｎｅｔｓ, the 東京';
+      const [the, fisher, net] = [
+        { term: 'the', start: 0, end: 3, stop_word: true },
+        { term: 'fisher', start: 4, end: 10, stop_word: false },
+        { term: 'net', start: 12, end: 16, stop_word: false },
+      ];
+      const place = (term: string, start: number): object => ({
+        term,
+        start,
+        end: start + term.length,
+        stop_word: false,
+      });
+      const tokyo = [place('東', 22), place('京', 23), place('東京', 22)];
+      expect(await analyse({ text })).toEqual({
+        analyser: 'snowball-en',
+        version: 1,
+        language: 'en',
+        terms: [the, fisher, net, { ...the, start: 18, end: 21 }, ...tokyo],
+      });
+      expect(await analyse({ text, as: 'query' })).toMatchObject({ terms: [fisher, net, ...tokyo] });
+      expect(await analyse({ text: 'To be, or to be', as: 'query' })).toMatchObject({
+        terms: [{ term: 'to' }, { term: 'be' }, { term: 'or' }],
+      });
+      const many = 'water '.repeat(40_000);
+      expect((await analyse({ text: many })) as { terms: object[] }).toMatchObject({ terms: { length: 40_000 } });
+      expect(await analyse({ text: '' })).toMatchObject({ terms: [] });
+      const plain = await context.empty();
+      expect(dataOf(await context.api.post(`/v1/collections/${plain}/analyse`, { text: 'a', as: null }))).toMatchObject(
+        {
+          analyser: 'unicode',
+          language: null,
+        },
+      );
+      for (const [body, code, message] of [
+        [{}, 422, 'text'],
+        [{ text: 'a', as: 'words' }, 422, 'as'],
+        [{ text: 'x'.repeat(262_145) }, 400, 'MAX_TEXT_BYTES'],
+      ] as const)
+        expect(errorOf(await context.api.post(`/v1/collections/${plain}/analyse`, body), code)).toContain(message);
+    });
+
     test('finds words in all their forms, over any number of shards', async () => {
       for (const shards of [1, 3]) {
         const name = await filled({ language: 'en', shards });

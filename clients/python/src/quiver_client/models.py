@@ -79,6 +79,7 @@ __all__ = [
     "LeftOutCollection",
     "Metadata",
     "Move",
+    "PlacedTerm",
     "ProfiledBulkSearch",
     "Projection",
     "ProjectionBounds",
@@ -115,6 +116,7 @@ __all__ = [
     "Statistics",
     "StorageQuota",
     "StoredVector",
+    "TextAnalysis",
     "UnavailableShard",
     "Upserted",
     "Usage",
@@ -693,6 +695,30 @@ class RecallReport:
     """Of a query, on average, over all shards."""
     exact_ms: float
     """Of a query, on average, over all shards."""
+
+
+@dataclass(frozen=True)
+class PlacedTerm:
+    """A term, and where it is in the text: UTF-16 code units, ``end`` the first behind it."""
+
+    term: str
+    start: int
+    end: int
+    stop_word: bool
+    """Queries leave it out if they have other words."""
+
+
+@dataclass(frozen=True)
+class TextAnalysis:
+    """The terms of a text, in its order."""
+
+    analyser: str
+    version: int
+    """Rises when some text gives other terms than before."""
+    language: str | None
+    terms: list[PlacedTerm]
+    """In the order of the text. start and end are UTF-16 code units of the text as it was sent, end the first behind
+    the word. Terms may overlap."""
 
 
 @dataclass(frozen=True)

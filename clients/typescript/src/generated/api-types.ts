@@ -1767,6 +1767,37 @@ export interface Operations {
     };
   };
   /**
+   * Show how a text is cut into terms: POST /v1/collections/{name}/analyse
+   *
+   * Keyword search counts these terms.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_analyse: {
+    body: {
+      /** At most 262144 bytes in UTF-8. */
+      text: string;
+      /** document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others. Default: "document". */
+      as?: 'document' | 'query';
+    };
+    answer: {
+      analyser: string;
+      /** Rises when some text gives other terms than before. */
+      version: number;
+      language: string | null;
+      /** In the order of the text. start and end are UTF-16 code units of the text as it was sent, end the first behind the word. Terms may overlap. */
+      terms: Array<{
+        term: string;
+        start: number;
+        end: number;
+        /** Queries leave it out if they have other words. */
+        stop_word: boolean;
+      }>;
+    };
+  };
+  /**
    * Measure the recall of searches: POST /v1/collections/{name}/recall_check
    *
    * Runs calibrated and exact searches for the same queries, one after the other, and compares their answers over all shards. Without `queries`, vectors of the collection are asked for, each left out of its own answer; they are somewhat easier to find than vectors that were never stored, because they are in the graph. One check runs at a time; queries × vectors are bounded, and no further query is asked when most of the time for a request is over.

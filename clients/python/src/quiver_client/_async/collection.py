@@ -48,6 +48,7 @@ from ..models import (
     ScrollPage,
     Similarity,
     StoredVector,
+    TextAnalysis,
     Upserted,
 )
 from ..progress import shown_progress
@@ -516,6 +517,10 @@ class AsyncCollection(AsyncSearches):
             over=over,
         )
         return await self._transport.call(operations.AGGREGATE, Aggregates, path=self._path, body=body)
+
+    async def analyse(self, text: str, *, as_: Literal["document", "query"] = "document") -> TextAnalysis:
+        """How keyword search cuts a text into terms: all that are stored, or those that a query looks for."""
+        return await self._transport.call(operations.ANALYSE, TextAnalysis, path=self._path, body={"text": text, "as": as_})
 
     async def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""

@@ -49,6 +49,7 @@ from ..models import (
     ScrollPage,
     Similarity,
     StoredVector,
+    TextAnalysis,
     Upserted,
 )
 from ..progress import shown_progress
@@ -517,6 +518,10 @@ class Collection(Searches):
             over=over,
         )
         return self._transport.call(operations.AGGREGATE, Aggregates, path=self._path, body=body)
+
+    def analyse(self, text: str, *, as_: Literal["document", "query"] = "document") -> TextAnalysis:
+        """How keyword search cuts a text into terms: all that are stored, or those that a query looks for."""
+        return self._transport.call(operations.ANALYSE, TextAnalysis, path=self._path, body={"text": text, "as": as_})
 
     def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""

@@ -23,6 +23,7 @@ function noting(analyser: Analyser): Analyser {
       analysed.push(text);
       return analyser.parts(text);
     },
+    placedParts: (text) => analyser.placedParts(text),
     termsToFind: (text) => analyser.termsToFind(text),
   };
 }

@@ -96,6 +96,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.recommend('x/y');
   await collection.count({ filters: { a: 1 } });
   await collection.aggregate({ facets: [{ field: 'a' }] });
+  await collection.analyse({ text: 'a' });
   await collection.similarity('x', 'y');
   await keys.create({ name: 'reader', role: 'readonly' });
   await keys.list();

@@ -1,0 +1,36 @@
+import { type Analyser, QUERY_TERMS_MAX } from '../../../shared/base/text/analyser';
+import { analyserFor } from '../../../shared/base/text/analyser-for';
+import type { Language } from '../../../shared/base/text/language';
+import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
+import type { AnalysisInput, TextAnalysis } from '../service';
+
+/** How a text is cut in a collection of this language. */
+export function textAnalysis(language: Language | null, { text, as }: AnalysisInput): TextAnalysis {
+  const analyser = analyserFor(language);
+  const { name, version } = analyser;
+  const parts = as === 'document' ? analyser.placedParts(text) : soughtParts(analyser, text);
+  return { analyser: name, version, language, parts };
+}
+
+/** The terms of `queryTerms`, each where it is first; parts may be empty. */
+function* soughtParts(analyser: Analyser, text: string): Generator<PlacedTerm[]> {
+  let isMeaningful = false;
+  for (const part of analyser.placedParts(text)) {
+    isMeaningful = part.some(({ isStopWord }) => !isStopWord);
+    if (isMeaningful) break;
+    yield [];
+  }
+  const met = new Set<string>();
+  for (const part of analyser.placedParts(text)) {
+    const sought: PlacedTerm[] = [];
+    for (const placed of part) {
+      if ((isMeaningful && placed.isStopWord) || met.has(placed.term)) continue;
+      met.add(placed.term);
+      sought.push(placed);
+      if (met.size < QUERY_TERMS_MAX) continue;
+      yield sought;
+      return;
+    }
+    yield sought;
+  }
+}
