@@ -36,7 +36,7 @@ const LITERALS: Record<string, unknown> = { true: true, false: false, null: null
 const TOKEN =
   /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
 /** What is asked of the item itself. */
-const ITEM_FIELDS: ReadonlySet<string> = new Set(['$id', '$expires_at', '$text']);
+const ITEM_FIELDS: ReadonlySet<string> = new Set(['$id', '$expires_at', '$updated', '$text']);
 /** Deeper brackets than a person writes. */
 const DEPTH_MAX = 100;
 
@@ -100,7 +100,7 @@ class WhereParser {
     if (kind !== 'word' && kind !== 'text') throw this.error('expected a field');
     if (text === '') throw this.error('a field has a name');
     if (text.startsWith('$') && !ITEM_FIELDS.has(text))
-      throw this.error('a field begins with another character than $, but for $id, $expires_at and $text');
+      throw this.error('a field begins with another character than $, but for $id, $expires_at, $updated and $text');
     this.next += 1;
     if (text === '$id') return this.ids();
     if (text === '$text') return this.words();

@@ -12,7 +12,7 @@ import type { Filter } from '../../shared/contract/filter/filter';
 import type { VectorSearch } from '../../shared/contract/shard/shard-read';
 import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
-import { operationsToBytes } from '../../shared/contract/writes/operation-codec';
+import { isDated, operationsToBytes } from '../../shared/contract/writes/operation-codec';
 import { LocalNodeShards } from '../support/cluster/local-node-shards';
 import { clientTo, RpcNode, within } from '../support/cluster/rpc-node';
 import { SettableRoutes } from '../support/cluster/settable-routes';
@@ -135,6 +135,7 @@ test.each<[string, Filter]>([
   ['element-filters', { type: 'size', path: 'a', low: 1, high: 2 }],
   ['item-filters', { type: 'ids', ids: ['a'] }],
   ['word-filters', { type: 'words', query: 'a', match: 'any' }],
+  ['updated-filter', { type: 'updated', low: 0, high: 1 }],
   ['geo-filters', { type: 'geo', path: 'a', shape: { kind: 'radius', lat: 0, lon: 0, metres: 1 } }],
 ])('without %s, %j is not sent to a node: not to read, and not in a write', async (feature, filter) => {
   const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: [feature] });
@@ -178,12 +179,17 @@ test('an encoded write is sent as it is; its memory is free unless it was sent a
   const first = await client.writeEncoded(id, bytes, within(30_000));
   expect(first).toMatchObject({ result: { outcomes: ['inserted', 'inserted'] }, isShared: false });
   expect(first.bytes).toBe(bytes);
+  expect(isDated(bytes)).toBe(true);
   // The node has another epoch by now, of which the client hears when it is refused.
   shards.epoch = 2;
   const again = client.writeEncoded(id, bytes, within(30_000));
   await eventually('the write came', async () => server.frames.received >= 2);
   routes.set({ node: 'node', address: server.address, epoch: 2 });
   expect(await again).toMatchObject({ result: { outcomes: ['updated', 'updated'] }, isShared: true });
+  // Changes get times where every node knows what that means.
+  routes.set({ node: 'node', address: server.address, epoch: 2, lacking: ['updated-filter'] });
+  await client.writeEncoded(id, bytes, within(30_000));
+  expect(isDated(bytes)).toBe(false);
   const fetched = await client.read(id, 'fetch', { externalIds: ['a', 'b'], vectors: true }, within(30_000));
   expect(fetched.map((item) => [...item!.vector!])).toEqual([
     [0, 2],

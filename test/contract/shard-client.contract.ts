@@ -189,28 +189,30 @@ export function describeShardClient(
 
       test('give versions that rise with each change and never come back, not even with a new item of the id', async () => {
         const id = await opened();
+        // Above the first of the moment, from which a shard's versions may begin.
+        const base = 2 ** 52;
         const version = async (externalId: string): Promise<number | undefined> =>
           (await client.read(id, 'fetch', { externalIds: [externalId], vectors: false, versions: true }, IN_TIME()))[0]
             ?.version;
         const first = await client.write(
           id,
-          [put('a', [1, 0, 0, 0], { stamp: 1000 }), put('b', [0, 1, 0, 0], { stamp: 1001 })],
+          [put('a', [1, 0, 0, 0], { stamp: base }), put('b', [0, 1, 0, 0], { stamp: base + 1 })],
           IN_TIME(),
         );
-        expect(first).toEqual({ outcomes: ['inserted', 'inserted'], firstVersion: 1000, present: [] });
-        expect([await version('a'), await version('b')]).toEqual([1000, 1001]);
+        expect(first).toEqual({ outcomes: ['inserted', 'inserted'], firstVersion: base, present: [] });
+        expect([await version('a'), await version('b')]).toEqual([base, base + 1]);
         // Of a coordinator whose clock is behind.
         const second = await client.write(id, [remove('b'), put('a', [0, 0, 1, 0], { stamp: 7 })], IN_TIME());
-        expect(second.firstVersion).toBe(1002);
-        expect(await version('a')).toBe(1003);
-        expect((await client.write(id, [put('b', [0, 1, 0, 0], { stamp: 8 })], IN_TIME())).firstVersion).toBe(1004);
+        expect(second.firstVersion).toBe(base + 2);
+        expect(await version('a')).toBe(base + 3);
+        expect((await client.write(id, [put('b', [0, 1, 0, 0], { stamp: 8 })], IN_TIME())).firstVersion).toBe(base + 4);
         expect((await scanned(id, { versions: true })).map((item) => [item.externalId, item.version])).toEqual([
-          ['b', 1004],
-          ['a', 1003],
+          ['b', base + 4],
+          ['a', base + 3],
         ]);
         expect((await scanned(id))[0]).not.toHaveProperty('version');
         expect(await client.read(id, 'transfer', { after: 0, limit: 1 }, IN_TIME())).toMatchObject({
-          lastVersion: 1004,
+          lastVersion: base + 4,
         });
       });
 

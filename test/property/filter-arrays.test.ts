@@ -100,7 +100,7 @@ class Arrays {
     if (kind === 0) return { $expires_at: { $exists: this.below(2) === 0 } };
     const time = (): JsonValue => new Date(1e12 + this.below(1_000)).toISOString();
     if (kind === 1) return { $expires_at: { [this.one(['$gt', '$lt', '$lte'])]: { $date: time() } } };
-    if (kind === 2) return { $expires_at: { $between: [time(), time()] } };
+    if (kind === 2) return { [this.one(['$expires_at', '$updated'])]: { $between: [time(), time()] } };
     return { $id: Array.from({ length: this.below(40) }, () => `id${this.below(ITEMS + 50)}`) };
   }
 
@@ -130,8 +130,17 @@ class Model {
         .filter(([, { expiry }]) => expiry !== 0 && Math.abs(expiry) >= low && Math.abs(expiry) <= high)
         .map(([slot]) => slot)
         .sort((a, b) => a - b),
+    slotsUpdated: (low: number, high: number): Generator<undefined, Uint32Array> => this.slotsUpdated(low, high),
   };
   index = new MemoryFilterIndex(this.items);
+
+  private *slotsUpdated(low: number, high: number): Generator<undefined, Uint32Array> {
+    yield;
+    const found = new ChunkedSlotSet();
+    for (const [slot, { updatedMs }] of this.facts)
+      if (updatedMs !== undefined && updatedMs >= low && updatedMs <= high) found.add(slot);
+    return found.toBitmap(0);
+  }
 
   put(slot: number, item: JsonObject, facts: ItemFacts): void {
     this.remove(slot);
@@ -180,6 +189,7 @@ test('the index finds the arrays, elements, ids and times that pass, through put
     model.put(slot, arrays.item(), {
       externalId: `id${slot}`,
       expiry: arrays.below(3) === 0 ? (1e12 + arrays.below(1_000)) * (arrays.below(2) * 2 - 1) : 0,
+      updatedMs: arrays.below(3) === 0 ? undefined : 1e12 + arrays.below(1_000),
     });
   const change = (): void => {
     const slot = arrays.below(ITEMS + 50);

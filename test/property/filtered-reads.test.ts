@@ -7,6 +7,7 @@ import { defaultAnalyser } from '../../shared/base/text/analyser';
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { scrolledPage } from '../support/http/whole-pages';
+import { eventually } from '../support/eventually';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
 import { diskFactories, graphFactories, openRocksStore, ShardNode } from '../support/shards/shard-node';
 import { nearest } from '../support/stories/search-forms';
@@ -16,6 +17,8 @@ import { runSeed, seededRandom } from '../support/values/random';
 
 const DIM = 4;
 const IDS = 400;
+/** Versions run ahead of the clock by less. */
+const APART_MS = 5;
 const WORDS = ['red', 'green', 'stone', 'é', '漢字'];
 const seed = runSeed('filtered-reads');
 
@@ -32,6 +35,8 @@ class Story {
   private readonly items = new Map<string, { metadata: JsonObject; text: string; facts: ItemFacts }>();
   /** How many items were found. */
   found = 0;
+  /** Milliseconds since 1970 between the steps that write: an item was changed after those before its last one. */
+  private readonly moments: number[] = [];
 
   private constructor(
     private readonly node: ShardNode,
@@ -51,7 +56,16 @@ class Story {
     this.started = await plainService({ store: this.started.store, shardClient: this.node.client });
   }
 
+  /** Begins a step that writes. Answers a time that stands for any in it. */
+  private async nextMoment(): Promise<number> {
+    const moment = Date.now() + APART_MS;
+    await eventually('the moment is over', () => Date.now() > moment);
+    this.moments.push(moment);
+    return moment + 1;
+  }
+
   async write(count: number): Promise<void> {
+    const updatedMs = await this.nextMoment();
     const ids = [...new Set(Array.from({ length: count }, () => this.id()))];
     await this.service.vectors.upsert(
       'c',
@@ -59,7 +73,7 @@ class Story {
         const metadata = this.metadata();
         const expiresAt = this.below(3) === 0 ? 4e12 + this.below(1_000) : null;
         const text = Array.from({ length: this.below(4) }, () => this.pick(WORDS)).join(' ');
-        const facts = { externalId, expiry: expiresAt ?? 0, hasWords: wordsOf(text) };
+        const facts = { externalId, expiry: expiresAt ?? 0, updatedMs, hasWords: wordsOf(text) };
         this.items.set(externalId, { metadata, text, facts });
         const source = { vector: Float32Array.from({ length: DIM }, () => this.random() - 0.5) };
         return { externalId, source, metadata: JSON.stringify(metadata), text, expiresAt };
@@ -107,6 +121,7 @@ class Story {
   }
 
   async change(): Promise<void> {
+    const updatedMs = await this.nextMoment();
     const gone = this.narrow();
     const { deletedCount } = await this.service.vectors.deleteByFilter('c', gone);
     const ids = this.passing(gone);
@@ -122,6 +137,7 @@ class Story {
       const item = this.items.get(id)!;
       const { at: _at, ...kept } = item.metadata;
       item.metadata = { ...kept, n: 7 };
+      item.facts.updatedMs = updatedMs;
     }
     this.found += ids.length + touched.length;
   }
@@ -214,6 +230,7 @@ class Story {
       () => ({ title: { $prefix: this.pick(WORDS), case: 'fold' } }),
       () => ({ $id: Array.from({ length: this.below(60) }, () => this.id()) }),
       () => ({ $expires_at: { $gt: new Date(4e12 + this.below(1_000)).toISOString() } }),
+      () => ({ $updated: { [this.pick(['$gt', '$lte'])]: new Date(this.pick(this.moments)).toISOString() } }),
       () => ({
         $text: {
           query: `${this.pick(WORDS)}, ${this.pick([...WORDS, 'nowhere'])}`,

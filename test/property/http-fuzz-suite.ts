@@ -318,6 +318,7 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
         '$geo_polygon',
         '$id',
         '$expires_at',
+        '$updated',
         '$text',
         '$where',
         '$',

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { isQuiverError } from '../../shared/base/errors/quiver-error';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import {
+  isDated,
   momentOf,
   operationsFromBytes,
   operationsToBytes,
@@ -82,11 +83,18 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
         text: fc.option(anyText),
         version: fc.option(fc.maxSafeNat(), { nil: undefined }),
         expiry: fc.constantFrom(undefined, 1_700_000_000_000, -1_700_000_000_000),
+        dated: fc.constantFrom(undefined, true),
       }),
     ),
   }),
 );
 const anyOperations = fc.array(anyOperation, { maxLength: 8 });
+
+function withoutDate(operation: WriteOperation): WriteOperation {
+  return operation.type === 'import' && operation.item !== null
+    ? { ...operation, item: { ...operation.item, dated: undefined } }
+    : operation;
+}
 
 /** The same bytes at an address that is no multiple of 4. */
 function misaligned(bytes: Buffer): Buffer {
@@ -100,9 +108,13 @@ describe('operation codec', () => {
   test('gives back the operations that were written, wherever the bytes lie', () => {
     fc.assert(
       fc.property(anyOperations, (operations) => {
-        const bytes = operationsToBytes(operations);
+        const bytes = operationsToBytes(operations, true);
         expect(operationsFromBytes(bytes)).toEqual(operations);
         expect(operationsFromBytes(misaligned(bytes))).toEqual(operations);
+        // Whoever knows no dates gets all the rest.
+        const undated = operationsToBytes(operations);
+        const read = operationsFromBytes(undated);
+        expect([undated.readUInt32LE(0), isDated(undated), read]).toEqual([5, false, operations.map(withoutDate)]);
       }),
       runs,
     );
@@ -143,7 +155,7 @@ describe('operation codec', () => {
         anyOperations,
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }),
         (operations, damage) => {
-          const bytes = operationsToBytes(operations);
+          const bytes = operationsToBytes(operations, true);
           for (const [at, value] of damage) bytes[at % bytes.length] = value;
           try {
             operationsFromBytes(bytes);
@@ -162,7 +174,7 @@ describe('operation codec', () => {
     expect(() => operationsFromBytes(bytes)).toThrow('malformed operations: a filter that is none');
   });
 
-  test.each([1, 2, 3, 4, 5] as const)('what a log has of version %i is read', (version) => {
+  test.each([1, 2, 3, 4, 5, 6] as const)('what a log has of version %i is read', (version) => {
     const plain: WriteOperation[] = [
       { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 3, metadata: '{}', text: 'text' },
       { type: 'delete', externalId: 'b' },
@@ -170,7 +182,10 @@ describe('operation codec', () => {
     const staged: WriteOperation[] = [{ type: 'stage', term: 1, reshard: 'r', stage: 'open', forget: 0 }];
     const counted: WriteOperation[] = [{ type: 'delete', externalId: 'c', expected: 7 }];
     for (const operations of [plain, ...(version >= 2 ? [staged] : []), ...(version >= 3 ? [counted] : [])]) {
-      const bytes = version === 5 ? operationsToBytes(operations) : earlierOperations(operations, version);
+      const bytes =
+        version === 5 || version === 6
+          ? operationsToBytes(operations, version === 6)
+          : earlierOperations(operations, version);
       expect([bytes.readUInt32LE(0), momentOf(bytes), operationsFromBytes(bytes)]).toEqual([version, 0, operations]);
     }
   });

@@ -24,6 +24,7 @@ const anyItem: fc.Arbitrary<StoredItem | null> = fc.option(
       text: fc.option(anyText),
       vector: fc.float32Array({ noNaN: true, maxLength: 9 }),
       version: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+      dated: fc.constant(true as const),
     },
     { requiredKeys: ['externalId', 'stamp', 'metadata', 'text'], noNullPrototype: true },
   ),

@@ -25,6 +25,7 @@ import {
   plainFactories,
 } from '../support/shards/shard-node';
 
+const START_MS = 1_700_000_000_000;
 const STEPS = Number(process.env.STEPS ?? 250);
 const DIM = 8;
 const WORDS = ['ant', 'bee', 'cat', 'dog', 'elk', 'fox', 'gnu', 'hen'];
@@ -32,6 +33,8 @@ const WORDS = ['ant', 'bee', 'cat', 'dog', 'elk', 'fox', 'gnu', 'hen'];
 /** Draws everything that a run of operations needs. */
 class Dice {
   private stamp = 1000;
+  /** About the last that was given. */
+  lastVersion = 1000;
 
   constructor(readonly random: () => number) {}
 
@@ -75,7 +78,10 @@ class Dice {
   /** Mostly none; mostly one that a conflict does not spoil the whole write for. */
   private condition(): Conditional {
     if (this.random() < 0.8) return {};
-    return { expected: this.oneOf([NO_VERSION, ANY_VERSION, this.stamp - this.below(20)]), alone: this.random() < 0.8 };
+    return {
+      expected: this.oneOf([NO_VERSION, ANY_VERSION, this.lastVersion - this.below(20)]),
+      alone: this.random() < 0.8,
+    };
   }
 
   operation(nowMs: number): WriteOperation {
@@ -130,6 +136,7 @@ class Dice {
       { at: { $geo_radius: { lat: 89, lon: -179.5, metres: 100_000 * this.below(4) } } },
       { $id: [this.id(), this.id(), this.id()] },
       { $expires_at: { $exists: this.random() < 0.5 } },
+      { $updated: { [this.oneOf(['$gt', '$lte'])]: new Date(START_MS + this.below(300)).toISOString() } },
       {
         $text: { query: `${this.oneOf(WORDS)} ${this.oneOf(WORDS)}`, match: this.random() < 0.5 ? 'any' : 'all' },
         $not: { $text: { query: this.oneOf(WORDS), ...(this.random() < 0.5 && { fields: ['tag', 'list'] }) } },
@@ -166,13 +173,13 @@ async function answers(
     fetch: await client.read(
       id,
       'fetch',
-      { externalIds: ids, vectors: true, versions: true, expiries: true },
+      { externalIds: ids, vectors: true, versions: true, expiries: true, dates: true },
       NO_HURRY,
     ),
     scan: await client.read(
       id,
       'scan',
-      { after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true },
+      { after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true, dates: true },
       NO_HURRY,
     ),
     filtered: await pagesOf(client, id, filter, 1 + (k % 7)),
@@ -248,12 +255,12 @@ describe.each([
   test('answers as a plain map does, over writes, checkpoints, restarts and damaged checkpoints', async () => {
     const seed = runSeed('shard model');
     const dice = new Dice(seededRandom(seed));
-    const clock = new ManualClock();
+    const clock = new ManualClock(START_MS);
     const node = await new ShardNode({ factories, openStore: openRocksStore, clock }).start();
     const views = new ShardViews(() => clock.wallMs());
     const follow = (): void => void node.host.follow((message) => views.take(message));
     follow();
-    const plain = new PlainShardClient({ clock });
+    const plain = new PlainShardClient({ clock, dated: true });
     const spec: ShardSpec = {
       collectionUid: 'model',
       shard: 0,
@@ -288,6 +295,7 @@ describe.each([
             plain.write(spec, batch, NO_HURRY),
           ]);
           expect(outcomes).toEqual(expected);
+          dice.lastVersion = expected.firstVersion + batch.length;
         } else if (roll < 0.75) {
           trace.push('checkpoint, writes going on');
           await checkpointing;

@@ -43,6 +43,8 @@ export interface Filters {
   $id?: string[];
   /** Items that expire then; those that never do match no bound. */
   $expires_at?: Bounds<string | { $date: string | Date }> & { $exists?: boolean };
+  /** Items that were last changed then; of some it is not known (`$exists`). */
+  $updated?: Bounds<string | { $date: string | Date }> & { $exists?: boolean };
   /** Items with any (the default) or all of the words of the query, in what keyword search searches or some fields. */
   $text?: { query: string; match?: 'any' | 'all'; fields?: string[] };
   [key: string]: unknown;

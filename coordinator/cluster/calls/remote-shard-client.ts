@@ -4,7 +4,12 @@ import { needsAny } from './filter-features';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
 import { notInTime } from '../../../shared/contract/shard/not-in-time';
-import { operationCountOf, operationsToBytes } from '../../../shared/contract/writes/operation-codec';
+import {
+  isDated,
+  operationCountOf,
+  operationsToBytes,
+  setDated,
+} from '../../../shared/contract/writes/operation-codec';
 import type {
   CallOptions,
   ShardClient,
@@ -37,8 +42,8 @@ const READ_RETRY_MS = 7_000;
 interface WritePayload {
   /** Of operations. */
   count: number;
-  /** The bytes, the same for each attempt. */
-  forAttempt(): Buffer;
+  /** The bytes, the same for each attempt. `dated`: versions are to tell when items changed. */
+  forAttempt(dated: boolean): Buffer;
   /** Those by which an operation is decided. */
   filters(): Filter[];
 }
@@ -108,7 +113,8 @@ export class RemoteShardClient implements ShardClient, WritesEncoded {
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     // Once it can be sent: every copy of a write is the same.
     let bytes: Buffer | null = null;
-    const forAttempt = (): Buffer => (bytes ??= operationsToBytes(operations));
+    const forAttempt = (dated: boolean): Buffer =>
+      bytes === null || isDated(bytes) !== dated ? (bytes = operationsToBytes(operations, dated)) : bytes;
     const filters = (): Filter[] => operations.flatMap(filtersOf);
     return this.writeNamed(id, { count: operations.length, forAttempt, filters }, call);
   }
@@ -116,8 +122,9 @@ export class RemoteShardClient implements ShardClient, WritesEncoded {
   /** They are sent as they are. Of a write that was sent several times, a connection may keep a copy. */
   async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<EncodedWrite> {
     let attempts = 0;
-    const forAttempt = (): Buffer => {
+    const forAttempt = (dated: boolean): Buffer => {
       attempts += 1;
+      if (isDated(bytes) !== dated) setDated(bytes, dated);
       return bytes;
     };
     const result = await this.writeNamed(id, { count: operationCountOf(bytes), forAttempt, filters: () => [] }, call);
@@ -243,7 +250,7 @@ export class RemoteShardClient implements ShardClient, WritesEncoded {
       open,
       (link, to, route) => {
         if (route.lacking !== undefined) mustBeKnown(id, 'write', filters(), route.lacking);
-        return link.write(to, { ...name, payload: forAttempt() });
+        return link.write(to, { ...name, payload: forAttempt(route.lacking?.includes('updated-filter') !== true) });
       },
       judge,
     );

@@ -114,7 +114,16 @@ export class ShardTransfers {
       this.parts.shards.read(
         id,
         'scan',
-        { after, limit, filter: null, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES },
+        {
+          after,
+          limit,
+          filter: null,
+          vectors: true,
+          versions: true,
+          expiries: true,
+          dates: true,
+          bytesMax: PAGE_BYTES,
+        },
         call,
       ),
     );
@@ -128,7 +137,7 @@ export class ShardTransfers {
         this.parts.shards.read(
           id,
           'fetch',
-          { externalIds: left, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES },
+          { externalIds: left, vectors: true, versions: true, expiries: true, dates: true, bytesMax: PAGE_BYTES },
           call,
         ),
       );
@@ -263,8 +272,9 @@ function imported({
   text,
   version,
   expiry,
+  dated,
   externalId,
 }: StoredItem): NonNullable<ImportOperation['item']> {
   if (vector === undefined) throw new QuiverError('internal', `a shard gave no vector of ${externalId}`);
-  return { vector, stamp, metadata, text, version, expiry };
+  return { vector, stamp, metadata, text, version, expiry, dated };
 }

@@ -1,12 +1,7 @@
 import assert from 'node:assert';
 import type { Clock } from '../../../shared/base/time/clock';
+import { STAMP_EPOCH_MS, STAMPED_MS_MAX, STAMPS_PER_MS } from '../../../shared/contract/writes/stamp-time';
 
-/** 2020-01-01T00:00:00Z. From here, 2^53 / 4096 milliseconds last until 2089. */
-const EPOCH_MS = 1_577_836_800_000;
-/** Stamps per millisecond. A batch that needs more takes them from the following milliseconds. */
-const STAMPS_PER_MS = 4096;
-/** From here on, in 2087, stamps only count up: two years' worth of them are left below 2^53. */
-const PHYSICAL_MS_MAX = EPOCH_MS + 2 ** 41 - 2 ** 36;
 /**
  * How fast the clock follows wall time that is ahead of it, in wall milliseconds per elapsed millisecond. If a wall
  * clock is set a year ahead and then back, stamps move by no more than the time it was wrong. If the change is
@@ -32,7 +27,7 @@ export class StampClock {
   constructor(options: { clock: Clock; last?: BigInt64Array }) {
     this.clock = options.clock;
     this.last = options.last ?? newStampMemory();
-    this.physicalMs = Math.max(EPOCH_MS, this.clock.wallMs());
+    this.physicalMs = Math.max(STAMP_EPOCH_MS, this.clock.wallMs());
     this.readAtMs = this.clock.monotonicMs();
   }
 
@@ -40,7 +35,7 @@ export class StampClock {
   reserve(count: number): number {
     assert(Number.isSafeInteger(count) && count >= 1, 'a reservation of at least one stamp');
     this.readClock();
-    const elapsedMs = Math.floor(Math.min(this.physicalMs, PHYSICAL_MS_MAX) - EPOCH_MS);
+    const elapsedMs = Math.floor(Math.min(this.physicalMs, STAMPED_MS_MAX) - STAMP_EPOCH_MS);
     for (;;) {
       const last = Atomics.load(this.last, 0);
       const first = Math.max(Number(last) + 1, elapsedMs * STAMPS_PER_MS);

@@ -48,6 +48,8 @@ export const ID_IS_UTF16 = 2;
 export const HAS_TEXT = 4;
 /** The item has expired, and is there only for those who write: its record is not removed yet. */
 export const HIDDEN = 8;
+/** Its version tells when it changed. */
+export const DATED = 16;
 
 /**
  * The columns of PAGE_SLOTS slots that follow each other, in shared memory. A directory grows by pages and never moves

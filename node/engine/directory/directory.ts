@@ -1,4 +1,5 @@
 import type { Expiry } from '../../../shared/contract/writes/expiry';
+import { STAMP_EPOCH_MS, STAMPS_PER_MS, timeOfStamp } from '../../../shared/contract/writes/stamp-time';
 import { sampleKey, sampleKeyOfAscii } from '../../../shared/contract/shard/sample-key';
 import { encodingOf } from '../../../shared/base/text/text-encoding';
 import { ByteArena } from '../records/byte-arena';
@@ -6,6 +7,7 @@ import type { ChunkStore } from '../records/chunk-store';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
 import { ChangeCounter } from '../records/change-counter';
 import {
+  DATED,
   type DirectoryPage,
   directoryPage,
   externalIdAt,
@@ -36,12 +38,16 @@ export interface DirectoryEntry {
   version: number;
   /** Left out, or 0: never. */
   expiry?: Expiry | undefined;
+  /** Whether the version tells when it changed. */
+  dated?: boolean | undefined;
   /** JSON object text. */
   metadata: string;
   hasText: boolean;
 }
 
 const NONE: ReadonlySet<number> = new Set();
+/** Of which the versions are looked at in one step: a fraction of a millisecond. */
+const PAGES_PER_STEP = 64;
 
 /**
  * Where each item is: external id ↔ slot, and by slot the facts that every answer contains. In memory, in columns and
@@ -138,9 +144,35 @@ export class Directory {
     return this.expiries.within(low, high).filter((slot) => this.isLive(slot));
   }
 
+  /** Whether the version of the item tells when it changed. */
+  isDated(slot: number): boolean {
+    return (this.pageOf(slot).flags[positionInPage(slot)] & DATED) !== 0;
+  }
+
+  /** The slots of live items that were changed from `low` to `high`, as far as that is known, as bits. */
+  *slotsUpdated(low: number, high: number): Generator<undefined, Uint32Array> {
+    const found = new Uint32Array(this.slotCapacity / 32);
+    const first = (low - STAMP_EPOCH_MS) * STAMPS_PER_MS;
+    const end = (high + 1 - STAMP_EPOCH_MS) * STAMPS_PER_MS;
+    for (const [number, { versions, flags }] of this.pages.entries()) {
+      for (let from = 0; from < PAGE_SLOTS; from += 32) {
+        let bits = 0;
+        for (let position = from; position < from + 32; position++) {
+          const version = versions[position];
+          if (version < first || version >= end) continue;
+          if ((flags[position] & (LIVE | HIDDEN | DATED)) === (LIVE | DATED)) bits |= 1 << (position & 31);
+        }
+        found[(number * PAGE_SLOTS + from) >>> 5] = bits;
+      }
+      if (number % PAGES_PER_STEP === 0) yield;
+    }
+    return found;
+  }
+
   /** What filters ask of the item in a slot besides its metadata. */
-  factsOf(slot: number): { externalId: string; expiry: Expiry } {
-    return { externalId: this.externalIdOf(slot), expiry: this.expiryOf(slot) };
+  factsOf(slot: number): { externalId: string; expiry: Expiry; updatedMs: number | undefined } {
+    const updatedMs = this.isDated(slot) ? timeOfStamp(this.versionOf(slot)) : undefined;
+    return { externalId: this.externalIdOf(slot), expiry: this.expiryOf(slot), updatedMs };
   }
 
   /** The slots by their ids, from when that is first asked for. */
@@ -393,7 +425,11 @@ export class Directory {
     page.offsets[position] = offset;
     page.idBytes[position] = idBytes;
     page.metadataBytes[position] = metadataBytes;
-    page.flags[position] = LIVE | (encoding === 'utf16le' ? ID_IS_UTF16 : 0) | (entry.hasText ? HAS_TEXT : 0);
+    page.flags[position] =
+      LIVE |
+      (encoding === 'utf16le' ? ID_IS_UTF16 : 0) |
+      (entry.hasText ? HAS_TEXT : 0) |
+      (entry.dated === true ? DATED : 0);
     this.expiries.set(slot, entry.expiry ?? 0);
     this.live += 1;
     this.changes.liveCount = this.live;

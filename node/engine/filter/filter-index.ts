@@ -19,6 +19,8 @@ export interface FilteredItems {
   slotsWithWords?: (condition: WordsCondition) => Generator<undefined, ChunkedSlotSet>;
   /** Of the items that expire from `low` to `high`, in milliseconds since 1970; ascending. */
   slotsExpiring?: (low: number, high: number) => number[];
+  /** Of those that were changed then, as bits. In steps, as `slotsWithWords`. */
+  slotsUpdated?: (low: number, high: number) => Generator<undefined, Uint32Array>;
 }
 
 /**

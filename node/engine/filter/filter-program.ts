@@ -38,6 +38,7 @@ function write(filter: Filter, words: FilterWords): void {
     filter.type === 'geo' ||
     filter.type === 'ids' ||
     filter.type === 'expiry' ||
+    filter.type === 'updated' ||
     filter.type === 'words'
   )
     throw new Error(`no list tells of a condition of the type ${filter.type}`);

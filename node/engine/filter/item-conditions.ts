@@ -23,6 +23,10 @@ export function* slotsOfItems(
     yield;
     return ChunkedSlotSet.fromSorted(items.slotsExpiring?.(condition.low, condition.high) ?? []);
   }
+  if (condition.type === 'updated') {
+    if (items.slotsUpdated === undefined) return new ChunkedSlotSet();
+    return ChunkedSlotSet.fromBitmap(yield* items.slotsUpdated(condition.low, condition.high));
+  }
   const { ids } = condition;
   const found: number[] = [];
   for (let i = 0; i < ids.length; i++) {

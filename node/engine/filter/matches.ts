@@ -16,6 +16,8 @@ import { textTester } from './text-test';
 export interface ItemFacts {
   externalId: string;
   expiry: Expiry;
+  /** When it was last changed, in milliseconds since 1970; left out: nobody knows. */
+  updatedMs?: number | undefined;
   /** Left out: it has no words. */
   hasWords?: (condition: WordsCondition, metadata: JsonObject) => boolean;
 }
@@ -37,8 +39,8 @@ const NO_ITEM: ItemFacts = { externalId: '', expiry: 0 };
  * - `size`: an array of so many elements. `element`: an array with one that passes the filter; of an element that is no
  *   object only `value` asks. Neither is passed by anything but an array.
  * - `geo`: a point of the shape, or an array with one among its elements (geo-points.ts).
- * - `ids`: the item has one of them. `expiry`: it expires then, at a time of its own or by its collection. `words`: see
- *   word-conditions.ts.
+ * - `ids`: the item has one of them. `expiry`: it expires then, at a time of its own or by its collection. `updated`:
+ *   it was last changed then, which is not known of what earlier versions wrote. `words`: see word-conditions.ts.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
  * - `and` of nothing passes everything, `or` of nothing passes nothing.
  */
@@ -98,6 +100,8 @@ export function matches(filter: Filter, metadata: JsonObject, item = NO_ITEM): b
       return filter.ids.includes(item.externalId);
     case 'expiry':
       return item.expiry !== 0 && isWithin(expiryTime(item.expiry), filter);
+    case 'updated':
+      return item.updatedMs !== undefined && isWithin(item.updatedMs, filter);
     case 'words':
       return item.hasWords?.(filter, metadata) === true;
     case 'text': {

@@ -10,7 +10,8 @@ import { encodingOf } from '../../../shared/base/text/text-encoding';
  * Format 1 has no version: it is what a shard stores before it counts versions. Format 2 has one. Format 3 has a
  * version (0 for none) and when the item expires (expiry.ts); it is only for items that do.
  * Flags: 1 the item has a text, 2 the id is UTF-16, 4 the text is UTF-16 (both UTF-8 otherwise: UTF-16 is for strings
- * with lone surrogates, which UTF-8 can't carry).
+ * with lone surrogates, which UTF-8 can't carry), 8 the version tells when the item changed (stamp-time.ts); a program
+ * that does not know this flag ignores it.
  */
 export interface ItemRecord {
   externalId: string;
@@ -20,6 +21,8 @@ export interface ItemRecord {
   version: number;
   /** Left out, or 0: never. */
   expiry?: Expiry | undefined;
+  /** Whether the version tells when it changed. */
+  dated?: boolean | undefined;
   /** JSON object text. */
   metadata: string;
   text: string | null;
@@ -42,6 +45,7 @@ const STAMP_OFFSET = 8;
 const HAS_TEXT = 1;
 const ID_IS_UTF16 = 2;
 const TEXT_IS_UTF16 = 4;
+const IS_DATED = 8;
 
 /** The item as bytes. */
 export function recordToBytes(record: ItemRecord): Buffer {
@@ -75,7 +79,8 @@ export function writeRecord(record: ItemRecord, bytes: Buffer, start: number): n
   bytes[start + 1] =
     (text === null ? 0 : HAS_TEXT) |
     (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) |
-    (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
+    (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0) |
+    (record.dated === true ? IS_DATED : 0);
   bytes.writeUInt16LE(0, start + 2);
   bytes.writeUInt32LE(record.slot, start + SLOT_OFFSET);
   bytes.writeDoubleLE(record.stamp, start + STAMP_OFFSET);
@@ -99,6 +104,7 @@ export function recordFromBytes(bytes: Buffer): ItemRecord {
     stamp: bytes.readDoubleLE(STAMP_OFFSET),
     version: versionIn(bytes, layout),
     ...(bytes[0] === EXPIRING_FORMAT ? { expiry: bytes.readDoubleLE(HEADER_BYTES + VERSION_BYTES) } : {}),
+    ...(layout.flags & IS_DATED ? { dated: true } : {}),
     metadata: bytes.toString('utf8', layout.metadataAt, layout.textAt),
     text: textIn(bytes, layout),
     vector,

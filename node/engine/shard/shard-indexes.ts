@@ -43,6 +43,8 @@ export interface IndexedItem extends PreparedContent {
   version: number;
   /** 0: never. */
   expiry: Expiry;
+  /** Whether the version tells when it changed. */
+  dated: boolean;
   metadata: string;
   text: string | null;
   vector: Float32Array;
@@ -53,10 +55,11 @@ export function itemFacts(
   { directory, keywords }: Pick<ShardIndexes, 'directory' | 'keywords'>,
   slot: number,
 ): ItemFacts {
-  const { externalId, expiry } = directory.factsOf(slot);
+  const { externalId, expiry, updatedMs } = directory.factsOf(slot);
   return {
     externalId,
     expiry,
+    updatedMs,
     hasWords: (condition, metadata) =>
       condition.paths === undefined
         ? keywords.hasWords(slot, condition)
@@ -116,8 +119,8 @@ function removeFromSearches({ directory, vectors, filters, keywords }: ShardInde
  */
 export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: number): void {
   if (items.length === 0) return;
-  for (const { slot, externalId, recno, stamp, version, expiry, metadata, text } of items) {
-    indexes.directory.put(slot, { externalId, recno, stamp, version, expiry, metadata, hasText: text !== null });
+  for (const { slot, externalId, recno, stamp, version, expiry, dated, metadata, text } of items) {
+    indexes.directory.put(slot, { externalId, recno, stamp, version, expiry, dated, metadata, hasText: text !== null });
   }
   try {
     addVectors(indexes.vectors, items, dim);

@@ -11,7 +11,13 @@ import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../../shared
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { LaterKeyValueStore } from '../kv/later-key-value-store';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
-import { isCounted, momentOf, operationsInSteps, stampMoment } from '../../../shared/contract/writes/operation-codec';
+import {
+  isCounted,
+  isDated,
+  momentOf,
+  operationsInSteps,
+  stampMoment,
+} from '../../../shared/contract/writes/operation-codec';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../directory/slot-allocator';
@@ -490,6 +496,7 @@ export class Shard {
         alongside,
         counted: payloads.map(isCounted),
         moments: payloads.map(momentOf),
+        dated: payloads.map(isDated),
       });
     });
   }

@@ -15,6 +15,7 @@ export const FEATURES = [
   'geo-filters',
   'ordered-scroll',
   'word-filters',
+  'updated-filter',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -90,6 +90,7 @@ export const WHOLE_SIDES: Readonly<Record<string, (bound: number) => Partial<Fil
 export const ITEM_OPERATORS = {
   $id: 'a list of external_ids',
   $expires_at: '$gt $gte $lt $lte $between with times as in expires_at, or $exists',
+  $updated: 'the same of its last change, of which an item written by an earlier version knows nothing',
   $text:
     '{query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata',
 } as const;

@@ -88,6 +88,7 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   geo: ({ path, shape }) => typeof path === 'string' && isGeoShape(shape),
   ids: ({ ids }) => areTexts(ids),
   expiry: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
+  updated: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
   words: ({ query, match, paths }) =>
     typeof query === 'string' && (match === 'any' || match === 'all') && (paths === undefined || areTexts(paths)),
   text: ({ path, test, pattern, fold }) =>

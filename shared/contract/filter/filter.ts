@@ -37,10 +37,11 @@ export interface OthersCondition {
   values: (number | string | boolean)[];
 }
 
-/** What it asks of the item besides its metadata. `expiry`: in milliseconds since 1970, both included. */
+/** What it asks of the item besides its metadata. `expiry` and `updated`: in milliseconds since 1970, both included. */
 export type ItemCondition =
   | { type: 'ids'; ids: string[] }
   | { type: 'expiry'; low: number; high: number }
+  | { type: 'updated'; low: number; high: number }
   | WordsCondition;
 
 /**
@@ -101,7 +102,8 @@ export function isCondition(filter: Filter): filter is Condition {
 }
 
 export function isOfItem(condition: Condition): condition is ItemCondition {
-  return condition.type === 'ids' || condition.type === 'expiry' || condition.type === 'words';
+  const { type } = condition;
+  return type === 'ids' || type === 'expiry' || type === 'updated' || type === 'words';
 }
 
 /** A number, a text, or a time, in milliseconds since 1970, which texts are compared with that say one. */

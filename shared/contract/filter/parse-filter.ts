@@ -147,7 +147,8 @@ const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Oper
 /** How the operand of each operator at the top is read. */
 const ITEM_OPERATIONS: Record<ItemOperatorName, (parser: FilterParser, json: unknown, place: string) => Filter> = {
   $id: (parser, json, place) => parser.ids(json, place),
-  $expires_at: (parser, json, place) => parser.expiry(json, place),
+  $expires_at: (parser, json, place) => parser.within('expiry', json, place),
+  $updated: (parser, json, place) => parser.within('updated', json, place),
   $text: (parser, json, place) => parser.words(json, place),
 };
 
@@ -318,7 +319,7 @@ class FilterParser {
     return condition;
   }
 
-  expiry(json: unknown, place: string): Filter {
+  within(type: 'expiry' | 'updated', json: unknown, place: string): Filter {
     if (!hasOperators(json))
       throw refusal(`${place} must be an object of operators: $gt, $gte, $lt, $lte, $between, $exists`);
     const { $exists, ...bounds } = json;
@@ -329,9 +330,9 @@ class FilterParser {
       TIMES,
       (bound, here) => this.time(typeof bound === 'string' ? { $date: bound } : isDate(bound) ? bound : {}, here).time,
     );
-    const filter: Filter = { type: 'expiry', ...interval };
+    const filter: Filter = { type, ...interval };
     if ($exists !== false) return filter;
-    const never = not({ type: 'expiry', ...TIMES });
+    const never = not({ type, ...TIMES });
     return Object.keys(bounds).length === 0 ? never : all([never, filter]);
   }
 

@@ -194,6 +194,8 @@ export interface ImportOperation {
     text: string | null;
     version?: number | undefined;
     expiry?: Expiry | undefined;
+    /** Whether the version tells when it changed. */
+    dated?: boolean | undefined;
   } | null;
 }
 

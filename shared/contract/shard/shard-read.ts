@@ -40,6 +40,7 @@ export interface ShardReads {
       texts?: boolean | undefined;
       versions?: boolean | undefined;
       expiries?: boolean | undefined;
+      dates?: boolean | undefined;
       bytesMax?: number | undefined;
       filter?: Filter | undefined;
     };
@@ -244,6 +245,8 @@ export interface StoredItem {
   version?: number;
   /** Present if requested, and if the item expires. */
   expiry?: Expiry;
+  /** Present if requested, and if the version tells when the item changed (stamp-time.ts). */
+  dated?: true;
 }
 
 /**
@@ -287,6 +290,8 @@ export interface ScanRequest {
   versions?: boolean | undefined;
   /** Whether items carry `expiry`. Default: false. */
   expiries?: boolean | undefined;
+  /** Whether items carry `dated`. Default: false. */
+  dates?: boolean | undefined;
   /** The answer ends soon after it has so many bytes of items. A node of an earlier version ignores it. */
   bytesMax?: number | undefined;
 }

@@ -2,6 +2,7 @@ import { resultOf } from '../../base/time/work-slices';
 import {
   aligned,
   COUNTED_VERSION,
+  DATED_VERSION,
   DELETE_BYTES,
   HEADER_BYTES,
   malformed,
@@ -20,6 +21,7 @@ import {
   metadataRepeated,
   numberOf,
   operationBytes,
+  writeDated,
   writeExpiry,
   writeNumber,
   writeOperation,
@@ -27,13 +29,19 @@ import {
 import type { WriteOperation } from '../shard/shard-client';
 import { SHARD_STAGES, type ShardStage } from '../shard/shard-stage';
 
-/** Its moment is 0 until whoever puts it into a log sets it (see {@link stampMoment}). */
-export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
-  return resultOf(operationsToBytesInSteps(operations));
+/**
+ * Its moment is 0 until whoever puts it into a log sets it (see {@link stampMoment}). `dated`: versions are to tell
+ * when items changed.
+ */
+export function operationsToBytes(operations: readonly WriteOperation[], dated = false): Buffer {
+  return resultOf(operationsToBytesInSteps(operations, dated));
 }
 
 /** Like {@link operationsToBytes}, one operation measured or written per step. */
-export function* operationsToBytesInSteps(operations: readonly WriteOperation[]): Generator<undefined, Buffer> {
+export function* operationsToBytesInSteps(
+  operations: readonly WriteOperation[],
+  dated = false,
+): Generator<undefined, Buffer> {
   let size = TIMED_HEADER_BYTES;
   const filters = filtersToWrite(operations);
   const isSame = metadataRepeated(operations);
@@ -45,7 +53,7 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[])
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
-  bytes.writeUInt32LE(OPERATIONS_VERSION, 0);
+  bytes.writeUInt32LE(dated ? DATED_VERSION : TIMED_VERSION, 0);
   bytes.writeUInt32LE(operations.length, 4);
   bytes.writeDoubleLE(0, HEADER_BYTES);
   let at = TIMED_HEADER_BYTES;
@@ -56,6 +64,7 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[])
     bytes.fill(0, end, at);
     at = writeNumber(bytes, start, at, operations[i]);
     at = writeExpiry(bytes, start, at, operations[i]);
+    if (dated) writeDated(bytes, start, operations[i]);
     yield;
   }
   return bytes;
@@ -64,6 +73,16 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[])
 /** Whether a shard counts versions from this write on. */
 export function isCounted(bytes: Buffer): boolean {
   return operationsVersionOf(bytes) >= COUNTED_VERSION;
+}
+
+/** Whether the versions that this write gives tell when items changed. */
+export function isDated(bytes: Buffer): boolean {
+  return operationsVersionOf(bytes) >= DATED_VERSION;
+}
+
+/** Whether they are to, of a write without imports that has no moment yet. */
+export function setDated(bytes: Buffer, dated: boolean): void {
+  if (operationsVersionOf(bytes) >= TIMED_VERSION) bytes.writeUInt32LE(dated ? DATED_VERSION : TIMED_VERSION, 0);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 
 /**
- * The operations of one write as bytes, for the wire and for the replicated log. Written under OPERATIONS_VERSION
- * alone; earlier ones are read, because a log or a backup may hold them. Little-endian. Every operation begins at a
- * multiple of 4 bytes, so that its vector can be read in place:
+ * The operations of one write as bytes, for the wire and for the replicated log. Written under TIMED_VERSION, or under
+ * DATED_VERSION where everybody knows it; earlier ones are read, because a log or a backup may hold them.
+ * Little-endian. Every operation begins at a multiple of 4 bytes, so that its vector can be read in place:
  *
  *   header   u8 version, 3 zero bytes, u32 number of operations
  *   upsert   u8 1, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
@@ -32,14 +32,16 @@ import { QuiverError } from '../../base/errors/quiver-error';
  * milliseconds since the Unix epoch, which whoever puts it into a log sets (0 until then); items expire by it. Only
  * there are expires, and the flags of upserts, patches and imports: 4096 behind the operation, f64 when the item
  * expires (of an import as expiry.ts has it, otherwise 0: at no time of its own), 8192 behind that, f64 after how many
- * milliseconds one without a time of its own does. 4 the id is UTF-16. Of an upsert and an
+ * milliseconds one without a time of its own does. Version 6 has the form of 5, and says that the versions that the
+ * shard gives are not below the first of the moment (stamp-time.ts), so that they tell when items changed; an import
+ * has the flag 16384 where its version does. 4 the id is UTF-16. Of an upsert and an
  * import: 1 metadata and 2 text are present; 8 the metadata and 16 the text are UTF-16. Strings are UTF-16 if they are
  * not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as JSON; 64 the filter is that of the
  * delete before, because thousands of deletes may share one. A reader refuses unknown versions and flags. Operations
  * that an earlier reader does not know (a type, a flag) are written under a higher version, and others stay at theirs:
  * replicas judge what they acknowledge by the version alone.
  */
-export const OPERATIONS_VERSION = 5;
+export const OPERATIONS_VERSION = 6;
 /** The oldest that a log may hold. */
 export const PLAIN_VERSION = 1;
 /** From a write of this version on, a shard counts versions. */
@@ -48,6 +50,8 @@ export const COUNTED_VERSION = 3;
 export const DEDUP_VERSION = 4;
 /** From this version on, a write has a moment, and items expire. */
 export const TIMED_VERSION = 5;
+/** From a write of this version on, versions tell when items changed. */
+export const DATED_VERSION = 6;
 
 export const HEADER_BYTES = 8;
 export const TIMED_HEADER_BYTES = 16;
@@ -81,6 +85,7 @@ export const FLAG_SAME_METADATA = 1024;
 export const FLAG_NOTE_UTF16 = 2048;
 export const FLAG_EXPIRY = 4096;
 export const FLAG_TTL = 8192;
+export const FLAG_DATED = 16384;
 export const ITEM_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
 /** By version, what operations may have besides. */
 export const COUNTED_FLAGS = FLAG_NUMBER | FLAG_ALONE;

@@ -5,10 +5,12 @@ import {
   aligned,
   COUNTED_FLAGS,
   COUNTED_VERSION,
+  DATED_VERSION,
   DELETE_BYTES,
   DELETE_FLAGS,
   EXPIRE_BYTES,
   FLAG_ALONE,
+  FLAG_DATED,
   FLAG_EXPIRY,
   FLAG_FILTER,
   FLAG_ID_UTF16,
@@ -68,6 +70,7 @@ export class OperationReader {
   private readonly counted: boolean;
   private readonly marked: boolean;
   private readonly timed: boolean;
+  private readonly dated: boolean;
 
   /** `version`: that of the write. */
   constructor(bytes: Buffer, at: number, version: number) {
@@ -76,6 +79,7 @@ export class OperationReader {
     this.counted = version >= COUNTED_VERSION;
     this.marked = version >= DEDUP_VERSION;
     this.timed = version >= TIMED_VERSION;
+    this.dated = version >= DATED_VERSION;
   }
 
   get atEnd(): boolean {
@@ -91,7 +95,8 @@ export class OperationReader {
     const more = this.counted ? flags & COUNTED_FLAGS : 0;
     const expiring =
       this.timed && (type === TYPE_UPSERT || type === TYPE_PATCH || type === TYPE_IMPORT) ? flags & TIMED_FLAGS : 0;
-    const plain = flags & ~more & ~expiring;
+    const dated = this.dated && type === TYPE_IMPORT ? flags & FLAG_DATED : 0;
+    const plain = flags & ~more & ~expiring & ~dated;
     if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) {
       const upsert = this.item(start, UPSERT_BYTES, plain);
       // Nearly all: nothing is copied.
@@ -101,7 +106,7 @@ export class OperationReader {
       return { ...this.delete(start, plain), ...this.condition(more) };
     if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0)
       return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
-    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more, expiring);
+    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more, expiring | dated);
     if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0)
       return { ...this.patch(start, plain), ...this.condition(more), ...this.expiring(expiring) };
     if (this.timed && type === TYPE_EXPIRE && flags === (flags & FLAG_ID_UTF16)) return this.expire(start, flags);
@@ -204,12 +209,13 @@ export class OperationReader {
     const { externalId, vector, stamp, metadata, text = null } = item;
     const version = more === 0 ? {} : { version: this.version() };
     if ((expiring & FLAG_TTL) !== 0) throw malformed('an expiry that is none');
-    const expiry = expiring === 0 ? {} : { expiry: this.number() };
+    const expiry = (expiring & FLAG_EXPIRY) === 0 ? {} : { expiry: this.number() };
+    const dated = (expiring & FLAG_DATED) === 0 ? {} : { dated: true };
     return {
       type: 'import',
       term,
       externalId,
-      item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version, ...expiry },
+      item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version, ...expiry, ...dated },
     };
   }
 

@@ -5,6 +5,7 @@ import {
   DELETE_BYTES,
   EXPIRE_BYTES,
   FLAG_ALONE,
+  FLAG_DATED,
   FLAG_EXPIRY,
   FLAG_FILTER,
   FLAG_ID_UTF16,
@@ -120,6 +121,12 @@ export function writeNumber(bytes: Buffer, start: number, end: number, operation
   const flags = (number === undefined ? 0 : FLAG_NUMBER) | (isAlone ? FLAG_ALONE : 0);
   bytes.writeUInt32LE((bytes.readUInt32LE(start) | (flags << 8)) >>> 0, start);
   return number === undefined ? end : bytes.writeDoubleLE(number, end);
+}
+
+/** Says of an import at `start` that its version tells when the item changed, if it does. */
+export function writeDated(bytes: Buffer, start: number, operation: WriteOperation): void {
+  if (operation.type !== 'import' || operation.item?.dated !== true) return;
+  bytes.writeUInt32LE((bytes.readUInt32LE(start) | (FLAG_DATED << 8)) >>> 0, start);
 }
 
 /** What a write with a moment has behind an operation about when its item expires. */

@@ -7,9 +7,10 @@ import { encodingOf } from '../../base/text/text-encoding';
  * and strings.
  *
  *   u32 number of items, u32 number of floats in all, u32 encoding of the strings (0 UTF-8, 1 UTF-16), and 2 more if
- *   there are versions, 4 more if some items expire
+ *   there are versions, 4 more if some items expire, 8 more if some versions tell when items changed
  *   each: f64 stamp, u32 length of id (NONE: no item), u32 length of metadata, u32 length of text (NONE: null),
- *         u32 dim (NONE: no vector), [f64 version (0: none)], [f64 expiry (expiry.ts)]
+ *         u32 dim (NONE: no vector), [f64 version (0: none)], [f64 expiry (expiry.ts)],
+ *         [u32 1: its version tells when it changed]
  *   the vectors, f32
  *   id, metadata, text of the first item, then of the second, …
  */
@@ -17,9 +18,11 @@ const HEADER_BYTES = 12;
 const ITEM_BYTES = 24;
 const VERSION_BYTES = 8;
 const EXPIRY_BYTES = 8;
+const DATED_BYTES = 4;
 const IS_UTF16 = 1;
 const HAS_VERSIONS = 2;
 const HAS_EXPIRIES = 4;
+const HAS_DATES = 8;
 const NONE = 0xffffffff;
 
 export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
@@ -27,16 +30,19 @@ export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
   let floats = 0;
   let hasVersions = false;
   let hasExpiries = false;
+  let hasDates = false;
   for (const item of items) {
     if (item === null) continue;
     if (item.version !== undefined) hasVersions = true;
     if (item.expiry !== undefined) hasExpiries = true;
+    if (item.dated === true) hasDates = true;
     strings.push(item.externalId, item.metadata, item.text ?? '');
     floats += item.vector?.length ?? 0;
   }
   const text = strings.join('');
   const expiryAt = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
-  const headBytes = expiryAt + (hasExpiries ? EXPIRY_BYTES : 0);
+  const datedAt = expiryAt + (hasExpiries ? EXPIRY_BYTES : 0);
+  const headBytes = datedAt + (hasDates ? DATED_BYTES : 0);
   const vectorsAt = HEADER_BYTES + items.length * headBytes;
   const stringsAt = vectorsAt + floats * 4;
   const encoding = encodingOf(text);
@@ -45,7 +51,10 @@ export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
   bytes.writeUInt32LE(items.length, 0);
   bytes.writeUInt32LE(floats, 4);
   bytes.writeUInt32LE(
-    (encoding === 'utf8' ? 0 : IS_UTF16) | (hasVersions ? HAS_VERSIONS : 0) | (hasExpiries ? HAS_EXPIRIES : 0),
+    (encoding === 'utf8' ? 0 : IS_UTF16) |
+      (hasVersions ? HAS_VERSIONS : 0) |
+      (hasExpiries ? HAS_EXPIRIES : 0) |
+      (hasDates ? HAS_DATES : 0),
     8,
   );
   let at = HEADER_BYTES;
@@ -54,6 +63,7 @@ export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
     writeHead(bytes, at, item);
     if (hasVersions) bytes.writeDoubleLE(item?.version ?? 0, at + ITEM_BYTES);
     if (hasExpiries) bytes.writeDoubleLE(item?.expiry ?? 0, at + expiryAt);
+    if (hasDates) bytes.writeUInt32LE(item?.dated === true ? 1 : 0, at + datedAt);
     at += headBytes;
     const vector = item?.vector;
     if (vector === undefined) continue;
@@ -82,11 +92,13 @@ export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
   const count = bytes.readUInt32LE(0);
   const floatCount = bytes.readUInt32LE(4);
   const form = bytes.readUInt32LE(8);
-  if (form > (IS_UTF16 | HAS_VERSIONS | HAS_EXPIRIES)) throw malformed();
+  if (form > (IS_UTF16 | HAS_VERSIONS | HAS_EXPIRIES | HAS_DATES)) throw malformed();
   const hasVersions = (form & HAS_VERSIONS) !== 0;
   const expiryAt = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
   const hasExpiries = (form & HAS_EXPIRIES) !== 0;
-  const headBytes = expiryAt + (hasExpiries ? EXPIRY_BYTES : 0);
+  const datedAt = expiryAt + (hasExpiries ? EXPIRY_BYTES : 0);
+  const hasDates = (form & HAS_DATES) !== 0;
+  const headBytes = datedAt + (hasDates ? DATED_BYTES : 0);
   const vectorsAt = HEADER_BYTES + count * headBytes;
   const stringsAt = vectorsAt + floatCount * 4;
   if (stringsAt > bytes.length) throw malformed();
@@ -116,6 +128,7 @@ export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
     if (version > 0) item.version = version;
     const expiry = hasExpiries ? bytes.readDoubleLE(at + expiryAt) : 0;
     if (expiry !== 0) item.expiry = expiry;
+    if (hasDates && bytes.readUInt32LE(at + datedAt) !== 0) item.dated = true;
     if (dim !== NONE) {
       item.vector = floats.subarray(floatAt, floatAt + dim);
       floatAt += dim;

@@ -168,21 +168,23 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts, versions, expiries, bytesMax, filter }) => ({
+    requestToProto: ({ externalIds, vectors, texts, versions, expiries, dates, bytesMax, filter }) => ({
       externalIds: stringsToBytes(externalIds),
       vectors,
       ...(texts === false && { withoutTexts: true }),
       ...(versions && { versions }),
       ...(expiries && { expiries }),
+      ...(dates && { dates }),
       ...(bytesMax !== undefined && { bytesMax }),
       ...(filter !== undefined && { filter: filterToProto(filter) }),
     }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, bytesMax, filter }) => ({
+    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, dates, bytesMax, filter }) => ({
       externalIds: stringsFromBytes(externalIds),
       vectors,
       ...(withoutTexts === true && { texts: false }),
       ...(versions && { versions }),
       ...(expiries && { expiries }),
+      ...(dates && { dates }),
       ...(bytesMax !== undefined && { bytesMax }),
       ...(filter !== '' && { filter: filterFromProto(filter)! }),
     }),
@@ -191,7 +193,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },
   scan: {
-    requestToProto: ({ after, limit, filter, vectors, texts, versions, expiries, bytesMax }) => ({
+    requestToProto: ({ after, limit, filter, vectors, texts, versions, expiries, dates, bytesMax }) => ({
       afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
       afterStamp: after?.stamp ?? 0,
       limit,
@@ -200,6 +202,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       withoutTexts: texts === false,
       ...(versions && { versions }),
       ...(expiries && { expiries }),
+      ...(dates && { dates }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
     requestFromProto: ({
@@ -211,6 +214,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       withoutTexts,
       versions,
       expiries,
+      dates,
       bytesMax,
     }) => {
       if (limit === 0) throw malformed('scan');
@@ -224,6 +228,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
         texts: !withoutTexts,
         ...(versions && { versions }),
         ...(expiries && { expiries }),
+        ...(dates && { dates }),
         ...(bytesMax !== undefined && { bytesMax }),
       };
     },

@@ -6,6 +6,10 @@ const CHUNKS_OF_DOCUMENT = 50;
 const CHUNKS_AT_ONCE = 500;
 /** Between two rounds of questions, so that they don't take the processors from what is tested. */
 const PAUSE_MS = 100;
+/** Documents that are changed once all are there. */
+const CHANGED = 7;
+/** Times before and after which others are written are so far from these: versions run ahead of the clock by less. */
+const APART_MS = 20;
 
 /**
  * Documents in the collection of a story that nobody writes once they are there. So what is counted, grouped, ordered,
@@ -13,6 +17,8 @@ const PAUSE_MS = 100;
  */
 export class StillDocuments {
   private told: unknown[] = [];
+  /** When all were there, and some not yet changed again. */
+  private since = '';
 
   private constructor(
     private readonly cluster: ClusterProcesses,
@@ -25,9 +31,11 @@ export class StillDocuments {
       await cluster.data('POST', `${PATH}/bulk_upsert`, { items });
     }
     const documents = new StillDocuments(cluster, chunks);
+    await documents.changeSome();
     documents.told = await documents.ask();
     expect(documents.told).toMatchObject([
       { count: chunks },
+      { count: CHANGED },
       { stats: [{ min: 0, max: chunks - 1, sum: (chunks * (chunks - 1)) / 2, distinct: chunks }] },
       { total_matches: chunks, groups: [{ hits: [{}, {}] }, { hits: [{}, {}] }, { hits: [{}, {}] }] },
       { within: 'hits', results: [{ metadata: { n: 4 } }, {}, {}, {}, { metadata: { n: 0 } }] },
@@ -36,6 +44,15 @@ export class StillDocuments {
       ...[0, 1].map((page) => ({ vectors: [{ metadata: { n: chunks - 1 - 3 * page } }, {}, {}] })),
     ]);
     return documents;
+  }
+
+  private async changeSome(): Promise<void> {
+    const apart = (): Promise<void> => new Promise((wake) => setTimeout(wake, APART_MS));
+    await apart();
+    this.since = new Date().toISOString();
+    await apart();
+    const filters = { document_id: { $prefix: 'still-' }, n: { $lt: CHANGED } };
+    await this.cluster.data('POST', `${PATH}/update_by_filter`, { filters, set: { again: true } });
   }
 
   /** `coordinator`: who is asked. */
@@ -75,6 +92,7 @@ export class StillDocuments {
     const [first, ...answers] = await Promise.all([
       post('scroll', { filters, order_by, limit: 3 }),
       post('count', { filters }),
+      post('count', { filters: { ...filters, $updated: { $gt: this.since } } }),
       post('aggregate', {
         filters,
         facets: [{ field: 'third' }, { field: 'n', limit: 3, order: 'value' }],

@@ -99,7 +99,7 @@ export async function plainService(
 ): Promise<PlainService> {
   const clock = options.clock ?? systemClock;
   const store = options.store ?? (await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
-  const shards = options.shards ?? new PlainShardClient({ clock });
+  const shards = options.shards ?? new PlainShardClient({ clock, dated: true });
   const embedding = options.embedding ?? new PlainEmbedding();
   const service = createService({
     clusterStore: store,

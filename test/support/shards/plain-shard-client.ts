@@ -17,6 +17,7 @@ import type { Filter, JsonObject, Scalar, WordsCondition } from '../../../shared
 import { comparePlaces, orderValuesOf } from '../../../shared/contract/shard/item-order';
 import { keptNote, sealedId } from '../../../shared/contract/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../../shared/contract/writes/expiry';
+import { stampAt, timeOfStamp } from '../../../shared/contract/writes/stamp-time';
 import {
   EACH_VERSION,
   NO_VERSION,
@@ -54,6 +55,7 @@ export interface PlainItem {
   text: string | null;
   version: number;
   expiry?: Expiry | undefined;
+  dated?: boolean | undefined;
 }
 
 /** A shard as its reads see it. */
@@ -65,6 +67,8 @@ export interface PlainShard {
   stageState: StageState;
   /** The highest version that was given. */
   lastVersion: number;
+  /** Whether versions tell when items changed. */
+  isDated?: boolean;
   /** Changed ids by the numbers of the changes. */
   changes: { change: number; externalId: string }[];
   /** By token. The result is that of a write in one step. */
@@ -112,12 +116,12 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
   },
-  fetch: (shard, { externalIds, vectors, texts, versions, expiries }) =>
+  fetch: (shard, { externalIds, vectors, texts, ...parts }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
       return item === undefined
         ? null
-        : { ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) };
+        : { ...stored(item, vectors, parts), ...(texts === false ? { text: null } : {}) };
     }),
   sample: (shard, { size, seed, filter }) => {
     const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
@@ -128,12 +132,12 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       keys: Float64Array.from(drawn, ({ key }) => key),
     };
   },
-  scan: (shard, { after, limit, filter, vectors, texts, versions, expiries }) =>
+  scan: (shard, { after, limit, filter, vectors, texts, ...parts }) =>
     passing(shard, filter)
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)
       .sort(inInsertionOrder)
       .slice(0, limit)
-      .map((item) => ({ ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) })),
+      .map((item) => ({ ...stored(item, vectors, parts), ...(texts === false ? { text: null } : {}) })),
   fields: (shard, { paths, dates }) => {
     const metadata = [...shard.items.values()].map((item) => JSON.parse(item.metadata) as JsonObject);
     const names = metadata.flatMap((one) => pathsOf(one, ''));
@@ -244,9 +248,12 @@ export class PlainShardClient implements ShardClient {
   intercept: ShardInterception | undefined;
   private readonly shards = new Map<string, PlainShard>();
   private readonly clock: Clock;
+  private readonly isDated: boolean;
 
-  constructor(options: { clock?: Clock; intercept?: ShardInterception } = {}) {
+  /** `dated`: versions tell when items changed, by the clock. */
+  constructor(options: { clock?: Clock; dated?: boolean; intercept?: ShardInterception } = {}) {
     this.clock = options.clock ?? systemClock;
+    this.isDated = options.dated === true;
     this.intercept = options.intercept;
   }
 
@@ -265,6 +272,7 @@ export class PlainShardClient implements ShardClient {
         lastStamp: 0,
         stageState: OPEN_STAGE,
         lastVersion: 0,
+        isDated: this.isDated,
         changes: [],
         marks: new Map(),
       });
@@ -312,9 +320,11 @@ export class PlainShardClient implements ShardClient {
 
 function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number): WriteResult {
   shard.lastOperation += 1;
+  const datedAt = shard.isDated === true ? stampAt(atMs) : 0;
   const firstVersion = Math.max(
     shard.lastVersion + 1,
     operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0,
+    datedAt,
   );
   const { lastVersion } = shard;
   const before = new Map(shard.items);
@@ -486,6 +496,7 @@ function apply(
       vector: vector === undefined ? previous.vector : Float32Array.from(vector),
       text: text ?? previous.text,
       version,
+      dated: shard.isDated === true && stampAt(atMs) > 0,
       expiry: expiryAfter(previous.expiry ?? 0, operation, atMs),
     });
     shard.lastVersion = version;
@@ -501,6 +512,7 @@ function apply(
     metadata: operation.metadata ?? previous?.metadata ?? '{}',
     text: operation.text ?? previous?.text ?? null,
     version,
+    dated: shard.isDated === true && stampAt(atMs) > 0,
     expiry: expiryAfter(previous?.expiry ?? 0, operation, atMs),
   });
   shard.lastVersion = version;
@@ -535,7 +547,8 @@ function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): bool
     const wanted = analyser.termsToFind(query);
     return match === 'any' ? wanted.some(isIn) : wanted.length > 0 && wanted.every(isIn);
   };
-  return matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item, hasWords });
+  const updatedMs = item.dated === true ? timeOfStamp(item.version) : undefined;
+  return matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item, updatedMs, hasWords });
 }
 
 function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {
@@ -546,10 +559,15 @@ function versionOf({ version, stamp }: PlainItem): number {
   return version === 0 ? stamp : version;
 }
 
-function stored(item: PlainItem, vectors: boolean, versions = false, expiries = false): StoredItem {
+function stored(
+  item: PlainItem,
+  vectors: boolean,
+  { versions = false, expiries = false, dates = false }: { versions?: boolean; expiries?: boolean; dates?: boolean },
+): StoredItem {
   const view: StoredItem = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
   if (expiries && item.expiry) view.expiry = item.expiry;
   if (versions) view.version = versionOf(item);
+  if (dates && item.dated === true) view.dated = true;
   return vectors ? { ...view, vector: Float32Array.from(item.vector) } : view;
 }
 

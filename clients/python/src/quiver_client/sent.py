@@ -24,8 +24,9 @@ Filters: TypeAlias = Mapping[str, Any]
 (``$eq $ne $gt $gte $lt $lte $in $nin $exists $between $prefix $contains $like $all $any $size $elem_match``,
 ``$geo_radius $geo_box $geo_polygon``;
 ``$prefix $contains $like`` with ``"case": "fold"`` beside them, too) compares; ``{"$date": ...}`` in place of a value
-asks for a time; ``$and``, ``$or`` and ``$not`` take filters; ``$id`` takes external ids, ``$expires_at`` bounds, ``$text``
-``{"query": ..., "match": "any" or "all", "fields": [...]}``; a dotted key reaches into nested objects."""
+asks for a time; ``$and``, ``$or`` and ``$not`` take filters; ``$id`` takes external ids, ``$expires_at`` and
+``$updated`` bounds, ``$text`` ``{"query": ..., "match": "any" or "all", "fields": [...]}``; a dotted key reaches into
+nested objects."""
 
 KEPT: Any = "KEPT"
 """In the place of a value that None would clear: what is stored stays."""

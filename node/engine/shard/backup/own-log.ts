@@ -184,7 +184,7 @@ export class OwnLog implements ShippableLog, KeptLog {
     // A slice waits for its turn: what is over at once need not.
     const payloads =
       count <= AT_ONCE_MAX
-        ? requests.map((operations) => operationsToBytes(operations))
+        ? requests.map((operations) => operationsToBytes(operations, true))
         : await inSlices(encodedInSteps(requests));
     for (const payload of payloads) stampMoment(payload, moment);
     return payloads;
@@ -387,7 +387,7 @@ export class OwnLog implements ShippableLog, KeptLog {
 
 function* encodedInSteps(requests: readonly (readonly WriteOperation[])[]): Generator<undefined, Buffer[]> {
   const payloads: Buffer[] = [];
-  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations));
+  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations, true));
   return payloads;
 }
 

@@ -98,6 +98,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     slotOf: (externalId) => indexes.directory.slotOf(externalId),
     slotsWithWords: (condition) => indexes.keywords.slotsWithWords(condition),
     slotsExpiring: (low, high) => indexes.directory.slotsExpiring(low, high),
+    slotsUpdated: (low, high) => indexes.directory.slotsUpdated(low, high),
   };
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, items));
   const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
@@ -384,6 +385,7 @@ function directoryEntry(recno: number, item: ItemRecord): DirectoryEntry {
     stamp: item.stamp,
     version: item.version,
     expiry: item.expiry,
+    dated: item.dated,
     metadata: item.metadata,
     hasText: item.text !== null,
   };

@@ -36,6 +36,7 @@ interface ItemParts {
   texts?: boolean | undefined;
   versions?: boolean | undefined;
   expiries?: boolean | undefined;
+  dates?: boolean | undefined;
 }
 
 /** A filter that items must pass whose record number is above `above`: of the others it is known. */
@@ -162,7 +163,7 @@ export class ShardItems {
 
   private itemsAt(
     slots: number[],
-    { vectors, versions, expiries }: ItemParts,
+    { vectors, versions, expiries, dates }: ItemParts,
     { filter, above }: AskedFilter,
   ): ReadItem[] {
     const { indexes, dim, counters } = this.parts;
@@ -179,6 +180,7 @@ export class ShardItems {
       };
       if (expiries === true && expiry !== 0) item.expiry = expiry;
       if (hasVersions) item.version = directory.versionOf(slot);
+      if (dates === true && directory.isDated(slot)) item.dated = true;
       if (rows !== null) item.vector = rows.subarray(i * dim, (i + 1) * dim);
       const recno = directory.recnoOf(slot);
       const passes =

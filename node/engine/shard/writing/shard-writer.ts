@@ -38,6 +38,8 @@ export interface BatchOptions {
   counted?: readonly boolean[];
   /** See PlanGround; default: now. */
   moments?: readonly number[];
+  /** Whether the versions of each request tell when items changed; default: they do. */
+  dated?: readonly boolean[];
 }
 
 /** A record takes about so many bytes besides its own: keys and lengths. */
@@ -118,6 +120,7 @@ export class ShardWriter {
         marks,
         counted: writing.counted,
         moments,
+        dated: writing.dated,
         hasWords: (condition, item) => itemHasWords(condition, indexes.keywords.analyser, item),
         highestVersion: (except) => indexes.directory.highestVersion(except),
       }),
@@ -239,6 +242,7 @@ export class ShardWriter {
       stamp: directory.stampOf(slot),
       version: directory.versionOf(slot),
       expiry: directory.expiryOf(slot),
+      dated: directory.isDated(slot),
       metadata: directory.metadataOf(slot),
       text: texts.get(recno) ?? null,
     };
@@ -355,7 +359,7 @@ function indexedOf(
   const items: IndexedItem[] = [];
   for (let i = 0; i < planned.length; i++) {
     // Written out, here and where items are planned: with spread objects, a load took a tenth longer.
-    const { externalId, stamp, version, expiry, metadata, text, vector } = planned[i];
+    const { externalId, stamp, version, expiry, dated, metadata, text, vector } = planned[i];
     const { parsed, analysed } = prepared[i];
     items.push({
       slot: slots.allocate(),
@@ -364,6 +368,7 @@ function indexedOf(
       stamp,
       version,
       expiry,
+      dated,
       metadata,
       parsed,
       analysed,

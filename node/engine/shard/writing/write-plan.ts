@@ -1,5 +1,6 @@
 import type { Filter, JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
 import { expiryAfter, type Expiring, type Expiry, isExpired } from '../../../../shared/contract/writes/expiry';
+import { stampAt, timeOfStamp } from '../../../../shared/contract/writes/stamp-time';
 import {
   NO_TERM,
   NO_VERSION,
@@ -28,6 +29,8 @@ export interface PriorItem {
   stamp: number;
   version: number;
   expiry?: Expiry | undefined;
+  /** Whether the version tells when it changed. */
+  dated?: boolean | undefined;
   metadata: string;
   text: string | null;
 }
@@ -40,6 +43,8 @@ export interface PlannedItem {
   version: number;
   /** 0: never. */
   expiry: Expiry;
+  /** Whether the version tells when it changed. */
+  dated: boolean;
   metadata: string;
   /** The same, where somebody has parsed it. */
   parsed: JsonObject | undefined;
@@ -75,6 +80,8 @@ export interface PlanGround {
   counted?: readonly boolean[] | undefined;
   /** The moment of each request, by which items have expired; default: nothing has. */
   moments?: readonly number[] | undefined;
+  /** Whether the versions of each tell when items change, where it has a moment; default: they do. */
+  dated?: readonly boolean[] | undefined;
   /** Whether an item has the words that a filter asks for; default: none has. */
   hasWords?(condition: WordsCondition, item: { text: string | null; metadata: JsonObject }): boolean;
   /** The highest version among the stored items but those in these slots. Asked once in the life of a shard. */
@@ -92,7 +99,11 @@ export function* planWrites(requests: ShardOperation[][], ground: PlanGround): G
   const planner = new WritePlanner(ground);
   const results: WriteResult[] = [];
   for (const [i, operations] of requests.entries()) {
-    planner.begin(operations, ground.counted?.[i] ?? true, ground.moments?.[i] ?? 0);
+    planner.begin(operations, {
+      isCounted: ground.counted?.[i] ?? true,
+      moment: ground.moments?.[i] ?? 0,
+      isDated: ground.dated?.[i] ?? true,
+    });
     for (const operation of operations) {
       planner.add(operation);
       yield;
@@ -117,6 +128,7 @@ class WritePlanner {
   private isWithheld = false;
   private marked: DedupRequest | null = null;
   private moment = 0;
+  private isDated = false;
 
   constructor(private readonly ground: PlanGround) {
     this.stageState = ground.stageState;
@@ -124,11 +136,16 @@ class WritePlanner {
     this.versionsBefore = ground.versions;
   }
 
-  begin(operations: ShardOperation[], isCounted: boolean, moment: number): void {
+  begin(
+    operations: ShardOperation[],
+    { isCounted, moment, isDated }: { isCounted: boolean; moment: number; isDated: boolean },
+  ): void {
     this.moment = moment;
+    const floor = isDated ? stampAt(moment) : 0;
     if (isCounted && !this.versions.isCounting) this.versions = { isCounting: true, last: this.highestNow() };
     this.versionsBefore = this.versions;
-    const firstVersion = this.versions.isCounting ? Math.max(this.versions.last + 1, stampOf(operations)) : 0;
+    const firstVersion = this.versions.isCounting ? Math.max(this.versions.last + 1, stampOf(operations), floor) : 0;
+    this.isDated = floor > 0 && firstVersion > 0;
     this.result = { outcomes: [], firstVersion, present: [] };
     this.before = operations.some((operation) => isConditional(operation) && operation.alone !== true)
       ? new Map()
@@ -201,8 +218,9 @@ class WritePlanner {
       state.now = null;
       return 'deleted';
     }
-    const { stamp, version = 0, expiry = 0, text, vector } = item;
-    state.now = { externalId, stamp, version, expiry, metadata: wellFormed(item.metadata), parsed, text, vector };
+    const { stamp, version = 0, expiry = 0, dated = false, text, vector } = item;
+    const metadata = wellFormed(item.metadata);
+    state.now = { externalId, stamp, version, expiry, dated, metadata, parsed, text, vector };
     this.raise(version);
     return 'updated';
   }
@@ -245,20 +263,26 @@ class WritePlanner {
         stamp: now.stamp,
         version: given,
         expiry: this.expiryOf(operation, now),
+        dated: this.isDated,
         metadata: wellFormed(metadata),
         parsed: undefined,
         text: operation.text ?? now.text,
         vector,
       };
-    } else state.now = updated(operation, state.now, { version: given, expiry: this.expiryOf(operation, state.now) });
+    } else {
+      const expiry = this.expiryOf(operation, state.now);
+      state.now = updated(operation, state.now, { version: given, expiry, dated: this.isDated });
+    }
     this.raise(given);
     return existed ? 'updated' : 'inserted';
   }
 
-  private passes(filter: Filter, externalId: string, { metadata, text, expiry = 0 }: PlannedItem | PriorItem): boolean {
+  private passes(filter: Filter, externalId: string, item: PlannedItem | PriorItem): boolean {
+    const { metadata, text, expiry = 0, dated, version } = item;
     return matches(filter, parsedMetadata(metadata), {
       externalId,
       expiry,
+      updatedMs: dated === true ? timeOfStamp(version) : undefined,
       hasWords: (condition, parsed) => this.ground.hasWords?.(condition, { text, metadata: parsed }) === true,
     });
   }
@@ -348,13 +372,14 @@ function stampOf(operations: ShardOperation[]): number {
 function updated(
   operation: Extract<ShardOperation, { type: 'upsert' }>,
   existing: PlannedItem | PriorItem | null,
-  { version, expiry }: Pick<PlannedItem, 'version' | 'expiry'>,
+  { version, expiry, dated }: Pick<PlannedItem, 'version' | 'expiry' | 'dated'>,
 ): PlannedItem {
   return {
     externalId: operation.externalId,
     stamp: existing?.stamp ?? operation.stamp,
     version,
     expiry,
+    dated,
     metadata: operation.metadata === undefined ? (existing?.metadata ?? '{}') : wellFormed(operation.metadata),
     parsed: operation.parsed,
     text: operation.text ?? existing?.text ?? null,

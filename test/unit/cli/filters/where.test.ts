@@ -54,8 +54,8 @@ describe('an expression', () => {
       },
     ],
     [
-      '$id not in (a) and $expires_at < now+1d and $expires_at exists',
-      { $and: [{ $not: { $id: ['a'] } }, { $expires_at: { $lt: 'now+1d' } }, { $expires_at: { $exists: true } }] },
+      '$id not in (a) and $expires_at < now+1d and $updated exists',
+      { $and: [{ $not: { $id: ['a'] } }, { $expires_at: { $lt: 'now+1d' } }, { $updated: { $exists: true } }] },
     ],
     [
       "$text all 'red apple' or not $text any pear",
@@ -87,7 +87,10 @@ describe('an expression', () => {
     ['a in ()', 'expected a value, at character 7:'],
     ['a = "x', 'a quote that is never closed, at character 5:'],
     ['a ! 1', '"!" means nothing here, at character 3:'],
-    ['$a = 1', 'a field begins with another character than $, but for $id, $expires_at and $text, at character 1:'],
+    [
+      '$a = 1',
+      'a field begins with another character than $, but for $id, $expires_at, $updated and $text, at character 1:',
+    ],
     ['$id = a', 'expected "in" or "not in", at character 5:'],
     ['$text = a', 'expected "any" or "all", and words, at character 7:'],
     ['a = 9007199254740993', 'no number holds that exactly; a text stands in quotes, at character 5:'],

@@ -107,9 +107,11 @@ export interface Fetch {
   'bytesMax'?: (number);
   'expiries'?: (boolean);
   'filter'?: (string);
+  'dates'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
   '_expiries'?: "expiries";
+  '_dates'?: "dates";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -121,9 +123,11 @@ export interface Fetch__Output {
   'bytesMax'?: (number);
   'expiries'?: (boolean);
   'filter': (string);
+  'dates'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
   '_expiries'?: "expiries";
+  '_dates'?: "dates";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -338,8 +342,10 @@ export interface Scan {
   'versions'?: (boolean);
   'bytesMax'?: (number);
   'expiries'?: (boolean);
+  'dates'?: (boolean);
   '_versions'?: "versions";
   '_expiries'?: "expiries";
+  '_dates'?: "dates";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -353,8 +359,10 @@ export interface Scan__Output {
   'versions'?: (boolean);
   'bytesMax'?: (number);
   'expiries'?: (boolean);
+  'dates'?: (boolean);
   '_versions'?: "versions";
   '_expiries'?: "expiries";
+  '_dates'?: "dates";
   '_bytesMax'?: "bytesMax";
 }
 

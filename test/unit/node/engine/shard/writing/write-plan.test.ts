@@ -8,6 +8,7 @@ import {
   type WritePlan,
 } from '../../../../../../node/engine/shard/writing/write-plan';
 import { resultOf } from '../../../../../../shared/base/time/work-slices';
+import { stampAt, timeOfStamp } from '../../../../../../shared/contract/writes/stamp-time';
 
 const FILLING: StageState = { ...OPEN_STAGE, stage: 'filling', term: 5, reshard: 'r' };
 
@@ -112,6 +113,22 @@ describe('versions', () => {
     expect(countAfter(100, () => 90)).toEqual(counting);
     expect(countAfter(100, () => 120)).toEqual({ isCounting: true, last: 120 });
     expect(countAfter(null, () => 120)).toBe(UNCOUNTED);
+  });
+
+  test('tell when items changed, where the write says so and its moment is one', () => {
+    const ms = 1_700_000_000_000;
+    const patch: ShardOperation = { type: 'patch', externalId: 'a', vector: undefined, metadata: undefined, text: 't' };
+    const requests = [[patch], [upsertOf('b', 2 * stampAt(ms))], [upsertOf('c', 7)], [upsertOf('d', 8)]];
+    const { puts } = planOn(requests, { dated: [true, true, false, true], moments: [ms, ms, ms, 9] });
+    expect(puts.map(({ item }) => [item.version - stampAt(ms), item.dated])).toEqual([
+      [0, true],
+      [stampAt(ms), true],
+      [stampAt(ms) + 1, false],
+      [stampAt(ms) + 2, false],
+    ]);
+    expect([stampAt(ms) + 4095, stampAt(ms) + 4096].map(timeOfStamp)).toEqual([ms, ms + 1]);
+    // Clocks that are wrong by decades.
+    expect([stampAt(0), stampAt(4e12), stampAt(Number.NaN)]).toEqual([0, 0, 0]);
   });
 
   test('a shard that takes the place of others goes on above theirs', () => {
