@@ -346,11 +346,14 @@ function parameterOf(name, schema, isRequired) {
 function pythonType(name, schema) {
   const types = [schema, ...(schema.anyOf ?? schema.oneOf ?? [])]
     .flatMap(({ type }) => type ?? [])
-    .filter((type) => type !== 'null');
+    .filter((type, i, all) => type !== 'null' && all.indexOf(type) === i);
   const known = { string: 'str', integer: 'int', number: 'float', boolean: 'bool' };
   const [type] = types;
   if (type === 'array' && schema.items?.type === 'string') return 'Sequence[str]';
   if (type === 'array' && schema.items?.type === 'object') return 'Sequence[Mapping[str, Any]]';
+  // Whole numbers, or a word.
+  if (types.join() === 'number,string') return 'int | str';
+  if (types.join() === 'string,object') return 'str | Mapping[str, Any]';
   if (type === 'object' && types.length === 1) return 'Mapping[str, Any]';
   if (types.length !== 1 || !(type in known))
     throw new Error(`no type of Python is known for ${name}: ${JSON.stringify(schema)}`);

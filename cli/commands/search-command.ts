@@ -25,6 +25,10 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   vector?: number[] | string;
   item?: string;
   hybrid?: number | true;
+  match?: 'any' | 'all' | { at_least: number };
+  syntax?: 'plain' | 'simple';
+  fuzzy?: '0' | '1' | '2' | 'auto';
+  prefixLast?: true;
   k: number;
   offset?: number;
   exact?: true;
@@ -83,6 +87,22 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
       'by meaning and words together; 1 is the vector alone, 0 the words alone (default: 0.5)',
       alphaArgument,
     )
+    .option('--match <words>', 'of --hybrid: how many words a hit has: any, all, 0.75 of them', matchArgument)
+    .addOption(
+      new Option('--syntax <syntax>', 'of --hybrid; simple: +must, -not, title:word, begins*, near~').choices([
+        'plain',
+        'simple',
+      ]),
+    )
+    .addOption(
+      new Option('--fuzzy <edits>', 'of --hybrid: words that are unknown stand for near ones').choices([
+        '0',
+        '1',
+        '2',
+        'auto',
+      ]),
+    )
+    .option('--prefix-last', 'of --hybrid: the last word may be a beginning')
     .option('-k, --k <count>', 'how many', wholeNumber(1, K_MAX), 10)
     .option('--offset <count>', 'leave out the best so many', wholeNumber(0, K_MAX))
     .option('--exact', 'compare with every vector');
@@ -122,6 +142,9 @@ async function search(context: CommandContext, name: string, options: SearchOpti
       'say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)',
       EXIT_CODES.usage,
     );
+  const { match, syntax, fuzzy, prefixLast } = options;
+  if (hybrid === undefined && [match, syntax, fuzzy, prefixLast].some((one) => one !== undefined))
+    throw new CommandError('--match, --syntax, --fuzzy and --prefix-last need --hybrid', EXIT_CODES.usage);
   if (hybrid !== undefined && text === undefined)
     throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
@@ -147,6 +170,10 @@ async function search(context: CommandContext, name: string, options: SearchOpti
           query_text: text!,
           vector,
           alpha: hybrid === true ? DEFAULT_ALPHA : hybrid,
+          ...(match !== undefined && { match }),
+          ...(syntax !== undefined && { query_syntax: syntax }),
+          ...(fuzzy !== undefined && { fuzzy: fuzzy === 'auto' ? fuzzy : (Number(fuzzy) as 0 | 1 | 2) }),
+          ...(prefixLast !== undefined && { prefix_last: prefixLast }),
           ...common,
         })
       : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common }));
@@ -277,4 +304,11 @@ function alphaArgument(text: string): number {
   const alpha = Number(text);
   if (!(alpha >= 0 && alpha <= 1)) throw new InvalidArgumentError('It must be a number from 0 to 1.');
   return alpha;
+}
+
+function matchArgument(text: string): 'any' | 'all' | { at_least: number } {
+  if (text === 'any' || text === 'all') return text;
+  const share = Number(text);
+  if (!(share > 0 && share <= 1)) throw new InvalidArgumentError('It must be any, all, or a number above 0 up to 1.');
+  return { at_least: share };
 }

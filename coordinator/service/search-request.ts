@@ -1,6 +1,7 @@
 import type { Filter } from '../../shared/contract/filter/filter';
 import type { OrderKey } from '../../shared/contract/shard/item-order';
 import type { SearchEffort } from '../../shared/contract/shard/shard-read';
+import type { KeywordQuery } from './keyword-query';
 
 /**
  * A vector, or a text that the service embeds with the model of the collection's first stored text. Before there is
@@ -41,6 +42,8 @@ export type Source =
   | {
       type: 'fused';
       text: string;
+      /** The parts of the text; undefined: a bag of words. What they ask of both lists is in the query's filter. */
+      keywords?: KeywordQuery | undefined;
       vector: Float32Array | undefined;
       /** Weight of the first list: 1 = vectors only, 0 = keywords only. */ alpha: number;
     }

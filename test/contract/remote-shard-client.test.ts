@@ -159,6 +159,30 @@ test.each<[string, Filter]>([
   client.close();
 });
 
+test('a planned keyword search is not sent to a node without plans', async () => {
+  const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: ['keyword-plans'] });
+  const client = new RemoteShardClient({
+    routes,
+    placement: { open: () => Promise.resolve(), drop: () => Promise.resolve() },
+    session: 'session',
+    credentials: { secret: 'contract', tls: null },
+    clock: systemClock,
+  });
+  const search = {
+    terms: ['a'],
+    statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] },
+    plan: { units: [{ terms: [0], isOptional: true }], minimum: 1 },
+    k: 1,
+    filter: null,
+  };
+  const call = { deadlineMs: systemClock.monotonicMs() + 60_000 };
+  await expect(client.read({ collectionUid: 'c', shard: 0 }, 'keywordSearch', search, call)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('earlier version') as string,
+  });
+  client.close();
+});
+
 test('an encoded write is sent as it is; its memory is free unless it was sent again', async () => {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
   const shards = new LocalNodeShards(node.client);

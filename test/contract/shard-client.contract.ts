@@ -11,6 +11,7 @@ import {
   type UpsertOperation,
   type WriteOperation,
 } from '../../shared/contract/shard/shard-client';
+import type { KeywordPlan } from '../../shared/contract/shard/keyword-plan';
 import type { MetadataStorage } from '../../shared/contract/shard/metadata-storage';
 import type { VectorStorage } from '../../shared/contract/vector/vector-storage';
 import {
@@ -539,6 +540,36 @@ export function describeShardClient(
         expect(reweighed.find((hit) => hit.externalId === 'meta')?.score).toBeGreaterThan(
           hits.find((hit) => hit.externalId === 'meta')?.score as number,
         );
+      });
+
+      test('terms that begin with one, or are near to it, come page by page', async () => {
+        const id = await withDocuments();
+        const found = (term: string, by: 'prefix' | 1 | 2, after = '', limit = 9) =>
+          client.read(id, 'keywordExpansions', { term, by, after, limit }, IN_TIME());
+        expect(await found('ta', 'prefix')).toEqual({ terms: ['tale'], frequencies: [3] });
+        expect(await found('xf', 1)).toEqual({ terms: ['of'], frequencies: [1] });
+        expect(await found('han', 2, '', 2)).toEqual({ terms: ['a', 'and'], frequencies: [1, 2] });
+        expect(await found('han', 2, 'and', 2)).toEqual({ terms: ['hen'], frequencies: [2] });
+        await write(id, remove('two'), put('new', [1, 0, 0, 0], { text: 'tables' }));
+        expect(await found('ta', 'prefix')).toEqual({ terms: ['tables', 'tale'], frequencies: [1, 2] });
+        expect(await found('nothing', 1)).toEqual({ terms: [], frequencies: [] });
+      });
+
+      test('a plan says how many units a hit has, and of which terms and items they are', async () => {
+        const id = await withDocuments();
+        const terms = [...TERMS, 'tale'];
+        const statistics = await client.read(id, 'keywordStatistics', { terms }, IN_TIME());
+        const found = async (plan: KeywordPlan) =>
+          (await client.read(id, 'keywordSearch', { terms, statistics, plan, k: 9, filter: null }, IN_TIME()))
+            .map((hit) => hit.externalId)
+            .sort();
+        const [first, second] = [0, 1].map((place) => ({ terms: [place], isOptional: true }));
+        const tale = { terms: [2], isOptional: true, filter: parseFilter({ kind: 'tale' })! };
+        expect(await found({ units: [first, second], minimum: 1 })).toEqual(['meta', 'one', 'two']);
+        expect(await found({ units: [first, second], minimum: 2 })).toEqual(['one']);
+        expect(await found({ units: [{ terms: [0, 2], isOptional: true }], minimum: 1 })).toEqual(['one', 'two']);
+        expect(await found({ units: [first, tale], minimum: 2 })).toEqual(['one']);
+        expect(await found({ units: [{ ...first, isOptional: false }, second], minimum: 1 })).toEqual(['meta', 'one']);
       });
 
       test('obeys filters, and orders ties by id where k cuts them', async () => {

@@ -6,6 +6,8 @@ import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 import type { WordsCondition } from '../../shared/contract/filter/filter';
 import { resultOf } from '../../shared/base/time/work-slices';
 import type { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { KeywordPlan } from '../../shared/contract/shard/keyword-plan';
+import type { SlotSet } from '../../node/engine/slots/slot-set';
 import type { KeywordStatistics } from '../../shared/contract/shard/shard-read';
 import { runSeed, seededRandom } from '../support/values/random';
 
@@ -48,6 +50,45 @@ function expectSameAnswers(actual: KeywordIndex, expected: KeywordIndex, slotCou
   });
 }
 
+function expectSameExpansions(actual: KeywordIndex, expected: KeywordIndex): void {
+  const by = (['prefix', 1, 2] as const)[below(3)];
+  const asked = { term: word().slice(0, 1 + below(4)), by, after: random() < 0.7 ? '' : word(), limit: 1 + below(40) };
+  assert.deepEqual(resultOf(actual.expansions(asked)), resultOf(expected.expansions(asked)), JSON.stringify(asked));
+  if (random() < 0.02) actual.dropSortedTerms();
+}
+
+/** A plan over some terms, with slots that may have some of its units. */
+function plan(count: number, slotCount: number): { plan: KeywordPlan; unitSlots: (unit: number) => SlotSet | null } {
+  const units = Array.from({ length: 1 + below(4) }, () => ({
+    terms: [...new Set(Array.from({ length: random() < 0.3 ? 2 : 1 }, () => below(count)))],
+    isOptional: random() < 0.8,
+  })).map((unit) => (random() < 0.3 ? { ...unit, factors: unit.terms.map(() => 0.25 + random()) } : unit));
+  const sets = units.map(() =>
+    random() < 0.7 ? null : ChunkedSlotSet.fromArray(Array.from({ length: slotCount }, () => below(slotCount))),
+  );
+  return { plan: { units, minimum: below(1 + units.length) }, unitSlots: (unit) => sets[unit] };
+}
+
+function expectSamePlanned(actual: KeywordIndex, expected: KeywordIndex, slotCount: number): void {
+  const terms = query();
+  const statistics = expected.statistics(terms);
+  const nameOf = (slot: number): string => `${(slot * 7919) % 200_003}`;
+  const filtered = ChunkedSlotSet.fromArray(Array.from({ length: below(slotCount) }, () => below(slotCount)));
+  const allowed = random() < 0.5 ? () => null : () => filtered;
+  const asked = plan(terms.length, slotCount);
+  const options = { allowed, nameOf, unitSlots: asked.unitSlots };
+  const k = 1 + below(20);
+  const found = resultOf(actual.searchPlanInSteps(terms, asked.plan, statistics, { k, ...options }));
+  const all = resultOf(expected.searchPlanInSteps(terms, asked.plan, statistics, { k: slotCount, ...options }));
+  expectBest(found, all, k);
+  // Without anything else, a plan changes nothing, to the last digit.
+  const plain = { units: terms.map((_, place) => ({ terms: [place], isOptional: true })), minimum: 1 };
+  assert.deepEqual(
+    resultOf(actual.searchPlanInSteps(terms, plain, statistics, { k, allowed, nameOf, unitSlots: () => null })),
+    actual.search(terms, statistics, { k, allowed: allowed(), nameOf }),
+  );
+}
+
 /** `found` is the best k of `all`, but for rounding in the last places. */
 function expectBest(
   found: { slots: Uint32Array; scores: Float64Array },
@@ -83,6 +124,8 @@ test('answers as the definition does under puts, removes, saves and loads', () =
       plain.put(slot, content);
     }
     if (step % 80 === 0) expectSameAnswers(index, plain, slotCount);
+    if (step % 80 === 40) expectSamePlanned(index, plain, slotCount);
+    if (step % 40 === 10) expectSameExpansions(index, plain);
     if (step % 3000 === 1700) index = reloaded(index);
   }
 });
@@ -115,7 +158,13 @@ test('a search in steps finds what is best, whatever changes between its steps',
         ? null
         : ChunkedSlotSet.fromArray([...contents.keys()].filter((slot) => contents[slot] !== '' && isAllowed(slot)));
     const statistics = index.statistics(terms);
-    const steps = index.searchInSteps(terms, statistics, { k, allowed, nameOf: slotName });
+    const options = { k, allowed, nameOf: slotName };
+    // A plan of single terms finds the same.
+    const units = terms.map((_, place) => ({ terms: [place], isOptional: true }));
+    const steps =
+      round % 4 < 2
+        ? index.searchInSteps(terms, statistics, options)
+        : index.searchPlanInSteps(terms, { units, minimum: 1 }, statistics, { ...options, unitSlots: () => null });
     const put0 = next;
     const gone = new Set<number>();
     let step = steps.next();
@@ -240,7 +289,10 @@ test('pruning over many blocks and windows of documents finds what scoring every
     plain.put(slot, content);
   };
   for (let slot = 0; slot < slotCount; slot++) put(slot);
-  for (let round = 0; round < 8; round++) expectSameAnswers(index, plain, slotCount);
+  for (let round = 0; round < 8; round++) {
+    expectSameAnswers(index, plain, slotCount);
+    expectSamePlanned(index, plain, slotCount);
+  }
   // Longer texts move the average length, and removals the numbers: bounds made before must not be used as they were.
   for (let i = 0; i < slotCount / 2; i++) {
     const slot = below(slotCount);

@@ -79,7 +79,7 @@ const FLOORS: Record<string, string[][]> = {
       'service/pages.ts',
       'service/search-request.ts',
     ],
-    ['service/readable-entries.ts'],
+    ['service/keyword-query.ts', 'service/readable-entries.ts'],
     ['service/keys/role.ts'],
   ],
   node: [
@@ -137,7 +137,7 @@ const PURE_CORE = [
   /^coordinator\/service\/routing\/shard-router\.ts$/,
   /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/service\/search\/(?:chunk-windows|found-groups|fusion|group-key|merge)\.ts$/,
-  /^coordinator\/service\/(?:aggregates-service|jobs-service|search-request|service)\.ts$/,
+  /^coordinator\/service\/(?:aggregates-service|jobs-service|keyword-query|search-request|service)\.ts$/,
   /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
   /^node\/engine\/filter\/(?:case-fold|geo-points|matcher|matches|text-test)\.ts$/,
   /^node\/engine\/keyword\/(?!bm25-keyword-index)/,

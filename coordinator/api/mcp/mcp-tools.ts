@@ -86,9 +86,9 @@ export const MCP_TOOLS: readonly McpTool[] = [
     name: 'query',
     title: 'Ask in natural language',
     description:
-      'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents, of which `expand` adds the text around.',
+      'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents, of which `expand` adds the text around. `alpha` 0.5 looks for the words, too; with `query_syntax` "simple", +word must and -word must not be there.',
     endpoint: { method: 'POST', template: '/v1/query' },
-    fields: ['query', 'top_k', 'offset', ...SEARCH_FIELDS],
+    fields: ['query', 'top_k', 'offset', 'alpha', 'match', 'query_syntax', 'fuzzy', ...SEARCH_FIELDS],
     required: ['query'],
     maxima: { top_k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
     collectionField: 'collection_name',

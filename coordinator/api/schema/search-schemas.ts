@@ -17,10 +17,13 @@ import {
   withDefault,
 } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
+import { askedText, bothFilters, keywordShape } from './keyword-options';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
 
 const TOP_K_DEFAULT = 5;
+
+const NOTHING_TO_FIND = 'must have a word besides those that must not be there';
 
 function searchText(limits: HttpLimits) {
   return boundedText(limits.searchTextLengthMax, 'MAX_SEARCH_TEXT_LENGTH');
@@ -93,6 +96,7 @@ export function hybridSearchBody(limits: HttpLimits) {
       query_text: searchText(limits),
       vector: optional(vector(limits.vectorDimMax)),
       alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
+      ...keywordShape,
       ...page,
       ...options,
       min_score: options.min_score.meta({
@@ -105,13 +109,16 @@ export function hybridSearchBody(limits: HttpLimits) {
     })
     .transform((body, context) => {
       const { query_text: text, vector: given, alpha, explain } = body;
-      const search = request(() => ({ type: 'fused', text, vector: given, alpha }), body, body, context);
-      if (given === undefined && text.trim() === '') {
+      const asked = askedText(text, body, context, 'query_text');
+      const search = request(() => ({ type: 'fused', ...asked.source, vector: given, alpha }), body, body, context);
+      search.query.filter = bothFilters(search.query.filter, asked.filter);
+      if (given === undefined && text.trim() === '')
         report(context, body, 'must not be empty when there is no vector', {
           kind: 'invalid_parameter',
           path: ['query_text'],
         });
-      }
+      else if (given === undefined && asked.source.text === '')
+        report(context, body, NOTHING_TO_FIND, { kind: 'invalid_parameter', path: ['query_text'] });
       search.output.explain = explain;
       return { search, includeTiming: body.include_timing };
     });
@@ -188,15 +195,28 @@ export function queryBody(limits: HttpLimits) {
       collection_name: collectionName,
       top_k: hitCount(limits, TOP_K_DEFAULT),
       offset: page.offset,
+      alpha: withDefault(z.number().min(0).max(1), 1).meta({
+        description: '1 = by meaning only, 0 = by keywords only; scores below 1 are those of hybrid_search.',
+      }),
+      ...keywordShape,
       ...options,
       include_text: withDefault(z.boolean(), true).meta({ description: 'false leaves the texts out of results.' }),
       include_timing: includeTiming,
     })
     .transform((body, context) => {
-      const { query: text, top_k: k, offset } = body;
-      if (text.trim() === '')
-        report(context, text, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
-      const search = request(() => ({ type: 'nearest', to: { text } }), { k, offset }, body, context, 'top_k');
+      const { query: text, top_k: k, offset, alpha } = body;
+      const asked = askedText(text, body, context, 'query');
+      if (asked.source.text.trim() === '')
+        report(context, text, text.trim() === '' ? 'must not be empty' : NOTHING_TO_FIND, {
+          kind: 'invalid_parameter',
+          path: ['query'],
+        });
+      const source = (): Source =>
+        alpha === 1
+          ? { type: 'nearest', to: { text: asked.source.text } }
+          : { type: 'fused', ...asked.source, vector: undefined, alpha };
+      const search = request(source, { k, offset }, body, context, 'top_k');
+      search.query.filter = bothFilters(search.query.filter, asked.filter);
       return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };
     });
 }

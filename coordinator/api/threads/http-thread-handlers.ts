@@ -229,6 +229,7 @@ function hitsOf(read: AnyRead): number {
     case 'backup':
     case 'count':
     case 'fields':
+    case 'keywordExpansions':
     case 'keywordStatistics':
     case 'marks':
     case 'matches':

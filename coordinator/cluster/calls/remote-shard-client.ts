@@ -18,7 +18,7 @@ import type {
   WriteOperation,
   WriteResult,
 } from '../../../shared/contract/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
+import type { AnswerOf, KeywordSearch, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { EncodedWrite, WritesEncoded } from '../../service/routing/encoded-writes';
 import { FollowerReads } from './follower-reads';
@@ -172,7 +172,8 @@ export class RemoteShardClient implements ShardClient, WritesEncoded {
         open.profiled = call.profiled;
         const route = this.routes.route(id);
         const follower = this.followers.choose(id, kind, route);
-        if (follower !== null && route?.lacking !== undefined) mustBeKnown(id, kind, filtersOf(request), route.lacking);
+        if (follower !== null && route?.lacking !== undefined)
+          mustBeKnown(id, kind, filtersOf(request), route.lacking, request);
         return follower === null
           ? this.readUntilDone(id, kind, request, open, route)
           : this.readFromFollower(follower, id, kind, request, open);
@@ -223,7 +224,7 @@ export class RemoteShardClient implements ShardClient, WritesEncoded {
       id,
       open,
       (link, to, route) => {
-        if (route.lacking !== undefined) mustBeKnown(id, kind, filtersOf(request), route.lacking);
+        if (route.lacking !== undefined) mustBeKnown(id, kind, filtersOf(request), route.lacking, request);
         return link.read(to, kind, request);
       },
       judge,
@@ -271,11 +272,22 @@ function filtersOf(request: object | null): Filter[] {
 }
 
 /** The kinds of reads that not every node knows, by the name of the feature. */
-const FEATURES_OF_READS: Partial<Record<ReadKind, Feature>> = { aggregate: 'aggregates', order: 'ordered-scroll' };
+const FEATURES_OF_READS: Partial<Record<ReadKind, Feature>> = {
+  aggregate: 'aggregates',
+  keywordExpansions: 'keyword-plans',
+  order: 'ordered-scroll',
+};
 
 /** Errors: unavailable where a node would not understand the call, or its filters. */
-function mustBeKnown(id: ShardId, kind: ReadKind | 'write', filters: Filter[], lacking: readonly string[]): void {
-  const feature = FEATURES_OF_READS[kind as ReadKind];
+function mustBeKnown(
+  id: ShardId,
+  kind: ReadKind | 'write',
+  filters: Filter[],
+  lacking: readonly string[],
+  request: object | null = null,
+): void {
+  const isPlanned = kind === 'keywordSearch' && (request as KeywordSearch).plan !== undefined;
+  const feature = isPlanned ? 'keyword-plans' : FEATURES_OF_READS[kind as ReadKind];
   const isUnknown = feature !== undefined && lacking.includes(feature);
   if (!isUnknown && !filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(

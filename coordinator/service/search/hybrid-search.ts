@@ -1,6 +1,11 @@
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
-import { compareHits, type Hit, type SearchEffort } from '../../../shared/contract/shard/shard-read';
+import {
+  compareHits,
+  type Hit,
+  type KeywordStatistics,
+  type SearchEffort,
+} from '../../../shared/contract/shard/shard-read';
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import type { Language } from '../../../shared/base/text/language';
@@ -8,7 +13,11 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth, fusionSteps } from './fusion';
+import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
+import type { KeywordQuery } from '../keyword-query';
 import { mergeHits, sumStatistics } from './merge';
+import { expandedWord } from './word-expansion';
+import { withVariants } from './word-variants';
 
 /** Lists of this length are fused in slices, because that takes milliseconds, and come from each shard in part. */
 const LONG_LIST = 1_000;
@@ -20,6 +29,8 @@ export interface SearchedCollection extends ShardedCollection {
 
 export interface HybridRequest {
   queryText: string;
+  /** The parts of the text; undefined: a bag of words. */
+  keywords?: KeywordQuery | undefined;
   /** May be null only if alpha is 0. */
   vector: Float32Array | null;
   k: number;
@@ -42,8 +53,8 @@ type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
  * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
  */
 export class HybridSearch {
-  private readonly shards: Pick<ShardClient, 'read'>;
-  private readonly scatter: ScatterGather;
+  readonly shards: Pick<ShardClient, 'read'>;
+  readonly scatter: ScatterGather;
 
   constructor(options: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather }) {
     this.shards = options.shards;
@@ -59,7 +70,7 @@ export class HybridSearch {
       request.vector === null || request.alpha === 0
         ? []
         : this.vectorList(collection, request.vector, request, depth, call),
-      request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request, depth, call),
+      request.alpha === 1 ? [] : this.keywordList(collection, request, depth, call),
     ]);
     return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
@@ -78,18 +89,60 @@ export class HybridSearch {
 
   private async keywordList(
     collection: SearchedCollection,
-    text: string,
+    { queryText, keywords, ...options }: HybridRequest,
+    depth: number,
+    call: CallOptions,
+  ): Promise<Hit[]> {
+    const analyser = analyserFor(collection.language);
+    if (keywords !== undefined) {
+      const asked = await this.planned(collection, keywordDraft(keywords, analyser), call);
+      return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
+    }
+    const terms = queryTerms(analyser, queryText);
+    if (terms.length === 0) return [];
+    const statistics = await this.statistics(collection, terms, call);
+    return this.keywordHits(collection, { terms, statistics }, options, depth, call);
+  }
+
+  /** What shards are asked for of a query in parts; null: nothing. */
+  private async planned(
+    collection: ShardedCollection,
+    draft: KeywordDraft,
+    call: CallOptions,
+  ): Promise<(PlannedKeywords & { statistics: KeywordStatistics }) | null> {
+    if (draft.terms.length === 0) return null;
+    const statistics = await this.statistics(collection, draft.terms, call);
+    if (draft.variants.size === 0) return { ...plannedKeywords(draft), statistics };
+    const whole = await withVariants(draft, statistics, (term, by) =>
+      expandedWord(this, collection, { term, by }, call),
+    );
+    return { ...plannedKeywords(whole.draft), statistics: whole.statistics };
+  }
+
+  private async statistics(
+    collection: ShardedCollection,
+    terms: string[],
+    call: CallOptions,
+  ): Promise<KeywordStatistics> {
+    return sumStatistics(
+      await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)),
+    );
+  }
+
+  private keywordHits(
+    collection: ShardedCollection,
+    { terms, statistics, plan }: PlannedKeywords & { statistics: KeywordStatistics },
     { filter, contentBytes: bytesMax }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const terms = queryTerms(analyserFor(collection.language), text);
-    if (terms.length === 0) return [];
-    const statistics = sumStatistics(
-      await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)),
-    );
     return this.list(collection, depth, call, (id, k) =>
-      this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter, bytesMax }, call),
+      this.shards.read(
+        id,
+        'keywordSearch',
+        { terms, statistics, k, filter, bytesMax, ...(plan !== undefined && { plan }) },
+        call,
+      ),
     );
   }
 

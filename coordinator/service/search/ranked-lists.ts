@@ -215,7 +215,7 @@ export class RankedLists {
     collection: CollectionRecord,
     vector: Float32Array | null,
     { query: { filter, effort }, page, output }: SearchRequest,
-    { text, alpha }: Source & { type: 'fused' },
+    { text, keywords, alpha }: Source & { type: 'fused' },
     { hold, contentBytes }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
@@ -225,6 +225,7 @@ export class RankedLists {
     await hold?.reserve(fusedBytesMax(depth, collection.shards, bytes, output.texts, hold));
     const request = {
       queryText: text,
+      keywords,
       vector,
       alpha,
       filter,

@@ -1,3 +1,5 @@
+import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
+import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
 import type { WordsCondition } from '../../../shared/contract/filter/filter';
@@ -5,7 +7,7 @@ import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotSet } from '../slots/slot-set';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import type { SlotScores } from '../slots/slot-scores';
-import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
+import { lengthNorm, termWeight } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
@@ -13,11 +15,14 @@ import {
   type AnalysedText,
   type KeywordIndex,
   type KeywordSearchOptions,
+  type PlannedSearchOptions,
   slotName,
   type SteppedSearchOptions,
 } from './keyword-index';
 import { type RankedTerm, searchPostings } from './keyword-search';
+import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
+import { SortedTerms } from './sorted-terms';
 import { TermDictionary } from './term-dictionary';
 import { hasTerms, slotsWithTerms, type TermSource } from './term-slots';
 import { termsOfWords } from './word-conditions';
@@ -45,6 +50,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
   private readonly documents = new DocumentTable();
   private readonly dictionary = new TermDictionary();
   private readonly lists = new PostingLists();
+  private readonly sortedTerms = new SortedTerms(this.dictionary);
   /** By term: its frequency in the text being put; all 0 between puts. */
   private frequencies = new Uint32Array(64);
   private distinct = new Uint32Array(64);
@@ -201,13 +207,22 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
   }
 
+  searchPlanInSteps(
+    terms: string[],
+    plan: KeywordPlan,
+    statistics: KeywordStatistics,
+    options: PlannedSearchOptions,
+  ): Generator<undefined, SlotScores> {
+    return searchPlan(this.terms, { terms, plan, statistics }, options);
+  }
+
   /**
    * The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request.
    */
   private rankedTerms(texts: string[], statistics: KeywordStatistics): () => RankedTerm[] {
     const weighted = texts.map((text, order) => ({
       text,
-      weight: inverseDocumentFrequency(statistics.documentCount, statistics.documentFrequencies[order]) * (K1 + 1),
+      weight: termWeight(statistics, order),
       order,
     }));
     weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
@@ -220,6 +235,14 @@ export class Bm25KeywordIndex implements KeywordIndex {
       });
       return found;
     };
+  }
+
+  expansions(request: ExpansionRequest): Generator<undefined, Expansions> {
+    return this.sortedTerms.find(request);
+  }
+
+  dropSortedTerms(): void {
+    this.sortedTerms.drop();
   }
 
   *save(): Iterable<Buffer> {
@@ -237,7 +260,13 @@ export class Bm25KeywordIndex implements KeywordIndex {
 
   get memoryBytes(): number {
     const scratch = this.frequencies.byteLength + this.distinct.byteLength;
-    return this.documents.memoryBytes + this.dictionary.memoryBytes + this.lists.memoryBytes + scratch;
+    return (
+      this.documents.memoryBytes +
+      this.dictionary.memoryBytes +
+      this.sortedTerms.memoryBytes +
+      this.lists.memoryBytes +
+      scratch
+    );
   }
 
   private get tables(): KeywordTables {

@@ -11,6 +11,11 @@ export function inverseDocumentFrequency(documentCount: number, documentFrequenc
   return Math.log(1 + (count - documentFrequency + 0.5) / (documentFrequency + 0.5));
 }
 
+/** idf · (k1 + 1) of a term, by its place in the statistics. */
+export function termWeight({ documentCount, documentFrequencies }: KeywordStatistics, place: number): number {
+  return inverseDocumentFrequency(documentCount, documentFrequencies[place]) * (K1 + 1);
+}
+
 /**
  * The length part of BM25's denominator, k1 (1 − b + b · length / average), as `base + slope · length`. The score of a
  * term in a document is idf · (k1 + 1) · tf / (tf + base + slope · length).

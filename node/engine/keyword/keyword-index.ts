@@ -1,5 +1,7 @@
 import type { Analyser } from '../../../shared/base/text/analyser';
 import type { WordsCondition } from '../../../shared/contract/filter/filter';
+import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
+import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotScores } from '../slots/slot-scores';
@@ -19,6 +21,10 @@ export interface KeywordSearchOptions {
  * The same for a search in steps: which slots are allowed is asked at its start, and again for what was put meanwhile.
  */
 export type SteppedSearchOptions = Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null };
+
+export interface PlannedSearchOptions extends SteppedSearchOptions {
+  unitSlots: (unit: number) => SlotSet | null;
+}
 
 /** A slot's name from its number; names sort like the numbers. */
 export function slotName(slot: number): string {
@@ -79,6 +85,20 @@ export interface KeywordIndex {
     statistics: KeywordStatistics,
     options: SteppedSearchOptions,
   ): Generator<undefined, SlotScores>;
+  /**
+   * The same by a plan: those that have at least `minimum` of its optional units, best by the sum over the units that
+   * they have. `unitSlots`: which slots may have a unit, by its place, as they are now; null: all.
+   */
+  searchPlanInSteps(
+    terms: string[],
+    plan: KeywordPlan,
+    statistics: KeywordStatistics,
+    options: PlannedSearchOptions,
+  ): Generator<undefined, SlotScores>;
+  /** Terms that begin with one or are near to it (sorted-terms.ts), in steps. */
+  expansions(request: ExpansionRequest): Generator<undefined, Expansions>;
+  /** Lets go of what only expansions need. */
+  dropSortedTerms(): void;
   removeEverywhere(slots: SlotSet): void;
   /** Like FilterIndex.save. */
   save(): Iterable<Buffer>;

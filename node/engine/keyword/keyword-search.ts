@@ -84,13 +84,18 @@ class Renumbered extends Error {}
  * The index may change between two steps. Documents that come meanwhile are scored at the end, because they may be new
  * versions of documents that went. What was found and went meanwhile is still in the answer: the caller looks for it.
  */
-export function* searchPostings(
+export function searchPostings(
   source: SearchedPostings,
   wish: KeywordWish,
 ): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
+  return untilNumbered(() => searchNumbered(source, wish));
+}
+
+/** A search that begins again whenever documents got new numbers during one of its breaks ({@link pauseOf}). */
+export function* untilNumbered<Found>(search: () => Generator<undefined, Found>): Generator<undefined, Found> {
   for (;;) {
     try {
-      return yield* searchNumbered(source, wish);
+      return yield* search();
     } catch (error) {
       if (!(error instanceof Renumbered)) throw error;
     }
@@ -134,7 +139,7 @@ function* searchNumbered(
 }
 
 /** Breaks of a search; the one after which documents have new numbers ends it by {@link Renumbered}. */
-function pauseOf(source: SearchedPostings): () => Generator<undefined, void> {
+export function pauseOf(source: Pick<SearchedPostings, 'numbering'>): () => Generator<undefined, void> {
   const numbering = source.numbering();
   return function* () {
     yield;

@@ -12,6 +12,8 @@ export class TermDictionary {
   private readonly texts: (string | undefined)[] = [];
   private readonly freeNumbers: number[] = [];
   private characters = 0;
+  /** Terms that came since {@link keepFresh}; null: nobody asked for them. */
+  fresh: string[] | null = null;
   /** By term: how many live documents hold it. */
   documentFrequencies: Uint32Array<ArrayBuffer> = new Uint32Array(64);
   /**
@@ -32,9 +34,19 @@ export class TermDictionary {
     this.texts[number] = own;
     this.numbers.set(own, number);
     this.characters += text.length;
+    this.fresh?.push(own);
     this.documentFrequencies = grownUint32(this.documentFrequencies, this.texts.length);
     this.documentFrequencies[number] = 0;
     return number;
+  }
+
+  /** From now on, terms that come are noted. */
+  keepFresh(): void {
+    this.fresh = [];
+  }
+
+  forgetFresh(): void {
+    this.fresh = null;
   }
 
   pin(number: number): void {

@@ -16,6 +16,7 @@ export const FEATURES = [
   'ordered-scroll',
   'word-filters',
   'updated-filter',
+  'keyword-plans',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

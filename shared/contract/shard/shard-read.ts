@@ -2,6 +2,8 @@ import type { Filter } from '../filter/filter';
 import type { AggregateAnswers, AggregateQuestion } from './aggregate';
 import type { FieldFacts, FieldFactsRequest } from './field-facts';
 import type { OrderAnswer, OrderRequest } from './item-order';
+import type { ExpansionRequest, Expansions } from './keyword-expansion';
+import type { KeywordPlan } from './keyword-plan';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { DedupRecord } from '../writes/dedup-record';
 import type { Expiry } from '../writes/expiry';
@@ -28,6 +30,8 @@ export interface ShardReads {
   keywordSearch: { request: KeywordSearch; answer: Hit[] };
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
+  /** Terms of this shard that begin with one or are near to it, for which a word of a query stands. */
+  keywordExpansions: { request: ExpansionRequest; answer: Expansions };
   /**
    * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as
    * null. With `bytesMax` the answer may be of the first ids only, of one at least. With a `filter`, an item that does
@@ -193,6 +197,8 @@ export interface KeywordSearch {
   terms: string[];
   /** Of the whole collection; `documentFrequencies` are in the order of `terms`. */
   statistics: KeywordStatistics;
+  /** How the terms belong together; absent: each of them is enough. */
+  plan?: KeywordPlan;
   k: number;
   filter: Filter | null;
   /** As in a search. */

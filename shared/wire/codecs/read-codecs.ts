@@ -14,6 +14,13 @@ import {
   orderRequestFromText,
   orderRequestToText,
 } from '../../contract/shard/item-order';
+import {
+  expansionRequestFromText,
+  expansionRequestToText,
+  expansionsFromText,
+  expansionsToText,
+} from '../../contract/shard/keyword-expansion';
+import { keywordPlanFromText, keywordPlanToText } from '../../contract/shard/keyword-plan';
 import { dedupListFromBytes, dedupListToBytes } from '../../contract/writes/dedup-record';
 import { SHARD_STAGES } from '../../contract/shard/shard-stage';
 import { purgesFromText, purgesToText } from '../../contract/shard/shard-purge';
@@ -136,24 +143,33 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter, bytesMax }) => ({
+    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan }) => ({
       terms: stringsToBytes(terms),
       statistics,
       k,
       filter: filterToProto(filter),
+      ...(plan !== undefined && { plan: keywordPlanToText(plan) }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ terms, statistics, k, filter, bytesMax }) => {
+    requestFromProto: ({ terms: termBytes, statistics, k, filter, bytesMax, plan: planText }) => {
       if (statistics === null) throw malformed('keyword search');
+      const terms = stringsFromBytes(termBytes);
+      const plan = planText === '' ? undefined : keywordPlanFromText(planText, terms.length);
+      if (plan === undefined && planText !== '') throw malformed('keyword plan');
       return {
-        terms: stringsFromBytes(terms),
+        terms,
+        ...(plan !== undefined && { plan }),
         statistics,
         k,
         filter: filterFromProto(filter),
         ...(bytesMax !== undefined && { bytesMax }),
       };
     },
-    requestBytes: ({ terms, filter }) => stringsBytes(terms) + terms.length * VARINT_BYTES + filterBytes(filter),
+    requestBytes: ({ terms, filter, plan }) =>
+      stringsBytes(terms) +
+      terms.length * VARINT_BYTES +
+      filterBytes(filter) +
+      (plan === undefined ? 0 : Buffer.byteLength(keywordPlanToText(plan))),
     answerToProto: (hits) => hitsToProto(hits, 0),
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
@@ -166,6 +182,25 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       bytes: keywordStatistics.documentFrequencies.length * VARINT_BYTES,
     }),
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
+  },
+  keywordExpansions: {
+    requestToProto: (request) => ({ request: expansionRequestToText(request) }),
+    requestFromProto: ({ request }) => {
+      const asked = expansionRequestFromText(request);
+      if (asked === null) throw malformed('question about terms');
+      return asked;
+    },
+    requestBytes: (request) => Buffer.byteLength(expansionRequestToText(request)),
+    answerToProto: (found) => {
+      const expansions = expansionsToText(found);
+      return { message: { expansions }, bytes: Buffer.byteLength(expansions) };
+    },
+    answerFromProto: ({ expansions }) => {
+      if (expansions === undefined || expansions === null) return undefined;
+      const found = expansionsFromText(expansions);
+      if (found === null) throw malformed('answer about terms');
+      return found;
+    },
   },
   fetch: {
     requestToProto: ({ externalIds, vectors, texts, versions, expiries, dates, bytesMax, filter }) => ({

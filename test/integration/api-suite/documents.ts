@@ -174,6 +174,24 @@ export function documentsSuite(context: SuiteContext): void {
       expect(errorOf(await ask({ min_score: 'high' }), 422)).toContain('min_score');
     });
 
+    test('query looks for words, too, with alpha, match and signs', async () => {
+      const name = await context.collection({ dim: 384 });
+      const items = ['the river floods in spring', 'a river of stars', 'stars shine at night'].map((text, i) => ({
+        external_id: `t${i}`,
+        text,
+      }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+      const found = async (more: object) => {
+        const { results } = dataOf(await context.api.post('/v1/query', { collection_name: name, ...more }));
+        return results.map(({ external_id: id, text }: { external_id: string; text: string }) => [id, text]);
+      };
+      expect(await found({ query: 'river stars', match: 'all', alpha: 0 })).toEqual([['t1', items[1].text]]);
+      for (const alpha of [0, 0.5, 1])
+        expect(await found({ query: '+river -stars floods', query_syntax: 'simple', alpha })).toEqual([
+          ['t0', items[0].text],
+        ]);
+    });
+
     test('an item without a text has an empty one in a query', async () => {
       const name = await context.collection({ dim: 384 });
       dataOf(

@@ -294,6 +294,64 @@ export function searchSuite(context: SuiteContext): void {
       ).toContain('explain');
     });
 
+    test.each<[object, string[]]>([
+      [{ query_text: 'rivers birds', match: 'all' }, ['up']],
+      [{ query_text: 'rivers birds sea', match: { at_least: 0.6 } }, ['east', 'up']],
+      [{ query_text: 'rivers -sea', query_syntax: 'simple' }, ['up']],
+      [{ query_text: '+rivers stand', query_syntax: 'simple' }, ['east', 'up']],
+      [{ query_text: '-rivers +axis', query_syntax: 'simple' }, ['north']],
+      [{ query_text: 'tags:b kind:mix', query_syntax: 'simple' }, ['between', 'east', 'north']],
+      [{ query_text: 'tags:b +kind:axis nowhere', match: 'all', query_syntax: 'simple' }, []],
+      [{ query_text: '\\-rivers', query_syntax: 'simple' }, ['east', 'up']],
+      [{ query_text: '-rivers', vector: [1, 0, 0], query_syntax: 'simple' }, []],
+      [{ query_text: 'rivrs', fuzzy: 'auto' }, ['east', 'up']],
+      [{ query_text: 'rivrs moutains', fuzzy: 1, match: 'all' }, []],
+      [{ query_text: 'brids rivers', fuzzy: 1, match: 'all' }, ['up']],
+      [{ query_text: 'the moun', prefix_last: true }, ['east', 'north']],
+      [{ query_text: 'riv* -sea', query_syntax: 'simple' }, ['up']],
+      [{ query_text: 'sae~1 mountians~', query_syntax: 'simple' }, ['east', 'north']],
+    ])('hybrid_search by keywords with %j finds %j', async (query, found) => {
+      const { results } = dataOf(await post('hybrid_search', { ...query, alpha: 0 }));
+      expect(idsOf(results).sort()).toEqual(found);
+    });
+
+    test('what must or must not be there holds for vectors, too, and for what is counted', async () => {
+      const asked = {
+        query_text: 'rivers -sea +axis',
+        vector: [1, 0, 0],
+        query_syntax: 'simple',
+        filters: { n: { $gt: 1 } },
+      };
+      for (const alpha of [0.5, 1]) {
+        const { results, total_matches: total } = dataOf(
+          await post('hybrid_search', { ...asked, alpha, exact: true, total: true }),
+        );
+        expect({ ids: idsOf(results).sort(), total }).toEqual({ ids: ['north', 'up'], total: 2 });
+      }
+    });
+
+    test.each([
+      [{ query_text: 'a', match: 'most' }, 422, 'match must be'],
+      [{ query_text: 'a', match: { at_least: 0 } }, 422, 'match'],
+      [{ query_text: 'a', query_syntax: 'lucene' }, 422, 'query_syntax must be one of "plain", "simple"'],
+      [
+        { query_text: 'a '.repeat(65), query_syntax: 'simple' },
+        422,
+        'query_text has 65 clauses, more than the maximum of 64',
+      ],
+      [{ query_text: 'a', fuzzy: 3 }, 422, 'fuzzy must be 0, 1, 2 or "auto"'],
+      [
+        { query_text: Array.from({ length: 65 }, (_, i) => `w${i}`).join(' '), fuzzy: 1 },
+        422,
+        'query_text must have at most 64 different words with fuzzy',
+      ],
+      [{ query_text: 'b +a*', query_syntax: 'simple' }, 400, 'query_text has "+a*": * and ~ are for words that may be'],
+      [{ query_text: 'a text:b', query_syntax: 'simple' }, 400, 'query_text asks for text:'],
+      [{ query_text: '-a', query_syntax: 'simple' }, 400, 'query_text must have a word besides those that must not'],
+    ])('hybrid_search refuses %j with %s', async (body, status, message) => {
+      expect(errorOf(await post('hybrid_search', body), status)).toContain(message);
+    });
+
     test.each([
       ['search', { k: 99_999 }, 'k is 99999'],
       ['search', { text: '', k: 99_999 }, 'k is 99999'],

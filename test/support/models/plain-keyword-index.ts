@@ -1,3 +1,5 @@
+import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
+import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
 import type { WordsCondition } from '../../../shared/contract/filter/filter';
@@ -9,9 +11,12 @@ import {
   type AnalysedText,
   type KeywordIndex,
   type KeywordSearchOptions,
+  type PlannedSearchOptions,
   slotName,
   type SteppedSearchOptions,
 } from '../../../node/engine/keyword/keyword-index';
+import { plainExpansions } from './plain-expansions';
+import { plainPlanScore } from './plain-keyword-plan';
 
 /**
  * {@link KeywordIndex} directly from the definition of BM25: every query scores every document. Tests compare
@@ -101,6 +106,38 @@ export class PlainKeywordIndex implements KeywordIndex {
   ): Generator<undefined, SlotScores> {
     yield;
     return this.search(terms, statistics, { ...options, allowed: options.allowed() });
+  }
+
+  *searchPlanInSteps(
+    terms: string[],
+    plan: KeywordPlan,
+    statistics: KeywordStatistics,
+    { k, allowed: allowedNow, nameOf = slotName, unitSlots }: PlannedSearchOptions,
+  ): Generator<undefined, SlotScores> {
+    yield;
+    const allowed = allowedNow();
+    const scored = [...this.documents].flatMap(([slot, document]) => {
+      const score = plainPlanScore(
+        document,
+        terms,
+        plan,
+        statistics,
+        (_, place) => unitSlots(place)?.has(slot) ?? true,
+      );
+      return score === null || allowed?.has(slot) === false ? [] : [{ slot, score }];
+    });
+    scored.sort((a, b) => b.score - a.score || (nameOf(a.slot) < nameOf(b.slot) ? -1 : 1));
+    const kept = scored.slice(0, k);
+    return { slots: Uint32Array.from(kept, ({ slot }) => slot), scores: Float64Array.from(kept, ({ score }) => score) };
+  }
+
+  *expansions({ term, by, after, limit }: ExpansionRequest): Generator<undefined, Expansions> {
+    yield;
+    return plainExpansions([...this.documents.values()], { term, by, after, limit });
+  }
+
+  dropSortedTerms(): void {
+    // It has none.
   }
 
   *save(): Iterable<Buffer> {

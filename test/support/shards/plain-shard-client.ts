@@ -43,6 +43,8 @@ import type {
   StoredItem,
 } from '../../../shared/contract/shard/shard-read';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
+import { plainExpansions } from '../models/plain-expansions';
+import { plainPlanScore } from '../models/plain-keyword-plan';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import { systemClock, type Clock } from '../../../shared/base/time/clock';
 import { scoreOf } from '../../../shared/contract/vector/metric';
@@ -100,12 +102,25 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       if (item === undefined) return [];
       return [{ externalId, score: scoreOf(shard.spec.metric, vector, item.vector), metadata: item.metadata }];
     }),
-  keywordSearch: (shard, { terms, statistics, k, filter }) => {
+  keywordSearch: (shard, { terms, statistics, plan, k, filter }) => {
     const scored = passing(shard, filter)
-      .map((item) => ({ item, score: bm25(termsOf(shard, item), terms, statistics) }))
+      .map((item) => ({
+        item,
+        score:
+          plan === undefined
+            ? bm25(termsOf(shard, item), terms, statistics)
+            : (plainPlanScore(termsOf(shard, item), terms, plan, statistics, ({ filter: ofUnit }) =>
+                passes(shard, item, ofUnit ?? null),
+              ) ?? 0),
+      }))
       .filter(({ score }) => score > 0);
     return best(scored, k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
   },
+  keywordExpansions: (shard, request) =>
+    plainExpansions(
+      [...shard.items.values()].map((item) => termsOf(shard, item)),
+      request,
+    ),
   keywordStatistics: (shard, { terms }) => {
     const documents = [...shard.items.values()]
       .map((item) => termsOf(shard, item))

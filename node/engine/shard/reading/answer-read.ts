@@ -12,6 +12,7 @@ import type { ShardBackups } from '../backup/shard-backups';
 import type { SlotAllocator } from '../../directory/slot-allocator';
 import type { ShardIndexes } from '../shard-indexes';
 import type { ShardItems } from './shard-items';
+import { termsFor } from './keyword-expansions';
 import { orderedPlaces } from './ordered-places';
 import { aggregatesOf } from './shard-aggregates';
 import { fieldFacts } from './shard-fields';
@@ -47,6 +48,7 @@ const ANSWERS: {
   score: ({ search }, request) => search.score(request),
   keywordSearch: ({ search }, request) => search.keywordSearch(request),
   keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
+  keywordExpansions: ({ indexes }, request) => termsFor(indexes.keywords, request),
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),
   sample: (reader, request) => drawSample(reader, request),

@@ -125,17 +125,22 @@ export class ShardSearch {
     const { indexes, slots } = this.parts;
     const { keywords, directory, filters } = indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
+    const units = request.plan?.units ?? [];
+    for (const { filter } of units) if (filter !== undefined) await filters.prepare(filter);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
     // A slot that is emptied between two slices stays empty until the read ends.
     const epoch = slots.beginRead();
     try {
       for (let round = 1; ; round++) {
-        const steps = keywords.searchInSteps(request.terms, request.statistics, {
-          k: request.k,
-          allowed: () => this.allowed(request.filter),
-          nameOf,
-        });
+        const options = { k: request.k, allowed: () => this.allowed(request.filter), nameOf };
+        const steps =
+          request.plan === undefined
+            ? keywords.searchInSteps(request.terms, request.statistics, options)
+            : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
+                ...options,
+                unitSlots: (unit) => this.allowed(units[unit].filter ?? null),
+              });
         const found = round < LAST_ROUND ? await inSlices(steps) : resultOf(steps);
         const hits = await this.made(pairsOf(found), request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);

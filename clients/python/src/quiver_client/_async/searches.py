@@ -117,6 +117,10 @@ class AsyncSearches:
         vector: VectorLike | None = None,
         *,
         alpha: float = 0.5,
+        match: str | Mapping[str, Any] | None = None,
+        query_syntax: str = "plain",
+        fuzzy: int | str | None = None,
+        prefix_last: bool = False,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -139,6 +143,10 @@ class AsyncSearches:
 
         Without a vector the text is embedded, too.
 
+        - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
+        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; a backslash takes the meaning from a sign.
+        - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
+        - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -156,6 +164,10 @@ class AsyncSearches:
             query_text=query_text,
             vector=encoded(vector),
             alpha=alpha,
+            match=match,
+            query_syntax=query_syntax,
+            fuzzy=fuzzy,
+            prefix_last=prefix_last or None,
             k=k,
             offset=offset or None,
             filters=filters_body(filters),
@@ -291,6 +303,11 @@ class AsyncSearches:
         *,
         top_k: int = 5,
         offset: int = 0,
+        alpha: float = 1,
+        match: str | Mapping[str, Any] | None = None,
+        query_syntax: str = "plain",
+        fuzzy: int | str | None = None,
+        prefix_last: bool = False,
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
@@ -308,6 +325,10 @@ class AsyncSearches:
     ) -> QueryAnswer:
         """Texts that answer a question in natural language.
 
+        - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
+        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; a backslash takes the meaning from a sign.
+        - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
+        - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -325,6 +346,11 @@ class AsyncSearches:
             query=query,
             top_k=top_k,
             offset=offset or None,
+            alpha=alpha,
+            match=match,
+            query_syntax=query_syntax,
+            fuzzy=fuzzy,
+            prefix_last=prefix_last or None,
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,

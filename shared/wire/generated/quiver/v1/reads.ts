@@ -34,7 +34,8 @@ export interface Answer {
   'matches'?: (number | string | Long);
   'aggregates'?: (string);
   'order'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order";
+  'expansions'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions";
 }
 
 export interface Answer__Output {
@@ -58,7 +59,8 @@ export interface Answer__Output {
   'matches'?: (number);
   'aggregates'?: (string);
   'order'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order";
+  'expansions'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions";
 }
 
 export interface AnswerFrame {
@@ -159,12 +161,21 @@ export interface IndexProgress__Output {
   '_secondsLeft'?: "secondsLeft";
 }
 
+export interface KeywordExpansions {
+  'request'?: (string);
+}
+
+export interface KeywordExpansions__Output {
+  'request': (string);
+}
+
 export interface KeywordSearch {
   'terms'?: (Buffer | Uint8Array | string);
   'statistics'?: (KeywordStatistics | null);
   'k'?: (number);
   'filter'?: (string);
   'bytesMax'?: (number);
+  'plan'?: (string);
   '_bytesMax'?: "bytesMax";
 }
 
@@ -174,6 +185,7 @@ export interface KeywordSearch__Output {
   'k': (number);
   'filter': (string);
   'bytesMax'?: (number);
+  'plan': (string);
   '_bytesMax'?: "bytesMax";
 }
 
@@ -273,7 +285,8 @@ export interface ReadRequest {
   'matches'?: (Matches | null);
   'aggregate'?: (Aggregate | null);
   'order'?: (Order | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order";
+  'keywordExpansions'?: (KeywordExpansions | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions";
 }
 
 export interface ReadRequest__Output {
@@ -300,7 +313,8 @@ export interface ReadRequest__Output {
   'matches'?: (Matches__Output | null);
   'aggregate'?: (Aggregate__Output | null);
   'order'?: (Order__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order";
+  'keywordExpansions'?: (KeywordExpansions__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions";
 }
 
 export interface ReadsClient extends grpc.Client {

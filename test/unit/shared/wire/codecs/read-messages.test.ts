@@ -344,6 +344,15 @@ describe('reads between members', () => {
     ['scan', 'malformed scan', { scan: { limit: 0 } }],
     ['sample', 'malformed sample', { sample: { size: 0 } }],
     ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
+    ...['{', '{"units":[{"terms":[9],"isOptional":true}],"minimum":1}', '{"units":[],"minimum":-1}'].map(
+      (plan) =>
+        [
+          'keywordSearch',
+          'malformed keyword plan',
+          { keywordSearch: { terms: Buffer.alloc(8), statistics, plan } },
+        ] as const,
+    ),
+    ['keywordExpansions', 'malformed question about terms', { keywordExpansions: { request: '{"term":"a","by":3}' } }],
     ['fetch', 'malformed strings', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }],
   ] as const)('a %s is refused: %s', (kind, message, call) => {
     const [asked] = requestsIn(requestSerialize({ requests: [{ ...HEAD, ...call }], cancelledIds: [] }));
@@ -365,8 +374,22 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     bytesMax: 2 ** 20,
   },
   score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20 },
-  keywordSearch: { terms: ['w', 'é'], statistics, k: 2, filter, bytesMax: 2 ** 20 },
+  keywordSearch: {
+    terms: ['w', 'é'],
+    statistics,
+    plan: {
+      units: [
+        { terms: [0], factors: [0.5], isOptional: true },
+        { terms: [1, 0], isOptional: false, filter },
+      ],
+      minimum: 1,
+    },
+    k: 2,
+    filter,
+    bytesMax: 2 ** 20,
+  },
   keywordStatistics: { terms: ['w', 'é'] },
+  keywordExpansions: { term: 'é', by: 2, after: 'a', limit: 3 },
   fetch: {
     externalIds: ['a'],
     vectors: true,

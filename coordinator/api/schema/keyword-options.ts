@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { Filter } from '../../../shared/contract/filter/filter';
+import { defaultAnalyser, QUERY_TERMS_MAX } from '../../../shared/base/text/analyser';
+import { optional, withDefault } from '../fields/fields';
+import { type IssueSink, report } from '../fields/issue';
+import { CLAUSES_MAX, simpleClauses } from '../fields/simple-query';
+import {
+  filterOfClauses,
+  type Fuzziness,
+  type KeywordClause,
+  type KeywordMatch,
+  type KeywordQuery,
+  meaningOf,
+} from '../../service/keyword-query';
+
+/** Fields of searches that look for keywords. */
+export const keywordShape = {
+  match: optional(
+    z.union(
+      [
+        z.enum(['any', 'all']),
+        z.object({ at_least: z.number().gt(0).max(1) }).transform(({ at_least: atLeast }) => ({ atLeast })),
+      ],
+      { error: 'must be "any", "all" or {"at_least": a number above 0 up to 1}' },
+    ),
+  ).meta({
+    description:
+      'How many of the words a hit of the keyword list has: "any" (default), "all", or {"at_least": 0.75}, rounded up.',
+  }),
+  query_syntax: withDefault(z.enum(['plain', 'simple']), 'plain').meta({
+    description:
+      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; a backslash takes the meaning from a sign.',
+  }),
+  fuzzy: optional(
+    z.union([z.literal(0), z.literal(1), z.literal(2), z.literal('auto')], { error: 'must be 0, 1, 2 or "auto"' }),
+  ).meta({
+    description:
+      'Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; "auto": none up to 3 letters, 1 up to 7, else 2.',
+  }),
+  prefix_last: withDefault(z.boolean(), false).meta({
+    description: 'The last word stands for the 50 most frequent words that begin so, too.',
+  }),
+};
+
+interface GivenKeywords {
+  match?: KeywordMatch | undefined;
+  query_syntax: 'plain' | 'simple';
+  fuzzy?: Fuzziness | undefined;
+  prefix_last: boolean;
+}
+
+/** A text to search for, in parts. */
+export interface AskedText {
+  /** What it is about, for a vector; `keywords` undefined: a bag of words, of which any is enough. */
+  source: { text: string; keywords?: KeywordQuery };
+  /** What it asks of both lists; null: nothing. */
+  filter: Filter | null;
+}
+
+/**
+ * The text of a request with the fields that say how it is read. Reports more clauses than there may be, and signs that
+ * don't go together.
+ */
+export function askedText(
+  text: string,
+  { match = 'any', query_syntax: syntax, fuzzy = 0, prefix_last: prefixLast }: GivenKeywords,
+  sink: IssueSink,
+  name: string,
+): AskedText {
+  const terms = match === 'any' && syntax === 'plain' && fuzzy === 0 ? [] : defaultAnalyser.terms(text);
+  if (new Set(terms).size > (fuzzy === 0 ? QUERY_TERMS_MAX : CLAUSES_MAX))
+    report(
+      sink,
+      text,
+      fuzzy === 0
+        ? `must have at most ${QUERY_TERMS_MAX} different words`
+        : `must have at most ${CLAUSES_MAX} different words with fuzzy`,
+      { kind: fuzzy === 0 ? 'limit_exceeded' : 'schema_violation', path: [name] },
+    );
+  if (syntax === 'plain') {
+    const isBag = match === 'any' && fuzzy === 0 && !prefixLast;
+    const whole: KeywordClause = { occurs: 'may', text, start: 0, end: text.length };
+    return {
+      source: isBag ? { text } : { text, keywords: { clauses: [whole], match, fuzzy, prefixLast } },
+      filter: null,
+    };
+  }
+  const clauses = simpleClauses(text);
+  if (clauses.length > CLAUSES_MAX)
+    report(sink, text, `has ${clauses.length} clauses, more than the maximum of ${CLAUSES_MAX}`, { path: [name] });
+  const refused = clauses.find(
+    ({ occurs, path, stands }) => stands !== undefined && (occurs !== 'may' || path !== undefined),
+  );
+  if (refused !== undefined)
+    report(
+      sink,
+      text,
+      `has ${JSON.stringify(text.slice(refused.start, refused.end))}: * and ~ are for words that may be there, in all fields`,
+      {
+        kind: 'invalid_parameter',
+        path: [name],
+      },
+    );
+  if (clauses.some(({ path }) => path === 'text'))
+    report(sink, text, 'asks for text:, and the text of an item can’t be asked alone; fields of the metadata can', {
+      kind: 'invalid_parameter',
+      path: [name],
+    });
+  const keywords = { clauses, match, fuzzy, prefixLast };
+  return { source: { text: meaningOf(keywords), keywords }, filter: filterOfClauses(keywords) };
+}
+
+/** What passes both; null: everything. */
+export function bothFilters(first: Filter | null, second: Filter | null): Filter | null {
+  if (first === null || second === null) return first ?? second;
+  return { type: 'and', filters: [first, second] };
+}

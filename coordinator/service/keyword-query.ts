@@ -1,0 +1,50 @@
+import type { Filter } from '../../shared/contract/filter/filter';
+
+/** How many of the words that may be there have to be, in the list of keywords: of four, 0.75 means three. */
+export type KeywordMatch = 'any' | 'all' | { atLeast: number };
+
+/** How many letters of a word may be other ones; `auto`: by its length. */
+export type Fuzziness = 0 | 1 | 2 | 'auto';
+
+/** A query for keywords in its parts, as a person wrote it. Without it, a query is a bag of words. */
+export interface KeywordQuery {
+  clauses: readonly KeywordClause[];
+  match: KeywordMatch;
+  /** Of words that may be there and have no sign of their own; undefined: 0. */
+  fuzzy?: Fuzziness | undefined;
+  /** Whether the last word is the beginning of one. */
+  prefixLast?: boolean | undefined;
+}
+
+/** One part of a query. */
+export interface KeywordClause {
+  /** What must or must not be there holds for both lists: it is a filter. What must be there ranks, too. */
+  occurs: 'may' | 'must' | 'not';
+  /** As it was written, without signs; one word, or several where they came without signs. */
+  text: string;
+  /** Where it is looked for: in the strings under this path of the metadata. Undefined: in all that has keywords. */
+  path?: string | undefined;
+  /** Its last word stands for others, too: those that begin so, or are near to it. */
+  stands?: 'prefix' | Fuzziness | undefined;
+  /** Where it stands in the query, in UTF-16 code units. */
+  start: number;
+  end: number;
+}
+
+/** What must and must not be there, as a filter; null: nothing. */
+export function filterOfClauses({ clauses }: KeywordQuery): Filter | null {
+  const filters = clauses.flatMap(({ occurs, text, path }): Filter[] => {
+    if (occurs === 'may') return [];
+    const words: Filter = { type: 'words', query: text, match: 'all', ...(path !== undefined && { paths: [path] }) };
+    return [occurs === 'must' ? words : { type: 'not', filter: words }];
+  });
+  return filters.length === 0 ? null : filters.length === 1 ? filters[0] : { type: 'and', filters };
+}
+
+/** What the query is about, for a vector: without signs, and without what must not be there. */
+export function meaningOf({ clauses }: KeywordQuery): string {
+  return clauses
+    .filter(({ occurs }) => occurs !== 'not')
+    .map(({ text }) => text)
+    .join(' ');
+}

@@ -1,0 +1,77 @@
+import { EditWalk } from '../../../shared/base/text/edit-walk';
+import type { KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
+import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
+import type { KeywordDraft, Variants } from './keyword-planning';
+import { EXPANSIONS_MAX, type FoundTerm } from './word-expansion';
+
+/** Of so many items, a word that one has is rare: it may be a slip itself. */
+const RARE_AMONG = 100_000;
+
+/** How other words are found. */
+export type Expand = (term: string, by: 'prefix' | 1 | 2) => Promise<FoundTerm[]>;
+
+/**
+ * The draft with the words that others stand for, and what is known of them. A word that is not rare stands for itself
+ * alone, unless others begin so. Each other word counts less by its edits, as in Lucene 1 − edits ÷ the shorter length;
+ * all of a unit have the document frequency of the most frequent one (planned-search.ts).
+ */
+export async function withVariants(
+  draft: KeywordDraft,
+  statistics: KeywordStatistics,
+  expand: Expand,
+): Promise<{ draft: KeywordDraft; statistics: KeywordStatistics }> {
+  const terms = [...draft.terms];
+  const documentFrequencies = [...statistics.documentFrequencies];
+  const places = new Map(terms.map((term, place) => [term, place]));
+  const units = [...draft.units];
+  const found = await Promise.all(
+    [...draft.variants].map(async ([unit, variants]) => {
+      const place = units[unit].terms[0];
+      return { unit, place, others: await othersOf(terms[place], variants, rarity(statistics, place), expand) };
+    }),
+  );
+  for (const { unit, place, others } of found) {
+    const own = [place];
+    const factors = [1];
+    for (const { term, frequency, factor } of others) {
+      let at = places.get(term);
+      if (at === undefined) {
+        places.set(term, (at = terms.push(term) - 1));
+        documentFrequencies.push(frequency);
+      }
+      own.push(at);
+      factors.push(factor);
+    }
+    if (own.length > 1) units[unit] = { ...units[unit], terms: own, factors } satisfies KeywordUnit;
+  }
+  return { draft: { ...draft, terms, units }, statistics: { ...statistics, documentFrequencies } };
+}
+
+function rarity({ documentCount, documentFrequencies }: KeywordStatistics, place: number): boolean {
+  return documentFrequencies[place] <= Math.max(1, Math.floor(documentCount / RARE_AMONG));
+}
+
+async function othersOf(
+  term: string,
+  { prefix, edits }: Variants,
+  isRare: boolean,
+  expand: Expand,
+): Promise<(FoundTerm & { factor: number })[]> {
+  const [begun, near] = await Promise.all([
+    prefix === undefined ? [] : expand(prefix, 'prefix'),
+    edits === 0 || !isRare ? [] : expand(term, edits),
+  ]);
+  const walk = new EditWalk(term, Math.max(1, edits));
+  const others = new Map(
+    near.map((one) => {
+      const distance = walk.distanceTo(one.term);
+      return [one.term, { ...one, factor: 1 - distance / Math.min(term.length, one.term.length) }];
+    }),
+  );
+  for (const one of begun) others.set(one.term, { ...one, factor: 1 });
+  others.delete(term);
+  return [...others.values()]
+    .filter(({ factor }) => factor > 0)
+    .sort((a, b) => b.frequency - a.frequency || (a.term < b.term ? -1 : 1))
+    .slice(0, EXPANSIONS_MAX);
+}

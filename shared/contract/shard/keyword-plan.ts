@@ -1,0 +1,68 @@
+import { type Filter } from '../filter/filter';
+import { filterFromJson } from '../filter/filter-text';
+
+/**
+ * How the terms of a keyword search belong together. Without a plan, each is a unit by itself, and any of them is
+ * enough.
+ */
+export interface KeywordPlan {
+  units: readonly KeywordUnit[];
+  /** How many of the optional units a hit has at least. */
+  minimum: number;
+}
+
+/** Terms that count as one, by their places in the list of terms. */
+export interface KeywordUnit {
+  /**
+   * Different ones: a hit has all of them, and they count as often as the one that is there least. With factors it has
+   * any of them, and each time counts by its factor; all have the weight of the most frequent one.
+   */
+  terms: readonly number[];
+  factors?: readonly number[];
+  /** Whether it counts towards the minimum. */
+  isOptional: boolean;
+  /** Only items that pass it have the unit; absent: all. */
+  filter?: Filter;
+}
+
+/** As text, for messages between members. */
+export function keywordPlanToText(plan: KeywordPlan): string {
+  return JSON.stringify(plan);
+}
+
+/** What {@link keywordPlanToText} wrote, for so many terms; undefined: it is no plan. */
+export function keywordPlanFromText(text: string, termCount: number): KeywordPlan | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { units, minimum } = (json ?? {}) as { units?: unknown; minimum?: unknown };
+  if (!Array.isArray(units) || !isCount(minimum)) return undefined;
+  return units.every((unit) => isUnit(unit, termCount)) ? (json as KeywordPlan) : undefined;
+}
+
+function isUnit(unit: unknown, termCount: number): unit is KeywordUnit {
+  const { terms, factors, isOptional, filter } = (unit ?? {}) as Record<string, unknown>;
+  return (
+    Array.isArray(terms) &&
+    terms.length > 0 &&
+    terms.every((place) => isCount(place) && place < termCount) &&
+    (factors === undefined || areFactors(factors, terms.length)) &&
+    typeof isOptional === 'boolean' &&
+    (filter === undefined || filterFromJson(filter) !== undefined)
+  );
+}
+
+function areFactors(factors: unknown, count: number): boolean {
+  return (
+    Array.isArray(factors) &&
+    factors.length === count &&
+    factors.every((factor) => Number.isFinite(factor) && factor > 0)
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,322 @@
+import { hybridSearchBody } from '../../coordinator/api/schema/search-schemas';
+import type { Fuzziness } from '../../coordinator/service/keyword-query';
+import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
+import { readConfig } from '../../shared/base/config/config';
+import { defaultAnalyser } from '../../shared/base/text/analyser';
+import type { KeywordUnit } from '../../shared/contract/shard/keyword-plan';
+import { plainEdits, plainExpansions } from '../support/models/plain-expansions';
+import { plainPlanScore } from '../support/models/plain-keyword-plan';
+import { compareHits } from '../../shared/contract/shard/shard-read';
+import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
+import { graphFactories, openRocksStore, ShardNode } from '../support/shards/shard-node';
+import { runSeed, seededRandom } from '../support/values/random';
+
+/** Queries with signs through the whole service, from the body of the request on, against a plain reading of them. */
+
+const DIM = 4;
+const IDS = 300;
+const seed = runSeed('keyword language');
+const schema = hybridSearchBody(readConfig({}, 1));
+
+let nodes: ShardNode[] = [];
+
+afterEach(async () => {
+  for (const node of nodes) await node.destroy();
+  nodes = [];
+});
+
+interface Item {
+  text: string;
+  title: string | undefined;
+}
+
+/** A clause as the model has it. */
+interface Clause {
+  occurs: 'may' | 'must' | 'not';
+  words: string[];
+  isOfTitle: boolean;
+  /** What the last of its words stands for. */
+  stands?: 'prefix' | Fuzziness;
+}
+
+/** How a query is read besides. */
+interface Options {
+  match?: 'any' | 'all' | { at_least: number };
+  fuzzy?: Fuzziness;
+  prefix_last?: boolean;
+}
+
+/** Words that are near to each other, or begin so, the most frequent ones first. */
+const WORDS = vocabulary();
+
+function vocabulary(): string[] {
+  const random = seededRandom(seed);
+  const letter = (): string => 'abe'[Math.floor(random() * 3)];
+  const roots = Array.from({ length: 12 }, () => Array.from({ length: 2 + Math.floor(random() * 7) }, letter).join(''));
+  return [...new Set(Array.from({ length: 70 }, (_, i) => roots[i % 12] + 'xyz'.slice(0, Math.floor(random() * 4))))];
+}
+
+/** The same steps for each number of shards. */
+class Story {
+  private readonly random = seededRandom(seed);
+  private readonly items = new Map<string, Item>();
+  /** How many items were found by keywords, how many by vectors, and words that others stood for. */
+  readonly found = { words: 0, both: 0, others: 0 };
+  /** What was answered, for comparison with another number of shards. */
+  readonly told: unknown[] = [];
+
+  private constructor(
+    private readonly node: ShardNode,
+    private started: PlainService,
+  ) {}
+
+  static async begin(shards: number): Promise<Story> {
+    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
+    nodes.push(node);
+    const started = await plainService({ shardClient: node.client });
+    await started.service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards }));
+    return new Story(node, started);
+  }
+
+  async restart(): Promise<void> {
+    await this.node.restart();
+    this.started = await plainService({ store: this.started.store, shardClient: this.node.client });
+  }
+
+  async write(count: number): Promise<void> {
+    const ids = [...new Set(Array.from({ length: count }, () => this.id()))];
+    await this.started.service.vectors.upsert(
+      'c',
+      ids.map((externalId): VectorInput => {
+        const text = this.words(9);
+        const title = this.below(3) === 0 ? undefined : this.words(4);
+        this.items.set(externalId, { text, title });
+        const source = { vector: Float32Array.from({ length: DIM }, () => this.random() - 0.5) };
+        return { externalId, source, metadata: JSON.stringify({ title }), text };
+      }),
+    );
+    const gone = Array.from({ length: Math.ceil(count / 10) }, () => this.id());
+    await this.started.service.vectors.delete('c', gone);
+    for (const id of gone) this.items.delete(id);
+  }
+
+  async ask(queries: number): Promise<void> {
+    for (let i = 0; i < queries; i += 1) {
+      const isSimple = this.below(4) > 0;
+      const clauses = Array.from({ length: 1 + this.below(5) }, () => this.clause(isSimple));
+      const match = this.pick([undefined, 'any', 'all', { at_least: 0.75 }, { at_least: 0.4 }] as const);
+      const fuzzy = this.pick([undefined, 1, 2, 'auto'] as const);
+      const options: Options = {
+        ...(match !== undefined && { match }),
+        ...(fuzzy !== undefined && { fuzzy }),
+        ...(this.below(4) === 0 && { prefix_last: true }),
+      };
+      const body = {
+        query_text: clauses.map((clause) => this.written(clause)).join(' '),
+        vector: Array.from({ length: DIM }, () => this.random() - 0.5),
+        query_syntax: isSimple ? 'simple' : 'plain',
+        ...options,
+      };
+      const passing = this.passing(clauses);
+      const wanted = this.ranked(clauses, options, passing);
+      const words = await this.hits({ ...body, alpha: 0, k: IDS });
+      expect({ body, hits: idsOf(words).sort() }).toEqual({ body, hits: [...wanted.keys()].sort() });
+      const scores = words.map(({ explanation }) => explanation!.keywordScore!);
+      words.forEach(({ externalId }, i) => {
+        // But for rounding; and equal ones by their ids.
+        if (!(Math.abs(scores[i] - wanted.get(externalId)!) < 1e-9))
+          throw new Error(`${JSON.stringify(body)}: ${externalId} has ${scores[i]}, not ${wanted.get(externalId)}`);
+        expect(
+          i === 0 || compareHits({ ...words[i - 1], score: scores[i - 1] }, { externalId, score: scores[i] }) < 0,
+        ).toBe(true);
+      });
+      // What one page has of them is their beginning.
+      expect(await this.hits({ ...body, alpha: 0, k: 5 })).toEqual(await this.hits({ ...body, alpha: 0, k: 9 }, 5));
+      const both = await this.hits({ ...body, k: IDS, exact: true });
+      expect({ body, both: idsOf(both).sort() }).toEqual({ body, both: [...passing.keys()].sort() });
+      this.told.push(words, both);
+      this.found.words += words.length;
+      this.found.both += both.length;
+    }
+  }
+
+  private async hits(given: object, count = IDS): Promise<ScoredHit[]> {
+    const { search } = schema.parse({ ...given, explain: true });
+    return (await this.started.service.search.search('c', search)).hits.slice(0, count).map(({ ...hit }) => hit);
+  }
+
+  private passing(clauses: readonly Clause[]): Map<string, Item> {
+    const has = (item: Item, { words, isOfTitle }: Clause): boolean => {
+      const terms = defaultAnalyser.terms(isOfTitle ? (item.title ?? '') : bagOf(item));
+      return words.every((word) => terms.includes(word));
+    };
+    return new Map(
+      [...this.items].filter(([, item]) =>
+        clauses.every((clause) => clause.occurs === 'may' || has(item, clause) === (clause.occurs === 'must')),
+      ),
+    );
+  }
+
+  /** By keywords, from the definition of the query. */
+  private ranked(clauses: readonly Clause[], options: Options, passing: Map<string, Item>): Map<string, number> {
+    const documents = [...this.items.values()].map((item) => defaultAnalyser.terms(bagOf(item)));
+    const { units, terms, filters } = this.unitsOf(clauses, options, documents);
+    const optional = units.filter(({ isOptional }) => isOptional).length;
+    const { match = 'any' } = options;
+    const byDefault = Math.min(optional, units.length > optional ? 0 : 1);
+    const minimum = match === 'all' ? optional : match === 'any' ? byDefault : Math.ceil(optional * match.at_least);
+    const statistics = {
+      documentCount: documents.filter(({ length }) => length > 0).length,
+      totalLength: documents.reduce((sum, { length }) => sum + length, 0),
+      documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
+    };
+    const scored = [...passing].flatMap(([id, item]): [string, number][] => {
+      const title = defaultAnalyser.terms(item.title ?? '');
+      const score = plainPlanScore(
+        defaultAnalyser.terms(bagOf(item)),
+        terms,
+        { units, minimum },
+        statistics,
+        (_, place) => filters.get(place)?.every((word) => title.includes(word)) ?? true,
+      );
+      return score === null ? [] : [[id, score]];
+    });
+    return new Map(scored);
+  }
+
+  /** `filters`: by the place of a unit, the words that the title must have. */
+  private unitsOf(
+    clauses: readonly Clause[],
+    { fuzzy = 0, prefix_last: prefixLast = false }: Options,
+    documents: readonly string[][],
+  ): { units: KeywordUnit[]; terms: string[]; filters: Map<number, string[]> } {
+    const terms: string[] = [];
+    const place = (term: string): number => (terms.includes(term) ? terms.indexOf(term) : terms.push(term) - 1);
+    const units: { words: string[]; isOptional: boolean; ofTitle: boolean; begins: boolean; edits: number }[] = [];
+    const unit = (words: string[], isOptional = true) =>
+      units[units.push({ words, isOptional, ofTitle: false, begins: false, edits: 0 }) - 1];
+    const positive = clauses.filter(({ occurs }) => occurs !== 'not');
+    const bag = positive.filter(({ isOfTitle, stands }) => !isOfTitle && stands === undefined);
+    const must = new Set(bag.flatMap(({ occurs, words }) => (occurs === 'must' ? words : [])));
+    for (const word of new Set(bag.flatMap(({ words }) => words)))
+      unit([word], !must.has(word)).edits = must.has(word) ? 0 : editsOf(fuzzy, word);
+    const single = (word: string) =>
+      units.find(({ words, ofTitle }) => !ofTitle && words.length === 1 && words[0] === word);
+    for (const { occurs, words, isOfTitle, stands } of positive) {
+      if (isOfTitle) unit([...new Set(words)], occurs === 'may').ofTitle = true;
+      if (stands === undefined) continue;
+      for (const word of words.slice(0, -1)) if (single(word) === undefined) unit([word]);
+      const last = unit([words.at(-1)!]);
+      last.begins = stands === 'prefix';
+      last.edits = stands === 'prefix' ? 0 : editsOf(stands, last.words[0]);
+    }
+    const last = clauses.at(-1)!;
+    if (prefixLast && last.occurs === 'may' && !last.isOfTitle && last.stands === undefined) {
+      const word = last.words.at(-1)!;
+      const known = units.find(
+        ({ words, isOptional, ofTitle }) => isOptional && !ofTitle && words.length === 1 && words[0] === word,
+      );
+      (known ?? unit([word])).begins = true;
+    }
+    const filters = new Map<number, string[]>();
+    const found = units.map(({ words, isOptional, ofTitle, begins, edits }, i): KeywordUnit => {
+      if (ofTitle) filters.set(i, words);
+      if (!begins && edits === 0) return { terms: words.map(place), isOptional };
+      const [word] = words;
+      const most = { term: word, after: '', limit: 1_000_000 };
+      const isRare = documents.filter((document) => document.includes(word)).length <= 1;
+      const near = isRare && edits > 0 ? plainExpansions(documents, { ...most, by: edits as 1 | 2 }).terms : [];
+      const begun = begins ? plainExpansions(documents, { ...most, by: 'prefix' }).terms : [];
+      const factorOf = (one: string): number =>
+        begun.includes(one) ? 1 : 1 - plainEdits(word, one) / Math.min(word.length, one.length);
+      // What has no letter in common is no slip.
+      const others = [...new Set([...near, ...begun])].filter((one) => one !== word && factorOf(one) > 0);
+      this.found.others += others.length;
+      if (others.length === 0) return { terms: [place(word)], isOptional };
+      const factors = others.map(factorOf);
+      return { terms: [word, ...others].map(place), factors: [1, ...factors], isOptional };
+    });
+    return { units: found, terms, filters };
+  }
+
+  private clause(isSimple: boolean): Clause {
+    const occurs = isSimple ? this.pick(['may', 'may', 'may', 'must', 'not'] as const) : 'may';
+    // Words that are joined by a hyphen are of one clause.
+    const words = Array.from({ length: isSimple && this.below(5) === 0 ? 2 : 1 }, () => this.asked());
+    // What must be there is mostly frequent, so that something is found.
+    if (occurs === 'must' && this.below(4) > 0) words[0] = this.pick(WORDS.slice(0, 3));
+    const isOfTitle = isSimple && this.below(4) === 0;
+    const stands = this.pick([undefined, 'prefix', 'prefix', 'auto', 0, 1, 2] as const);
+    const takesSign = isSimple && occurs === 'may' && !isOfTitle && stands !== undefined;
+    return { occurs, words, isOfTitle, ...(takesSign && { stands }) };
+  }
+
+  private written({ occurs, words, isOfTitle, stands }: Clause): string {
+    const sign = { may: '', must: '+', not: '-' }[occurs];
+    const end = stands === undefined ? '' : stands === 'prefix' ? '*' : stands === 'auto' ? '~' : `~${stands}`;
+    return `${sign}${isOfTitle ? 'title:' : ''}${words.join('-').toUpperCase()}${end}`;
+  }
+
+  /** A word, or the beginning of one, or a slip of one. */
+  private asked(): string {
+    const word = this.word();
+    if (this.below(2) > 0 || word.length < 3) return word;
+    const at = this.below(word.length);
+    return this.pick([
+      word.slice(0, 2),
+      word.slice(0, at) + word.slice(at + 1),
+      `${word.slice(0, at)}q${word.slice(at)}`,
+    ]);
+  }
+
+  private words(most: number): string {
+    return Array.from({ length: this.below(most) }, () => this.word()).join(' ');
+  }
+
+  private word(): string {
+    return WORDS[Math.floor(WORDS.length ** this.random()) - 1];
+  }
+
+  private id(): string {
+    return `item-${this.below(IDS)}`;
+  }
+
+  private below(bound: number): number {
+    return Math.floor(this.random() * bound);
+  }
+
+  private pick<T>(values: readonly T[]): T {
+    return values[this.below(values.length)];
+  }
+}
+
+function editsOf(fuzzy: Fuzziness, word: string): number {
+  return fuzzy === 'auto' ? (word.length <= 3 ? 0 : word.length <= 7 ? 1 : 2) : fuzzy;
+}
+
+function bagOf({ text, title = '' }: Item): string {
+  return title === text ? text : `${text} ${title}`;
+}
+
+function idsOf(hits: readonly { externalId: string }[]): string[] {
+  return hits.map(({ externalId }) => externalId);
+}
+
+test('what a query with signs finds is the same over 1, 2 and 5 shards and after a restart, to the last digit', async () => {
+  const stories: Story[] = [];
+  for (const shards of [1, 2, 5]) {
+    const story = await Story.begin(shards);
+    await story.write(400);
+    await story.ask(60);
+    await story.write(60);
+    await story.ask(20);
+    await story.restart();
+    await story.ask(20);
+    stories.push(story);
+  }
+  const [one, ...others] = stories;
+  for (const { told } of others) expect(told).toEqual(one.told);
+  expect(one.found.words).toBeGreaterThan(1_000);
+  expect(one.found.both).toBeGreaterThan(one.found.words);
+  expect(one.found.others).toBeGreaterThan(100);
+}, 120_000);
