@@ -98,6 +98,20 @@ export function externalIdAt(page: DirectoryPage, position: number, chunk: Buffe
   return chunk.toString(page.flags[position] & ID_IS_UTF16 ? 'utf16le' : 'utf8', from, from + page.idBytes[position]);
 }
 
+/** Whether the item at `position` of a page has the id; an id in ASCII is compared where it lies. */
+export function hasExternalIdAt(page: DirectoryPage, position: number, chunk: Buffer, externalId: string): boolean {
+  const { length } = externalId;
+  if (page.idBytes[position] === length && (page.flags[position] & ID_IS_UTF16) === 0) {
+    const from = page.offsets[position];
+    let at = 0;
+    while (at < length && chunk[from + at] < 0x80 && chunk[from + at] === externalId.charCodeAt(at)) at++;
+    if (at === length) return true;
+    // Another character in ASCII; of others, the bytes say nothing.
+    if (chunk[from + at] < 0x80 && externalId.charCodeAt(at) < 0x80) return false;
+  }
+  return externalIdAt(page, position, chunk) === externalId;
+}
+
 /** The metadata of the item at `place` of a page, as {@link externalIdAt}. */
 export function metadataAt(page: DirectoryPage, position: number, chunk: Buffer): string {
   const from = page.offsets[position] + page.idBytes[position];

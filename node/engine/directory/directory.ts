@@ -11,6 +11,7 @@ import {
   type DirectoryPage,
   directoryPage,
   externalIdAt,
+  hasExternalIdAt,
   HAS_TEXT,
   HIDDEN,
   ID_IS_UTF16,
@@ -113,7 +114,7 @@ export class Directory {
 
   /** The slot of an external id, or -1; also that of a hidden item. */
   storedSlotOf(externalId: string): number {
-    return this.ids.find(hashOfId(externalId), (slot) => this.externalIdOf(slot) === externalId);
+    return this.ids.find(hashOfId(externalId), (slot) => this.hasExternalId(slot, externalId));
   }
 
   isLive(slot: number): boolean {
@@ -379,6 +380,13 @@ export class Directory {
     if (where !== null && 'file' in where)
       return { type: 'stored', number, path: where.file.reader.path, position: where.position };
     return { type: 'chunk', number, memory: where };
+  }
+
+  private hasExternalId(slot: number, externalId: string): boolean {
+    const page = this.pageOf(slot);
+    const position = positionInPage(slot);
+    const chunk = this.arena.chunk(page.chunks[position]);
+    return chunk === null ? this.externalIdOf(slot) === externalId : hasExternalIdAt(page, position, chunk, externalId);
   }
 
   private storedText(chunk: number, { encoding, from, bytes }: TextSpan): string {
