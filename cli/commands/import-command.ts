@@ -194,7 +194,7 @@ async function runImport(context: CommandContext, sources: string[], options: Im
     idPrefix: options.idPrefix,
     guessTypes: options.strings !== true,
     numbers: new Set(options.numbers),
-    hasDecimalCommas: options.decimal === ',' || options.strings === true,
+    hasDecimalCommas: options.decimal === ',',
   };
   const rowsBefore = state.rows;
   const run = new ImportRun(context, connection, state, settings, { resume, rejectPath, progress, say });
@@ -290,7 +290,6 @@ function listOf(
     format: options.format ?? null,
     delimiter: options.delimiter ?? null,
     columns: options.columns ?? null,
-    hasDecimalCommas: options.decimal === ',',
     split:
       options.split === 'chunks'
         ? { by: 'chunks', size: options.chunkSize, overlap: options.chunkOverlap }

@@ -52,8 +52,8 @@ export class CsvSource implements RecordSource {
 
   constructor(
     private readonly bytes: ByteSource,
-    /** Without a delimiter, the first line tells it. `hasDecimalCommas`: 0,5 is a number. */
-    private readonly options: { delimiter: string | null; columns?: string[]; hasDecimalCommas?: boolean },
+    /** Without a delimiter, the first line tells it. */
+    private readonly options: { delimiter: string | null; columns?: string[] },
   ) {
     this.delimiter = options.delimiter;
   }
@@ -101,7 +101,7 @@ export class CsvSource implements RecordSource {
           reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column; what stands between them is said by --delimiter' : `are ${columns.length} columns`}`,
         });
       } else {
-        records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, this.valueOf(values[i])])), number });
+        records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, values[i]])), number });
       }
       size += record.byte - from;
       if (records.length + unreadable.length >= CHUNK_ROWS || size >= CHUNK_BYTES) yield chunk();
@@ -144,10 +144,6 @@ export class CsvSource implements RecordSource {
     const { columns } = this.options;
     if (columns !== undefined) return DELIMITERS[Math.max(0, counts.indexOf(columns.length - 1))];
     return DELIMITERS[counts.indexOf(Math.max(...counts))];
-  }
-
-  private valueOf(text: string): string {
-    return this.options.hasDecimalCommas && isDecimalComma(text) ? text.replace(',', '.') : text;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join, relative, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { ArrowSource } from './arrow/arrow';
@@ -49,8 +49,6 @@ export interface SourceOptions {
   /** Names of columns for CSV without a line of them. */
   columns: string[] | null;
   split: TextSplit;
-  /** Numbers of CSV have a comma before their fraction. */
-  hasDecimalCommas?: boolean;
 }
 
 /** One file to read. */
@@ -98,13 +96,17 @@ export function findFiles(paths: string[], format: Format | null): FoundFiles {
   return found;
 }
 
+/** Hidden files and folders, and those that programs keep beside data, such as `_SUCCESS`. */
+function isLeftOut(name: string): boolean {
+  return name.startsWith('.') || name.startsWith('_');
+}
+
 function filesIn(folder: string, format: Format | null): FoundFiles {
   const paths = readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter(
       (entry) =>
         (entry.isFile() || entry.isSymbolicLink()) &&
-        !entry.name.startsWith('.') &&
-        !entry.name.startsWith('_') &&
+        !relative(folder, join(entry.parentPath, entry.name)).split(sep).some(isLeftOut) &&
         !entry.name.endsWith(REJECTS_ENDING),
     )
     .map((entry) => join(entry.parentPath, entry.name))
@@ -185,7 +187,6 @@ function sourceOf(
       return new CsvSource(bytes, {
         delimiter: options.delimiter ?? (format === 'tsv' ? '\t' : null),
         columns: options.columns ?? undefined,
-        hasDecimalCommas: options.hasDecimalCommas,
       });
     case 'npy':
       return new NpySource(bytes);

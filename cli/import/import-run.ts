@@ -11,7 +11,7 @@ import { isDecimalComma } from '../formats/csv';
 import { describeMapping, usedColumns } from './column-mapping';
 import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
-import { typedText } from './row-values';
+import { numberOfCommaText, typedCommaText, typedText } from './row-values';
 import type { FailedFile, ListedChunk, ListCursor } from './source-list';
 
 /** How far an import has come; what a checkpoint holds. */
@@ -157,8 +157,11 @@ export class ImportRun {
     const passage = this.watermark.begin(cursor, chunk.records.length + unreadable.length, unreadable);
     for (let i = 0; i < unreadable.length; i++) this.countReject();
     if (mapping !== null && this.converter?.source !== source) {
-      const { idPrefix, guessTypes, numbers, dim } = this.settings;
-      this.converter = { source, rows: new RowConverter(mapping, dim, source, { idPrefix, guessTypes, numbers }) };
+      const { idPrefix, guessTypes, numbers, hasDecimalCommas, dim } = this.settings;
+      this.converter = {
+        source,
+        rows: new RowConverter(mapping, dim, source, { idPrefix, guessTypes, numbers, hasDecimalCommas }),
+      };
     }
     const rows = this.converter?.rows as RowConverter;
     for (const record of chunk.records) {
@@ -209,16 +212,20 @@ export class ImportRun {
   /** Tells of texts in the first rows of a table that may have been meant as numbers. */
   private reportTexts(columns: string[], records: SourceRecord[]): void {
     const { hasDecimalCommas, guessTypes, numbers } = this.settings;
-    const withComma = hasDecimalCommas
-      ? undefined
-      : columns.find((name) => records.some(({ fields }) => isDecimalComma(fields[name])));
+    const withComma =
+      hasDecimalCommas || !guessTypes
+        ? undefined
+        : columns.find((name) => records.some(({ fields }) => isDecimalComma(fields[name])));
     if (withComma !== undefined)
       this.parts.say(`values such as 0,5 in column "${withComma}" stay texts; --decimal , makes numbers of them`);
     for (const name of guessTypes ? columns : []) {
       if (numbers.has(name)) continue;
       const texts = records.map(({ fields }) => fields[name] as string);
-      const kept = texts.find((text) => typeof typedText(text) === 'string' && DECIMAL.test(text));
-      if (kept === undefined || !texts.some((text) => typeof typedText(text) === 'number')) continue;
+      const typed = hasDecimalCommas ? typedCommaText : typedText;
+      const isNumber = (text: string) =>
+        hasDecimalCommas ? /[.,]/.test(text) && numberOfCommaText(text) !== null : DECIMAL.test(text);
+      const kept = texts.find((text) => typeof typed(text) === 'string' && isNumber(text));
+      if (kept === undefined || !texts.some((text) => typeof typed(text) === 'number')) continue;
       this.parts.say(
         `values such as ${kept} in column "${name}" stay texts beside numbers; --numbers ${name} makes numbers of them`,
       );

@@ -3,7 +3,16 @@ import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
 import { rowDigest } from '../formats/row-digest';
 import { UntypedBytes } from '../formats/table-values';
-import { isNothing, metadataValue, numberOfText, textOfBytes, typedText, vectorOf } from './row-values';
+import {
+  isNothing,
+  metadataValue,
+  numberOfCommaText,
+  numberOfText,
+  textOfBytes,
+  typedCommaText,
+  typedText,
+  vectorOf,
+} from './row-values';
 
 /** What becomes of a row: an item as JSON, its vector beside it, or why there is none. */
 export type RowOutcome =
@@ -23,7 +32,13 @@ export class RowConverter {
     private readonly mapping: ColumnMapping,
     private readonly dim: number,
     private readonly source: Pick<RecordSource, 'hasTextOnly'>,
-    private readonly options: { idPrefix: string; guessTypes: boolean; numbers?: ReadonlySet<string> },
+    private readonly options: {
+      idPrefix: string;
+      guessTypes: boolean;
+      numbers?: ReadonlySet<string>;
+      /** 0,5 is a number. */
+      hasDecimalCommas?: boolean;
+    },
   ) {
     // As an export writes it; where metadata are columns, it may be one of them.
     this.used = new Set([...usedColumns(mapping), ...(mapping.metadataObject === null ? [] : [EXPIRES_AT])]);
@@ -112,9 +127,10 @@ export class RowConverter {
 
   /** What a text of a table is. A partition of folders may be typed already. */
   private typed(name: string, text: unknown): unknown {
-    const { guessTypes, numbers } = this.options;
+    const { guessTypes, numbers, hasDecimalCommas = false } = this.options;
     if (typeof text !== 'string') return text;
-    return (numbers?.has(name) === true ? numberOfText(text) : null) ?? (guessTypes ? typedText(text) : text);
+    const [numberOf, typedOf] = hasDecimalCommas ? [numberOfCommaText, typedCommaText] : [numberOfText, typedText];
+    return (numbers?.has(name) === true ? numberOf(text) : null) ?? (guessTypes ? typedOf(text) : text);
   }
 
   /** Undefined: there is none. */

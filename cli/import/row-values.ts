@@ -137,6 +137,21 @@ export function numberOfText(text: string): number | null {
   return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : null;
 }
 
+const COMMA_NUMBER = /^[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?(?:[eE][-+]?\d+)?$/;
+
+/** As `typedText`, of a text with a comma before the fraction; one with points between thousands stays a text. */
+export function typedCommaText(text: string): unknown {
+  if (text.includes('.')) return text;
+  const typed = typedText(text.replace(',', '.'));
+  return typeof typed === 'string' ? text : typed;
+}
+
+/** As `numberOfText`, of a text with a comma before the fraction, and perhaps points between thousands. */
+export function numberOfCommaText(text: string): number | null {
+  const bare = text.trim();
+  return COMMA_NUMBER.test(bare) ? numberOfText(bare.replaceAll('.', '').replace(',', '.')) : null;
+}
+
 /** Control characters, but for those that lines of text have. */
 const NO_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 

@@ -9,7 +9,7 @@ import pytest
 from quiver_client import BulkProgress, InvalidValueError, NotFoundError
 from quiver_client.bodies import item_body, metadata_body
 from quiver_client.frames import rows_of_arrays, rows_of_frame
-from quiver_client.models import BulkUpsertAnswer, CollectionInfo, Hit, SearchAnswer, StoredVector
+from quiver_client.models import BulkUpsertAnswer, CollectionInfo, Hit, HitGroup, SearchAnswer, StoredVector
 from quiver_client.tables import Rows
 from quiver_client.vectors import encode_vector
 
@@ -247,6 +247,15 @@ def test_an_answer_is_what_it_lists() -> None:
     assert HITS[0] in answer
     assert len(SearchAnswer([], 0, 10, 0)) == 0
     assert list(BulkUpsertAnswer([])) == []
+
+
+def test_an_answer_in_groups_is_what_its_groups_list() -> None:
+    groups = [HitGroup("x", 0.5, HITS[:1]), HitGroup(None, 0.25, HITS[1:])]
+    answer = SearchAnswer([], total_count=9, k=2, offset=0, groups=groups)
+    assert (list(answer), len(answer), answer[1], bool(answer)) == (HITS, 2, HITS[1], True)
+    assert answer.to_pandas()["external_id"].tolist() == ["a", "b"]
+    assert "nothing" not in answer._repr_html_()
+    assert not SearchAnswer([], total_count=9, k=2, offset=0, groups=[])
 
 
 def test_an_answer_becomes_a_frame() -> None:

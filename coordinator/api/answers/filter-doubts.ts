@@ -89,12 +89,10 @@ function warn(
   );
   let named = 0;
   for (const field of unmet) {
+    // Every item meets a negation without the field, and that may be meant, where no name is near.
     if (field.isNegated && !isMisspelt(field, facts.names)) continue;
     if (named++ >= WARNINGS_MAX) continue;
-    const what = noItemHas(place, field, facts);
-    // A negation without the field is met, and may be meant so.
-    if (field.isNegated) warnings.warn(what);
-    else warnings.doubt(what);
+    warnings.doubt(noItemHas(place, field, facts));
   }
   if (named > WARNINGS_MAX) warnings.doubt(`${place}: no item has ${named - WARNINGS_MAX} more fields`);
   const dated = new Set(dates.map((date, i) => dateHint(date, facts.forms[i] ?? [])));

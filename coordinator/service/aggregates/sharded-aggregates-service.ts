@@ -17,9 +17,9 @@ import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { SearchService } from '../service';
 import { facetOf } from './facet';
-import { rangesOf } from './ranges';
+import { checkRanges, rangesOf } from './ranges';
 import { type Asking, ShardQuestions } from './shard-questions';
-import { statsOf } from './statistics';
+import { checkStats, numbersOf, statsOf } from './statistics';
 
 /** What is counted of which items, and where it stands in the request. */
 interface Scope {
@@ -90,21 +90,35 @@ async function aggregatesOf(
 ): Promise<Omit<AggregatesView, 'hits'>> {
   const { asking, filter, groups, place } = scope;
   const all = joined(filter, groups);
+  // That one group has no numbers says nothing of the field.
+  const isGroup = groups.length > 0;
   const [facetViews, rangeViews, statsViews, byView] = await Promise.all([
     Promise.all(
       facets.map((facet) =>
         facetOf(asking, facet.ownFilter ? all : joined(withoutField(filter, facet.field), groups), facet),
       ),
     ),
-    Promise.all(ranges.map((range, i) => rangesOf(asking, all, range, `${place}ranges[${i}]`))),
-    Promise.all(stats.map((one, i) => statsOf(asking, all, one, `${place}stats[${i}]`))),
+    Promise.all(ranges.map((range, i) => rangesOf(asking, all, range, { place: `${place}ranges[${i}]`, isGroup }))),
+    Promise.all(stats.map((one, i) => statsOf(asking, all, one, { place: `${place}stats[${i}]`, isGroup }))),
     by === null ? null : groupsOf(scope, all, by),
   ]);
   return { facets: facetViews, ranges: rangeViews, stats: statsViews, by: byView };
 }
 
+/** What a group may be without, all items together must have: numbers where they are asked for. */
+async function checkGroups(scope: Scope, all: Filter | null, by: GroupsRequest, place: string): Promise<void> {
+  const { asking } = scope;
+  for (const [i, one] of by.stats.entries())
+    checkStats(await numbersOf(asking, all, one.field, false), one, `${place}stats[${i}]`);
+  for (const [i, { field, buckets }] of by.ranges.entries())
+    if (buckets.type === 'interval')
+      checkRanges(await numbersOf(asking, all, field, false), field, `${place}ranges[${i}]`);
+  if (by.by !== null) await checkGroups(scope, all, by.by, `${place}by.`);
+}
+
 async function groupsOf(scope: Scope, all: Filter | null, by: GroupsRequest): Promise<GroupsView> {
   const { field, limit } = by;
+  if (scope.groups.length === 0) await checkGroups(scope, all, by, `${scope.place}by.`);
   const facet = { field, limit, order: 'count', prefix: null, ownFilter: true } as const;
   const { values, more, missing } = await facetOf(scope.asking, all, facet);
   const groups = await Promise.all(

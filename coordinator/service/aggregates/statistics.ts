@@ -40,15 +40,22 @@ export async function numbersOf(
   };
 }
 
+/** Where something is counted: at a place of the request, of all items that pass the filter or of a group of them. */
+export interface Counted {
+  place: string;
+  isGroup: boolean;
+}
+
 /**
  * The statistics of a field: of its numbers; count and distinct of all values but null. `place`: of the request, in
- * messages. Errors: schema_violation where numbers are asked for, and there are other values alone.
+ * messages. `isGroup`: where it has no numbers, there are no statistics of them. Errors: schema_violation where numbers
+ * are asked for, and there are other values alone.
  */
 export async function statsOf(
   asking: Asking,
   filter: Filter | null,
   { field: path, ops }: StatsRequest,
-  place: string,
+  { place, isGroup }: Counted,
 ): Promise<StatsView> {
   const asks = (op: Statistic): boolean => ops.includes(op);
   const [numbers, distinct] = await Promise.all([
@@ -56,11 +63,7 @@ export async function statsOf(
     asks('distinct') ? asking.ask(filter, { type: 'distinct', path, hashes: asking.shards > 1 }) : null,
   ]);
   const { count, others, min, max, sum } = numbers;
-  if (count === 0 && others > 0 && ops.some((op) => OF_NUMBERS.has(op)))
-    throw new QuiverError(
-      'schema_violation',
-      `${place}.field: the values of ${JSON.stringify(path)} are no numbers; of others there are "count" and "distinct"`,
-    );
+  if (!isGroup) checkStats(numbers, { field: path, ops }, place);
   const view: StatsView = { field: path, notNumbers: others, distinctError: null };
   const sums = { count: count + others, min: orNull(min), max: orNull(max), sum: orNull(numberOfWhole(sum)) };
   for (const op of ops) {
@@ -77,6 +80,15 @@ export async function statsOf(
   for (const [i, percentile] of (await percentilesOf(asking, filter, path, percents, numbers)).entries())
     view[asked[i]] = percentile;
   return view;
+}
+
+/** Errors: schema_violation where statistics of numbers are asked for, and there are other values alone. */
+export function checkStats({ count, others }: NumberTotals, { field: path, ops }: StatsRequest, place: string): void {
+  if (count === 0 && others > 0 && ops.some((op) => OF_NUMBERS.has(op)))
+    throw new QuiverError(
+      'schema_violation',
+      `${place}.field: the values of ${JSON.stringify(path)} are no numbers; of others there are "count" and "distinct"`,
+    );
 }
 
 /** JSON has no infinity. */

@@ -202,6 +202,12 @@ export function hintsSuite(context: SuiteContext): void {
             'refused because of strict: filters: no item has the field "categry"; did you mean "category"?; filters: no item has the field "owner"',
           );
         }
+        // Every item passes this one.
+        for (const endpoint of EACH)
+          errorOf(
+            await context.api.post(at(endpoint), { ...bodyOf(endpoint, { catgory: { $ne: 'x' } }), strict: true }),
+            422,
+          );
         const left = dataOf(await context.api.post(at('scroll'), {}));
         expect(left.vectors).toHaveLength(12);
         expect(left.vectors.some(({ metadata }: any) => 'seen' in metadata)).toBe(false);

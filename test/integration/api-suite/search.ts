@@ -602,6 +602,55 @@ export function searchSuite(context: SuiteContext): void {
         ]);
       });
 
+      test('have intervals as people write them, and groups without numbers', async () => {
+        const other = await context.collection({ shards: 3 });
+        const items = Array.from({ length: 31 }, (_, i) => ({
+          external_id: `i${i}`,
+          vector: [1, 0, i],
+          metadata: { p: Number((i / 10).toFixed(1)), v: i < 2 ? 'none' : i, part: i < 2 ? 'texts' : 'numbers' },
+        }));
+        dataOf(await context.api.post(`/v1/collections/${other}/bulk_upsert`, { items }));
+        const ask = async (body: object) => dataOf(await context.api.post(`/v1/collections/${other}/aggregate`, body));
+        const [{ buckets }] = (await ask({ ranges: [{ field: 'p', interval: 0.1 }] })).ranges;
+        expect(buckets.map(({ from, count }: any) => [from, count])).toEqual(
+          items.map(({ metadata }) => [metadata.p, 1]),
+        );
+        const thirds = await ask({
+          filters: { p: { $in: [0.3, 0.7] } },
+          ranges: [
+            { field: 'p', interval: 0.1 },
+            { field: 'p', interval: 0.3 },
+          ],
+        });
+        expect(thirds.ranges.map((one: any) => one.buckets.map(({ from, to }: any) => [from, to]))).toEqual([
+          [
+            [0.3, 0.4],
+            [0.4, 0.5],
+            [0.5, 0.6],
+            [0.6, 0.7],
+            [0.7, 0.8],
+          ],
+          [
+            [0.3, 0.6],
+            [0.6, 0.9],
+          ],
+        ]);
+        const { groups } = (
+          await ask({
+            by: { field: 'part', stats: [{ field: 'v', ops: ['min'] }], ranges: [{ field: 'v', interval: 50 }] },
+          })
+        ).by;
+        expect(groups).toEqual([
+          expect.objectContaining({ value: 'numbers', stats: [{ field: 'v', min: 2 }] }),
+          {
+            value: 'texts',
+            count: 2,
+            stats: [{ field: 'v', min: null, not_numbers: 2 }],
+            ranges: [{ field: 'v', buckets: [] }],
+          },
+        ]);
+      });
+
       test.each([
         [{}, 422, 'none of facets'],
         [{ facets: [{ field: 1 }] }, 422, 'facets[0].field'],

@@ -32,7 +32,11 @@ class Table(Generic[T]):
     @property
     def _rows(self) -> Sequence[T]:
         found: Sequence[T] = getattr(self, self._rows_field)
-        return found
+        groups: Sequence[Any] | None = getattr(self, "groups", None)
+        if groups is None or len(found) > 0:
+            return found
+        # Of an answer in groups, the hits are theirs, one group's after the other's.
+        return [hit for group in groups for hit in group.hits]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._rows)

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { findFiles, type Format, openFile, type SourceOptions } from '../../../../cli/formats/open-source';
 import type { RecordChunk, RecordSource } from '../../../../cli/formats/record-source';
@@ -152,15 +152,6 @@ test.each([
   ['none', ',id,text,,\n0,1,a,,\n', { column_1: '0', id: '1', text: 'a', column_4: '', column_5: '' }],
 ])('names of CSV columns may have %s', async (_what, text, fields) => {
   expect((await all(await open('names.csv', 'csv', text)))[0].records[0].fields).toEqual(fields);
-});
-
-test('decimal commas of CSV are numbers where it is said', async () => {
-  writeFileSync(join(folder, 'comma.csv'), 'id;price;tags\n1;0,5;"1,2,3"\n');
-  const source = await openFile(
-    { path: join(folder, 'comma.csv'), format: 'csv', name: 'comma.csv' },
-    { ...options, hasDecimalCommas: true },
-  );
-  expect((await all(source))[0].records[0].fields).toEqual({ id: '1', price: '0.5', tags: '1,2,3' });
 });
 
 describe('quotes of CSV', () => {
@@ -326,6 +317,15 @@ describe('Zstandard', () => {
       open('cut.jsonl.zst', 'jsonl', Buffer.concat([frame, frame.subarray(0, bytes)])).then(all),
     ).rejects.toThrow(/cut\.jsonl\.zst can't be read/);
   });
+});
+
+test('what lies in hidden folders of a folder is no source, wherever that one is', () => {
+  const hidden = join(folder, '.hidden', 'data');
+  for (const name of ['a.csv', '.ipynb_checkpoints/b.csv', 'deep/.git/c.csv', '_temporary/d.csv', 'deep/e.csv']) {
+    mkdirSync(join(hidden, dirname(name)), { recursive: true });
+    writeFileSync(join(hidden, name), 'id,vector\n');
+  }
+  expect(findFiles([hidden], null).files.map(({ name }) => name)).toEqual(['a.csv', 'deep/e.csv']);
 });
 
 test('a list of bad rows in a folder is no source', () => {

@@ -183,6 +183,46 @@ describe('an item of a row', () => {
     });
   });
 
+  test('of CSV with decimal commas has numbers of its metadata alone, and points between thousands where it is said', () => {
+    const metadataOf = (value: string, isNumber: boolean): unknown => {
+      const numbers = new Set(isNumber ? ['price'] : []);
+      const options = { idPrefix: '', guessTypes: true, numbers, hasDecimalCommas: true };
+      const outcome = new RowConverter(whole, 2, { hasTextOnly: true }, options).convert(
+        { fields: { id: '1,5', vector: '0,5;2', text: '2,5', price: value }, number: 1 },
+        '',
+      );
+      if (!('json' in outcome)) return outcome.reason;
+      const { external_id: id, text, metadata } = JSON.parse(outcome.json) as Record<string, unknown>;
+      expect({ id, text, vector: [...outcome.vector!] }).toEqual({ id: '1,5', text: '2,5', vector: [0.5, 2] });
+      return (metadata as { price: unknown }).price;
+    };
+    const values = ['12,5', '999', '1.234', '2.500', '12.345.678', '1.234,50', '1,10', '1.2', '1,2,3', '-0,5'];
+    expect(values.map((value) => metadataOf(value, false))).toEqual([
+      12.5,
+      999,
+      '1.234',
+      '2.500',
+      '12.345.678',
+      '1.234,50',
+      '1,10',
+      '1.2',
+      '1,2,3',
+      -0.5,
+    ]);
+    expect(values.map((value) => metadataOf(value, true))).toEqual([
+      12.5,
+      999,
+      1234,
+      2500,
+      12345678,
+      1234.5,
+      1.1,
+      '1.2',
+      '1,2,3',
+      -0.5,
+    ]);
+  });
+
   test('expires when its column says so, which must be a text', () => {
     const mapping = mapColumns(['id', 'vector', 'metadata', 'expires_at'], {}, {});
     const item = { id: 'a', vector: [1, 2], metadata: {} };
