@@ -15,6 +15,7 @@ import { chunksOf, installCopy } from '../../../../node/replication/shard-copy';
 import { claimRecords, specText } from '../../../../node/engine/records/shard-format';
 import { LaterFormatError } from '../../../../node/engine/files/later-format';
 import { writeEntry } from '../../../support/shards/stored-replica';
+import { OPERATIONS_VERSION } from '../../../../shared/contract/writes/operation-format';
 
 /** What a later version may have written: this one refuses it, says what it is, and changes nothing. */
 
@@ -114,8 +115,8 @@ test.each([
   ],
   [
     'with operations of a later version',
-    (bytes: Buffer) => bytes.writeUInt32LE(6, 24),
-    'the write of entry 1 of the log was written by a later version: it has format 6',
+    (bytes: Buffer) => bytes.writeUInt32LE(OPERATIONS_VERSION + 1, 24),
+    `the write of entry 1 of the log was written by a later version: it has format ${OPERATIONS_VERSION + 1}`,
   ],
 ])('an entry of the log %s, which does not make the store one that lost something', async (_, change, expected) => {
   const value = entryWith(change);
