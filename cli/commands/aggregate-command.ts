@@ -3,7 +3,7 @@ import type { AggregateRequest } from '../../clients/typescript/src/api';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { aggregateTables } from '../terminal/aggregate-tables';
-import { count, printJson } from '../terminal/print';
+import { count, outputWidth, printJson } from '../terminal/print';
 import {
   type ConnectionOptions,
   connect,
@@ -92,11 +92,7 @@ export function addAggregateCommands(program: Command, context: CommandContext):
 async function aggregate(context: CommandContext, name: string, options: AggregateOptions): Promise<void> {
   const answer = await connect(context, options).client.collection(name).aggregate(requestOf(options));
   if (options.json) return printJson(context, answer);
-  const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
-  const { tables, notes } = aggregateTables(
-    answer,
-    isTerminal ? (context.output as { columns?: number }).columns : undefined,
-  );
+  const { tables, notes } = aggregateTables(answer, outputWidth(context));
   context.output.write(tables.join('\n'));
   for (const note of notes) context.messages.write(`${note}\n`);
   if (answer.hits !== undefined) context.messages.write(`of the ${count(answer.hits)} best hits\n`);

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../command-context';
-import { printJson } from '../terminal/print';
+import { outputWidth, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
 import { type ConnectionOptions, connect, connected } from './connected-command';
 
@@ -8,8 +8,6 @@ interface AnalyseOptions extends ConnectionOptions {
   as?: 'document' | 'query';
   json?: true;
 }
-
-const WIDTH = 120;
 
 export function addAnalyseCommand(program: Command, context: CommandContext): void {
   connected(
@@ -36,9 +34,7 @@ export function addAnalyseCommand(program: Command, context: CommandContext): vo
         text.slice(start, end),
         isStopWord ? 'yes' : null,
       ]);
-      const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
-      const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;
-      context.output.write(table(['term', 'start', 'end', 'of', 'stop word'], rows, width));
+      context.output.write(table(['term', 'start', 'end', 'of', 'stop word'], rows, outputWidth(context)));
       context.messages.write(`${answer.analyser}, version ${answer.version}\n`);
     });
 }

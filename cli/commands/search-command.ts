@@ -5,7 +5,7 @@ import type { SearchRequest } from '../../clients/typescript/src/api';
 import type { SearchProfile } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
-import { count, printJson } from '../terminal/print';
+import { count, outputWidth, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
 import {
   type ConnectionOptions,
@@ -62,7 +62,6 @@ interface Found {
 const K_MAX = 10_000;
 const GROUP_SIZE_MAX = 100;
 const NEIGHBOURS_MAX = 10;
-const WIDTH = 120;
 const DEFAULT_ALPHA = 0.5;
 /** In which a profile divides the time. */
 const STEPS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'other'] as const;
@@ -202,8 +201,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(options.showText ? ['text'] : []),
     ...(options.expand === undefined ? [] : ['context']),
   ];
-  const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
-  const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;
+  const width = outputWidth(context);
   context.output.write(table(columns, shown, width));
   if (answer.total_matches !== undefined) context.messages.write(`total: ${count(answer.total_matches)}\n`);
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);

@@ -5,6 +5,15 @@ export function printJson(context: CommandContext, value: unknown): void {
   context.output.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Of a terminal that does not say it. */
+const WIDTH = 120;
+
+/** Columns that a line of the output may have; what is read by a program is cut nowhere. */
+export function outputWidth({ output }: CommandContext): number {
+  const { isTTY, columns = WIDTH } = output as { isTTY?: boolean; columns?: number };
+  return isTTY === true ? columns : Infinity;
+}
+
 /** 1,234,567 as people read it. */
 export function count(number: number): string {
   return number.toLocaleString('en');

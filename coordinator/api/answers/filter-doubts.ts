@@ -1,5 +1,7 @@
 import { type AskedField, type AskedFields, askedFields } from '../fields/asked-fields';
 import type { Filter } from '../../../shared/contract/filter/filter';
+import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
+import type { OrderKey } from '../../../shared/contract/shard/item-order';
 import type { FilterFacts, SearchService } from '../../service/service';
 import type { RequestWarnings } from '../requests/request-warnings';
 import { shownName } from '../fields/field-hints';
@@ -9,6 +11,8 @@ import { dateHint, isForeign, absentFieldHint, nearField } from '../fields/filte
 const WARNINGS_MAX = 10;
 /** Named fields of one request that are looked at. */
 const NAMED_MAX = 64;
+const NO_FIELDS: readonly NamedField[] = [];
+const NOTHING_ASKED: AskedFields = { fields: [], dates: [], request: { paths: [], dates: [] }, areAllNeeded: true };
 
 /** A filter of a request, and what is known of what it found. */
 export interface UsedFilter {
@@ -20,6 +24,8 @@ export interface UsedFilter {
   total?: number;
   /** Where it stands in the request. */
   place?: string;
+  /** Fields by which the request groups, orders or counts. */
+  named?: readonly NamedField[];
 }
 
 /** A field of the metadata that a request names for something else than a filter. */
@@ -42,34 +48,28 @@ export class FilterDoubts {
    * met and something met them, the fields are there. Errors: schema_violation where the request is strict.
    */
   look(used: UsedFilter, warnings: RequestWarnings): Promise<void> | undefined {
-    const { collection, filter, hasHits, total } = used;
-    if (filter === null) return undefined;
-    const asked = askedFields(filter);
-    if (asked.dates.length === 0 && (hasHits ? asked.areAllNeeded : asked.fields.length === 0)) return undefined;
-    const facts = this.search.filterFacts(collection, asked.request, total);
-    if (facts instanceof Promise) return facts.then((later) => warn(used, asked, later, warnings));
-    warn(used, asked, facts, warnings);
-    return undefined;
-  }
-
-  /** As {@link look}, of fields by which a request groups, orders or counts. */
-  lookAtNamed(collection: string, named: readonly NamedField[], warnings: RequestWarnings): Promise<void> | undefined {
-    if (named.length === 0) return undefined;
-    const request = { paths: [...new Set(named.map(({ path }) => path))].slice(0, NAMED_MAX), dates: [] };
-    const facts = this.search.filterFacts(collection, request);
-    if (facts instanceof Promise) return facts.then((later) => warnOfNamed(named, later, warnings));
-    warnOfNamed(named, facts, warnings);
+    const { collection, filter, hasHits, total, named = NO_FIELDS } = used;
+    const asked = filter === null ? NOTHING_ASKED : askedFields(filter);
+    const isPlain = asked.dates.length === 0 && (hasHits ? asked.areAllNeeded : asked.fields.length === 0);
+    if (isPlain && named.length === 0) return undefined;
+    const doubtful = isPlain ? NOTHING_ASKED : asked;
+    const facts = this.search.filterFacts(collection, withNamed(doubtful.request, named), total);
+    if (facts instanceof Promise) return facts.then((later) => warn(used, doubtful, later, warnings));
+    warn(used, doubtful, facts, warnings);
     return undefined;
   }
 }
 
-function warnOfNamed(named: readonly NamedField[], facts: FilterFacts | null, warnings: RequestWarnings): void {
-  // A collection without items has no fields yet.
-  if (facts === null || facts.isEmpty) return;
-  const missing = new Set(facts.missing);
-  for (const { path, place } of named)
-    if (missing.has(path)) warnings.doubt(noItemHas(place, { path, isNegated: false, value: undefined }, facts));
-  warnings.mustBeCertain();
+/** What is asked of the shards: both at once. */
+function withNamed(request: FieldFactsRequest, named: readonly NamedField[]): FieldFactsRequest {
+  if (named.length === 0) return request;
+  const paths = named.slice(0, NAMED_MAX).map(({ path }) => path);
+  return { ...request, paths: [...new Set([...request.paths, ...paths])] };
+}
+
+/** The fields by which items are ordered. `at`: where `order_by` stands in the request. */
+export function orderingFields(order: readonly OrderKey[] | null | undefined, at = ''): NamedField[] {
+  return (order ?? []).map(({ field }, i) => ({ path: field, place: `${at}order_by[${i}].field` }));
 }
 
 function noItemHas(place: string, field: AskedField, { names }: FilterFacts): string {
@@ -77,7 +77,7 @@ function noItemHas(place: string, field: AskedField, { names }: FilterFacts): st
 }
 
 function warn(
-  { place = 'filters' }: UsedFilter,
+  { place = 'filters', named: others = NO_FIELDS }: UsedFilter,
   { fields, dates }: AskedFields,
   facts: FilterFacts | null,
   warnings: RequestWarnings,
@@ -97,6 +97,9 @@ function warn(
   if (named > WARNINGS_MAX) warnings.doubt(`${place}: no item has ${named - WARNINGS_MAX} more fields`);
   const dated = new Set(dates.map((date, i) => dateHint(date, facts.forms[i] ?? [])));
   for (const hint of dated) if (hint !== null) warnings.warn(`${place}: ${hint}`);
+  // A collection without items has no fields yet.
+  for (const { path, place: at } of facts.isEmpty ? NO_FIELDS : others)
+    if (missing.has(path)) warnings.doubt(noItemHas(at, { path, isNegated: false, value: undefined }, facts));
   warnings.mustBeCertain();
 }
 

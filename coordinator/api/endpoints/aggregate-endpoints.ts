@@ -44,8 +44,8 @@ export function aggregateEndpoints(parts: {
       errors: [404],
       handle: async ({ path, body, warnings }) => {
         const view = await aggregates.aggregate(path.name, body);
-        await doubts.look({ collection: path.name, filter: body.filter, hasHits: false }, warnings);
-        await doubts.lookAtNamed(path.name, countedFields(body.wanted, ''), warnings);
+        const named = countedFields(body.wanted, '');
+        await doubts.look({ collection: path.name, filter: body.filter, hasHits: false, named }, warnings);
         const approximate = body.over === null ? {} : { approximate: true, hits: view.hits };
         const json = JSON.stringify({ ...shown(view, body.wanted, warnings, ''), ...approximate });
         if (json.length > ANSWER_CHARACTERS_MAX)

@@ -14,7 +14,7 @@ import {
 } from '../answers/answer-json';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Answer, Endpoint, EndpointCall } from './endpoint';
-import { FilterDoubts, type NamedField } from '../answers/filter-doubts';
+import { FilterDoubts, type NamedField, orderingFields } from '../answers/filter-doubts';
 import type { HttpLimits } from '../requests/http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../fields/issue';
@@ -67,34 +67,28 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       return { type: 'pieces', pieces, worked: timing };
     };
     const { filter } = request.query;
-    const isArranged = request.output.order !== undefined || request.page.groups !== undefined;
-    const arranged = (found: SearchAnswer): Answer | Promise<Answer> => {
-      const told = isArranged ? doubts.lookAtNamed(collection, arrangingFields(request), warnings) : undefined;
-      return told === undefined ? answer(found) : told.then(() => answer(found));
-    };
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
       if (found.cut !== undefined) warnOfCutTexts(found, warnings);
-      if (filter === null) return arranged(found);
+      const named = arrangingFields(request);
+      if (filter === null && named === undefined) return answer(found);
       const { utf8Hits, hits, totalCount } = found;
       const hasHits = utf8Hits === undefined ? hits.length > 0 : packedCount(utf8Hits) > 0;
       const told = doubts.look(
-        { collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }) },
+        { collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }), ...(named && { named }) },
         warnings,
       );
-      return told === undefined ? arranged(found) : told.then(() => arranged(found));
+      return told === undefined ? answer(found) : told.then(() => answer(found));
     };
     const found = search.search(collection, request, hold);
     return found instanceof Promise ? found.then(looked) : looked(found);
   };
 }
 
-/** The fields by which a search groups or orders. `at`: where it stands in the request. */
-function arrangingFields({ page, output }: SearchRequest, at = ''): NamedField[] {
-  const { groups } = page;
-  return [
-    ...(groups === undefined ? [] : [{ path: groups.path, place: `${at}group_by` }]),
-    ...(output.order ?? []).map(({ field }, i) => ({ path: field, place: `${at}order_by[${i}].field` })),
-  ];
+/** The fields by which a search groups or orders; undefined: it does neither. `at`: where it stands in the request. */
+function arrangingFields({ page: { groups }, output: { order } }: SearchRequest, at = ''): NamedField[] | undefined {
+  if (groups === undefined && order === undefined) return undefined;
+  const grouping = groups === undefined ? [] : [{ path: groups.path, place: `${at}group_by` }];
+  return [...grouping, ...orderingFields(order, at)];
 }
 
 /** The member `total_matches` of several searches, with a comma before it; empty if none of them was to say it. */
@@ -167,19 +161,19 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const answer = await search.searchAll(path.name, body.queries, hold);
         const { results, timing } = answer;
         warnOfCutTexts(answer, warnings, (index) => `queries[${index}]`);
-        for (const [i, { query }] of body.queries.entries()) {
+        for (const [i, one] of body.queries.entries()) {
+          const named = arrangingFields(one, `queries[${i}].`);
           await doubts.look(
             {
               collection: path.name,
-              filter: query.filter,
+              filter: one.query.filter,
               hasHits: results[i].hits.length > 0,
               place: `queries[${i}].filters`,
+              ...(named && { named }),
             },
             warnings,
           );
         }
-        const arranging = body.queries.flatMap((query, i) => arrangingFields(query, `queries[${i}].`));
-        await doubts.lookAtNamed(path.name, arranging, warnings);
         const within = body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : '';
         const behind = `${totalsMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
         const writers = body.queries.map(({ output }) => hitWriter(output));

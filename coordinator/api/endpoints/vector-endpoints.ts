@@ -17,7 +17,7 @@ import type { VectorFormatName, VectorFormats } from '../body/vector-format';
 import { warnOfCutTexts, warnOfZeroVectors } from '../answers/vector-remarks';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
-import { FilterDoubts } from '../answers/filter-doubts';
+import { FilterDoubts, orderingFields } from '../answers/filter-doubts';
 import type { HttpLimits } from '../requests/http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { RefusedElement } from '../fields/issue';
@@ -330,12 +330,8 @@ export function vectorEndpoints(parts: {
       handle: async ({ path, body, hold, warnings }) => {
         // Later pages have nothing to tell.
         if (body.cursor === undefined) {
-          await doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings);
-          const ordering = (body.order_by ?? []).map(({ field }, i) => ({
-            path: field,
-            place: `order_by[${i}].field`,
-          }));
-          await doubts.lookAtNamed(path.name, ordering, warnings);
+          const named = orderingFields(body.order_by);
+          await doubts.look({ collection: path.name, filter: body.filters, hasHits: false, named }, warnings);
         }
         const { pages, nextCursor } = await vectors.scroll(path.name, {
           cursor: body.cursor ?? null,

@@ -109,9 +109,3 @@ export function askedText(
   const keywords = { clauses, match, fuzzy, prefixLast };
   return { source: { text: meaningOf(keywords), keywords }, filter: filterOfClauses(keywords) };
 }
-
-/** What passes both; null: everything. */
-export function bothFilters(first: Filter | null, second: Filter | null): Filter | null {
-  if (first === null || second === null) return first ?? second;
-  return { type: 'and', filters: [first, second] };
-}

@@ -17,7 +17,8 @@ import {
   withDefault,
 } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
-import { askedText, bothFilters, keywordShape } from './keyword-options';
+import { bothFilters } from '../../../shared/contract/filter/filter';
+import { askedText, keywordShape } from './keyword-options';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
 

@@ -19,7 +19,7 @@ import type { SearchService } from '../service';
 import { facetOf } from './facet';
 import { checkRanges, rangesOf } from './ranges';
 import { type Asking, ShardQuestions } from './shard-questions';
-import { checkStats, numbersOf, statsOf } from './statistics';
+import { areOfNumbers, checkStats, numbersOf, type NumberTotals, statsOf } from './statistics';
 
 /** What is counted of which items, and where it stands in the request. */
 interface Scope {
@@ -107,20 +107,27 @@ async function aggregatesOf(
 
 /** What a group may be without, all items together must have: numbers where they are asked for. */
 async function checkGroups(scope: Scope, all: Filter | null, by: GroupsRequest, place: string): Promise<void> {
-  const { asking } = scope;
-  for (const [i, one] of by.stats.entries())
-    checkStats(await numbersOf(asking, all, one.field, false), one, `${place}stats[${i}]`);
-  for (const [i, { field, buckets }] of by.ranges.entries())
-    if (buckets.type === 'interval')
-      checkRanges(await numbersOf(asking, all, field, false), field, `${place}ranges[${i}]`);
-  if (by.by !== null) await checkGroups(scope, all, by.by, `${place}by.`);
+  const { stats, ranges, by: inner } = by;
+  const totals = (field: string): Promise<NumberTotals> => numbersOf(scope.asking, all, field, false);
+  // All at once, so that the shards are asked once.
+  await Promise.all([
+    ...stats.map(async (one, i) => {
+      if (areOfNumbers(one.ops)) checkStats(await totals(one.field), one, `${place}stats[${i}]`);
+    }),
+    ...ranges.map(async ({ field, buckets }, i) => {
+      if (buckets.type === 'interval') checkRanges(await totals(field), field, `${place}ranges[${i}]`);
+    }),
+    inner === null ? undefined : checkGroups(scope, all, inner, `${place}by.`),
+  ]);
 }
 
 async function groupsOf(scope: Scope, all: Filter | null, by: GroupsRequest): Promise<GroupsView> {
   const { field, limit } = by;
-  if (scope.groups.length === 0) await checkGroups(scope, all, by, `${scope.place}by.`);
   const facet = { field, limit, order: 'count', prefix: null, ownFilter: true } as const;
-  const { values, more, missing } = await facetOf(scope.asking, all, facet);
+  const [{ values, more, missing }] = await Promise.all([
+    facetOf(scope.asking, all, facet),
+    scope.groups.length === 0 ? checkGroups(scope, all, by, `${scope.place}by.`) : undefined,
+  ]);
   const groups = await Promise.all(
     values.map(async ({ value, count }) => {
       const condition: Condition = { type: 'equals', path: field, value };

@@ -82,9 +82,14 @@ export async function statsOf(
   return view;
 }
 
+/** Whether some of them are statistics of numbers alone. */
+export function areOfNumbers(ops: readonly Statistic[]): boolean {
+  return ops.some((op) => OF_NUMBERS.has(op));
+}
+
 /** Errors: schema_violation where statistics of numbers are asked for, and there are other values alone. */
 export function checkStats({ count, others }: NumberTotals, { field: path, ops }: StatsRequest, place: string): void {
-  if (count === 0 && others > 0 && ops.some((op) => OF_NUMBERS.has(op)))
+  if (count === 0 && others > 0 && areOfNumbers(ops))
     throw new QuiverError(
       'schema_violation',
       `${place}.field: the values of ${JSON.stringify(path)} are no numbers; of others there are "count" and "distinct"`,

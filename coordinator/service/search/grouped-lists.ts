@@ -1,4 +1,4 @@
-import type { Filter } from '../../../shared/contract/filter/filter';
+import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions } from '../../../shared/contract/shard/shard-client';
 import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -145,7 +145,7 @@ export class GroupedLists {
       // So many are either all that there are, or enough for one of them.
       const places = clamped(2 * size * lacking.length);
       const keys = lacking.map(({ key }) => key as Exclude<GroupKey, null>);
-      const filter = both(request.query.filter, { type: 'in', path: grouping.path, values: keys });
+      const filter = bothFilters(request.query.filter, { type: 'in', path: grouping.path, values: keys });
       const list = await this.list(search, filter, places);
       const read = newGroups(grouping);
       await inSlices(read.add(list.hits));
@@ -242,11 +242,7 @@ function placesOf(hits: readonly LookedAt[], group: FoundGroup): number {
 /** What passes the filter and is in a group besides these. */
 function ungrouped(filter: Filter | null, { path, missing }: Grouping, found: FoundGroups): Filter {
   const others: Filter = { type: 'others', path, values: found.keys };
-  if (missing === 'leave_out') return both(filter, others);
+  if (missing === 'leave_out') return bothFilters(filter, others);
   const none: Filter = { type: 'not', filter: { type: 'others', path, values: [] } };
-  return both(filter, { type: 'or', filters: [others, none] });
-}
-
-function both(filter: Filter | null, more: Filter): Filter {
-  return filter === null ? more : { type: 'and', filters: [filter, more] };
+  return bothFilters(filter, { type: 'or', filters: [others, none] });
 }

@@ -53,8 +53,8 @@ type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
  * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
  */
 export class HybridSearch {
-  readonly shards: Pick<ShardClient, 'read'>;
-  readonly scatter: ScatterGather;
+  private readonly shards: Pick<ShardClient, 'read'>;
+  private readonly scatter: ScatterGather;
 
   constructor(options: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather }) {
     this.shards = options.shards;
@@ -114,7 +114,7 @@ export class HybridSearch {
     const statistics = await this.statistics(collection, draft.terms, call);
     if (draft.variants.size === 0) return { ...plannedKeywords(draft), statistics };
     const whole = await withVariants(draft, statistics, (term, by) =>
-      expandedWord(this, collection, { term, by }, call),
+      expandedWord({ shards: this.shards, scatter: this.scatter }, collection, { term, by }, call),
     );
     return { ...plannedKeywords(whole.draft), statistics: whole.statistics };
   }

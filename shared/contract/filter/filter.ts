@@ -101,6 +101,14 @@ export function isCondition(filter: Filter): filter is Condition {
   return filter.type !== 'and' && filter.type !== 'or' && filter.type !== 'not';
 }
 
+/** What passes both; null: everything. */
+export function bothFilters(first: Filter | null, second: Filter): Filter;
+export function bothFilters(first: Filter | null, second: Filter | null): Filter | null;
+export function bothFilters(first: Filter | null, second: Filter | null): Filter | null {
+  if (first === null || second === null) return first ?? second;
+  return { type: 'and', filters: [first, second] };
+}
+
 export function isOfItem(condition: Condition): condition is ItemCondition {
   const { type } = condition;
   return type === 'ids' || type === 'expiry' || type === 'updated' || type === 'words';
