@@ -88,10 +88,10 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     )
     .option('--match <words>', 'of --hybrid: how many words a hit has: any, all, 0.75 of them', matchArgument)
     .addOption(
-      new Option('--syntax <syntax>', 'of --hybrid; simple: +must, -not, title:word, begins*, near~').choices([
-        'plain',
-        'simple',
-      ]),
+      new Option(
+        '--syntax <syntax>',
+        'of --hybrid; simple: +must, -not, title:word, begins*, near~, "phrase"~2',
+      ).choices(['plain', 'simple']),
     )
     .addOption(
       new Option('--fuzzy <edits>', 'of --hybrid: words that are unknown stand for near ones').choices([

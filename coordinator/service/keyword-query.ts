@@ -1,4 +1,4 @@
-import type { Filter } from '../../shared/contract/filter/filter';
+import type { Filter, WordsCondition } from '../../shared/contract/filter/filter';
 
 /** How many of the words that may be there have to be, in the list of keywords: of four, 0.75 means three. */
 export type KeywordMatch = 'any' | 'all' | { atLeast: number };
@@ -26,6 +26,11 @@ export interface KeywordClause {
   path?: string | undefined;
   /** Its last word stands for others, too: those that begin so, or are near to it. */
   stands?: 'prefix' | Fuzziness | undefined;
+  /**
+   * The words stand together: 0, one directly behind the other; more: in any order, with at most so many others
+   * between.
+   */
+  near?: number | undefined;
   /** Where it stands in the query, in UTF-16 code units. */
   start: number;
   end: number;
@@ -33,12 +38,24 @@ export interface KeywordClause {
 
 /** What must and must not be there, as a filter; null: nothing. */
 export function filterOfClauses({ clauses }: KeywordQuery): Filter | null {
-  const filters = clauses.flatMap(({ occurs, text, path }): Filter[] => {
+  const filters = clauses.flatMap((clause): Filter[] => {
+    const { occurs } = clause;
     if (occurs === 'may') return [];
-    const words: Filter = { type: 'words', query: text, match: 'all', ...(path !== undefined && { paths: [path] }) };
+    const words = conditionOf(clause);
     return [occurs === 'must' ? words : { type: 'not', filter: words }];
   });
   return filters.length === 0 ? null : filters.length === 1 ? filters[0] : { type: 'and', filters };
+}
+
+/** Items that have the words of a clause, where and as it asks for them. */
+export function conditionOf({ text, path, near }: KeywordClause): WordsCondition {
+  return {
+    type: 'words',
+    query: text,
+    match: near === undefined ? 'all' : 'phrase',
+    ...(near !== undefined && near > 0 && { near }),
+    ...(path !== undefined && { paths: [path] }),
+  };
 }
 
 /** What the query is about, for a vector: without signs, and without what must not be there. */

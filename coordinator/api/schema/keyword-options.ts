@@ -29,7 +29,7 @@ export const keywordShape = {
   }),
   query_syntax: withDefault(z.enum(['plain', 'simple']), 'plain').meta({
     description:
-      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; a backslash takes the meaning from a sign.',
+      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; a backslash takes the meaning from a sign.',
   }),
   fuzzy: optional(
     z.union([z.literal(0), z.literal(1), z.literal(2), z.literal('auto')], { error: 'must be 0, 1, 2 or "auto"' }),
@@ -85,7 +85,10 @@ export function askedText(
       filter: null,
     };
   }
-  const clauses = simpleClauses(text);
+  const found = simpleClauses(text);
+  if (typeof found === 'number')
+    report(sink, text, `has an unbalanced quote at ${found}`, { kind: 'invalid_parameter', path: [name] });
+  const clauses = typeof found === 'number' ? [] : found;
   if (clauses.length > CLAUSES_MAX)
     report(sink, text, `has ${clauses.length} clauses, more than the maximum of ${CLAUSES_MAX}`, { path: [name] });
   const refused = clauses.find(

@@ -1,6 +1,13 @@
 import { type Analyser, defaultAnalyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
 import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
-import { type Fuzziness, type KeywordMatch, type KeywordQuery, meaningOf } from '../keyword-query';
+import {
+  conditionOf,
+  type Fuzziness,
+  type KeywordClause,
+  type KeywordMatch,
+  type KeywordQuery,
+  meaningOf,
+} from '../keyword-query';
 
 /** What shards are asked for. */
 export interface PlannedKeywords {
@@ -35,7 +42,7 @@ const AUTO_LETTERS = [3, 7] as const;
 /** The terms of a query and how they belong together. The filter of its clauses is not in it. */
 export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDraft {
   const positive = query.clauses.filter(({ occurs }) => occurs !== 'not');
-  const bag = positive.filter(({ path, stands }) => path === undefined && stands === undefined);
+  const bag = positive.filter(isOfBag);
   // Together, so that stop words are left out where there are other words.
   const terms = queryTerms(analyser, meaningOf({ ...query, clauses: bag }));
   const must = new Set(bag.flatMap(({ occurs, text }) => (occurs === 'must' ? analyser.terms(text) : [])));
@@ -60,8 +67,9 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   terms.forEach((term, place) => {
     if (units[place].isOptional && edits(term) > 0) variants.set(place, { edits: edits(term) });
   });
-  for (const { occurs, text, path, stands } of positive) {
-    if (path === undefined && stands === undefined) continue;
+  for (const clause of positive) {
+    const { occurs, text, stands } = clause;
+    if (isOfBag(clause)) continue;
     if (stands !== undefined) {
       const own = placesOf(analyser.terms(text)) ?? [];
       // Of several words that came without a space, the last one has the sign.
@@ -79,11 +87,11 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
       terms: own,
       isOptional: occurs === 'may',
       // What must be there is asked of all.
-      ...(occurs === 'may' && { filter: { type: 'words', query: text, match: 'all', paths: [path!] } }),
+      ...(occurs === 'may' && { filter: conditionOf(clause) }),
     });
   }
   const last = query.clauses.at(-1);
-  if (query.prefixLast === true && last?.occurs === 'may' && last.path === undefined && last.stands === undefined) {
+  if (query.prefixLast === true && last?.occurs === 'may' && isOfBag(last)) {
     const place = placesOf(analyser.terms(last.text).slice(-1))?.[0];
     if (place !== undefined) {
       let unit = unitOf(place, false);
@@ -93,6 +101,11 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   }
   const optional = units.filter(({ isOptional }) => isOptional).length;
   return { terms, units, minimum: leastOf(query.match, optional, optional < units.length), variants };
+}
+
+/** Whether a clause is a word that is looked for everywhere, as it is. */
+function isOfBag({ path, stands, near }: KeywordClause): boolean {
+  return path === undefined && stands === undefined && near === undefined;
 }
 
 /** What is asked for, once the units have all their terms. */

@@ -17,6 +17,8 @@ export interface FilteredItems {
    * may be wrong.
    */
   slotsWithWords?: (condition: WordsCondition) => Generator<undefined, ChunkedSlotSet>;
+  /** Finds out which items have a phrase, before it is asked. null: that is known. */
+  preparePhrase?: (condition: WordsCondition) => Promise<void> | null;
   /** Of the items that expire from `low` to `high`, in milliseconds since 1970; ascending. */
   slotsExpiring?: (low: number, high: number) => number[];
   /** Of those that were changed then, as bits. In steps, as `slotsWithWords`. */
@@ -56,6 +58,8 @@ export interface FilterIndex {
   readonly order: ListedOrder;
   /** The slots of the items that are in no list: their metadata have to be read. */
   readonly unlistedSlots: SlotSet;
+  /** What is known of the words of these slots may be another now. */
+  wordsChanged(slots: readonly number[]): void;
   /** Removes the slots from every list, whatever their metadata were: repairs a state loaded from a save. */
   removeEverywhere(slots: SlotSet): void;
   /**

@@ -1,4 +1,4 @@
-import { type Filter, isCondition, isOfItem } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition, isOfItem, type WordsCondition } from '../../../shared/contract/filter/filter';
 
 /** What a filter needs besides the lists of values that the addon has. */
 export interface FilterNeeds {
@@ -12,11 +12,13 @@ export interface FilterNeeds {
   items: boolean;
   /** Words, and so the text of an item. */
   words: boolean;
+  /** Those of which texts have to be read. */
+  phrases: WordsCondition[];
 }
 
 /** Most filters need nothing. */
 export function filterNeeds(filter: Filter): FilterNeeds {
-  const needs = { texts: false, paths: false, elements: false, items: false, words: false };
+  const needs = { texts: false, paths: false, elements: false, items: false, words: false, phrases: [] };
   note(filter, needs);
   return needs;
 }
@@ -47,6 +49,8 @@ function note(filter: Filter, needs: FilterNeeds): void {
       needs.items = true;
       needs.words ||= filter.type === 'words';
       needs.elements ||= filter.type === 'words' && filter.paths !== undefined;
+      if (filter.type === 'words' && filter.match === 'phrase' && filter.paths === undefined)
+        needs.phrases.push(filter);
     }
   } else if (filter.type === 'not') note(filter.filter, needs);
   else for (const part of filter.filters) note(part, needs);

@@ -148,6 +148,18 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   prepare(filter: Filter): Promise<void> | null {
+    const { phrases } = filterNeeds(filter);
+    const looking = phrases.flatMap((phrase) => this.items.preparePhrase?.(phrase) ?? []);
+    if (looking.length === 0) return this.prepareLists(filter);
+    return Promise.all(looking).then(() => this.prepareLists(filter) ?? undefined);
+  }
+
+  wordsChanged(slots: readonly number[]): void {
+    this.resolved.clear();
+    for (const slot of slots) this.prepared.slotChanged(slot);
+  }
+
+  private prepareLists(filter: Filter): Promise<void> | null {
     const conditions = conditionsIn(filter);
     const isLong = conditions > AT_ONCE.conditions || conditions * this.slotLimit > AT_ONCE.slotsRead;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;

@@ -24,7 +24,7 @@ import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
 import { SortedTerms } from './sorted-terms';
 import { TermDictionary } from './term-dictionary';
-import { hasTerms, slotsWithTerms, type TermSource } from './term-slots';
+import { hasTerms, slotsWithTerms, type TermMatch, type TermSource } from './term-slots';
 import { termsOfWords } from './word-conditions';
 
 /** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
@@ -174,11 +174,11 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   hasWords(slot: number, condition: WordsCondition): boolean {
-    return hasTerms(this.terms, slot, termsOfWords(condition, this.analyser), condition.match);
+    return hasTerms(this.terms, slot, termsOfWords(condition, this.analyser), matchOf(condition));
   }
 
   slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
-    return slotsWithTerms(this.terms, termsOfWords(condition, this.analyser), condition.match);
+    return slotsWithTerms(this.terms, termsOfWords(condition, this.analyser), matchOf(condition));
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
@@ -299,4 +299,8 @@ export class Bm25KeywordIndex implements KeywordIndex {
     this.numbering += 1;
     this.lists.beginRewrite(this.documents.renumber(), this.dictionary.count);
   }
+}
+
+function matchOf({ match }: WordsCondition): TermMatch {
+  return match === 'any' ? 'any' : 'all';
 }

@@ -62,10 +62,11 @@ export interface KeywordIndex {
   /** Removes a slot; unknown slots are ignored. */
   remove(slot: number): void;
   statistics(terms: string[]): KeywordStatistics;
-  /** Whether a slot's text has the words. With paths, see word-conditions.ts. */
+  /** Whether a slot's text has the words; of a phrase, all of them somewhere. With paths, see word-conditions.ts. */
   hasWords(slot: number, condition: WordsCondition): boolean;
   /**
-   * The slots whose texts have the words, in steps; with paths, anywhere. A slot that changes meanwhile may be wrong.
+   * The slots whose texts have the words, in steps; with paths, and of a phrase, anywhere. A slot that changes
+   * meanwhile may be wrong.
    */
   slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet>;
   /** What makes its terms. */

@@ -6,6 +6,11 @@ import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filt
  * document carry their text in both places, and counting it twice would distort their BM25 lengths.
  */
 export function keywordText(text: string | null, metadata: JsonObject): string {
+  return keywordLines(text, metadata).join('\n');
+}
+
+/** Its lines: no phrase goes from one to the next. */
+export function keywordLines(text: string | null, metadata: JsonObject): string[] {
   const lines: string[] = text === null || text === '' ? [] : [text];
   // A stack instead of recursion: metadata may be nested as deeply as their size allows.
   const pending: JsonValue[] = [metadata];
@@ -18,5 +23,5 @@ export function keywordText(text: string | null, metadata: JsonObject): string {
       for (let i = children.length - 1; i >= 0; i--) pending.push(children[i]);
     }
   }
-  return lines.join('\n');
+  return lines;
 }

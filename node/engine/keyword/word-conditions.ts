@@ -1,12 +1,14 @@
 import type { JsonObject, JsonValue, WordsCondition } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Analyser, queryTerms } from '../../../shared/base/text/analyser';
-import { keywordText } from './keyword-text';
+import { resultOf } from '../../../shared/base/time/work-slices';
+import { keywordLines, keywordText } from './keyword-text';
+import { hasPhrase, phraseOf } from './phrase-test';
 
 /** The terms of the conditions in use. */
 const known = new WeakMap<WordsCondition, { analyser: Analyser; terms: string[] }>();
 
-/** The distinct terms that a condition looks for. */
+/** The distinct terms that a condition looks for; of a phrase, those of which all must be there. */
 export function termsOfWords(condition: WordsCondition, analyser: Analyser): readonly string[] {
   const found = known.get(condition);
   if (found?.analyser === analyser) return found.terms;
@@ -24,7 +26,12 @@ export function itemHasWords(
   const wanted = termsOfWords(condition, analyser);
   if (wanted.length === 0) return false;
   const { paths } = condition;
-  const searched = paths === undefined ? keywordText(text, metadata) : keywordText(null, membersAt(paths, metadata));
+  const own = paths === undefined ? { text, metadata } : { text: null, metadata: membersAt(paths, metadata) };
+  if (condition.match === 'phrase') {
+    const phrase = phraseOf(analyser, condition.query, condition.near ?? 0);
+    return keywordLines(own.text, own.metadata).some((line) => resultOf(hasPhrase(analyser, phrase, line)));
+  }
+  const searched = keywordText(own.text, own.metadata);
   const terms = new Set(analyser.terms(searched));
   const isIn = (term: string): boolean => terms.has(term);
   return condition.match === 'any' ? wanted.some(isIn) : wanted.every(isIn);

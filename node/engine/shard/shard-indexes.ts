@@ -6,6 +6,7 @@ import type { AnalysedText, KeywordIndex } from '../keyword/keyword-index';
 import type { ItemFacts } from '../filter/matches';
 import { keywordText } from '../keyword/keyword-text';
 import { itemHasWords } from '../keyword/word-conditions';
+import type { PhraseMatches } from './reading/phrase-matches';
 import type { Directory } from '../directory/directory';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 
@@ -25,6 +26,7 @@ export interface ShardIndexes {
   vectors: VectorIndex;
   filters: FilterIndex;
   keywords: KeywordIndex;
+  phrases: PhraseMatches;
 }
 
 /** An item's parsed metadata and analysed text, made in advance so that putting the item is quick. */
@@ -52,7 +54,7 @@ export interface IndexedItem extends PreparedContent {
 
 /** What filters ask of an item besides its metadata, as long as it is in its slot. */
 export function itemFacts(
-  { directory, keywords }: Pick<ShardIndexes, 'directory' | 'keywords'>,
+  { directory, keywords, phrases }: Pick<ShardIndexes, 'directory' | 'keywords' | 'phrases'>,
   slot: number,
 ): ItemFacts {
   const { externalId, expiry, updatedMs } = directory.factsOf(slot);
@@ -62,7 +64,9 @@ export function itemFacts(
     updatedMs,
     hasWords: (condition, metadata) =>
       condition.paths === undefined
-        ? keywords.hasWords(slot, condition)
+        ? condition.match === 'phrase'
+          ? phrases.has(slot, condition)
+          : keywords.hasWords(slot, condition)
         : itemHasWords(condition, keywords.analyser, { text: null, metadata }),
   };
 }
@@ -105,9 +109,10 @@ export function hideInIndexes(indexes: ShardIndexes, slots: number[]): void {
   directory.changes.end();
 }
 
-function removeFromSearches({ directory, vectors, filters, keywords }: ShardIndexes, slots: number[]): void {
+function removeFromSearches({ directory, vectors, filters, keywords, phrases }: ShardIndexes, slots: number[]): void {
   vectors.remove(Uint32Array.from(slots));
   for (const slot of slots) {
+    phrases.remove(slot);
     filters.remove(slot, parsedMetadata(directory.metadataOf(slot)));
     keywords.remove(slot);
   }
@@ -132,6 +137,7 @@ export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: n
   for (const item of items) {
     // The filters may ask for its words.
     indexes.keywords.putAnalysed(item.slot, item.analysed);
+    indexes.phrases.put(item.slot);
     indexes.filters.put(item.slot, item.parsed);
   }
 }

@@ -89,8 +89,11 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   ids: ({ ids }) => areTexts(ids),
   expiry: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
   updated: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
-  words: ({ query, match, paths }) =>
-    typeof query === 'string' && (match === 'any' || match === 'all') && (paths === undefined || areTexts(paths)),
+  words: ({ query, match, near, paths }) =>
+    typeof query === 'string' &&
+    (match === 'any' || match === 'all' || match === 'phrase') &&
+    (near === undefined || (Number.isSafeInteger(near) && (near as number) >= 0)) &&
+    (paths === undefined || areTexts(paths)),
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };

@@ -46,12 +46,14 @@ export type ItemCondition =
 
 /**
  * Any or all of the words of a query, as the collection's analyser has them, stop words left out: in the text of the
- * item and all strings of its metadata, or in the strings under some paths.
+ * item and all strings of its metadata, or in the strings under some paths. `phrase`: all words, stop words too, in one
+ * of these strings, one directly behind the other, or with `near` in any order, with at most so many others between.
  */
 export interface WordsCondition {
   type: 'words';
   query: string;
-  match: 'any' | 'all';
+  match: 'any' | 'all' | 'phrase';
+  near?: number;
   paths?: string[];
 }
 

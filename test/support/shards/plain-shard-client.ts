@@ -3,7 +3,7 @@ import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { readCounts } from '../../../node/engine/filter/read-counts';
-import { keywordText } from '../../../node/engine/keyword/keyword-text';
+import { keywordLines, keywordText } from '../../../node/engine/keyword/keyword-text';
 import {
   type StageState,
   stageAfter,
@@ -44,6 +44,7 @@ import type {
 } from '../../../shared/contract/shard/shard-read';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import { plainExpansions } from '../models/plain-expansions';
+import { plainHasPhrase } from '../models/plain-phrase';
 import { plainPlanScore } from '../models/plain-keyword-plan';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import { systemClock, type Clock } from '../../../shared/base/time/clock';
@@ -552,9 +553,13 @@ function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
 
 function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): boolean {
   if (filter === null) return true;
-  const hasWords = ({ query, match, paths }: WordsCondition, metadata: JsonObject): boolean => {
+  const hasWords = ({ query, match, near = 0, paths }: WordsCondition, metadata: JsonObject): boolean => {
     const analyser = analyserFor(shard.spec.language ?? null);
     const strings = paths?.map((path) => lookUpPath(metadata, path) ?? null);
+    if (match === 'phrase') {
+      const lines = strings === undefined ? keywordLines(item.text, metadata) : keywordLines(null, { strings });
+      return lines.some((line) => plainHasPhrase(analyser.terms(query), near, analyser.terms(line)));
+    }
     const terms = analyser.terms(
       strings === undefined ? keywordText(item.text, metadata) : keywordText(null, { strings }),
     );

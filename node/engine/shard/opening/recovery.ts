@@ -1,3 +1,4 @@
+import { phraseMatches } from '../reading/phrase-items';
 import { join } from 'node:path';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { FilteredItems } from '../../filter/filter-index';
@@ -96,7 +97,11 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     metadataOf: (slot) => parsedMetadata(indexes.directory.metadataOf(slot)),
     factsOf: (slot) => itemFacts(indexes, slot),
     slotOf: (externalId) => indexes.directory.slotOf(externalId),
-    slotsWithWords: (condition) => indexes.keywords.slotsWithWords(condition),
+    slotsWithWords: (condition) =>
+      condition.match === 'phrase' && condition.paths === undefined
+        ? indexes.phrases.slotsInSteps(condition)
+        : indexes.keywords.slotsWithWords(condition),
+    preparePhrase: (condition) => indexes.phrases.prepare(condition),
     slotsExpiring: (low, high) => indexes.directory.slotsExpiring(low, high),
     slotsUpdated: (low, high) => indexes.directory.slotsUpdated(low, high),
   };
@@ -110,6 +115,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
       vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
       filters: filters ?? (await factories.loadFilterIndex(null, items)),
       keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
+      phrases: phraseMatches(records, () => indexes, analyser),
     };
   } catch (error) {
     directory?.close();
@@ -283,7 +289,7 @@ async function openSavedVectors(
 }
 
 /** Which indexes came from a checkpoint; the others are empty and rebuilt. */
-type Sound = Record<keyof ShardIndexes, boolean>;
+type Sound = Record<Exclude<keyof ShardIndexes, 'phrases'>, boolean>;
 
 async function repair(
   records: RecordStore,

@@ -125,7 +125,11 @@ async function statusOf({ records, indexes, counters }: ShardReader): Promise<Sh
     lastStamp: indexes.directory.lastStamp,
     diskBytes: vectors.diskBytes + indexes.directory.diskBytes + (await records.sizeBytes()),
     memoryBytes:
-      vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
+      vectors.memoryBytes +
+      indexes.directory.memoryBytes +
+      indexes.filters.memoryBytes +
+      indexes.keywords.memoryBytes +
+      indexes.phrases.memoryBytes,
     segments: vectors.segments,
     index: vectors.progress,
   };

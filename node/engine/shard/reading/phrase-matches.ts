@@ -1,0 +1,188 @@
+import type { Analyser } from '../../../../shared/base/text/analyser';
+import { QuiverError } from '../../../../shared/base/errors/quiver-error';
+import { inSlices } from '../../../../shared/base/time/work-slices';
+import type { JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
+import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
+import { keywordLines } from '../../keyword/keyword-text';
+import { hasPhrase, type Phrase, phraseOf } from '../../keyword/phrase-test';
+
+/** Texts that are read at once. */
+const TEXTS_PER_READ = 256;
+/** Phrases that are kept at least, and at most; of those between, what was asked for in the last minute. */
+const KEPT = { least: 64, most: 1_024, ms: 60_000 };
+/** What nobody asked for in so long goes. */
+const IDLE_MS = 5 * 60_000;
+/** Slots of which a phrase is to be looked for that nobody asks for at present. */
+const UNKNOWN_MAX = 4_096;
+/** As often, what was written meanwhile is looked at before an answer; more would never end beside a fast writer. */
+const PASSES_MAX = 3;
+
+/** The items of a shard, by slot. */
+export interface PhraseItems {
+  analyser: Analyser;
+  /** Those that have all of the words. */
+  candidates(condition: WordsCondition): Generator<undefined, ChunkedSlotSet>;
+  isCandidate(slot: number, condition: WordsCondition): boolean;
+  /** Of live ones; null in the place of others. */
+  read(slots: readonly number[]): Promise<({ text: string | null; metadata: JsonObject } | null)[]>;
+}
+
+interface KnownPhrase {
+  readonly condition: WordsCondition;
+  readonly phrase: Phrase;
+  readonly found: ChunkedSlotSet;
+  /** Slots that were put and not looked at yet. */
+  readonly unknown: Set<number>;
+  /** Whether what was there at first has been looked at. */
+  isWhole: boolean;
+  making: Promise<void> | null;
+  usedAtMs: number;
+}
+
+/**
+ * Which items have the phrases that are being asked for: found by reading the texts of the items that have all their
+ * words, once, and then of what is written. It costs nothing while nobody asks for a phrase.
+ */
+export class PhraseMatches {
+  private readonly known = new Map<string, KnownPhrase>();
+
+  /** `decided`: is told the slots that were not known to have a phrase, or not to have it, before. */
+  constructor(
+    private readonly items: PhraseItems,
+    private readonly decided: (slots: readonly number[]) => void,
+  ) {}
+
+  /** Finds out what is not known of a phrase. Await it before `has` and `slots`. null: nothing to wait for. */
+  prepare(condition: WordsCondition): Promise<void> | null {
+    const known = this.get(condition);
+    return known.isWhole && known.unknown.size === 0 ? null : this.makeWhole(known);
+  }
+
+  has(slot: number, condition: WordsCondition): boolean {
+    return this.get(condition).found.has(slot);
+  }
+
+  /** The set belongs to the caller. */
+  slots(condition: WordsCondition): ChunkedSlotSet {
+    return ChunkedSlotSet.from(this.get(condition).found);
+  }
+
+  *slotsInSteps(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
+    yield;
+    return this.slots(condition);
+  }
+
+  put(slot: number): void {
+    for (const [key, { unknown, making, usedAtMs }] of this.known) {
+      unknown.add(slot);
+      // Nobody waits for it any more, and what is written would be remembered without end.
+      if (unknown.size >= UNKNOWN_MAX && making === null && performance.now() - usedAtMs >= KEPT.ms)
+        this.known.delete(key);
+    }
+  }
+
+  remove(slot: number): void {
+    for (const { unknown, found } of this.known.values()) {
+      unknown.delete(slot);
+      found.remove(slot);
+    }
+  }
+
+  get memoryBytes(): number {
+    let bytes = 0;
+    for (const { found, unknown } of this.known.values()) bytes += found.memoryBytes + 32 * unknown.size;
+    return bytes;
+  }
+
+  private async makeWhole(known: KnownPhrase): Promise<void> {
+    for (let pass = 0; pass < PASSES_MAX; pass++) {
+      if (known.isWhole && known.unknown.size === 0) return;
+      await (known.making ??= this.look(known).finally(() => {
+        known.making = null;
+        // Those who wait ask for it next.
+        known.usedAtMs = performance.now();
+      }));
+    }
+  }
+
+  private async look(known: KnownPhrase): Promise<void> {
+    const { condition, unknown } = known;
+    if (!known.isWhole) {
+      const candidates = await inSlices(this.items.candidates(condition));
+      await this.lookAt(known, [...candidates.toArray()]);
+      known.isWhole = true;
+    }
+    await this.lookAt(known, [...unknown]);
+  }
+
+  /** One that is put again meanwhile stays unknown. */
+  private async lookAt(known: KnownPhrase, slots: readonly number[]): Promise<void> {
+    const { condition, phrase, found, unknown } = known;
+    const { items } = this;
+    for (let from = 0; from < slots.length; from += TEXTS_PER_READ) {
+      const some = slots.slice(from, from + TEXTS_PER_READ);
+      for (const slot of some) unknown.delete(slot);
+      const wanted = some.filter((slot) => items.isCandidate(slot, condition));
+      let has: boolean[];
+      try {
+        has = await inSlices(this.test(phrase, await items.read(wanted)));
+      } catch (error) {
+        for (const slot of some) unknown.add(slot);
+        throw error;
+      }
+      wanted.forEach((slot, i) => {
+        if (has[i] && !unknown.has(slot) && items.isCandidate(slot, condition)) found.add(slot);
+      });
+      this.decided(some);
+    }
+  }
+
+  private *test(
+    phrase: Phrase,
+    read: readonly ({ text: string | null; metadata: JsonObject } | null)[],
+  ): Generator<undefined, boolean[]> {
+    const passed: boolean[] = [];
+    for (const item of read) {
+      let has = false;
+      for (const line of item === null ? [] : keywordLines(item.text, item.metadata)) {
+        has = yield* hasPhrase(this.items.analyser, phrase, line);
+        if (has) break;
+      }
+      passed.push(has);
+      yield;
+    }
+    return passed;
+  }
+
+  private get(condition: WordsCondition): KnownPhrase {
+    const key = `${condition.near ?? 0} ${condition.query}`;
+    let known = this.known.get(key);
+    if (known === undefined) {
+      this.makeRoom();
+      known = {
+        condition,
+        phrase: phraseOf(this.items.analyser, condition.query, condition.near ?? 0),
+        found: new ChunkedSlotSet(),
+        unknown: new Set(),
+        isWhole: false,
+        making: null,
+        usedAtMs: 0,
+      };
+    } else this.known.delete(key);
+    known.usedAtMs = performance.now();
+    // The last one is that which was used last.
+    this.known.set(key, known);
+    return known;
+  }
+
+  /** Errors: overloaded, when very many phrases are asked for at once. */
+  private makeRoom(): void {
+    const nowMs = performance.now();
+    for (const [key, { making, usedAtMs }] of this.known) {
+      const keptMs = this.known.size >= KEPT.least ? KEPT.ms : IDLE_MS;
+      if (making === null && nowMs - usedAtMs >= keptMs) this.known.delete(key);
+    }
+    if (this.known.size >= KEPT.most)
+      throw new QuiverError('overloaded', `more than ${KEPT.most} phrases were asked for in a minute: try again later`);
+  }
+}
