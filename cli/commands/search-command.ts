@@ -40,6 +40,7 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   total?: true;
   expand?: number;
   showText?: true;
+  highlight?: string[] | true;
   showProfile?: true;
   json?: true;
 }
@@ -50,6 +51,7 @@ interface Hit {
   metadata: Record<string, unknown>;
   text?: string | null;
   context?: { text: string } | null;
+  highlights?: { text: string }[];
 }
 
 interface Found {
@@ -123,6 +125,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
       wholeNumber(0, NEIGHBOURS_MAX),
     )
     .option('--show-text', 'show the items’ texts, too')
+    .option('--highlight [paths]', 'show where the words were found: in the text, or in these fields', names)
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
     .action(async (name: string, words: string[], options: SearchOptions) => {
@@ -160,6 +163,9 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(options.orderBy !== undefined && { order_by: options.orderBy }),
     ...(options.total !== undefined && { total: true }),
     ...(options.expand !== undefined && { expand: { before: options.expand, after: options.expand } }),
+    ...(options.highlight !== undefined && {
+      highlight: { ...(options.highlight !== true && { fields: options.highlight }), pre: '[', post: ']' },
+    }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
   const answer: Found = await (item !== undefined
@@ -190,6 +196,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(options.fields ?? []).map((field) => cell(valueAt(hit.metadata, field))),
     ...(options.fields === undefined ? [cell(hit.metadata)] : []),
     ...(options.showText ? [hit.text ?? null] : []),
+    ...(options.highlight === undefined ? [] : [hit.highlights?.map((part) => part.text).join(' … ') ?? null]),
     ...(options.expand === undefined ? [] : [hit.context?.text ?? null]),
   ]);
   const columns = [
@@ -199,6 +206,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     'id',
     ...(options.fields ?? ['metadata']),
     ...(options.showText ? ['text'] : []),
+    ...(options.highlight === undefined ? [] : ['found']),
     ...(options.expand === undefined ? [] : ['context']),
   ];
   const width = outputWidth(context);

@@ -50,6 +50,19 @@ export type Source =
   /** These items alone, each scored exactly. One named twice counts once; one that does not exist is left out. */
   | { type: 'listed'; to: VectorSource; externalIds: readonly string[] };
 
+/** The text whose words a search may mark; undefined: it has none. */
+export function queryTextOf(source: Source): string | undefined {
+  switch (source.type) {
+    case 'fused':
+      return source.text;
+    case 'nearest':
+    case 'listed':
+      return source.to.text;
+    case 'like':
+      return undefined;
+  }
+}
+
 /** A part of the ranked list. */
 export interface Page {
   /** How many hits. */
@@ -84,10 +97,25 @@ export interface Output {
   order?: readonly OrderKey[] | undefined;
   /** How many neighbours each hit's context has (chunk-windows.ts); undefined: hits have none. */
   expand?: Expansion | undefined;
+  /** What of the hits' texts shows the words that were found; undefined: nothing. */
+  highlight?: Highlighting | undefined;
   /** Whether hits of fused lists carry their places in these. */
   explain?: boolean | undefined;
   /** Whether the hits may come as bytes (utf8HitsOf in shared/wire/codecs/hit-codec.ts). */
   packed?: boolean | undefined;
+}
+
+/** Parts of fields that have words of the query. */
+export interface Highlighting {
+  /** Paths of metadata; "text" is the item's text. */
+  fields: readonly string[];
+  /** How many of each field at most. */
+  fragments: number;
+  /** UTF-16 code units of a fragment at most. */
+  size: number;
+  /** Put before and behind each word in the text of a fragment. */
+  pre: string;
+  post: string;
 }
 
 /** Chunks of the same document before and after that of a hit. */

@@ -580,8 +580,22 @@ export interface ScoredHit {
   text?: string;
   /** Present for a hybrid search with `explain`. */
   explanation?: FusedRanks;
+  /** Present for a search that highlights: of each field the best fragments first. */
+  highlights?: Highlight[];
   /** Present for a search that expands; null: the hit is no chunk of a document. */
   context?: HitContext | null;
+}
+
+/** A part of a field that has words of the query. */
+export interface Highlight {
+  field: string;
+  /** Of a list of texts, which of them; null: the field is one text. */
+  index: number | null;
+  /** The fragment, with marks if these were asked for. */
+  text: string;
+  /** Where the fragment begins, and the words in it, in UTF-16 code units of the whole text. */
+  start: number;
+  spans: [start: number, end: number][];
 }
 
 /** Chunks around a hit, as one text. Hits whose windows touch have the same one. */

@@ -51,6 +51,8 @@ export interface Hit {
   metadata: Metadata;
   /** Where it was asked for; "" where the item has none. */
   text?: string;
+  /** Fragments of the text with words of the query, best first; spans and start are places in the whole text. */
+  highlights?: { text: string; start: number; spans: [start: number, end: number][] }[];
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;

@@ -14,22 +14,8 @@ export function ComparedAnswers({ outcome, onItem }: { outcome: SearchOutcome; o
         <span class="quiet">so much of the exact answer the calibrated one found</span>
       </p>
       <div class="columns two">
-        <Column
-          title="Calibrated"
-          answer={calibrated}
-          others={ids(exact)}
-          missing="not exact"
-          outcome={outcome}
-          onItem={onItem}
-        />
-        <Column
-          title="Exact"
-          answer={exact}
-          others={ids(calibrated)}
-          missing="missed"
-          outcome={outcome}
-          onItem={onItem}
-        />
+        <Column title="Calibrated" answer={calibrated} others={ids(exact)} missing="not exact" onItem={onItem} />
+        <Column title="Exact" answer={exact} others={ids(calibrated)} missing="missed" onItem={onItem} />
       </div>
     </section>
   );
@@ -41,11 +27,10 @@ interface ColumnProps {
   others: Set<string>;
   /** Said of a hit that is not among the others. */
   missing: string;
-  outcome: SearchOutcome;
   onItem: (id: string) => void;
 }
 
-function Column({ title, answer, others, missing, outcome, onItem }: ColumnProps) {
+function Column({ title, answer, others, missing, onItem }: ColumnProps) {
   return (
     <div class="card">
       <div class="card-head">
@@ -65,7 +50,7 @@ function Column({ title, answer, others, missing, outcome, onItem }: ColumnProps
               {!others.has(hit.external_id) && <span class="tag warn">{missing}</span>}
               <span class="score number">{score(hit.score)}</span>
             </div>
-            <HitText text={hit.text ?? ''} query={outcome.plan.mode === 'text' ? outcome.plan.query : ''} />
+            <HitText hit={hit} />
           </li>
         ))}
       </ol>

@@ -2,11 +2,8 @@ import type { Hit } from '../api/shapes';
 import type { Condition } from '../filters/filter-model';
 import { MetadataChips } from '../filters/metadata-chips';
 import { milliseconds, plural, score, valueText } from '../parts/format';
-import { excerpt, highlight } from './highlight';
+import { excerptOf } from './excerpt';
 import type { SearchOutcome, SearchPlan } from './search-request';
-
-/** Of a text, what is shown with a hit. */
-const EXCERPT_MAX = 360;
 
 interface HitListProps {
   outcome: SearchOutcome;
@@ -82,7 +79,7 @@ function HitRow({
         </button>
       </div>
       {plan.mode === 'hybrid' && <Explained hit={hit} />}
-      <HitText text={hit.text ?? ''} query={plan.mode === 'text' || plan.mode === 'hybrid' ? plan.query : ''} />
+      <HitText hit={hit} />
       <MetadataChips metadata={hit.metadata} without={['text']} onFilter={onFilter} />
     </li>
   );
@@ -121,13 +118,12 @@ function place(rank: number | null | undefined, value: number | null | undefined
   return `rank ${rank}${value === null || value === undefined ? '' : ` · score ${score(value)}`}`;
 }
 
-export function HitText({ text, query }: { text: string; query: string }) {
-  if (text === '') return null;
+export function HitText({ hit }: { hit: Hit }) {
+  const pieces = excerptOf(hit);
+  if (pieces.length === 0) return null;
   return (
     <p class="hit-text break">
-      {highlight(excerpt(text, query, EXCERPT_MAX), query).map((piece, i) =>
-        piece.isHit ? <mark key={i}>{piece.text}</mark> : piece.text,
-      )}
+      {pieces.map((piece, i) => (piece.isFound ? <mark key={i}>{piece.text}</mark> : piece.text))}
     </p>
   );
 }

@@ -1,6 +1,7 @@
 import { call, path } from '../api/client';
 import type { Hit, HitGroup, Timing } from '../api/shapes';
 import { type Condition, filtersOf } from '../filters/filter-model';
+import { EXCERPT_MAX } from './excerpt';
 import { recallOf } from './recall';
 
 export const MODES = { text: 'Meaning', hybrid: 'Hybrid', item: 'Like an item', vector: 'Vector' } as const;
@@ -81,6 +82,7 @@ async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: A
     total: true,
     ...(filters === undefined ? {} : { filters }),
     ...(fields === null ? {} : { fields }),
+    ...(mode === 'text' || mode === 'hybrid' ? { highlight: { fragments: 1, size: EXCERPT_MAX } } : {}),
     ...(groupBy === null ? {} : { group_by: groupBy, group_size: GROUP_SIZE }),
   };
   const [url, body] = {

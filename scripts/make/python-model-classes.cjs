@@ -83,6 +83,10 @@ const CLASSES = {
   },
 
   HitContext: { of: 'SearchResult.context', doc: 'Neighbouring chunks of a document as one text (``expand``).' },
+  Highlight: {
+    of: 'SearchResult.highlights[]',
+    doc: 'A fragment of a field with words of the query (``highlight``).',
+  },
   Hit: { of: 'SearchResult', doc: 'Something found. Scores are always "higher is better".' },
   HitGroup: {
     of: 'post_collections_name_search.groups[]',

@@ -113,6 +113,20 @@ describe('quiver', () => {
     });
   });
 
+  test('shows where words were found', async () => {
+    const words = ['search', 'notes', 'rivers', '--hybrid', '0', '-k', '1', '--fields', 'topic', '--highlight'];
+    await server.data('POST', '/v1/collections', { name: 'notes', dim: 2, language: 'en' });
+    await server.data('POST', '/v1/collections/notes/upsert', {
+      external_id: 'a',
+      vector: [1, 0],
+      text: 'The river floods',
+      metadata: { topic: 'rivers' },
+    });
+    const { output } = await cli.succeed(words);
+    expect(output).toMatch(/ topic +found\n1 .* rivers  The \[river\] floods\n$/);
+    expect((await cli.succeed([...words, 'topic'])).output).toMatch(/rivers  \[rivers\]\n$/);
+  });
+
   test('orders hits, and counts what passes', async () => {
     const { output, messages } = await cli.succeed([
       ...['search', 'things', '--vector', '[1, 0]', '-k', '2', '--where', 'year > 0'],

@@ -191,6 +191,15 @@ async def test_a_text_is_cut_into_terms(items: Any) -> None:
     assert [(one.term, one.start, one.end, one.stop_word) for one in found.terms] == [("a", 0, 1, False), ("fine", 2, 5, False)]
 
 
+async def test_hits_have_highlights(items: Any) -> None:
+    await got(items.upsert("a", [1, 2], text="a red apple"))
+    [hit] = (await got(items.hybrid_search("apple", vector=[1, 2], highlight={"pre": "*"}))).results
+    assert hit.text is None
+    assert [(one.field, one.text, one.start, one.spans, one.index) for one in hit.highlights or []] == [
+        ("text", "a red *apple", 0, [[6, 11]], None)
+    ]
+
+
 async def test_searches_of_every_kind(items: Any) -> None:
     words = ["red apple", "green apple", "blue sky", "grey sky"]
     await got(items.bulk_upsert([Item(f"i{i}", [i, 0], text=word, metadata={"n": i}) for i, word in enumerate(words)]))

@@ -286,10 +286,23 @@ export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['
   };
 }
 
-export function hitJson({ externalId, score, metadata, text, explanation, context }: ScoredHit): string {
+export function hitJson({ externalId, score, metadata, text, explanation, highlights, context }: ScoredHit): string {
   const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
   const more = explanation === undefined ? '' : explanationMembers(explanation);
-  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}${contextMember(context)}}`;
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
+}
+
+/** The `highlights` member with a comma before it; empty if none were asked for. */
+function highlightsMember(highlights: ScoredHit['highlights']): string {
+  if (highlights === undefined) return '';
+  const shown = highlights.map(({ field, index, text, start, spans }) => ({
+    field,
+    ...(index !== null && { index }),
+    text,
+    start,
+    spans,
+  }));
+  return `,"highlights":${JSON.stringify(shown)}`;
 }
 
 /** The `context` member with a comma before it; empty if none was asked for. */
@@ -307,9 +320,9 @@ function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore
 }
 
 /** A hit as the query endpoint answers it: its text first, if it has one. */
-export function textHitJson({ externalId, score, metadata, text, context }: ScoredHit): string {
+export function textHitJson({ externalId, score, metadata, text, highlights, context }: ScoredHit): string {
   const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${contextMember(context)}}`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

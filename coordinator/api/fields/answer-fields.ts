@@ -19,12 +19,29 @@ const hitContext = z.object({ text: z.string(), from_chunk: z.int(), to_chunk: z
     'Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index.',
 });
 
+const highlights = z
+  .array(
+    z.object({
+      field: z.string(),
+      index: z.int().optional().meta({ description: 'Of a list of texts, which of them.' }),
+      text: z.string().meta({ description: 'The fragment, with pre and post around the words if they are given.' }),
+      start: z.int().meta({ description: 'Where the fragment begins in the text of the field.' }),
+      spans: z.array(z.array(z.int()).length(2)),
+    }),
+  )
+  .optional()
+  .meta({
+    description:
+      'Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start.',
+  });
+
 export const hitAnswer = z
   .object({
     external_id: z.string(),
     score: z.number(),
     metadata: metadataAnswer,
     text: hitText.optional(),
+    highlights,
     context: hitContext,
   })
   .meta({
@@ -53,6 +70,7 @@ export const textHitAnswer = z
     score: z.number(),
     metadata: metadataAnswer,
     external_id: z.string(),
+    highlights,
     context: hitContext,
   })
   .meta({ id: 'QueryResult' });

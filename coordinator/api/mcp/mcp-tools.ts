@@ -43,6 +43,7 @@ const SEARCH_FIELDS = [
   'fields',
   'include_text',
   'expand',
+  'highlight',
   'order_by',
   'total',
   'group_by',

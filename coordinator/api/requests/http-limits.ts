@@ -56,6 +56,13 @@ export const REQUEST_BOUNDS = {
   orderKeysMax: 3,
   /** Chunks before a hit, and as many after it. */
   neighboursMax: 10,
+  highlightFieldsMax: 20,
+  highlightFragmentsMax: 10,
+  highlightUnitsMin: 20,
+  highlightUnitsMax: 1000,
+  highlightMarkUnitsMax: 64,
+  /** Hits of an answer that marks words: each has its text analysed. */
+  highlightHitsMax: 1000,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
-import type { Page, Query, SearchRequest, Source } from '../../service/search-request';
+import { type Page, type Query, queryTextOf, type SearchRequest, type Source } from '../../service/search-request';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
@@ -49,6 +49,22 @@ export const orderBy = optional(boundedArray(orderKey, REQUEST_BOUNDS.orderKeysM
 
 const neighbours = withDefault(integer(0, REQUEST_BOUNDS.neighboursMax), 0);
 const expansion = z.object({ before: neighbours, after: neighbours });
+
+const mark = withDefault(z.string().max(REQUEST_BOUNDS.highlightMarkUnitsMax), '');
+const highlighting = z.object({
+  fields: withDefault(
+    boundedArray(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax), REQUEST_BOUNDS.highlightFieldsMax),
+    ['text'],
+  ).meta({ description: 'Paths of the metadata, texts or lists of texts; "text" is the item’s text (default).' }),
+  fragments: withDefault(integer(1, REQUEST_BOUNDS.highlightFragmentsMax), 2).meta({
+    description: 'Of each field, at most. Best first: those with the most different words of the query.',
+  }),
+  size: withDefault(integer(REQUEST_BOUNDS.highlightUnitsMin, REQUEST_BOUNDS.highlightUnitsMax), 160).meta({
+    description: 'UTF-16 code units of a fragment, at most.',
+  }),
+  pre: mark.meta({ description: 'Put before each word in `text` of a highlight, which is not escaped for HTML.' }),
+  post: mark.meta({ description: 'Put behind it.' }),
+});
 
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
 function optionsOf(limits: HttpLimits) {
@@ -114,6 +130,15 @@ function optionsOf(limits: HttpLimits) {
       }),
       ({ output }, expand) => {
         output.expand = expand;
+      },
+    ),
+    highlight: option(
+      optional(highlighting).meta({
+        description:
+          'Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them.',
+      }),
+      ({ output }, { fields, ...highlight }) => {
+        output.highlight = { ...highlight, fields: [...new Set(fields)] };
       },
     ),
     group_by: option(
@@ -243,6 +268,23 @@ function checkExpansion(
   );
 }
 
+/** Reports marks where there is no text to mark words of, and of more hits than an answer may have so. */
+function checkHighlight(
+  { page: { k, groups }, output: { highlight } }: SearchDraft,
+  source: Source | null,
+  given: Partial<GivenOptions>,
+  sink: IssueSink,
+): void {
+  if (highlight === undefined) return;
+  const refuse = (message: string, kind: 'invalid_parameter' | 'limit_exceeded'): void =>
+    report(sink, given, message, { kind, path: ['highlight'] });
+  if (source !== null && queryTextOf(source) === undefined)
+    refuse('needs a text that is searched for', 'invalid_parameter');
+  const hits = k * (groups?.size ?? 1);
+  const most = REQUEST_BOUNDS.highlightHitsMax;
+  if (hits > most) refuse(`is of ${hits} results, more than the maximum of ${most}`, 'limit_exceeded');
+}
+
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
 export const pageParts = {
   k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
@@ -281,6 +323,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
       checkGroups(draft.page, given, limits, sink, kName);
       checkExpansion(draft, given, limits, sink, kName);
       const found = source();
+      checkHighlight(draft, found, given, sink);
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },
   };

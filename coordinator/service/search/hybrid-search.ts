@@ -44,6 +44,8 @@ export interface HybridRequest {
   explain?: boolean | undefined;
   /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
   contentBytes?: number;
+  /** Gets the terms that are looked for, also those that words stand for. */
+  terms?: Set<string> | undefined;
 }
 
 type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
@@ -89,13 +91,14 @@ export class HybridSearch {
 
   private async keywordList(
     collection: SearchedCollection,
-    { queryText, keywords, ...options }: HybridRequest,
+    { queryText, keywords, terms: noted, ...options }: HybridRequest,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
     const analyser = analyserFor(collection.language);
     if (keywords !== undefined) {
       const asked = await this.planned(collection, keywordDraft(keywords, analyser), call);
+      for (const term of asked?.terms ?? []) noted?.add(term);
       return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
     }
     const terms = queryTerms(analyser, queryText);

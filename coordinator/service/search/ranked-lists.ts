@@ -39,6 +39,7 @@ const PACKED_OUTPUT: FieldTable<Output> = {
   total: 'handled',
   order: 'left',
   expand: 'left',
+  highlight: 'left',
   explain: 'left',
   packed: 'handled',
 };
@@ -63,6 +64,8 @@ export interface RankOptions {
   hold?: AnswerHold;
   /** Bytes of contents that come from each shard; default: of a request alone. */
   contentBytes?: number;
+  /** Gets the terms that keywords are looked for by, also those that words stand for. */
+  terms?: Set<string> | undefined;
 }
 
 /** Who is told how long a step took. */
@@ -216,7 +219,7 @@ export class RankedLists {
     vector: Float32Array | null,
     { query: { filter, effort }, page, output }: SearchRequest,
     { text, keywords, alpha }: Source & { type: 'fused' },
-    { hold, contentBytes }: RankOptions,
+    { hold, contentBytes, terms }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const askedMs = this.clock.monotonicMs();
@@ -234,6 +237,7 @@ export class RankedLists {
       offset: page.offset,
       explain: output.explain,
       contentBytes: bytes,
+      terms,
     };
     // Lists that are fused come without texts.
     const hits = await this.deep.run(hitsOfLength(depth, this.lengths.of(collection, false)), call, () =>

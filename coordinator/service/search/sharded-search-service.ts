@@ -33,11 +33,13 @@ import { ChunkReader } from './chunk-reader';
 import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
+import { highlightedHits, readFor, soughtTerms } from './highlighted-hits';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 import { textAnalysis } from './text-analysis';
+import type { SoughtTerms } from './text-fragments';
 
 const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
 
@@ -108,7 +110,8 @@ export class ShardedSearchService implements SearchService {
       source.to.vector === undefined ||
       request.output.total === true ||
       request.output.order !== undefined ||
-      request.output.expand !== undefined
+      request.output.expand !== undefined ||
+      request.output.highlight !== undefined
     )
       return this.searchLater(name, request, hold, call, startMs);
     const vector = givenVector(collection, request.query);
@@ -118,9 +121,10 @@ export class ShardedSearchService implements SearchService {
 
   async searchAll(
     name: string,
-    requests: readonly SearchRequest[],
+    given: readonly SearchRequest[],
     hold: AnswerHold = NO_HOLD,
   ): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }> {
+    const requests = given.map(readFor);
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -136,10 +140,11 @@ export class ShardedSearchService implements SearchService {
     await hold.reserve(
       requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0),
     );
+    const sought = given.map((request) => soughtTerms(collection.language, request));
     const [ranked, totals] = await Promise.all([
       Promise.all(
         requests.map(async (request, i) =>
-          this.ranked(collection, request, vectors[i], { contentBytes }, queryCall(call, i)),
+          this.ranked(collection, request, vectors[i], { contentBytes, terms: sought[i]?.terms }, queryCall(call, i)),
         ),
       ),
       Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
@@ -155,7 +160,7 @@ export class ShardedSearchService implements SearchService {
     const results: FoundList[] = [];
     for (const [i, one] of found.entries())
       results.push({
-        ...(await this.completed(one, requests[i], parts, `queries[${i}].`)),
+        ...(await this.completed(one, given[i], parts, sought[i], `queries[${i}].`)),
         ...groupsOf(ranked[i]),
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
@@ -215,21 +220,24 @@ export class ShardedSearchService implements SearchService {
   /** The list, its page and what the answer has of it. */
   private listed(
     collection: CollectionRecord,
-    request: SearchRequest,
+    given: SearchRequest,
     vector: Float32Array | null,
     hold: AnswerHold,
     call: CallOptions,
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
-    const ranked = this.ranked(collection, request, vector, { hold }, call);
+    const request = readFor(given);
+    const sought = soughtTerms(collection.language, given);
+    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.terms }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
       if (utf8Hits === undefined) {
         const parts = this.laterParts(collection, hold);
         const answer = { ...this.found(request, hits, parts), ...groupsOf(list), totalCount, timing };
-        const { order, expand } = request.output;
-        return order === undefined && expand === undefined ? answer : this.completed(answer, request, parts);
+        const { order, expand, highlight } = request.output;
+        const isWhole = order === undefined && expand === undefined && highlight === undefined;
+        return isWhole ? answer : this.completed(answer, given, parts, sought);
       }
       // It is counted when it is sent.
       hold.keep(0);
@@ -262,15 +270,22 @@ export class ShardedSearchService implements SearchService {
     return foundHits({ hits: enoughOf(hits, page), filter, texts, expand }, parts);
   }
 
-  /** With its hits in the order, and with the contexts, that are asked for. `where`: what messages call the request. */
+  /**
+   * With its hits in the order, and with the contexts and highlights, that are asked for. `where`: what messages call
+   * the request.
+   */
   private async completed<Found extends FoundHits>(
     found: Found,
-    { output: { order, expand } }: SearchRequest,
+    request: SearchRequest,
     parts: LaterParts,
+    sought: SoughtTerms | undefined,
     where = '',
   ): Promise<Found> {
+    const { order, expand, highlight, texts } = request.output;
     const ordered = order === undefined ? found : { ...found, hits: await hitsInOrder(found, order) };
-    return expand === undefined ? ordered : expandedHits(ordered, expand, { ...parts, chunks: this.chunks, where });
+    const whole =
+      expand === undefined ? ordered : await expandedHits(ordered, expand, { ...parts, chunks: this.chunks, where });
+    return highlight === undefined || sought === undefined ? whole : highlightedHits(whole, highlight, sought, texts);
   }
 
   private laterParts(collection: CollectionRecord, hold: AnswerHold): LaterParts {

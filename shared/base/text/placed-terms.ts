@@ -39,10 +39,11 @@ export function* placedTerms(
       const words: string[] = [];
       isMore = cutter.cut(words, PART_TERMS);
       const terms: PlacedTerm[] = [];
-      for (const [i, term] of words.entries()) {
-        const [first, behind] = [places[2 * i], places[2 * i + 1]];
+      for (let i = 0; i < words.length; i += 1) {
+        const first = places[2 * i];
+        const behind = places[2 * i + 1];
         const word = {
-          term,
+          term: words[i],
           start: base + (starts === null ? first : starts[first]),
           end: base + (ends === null ? behind : ends[behind - 1]),
           isStopWord: false,

@@ -158,19 +158,22 @@ function unitsAt(text: string, at: number): number {
 function withoutContractions(placed: PlacedText): PlacedText {
   const parts = contractionParts(placed.text);
   if (parts.length === 0) return placed;
-  const { text } = placed;
-  const left: string[] = [];
-  const kept: number[] = [];
+  const { text, starts, ends } = placed;
+  let kept = '';
   let from = 0;
-  for (const [start, end] of [...parts, [text.length, text.length]]) {
-    left.push(text.slice(from, start));
-    for (let at = from; at < start; at += 1) kept.push(at);
+  for (const [start, end] of parts) {
+    kept += text.slice(from, start);
     from = end;
   }
-  const { starts, ends } = placed;
-  return {
-    text: left.join(''),
-    starts: Int32Array.from(kept, (at) => (starts === null ? at : starts[at])),
-    ends: Int32Array.from(kept, (at) => (ends === null ? at + 1 : ends[at])),
-  };
+  const left = newPlaces(kept + text.slice(from));
+  let at = 0;
+  let part = 0;
+  for (let unit = 0; unit < text.length; unit += 1) {
+    if (unit === parts[part]?.[0]) unit = parts[part++][1];
+    if (unit === text.length) break;
+    left.starts[at] = starts === null ? unit : starts[unit];
+    left.ends[at] = ends === null ? unit + 1 : ends[unit];
+    at += 1;
+  }
+  return left;
 }

@@ -899,6 +899,118 @@ export function searchSuite(context: SuiteContext): void {
       });
     });
 
+    describe('highlight', () => {
+      const vector = [1, 0, 0];
+      const TEXT = 'The ﬁshers are fishing. Nobody fished here before them, and the rivers are empty.';
+      let lake: string;
+      const ask = async (endpoint: string, body: object) =>
+        context.api.post(`/v1/collections/${lake}/${endpoint}`, body);
+      const whole = {
+        field: 'text',
+        start: 0,
+        text: TEXT,
+        spans: [
+          [15, 22],
+          [31, 37],
+          [64, 70],
+        ],
+      };
+
+      beforeAll(async () => {
+        lake = await context.collection({ language: 'en', shards: 2 });
+        const items = [
+          { external_id: 'a', vector, text: TEXT, metadata: { title: 'Rivers', tags: ['lake', 'River fish'], n: 1 } },
+          { external_id: 'b', vector: [1, 1, 0], metadata: { title: 'Hills' } },
+        ];
+        dataOf(await ask('bulk_upsert', { items }));
+      });
+
+      test('shows where words were found, in all their forms, and no more than was asked for', async () => {
+        const body = { query_text: 'to fish a river', vector, highlight: {}, fields: [] };
+        const { results } = dataOf(await ask('hybrid_search', body));
+        expect(results).toEqual([
+          { external_id: 'a', score: expect.any(Number), metadata: {}, highlights: [whole] },
+          { external_id: 'b', score: expect.any(Number), metadata: {}, highlights: [] },
+        ]);
+        const fields = ['tags', 'title', 'text', 'n', 'none', 'title'];
+        const marked = { ...body, k: 1, include_text: true, highlight: { fields, pre: '<b>', post: '</b>', size: 30 } };
+        expect(dataOf(await ask('hybrid_search', marked)).results[0]).toMatchObject({
+          text: TEXT,
+          highlights: [
+            {
+              field: 'tags',
+              index: 1,
+              start: 0,
+              text: '<b>River</b> <b>fish</b>',
+              spans: [
+                [0, 5],
+                [6, 10],
+              ],
+            },
+            { field: 'title', start: 0, text: '<b>Rivers</b>', spans: [[0, 6]] },
+            { field: 'text', start: 11, text: 'are <b>fishing</b>. Nobody <b>fished</b>' },
+            { field: 'text', start: 56, text: 'and the <b>rivers</b> are empty.', spans: [[64, 70]] },
+          ],
+        });
+      });
+
+      test('is an option of every search with a text', async () => {
+        const highlight = { fragments: 1 };
+        const text = 'fish river';
+        const expected = [expect.objectContaining({ external_id: 'a', highlights: [whole] })];
+        const with1 = { k: 1, highlight };
+        expect(dataOf(await ask('search', { vector, text, ...with1 })).results).toEqual(expected);
+        const { groups } = dataOf(
+          await ask('search', { vector, text, ...with1, group_by: 'title', include_text: true }),
+        );
+        expect(groups[0].hits).toEqual([expect.objectContaining({ text: TEXT, highlights: [whole] })]);
+        const queries = [
+          { vector, k: 1 },
+          { vector, text, ...with1, order_by: [{ field: 'n' }] },
+        ];
+        const [plain, marked] = dataOf(await ask('bulk_search', { queries })).results;
+        expect(plain[0].highlights).toBeUndefined();
+        expect(marked).toEqual(expected);
+        expect(marked[0].text).toBeUndefined();
+      });
+
+      test.each([
+        [{ vector, highlight: {} }, 400, 'highlight needs a text'],
+        [{ vector, text: 'a', highlight: {}, k: 1001 }, 400, 'highlight is of 1001 results'],
+        [{ vector, text: 'a', highlight: {}, k: 11, group_by: 'n', group_size: 100 }, 400, 'highlight'],
+        [{ vector, text: 'a', highlight: { fields: 'text' } }, 422, 'highlight.fields'],
+        [{ vector, text: 'a', highlight: { fields: Array.from({ length: 21 }, () => 'a') } }, 400, 'highlight.fields'],
+        [{ vector, text: 'a', highlight: { size: 19 } }, 422, 'highlight.size'],
+        [{ vector, text: 'a', highlight: { fragments: 11 } }, 422, 'highlight.fragments'],
+        [{ vector, text: 'a', highlight: { pre: 'x'.repeat(65) } }, 422, 'highlight.pre'],
+      ])('refuses %j', async (body, code, named) => {
+        expect(errorOf(await ask('search', body), code)).toContain(named);
+      });
+
+      test('marks what signs and slips stand for, and not what must not be there', async () => {
+        const marked = async (body: object): Promise<string[]> => {
+          const { results, groups } = dataOf(
+            await ask('hybrid_search', { vector, alpha: 0, k: 1, highlight: { pre: '[', post: ']' }, ...body }),
+          );
+          const [hit] = results ?? groups[0].hits;
+          return hit.highlights.flatMap(({ text }: { text: string }) => text.match(/\[.*?\]/g) ?? []);
+        };
+        const simple = { query_syntax: 'simple' };
+        expect(await marked({ ...simple, query_text: '+rivers -mountains' })).toEqual(['[rivers]']);
+        expect(await marked({ ...simple, query_text: 'riv*' })).toEqual(['[rivers]']);
+        expect(await marked({ ...simple, query_text: '"rivers are empty" -"fishers before"' })).toEqual([
+          '[rivers]',
+          '[empty]',
+        ]);
+        expect(await marked({ query_text: 'rivrs', fuzzy: 'auto' })).toEqual(['[rivers]']);
+        expect(await marked({ query_text: 'rivrs', fuzzy: 'auto', group_by: 'title' })).toEqual(['[rivers]']);
+      });
+
+      test('needs a text of recommend, too, which has none', async () => {
+        expect(errorOf(await ask('recommend/a', { highlight: {} }), 400)).toContain('highlight needs a text');
+      });
+    });
+
     test('min_score leaves out what scores less, whatever the page', async () => {
       const vector = [1, 0.5, 0];
       const all = dataOf(await post('search', { vector })).results;

@@ -53,6 +53,7 @@ __all__ = [
     "Groups",
     "Health",
     "HealthCollection",
+    "Highlight",
     "Hit",
     "HitContext",
     "HitGroup",
@@ -486,6 +487,20 @@ class HitContext:
 
 
 @dataclass(frozen=True)
+class Highlight:
+    """A fragment of a field with words of the query (``highlight``)."""
+
+    field: str
+    text: str
+    """The fragment, with pre and post around the words if they are given."""
+    start: int
+    """Where the fragment begins in the text of the field."""
+    spans: list[list[int]]
+    index: int | None = None
+    """Of a list of texts, which of them."""
+
+
+@dataclass(frozen=True)
 class Hit:
     """Something found. Scores are always "higher is better"."""
 
@@ -497,6 +512,9 @@ class Hit:
     context: HitContext | None = None
     """Present if expand is given: the chunks around the result. None where its metadata have no document_id or no
     chunk_index."""
+    highlights: list[Highlight] | None = None
+    """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
+    text of the field as it is stored, not of the fragment; so is start."""
 
 
 @dataclass(frozen=True)
@@ -561,6 +579,9 @@ class HybridHit:
     context: HitContext | None = None
     """Present if expand is given: the chunks around the result. None where its metadata have no document_id or no
     chunk_index."""
+    highlights: list[Highlight] | None = None
+    """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
+    text of the field as it is stored, not of the fragment; so is start."""
 
 
 @dataclass(frozen=True)
@@ -634,6 +655,9 @@ class QueryHit:
     context: HitContext | None = None
     """Present if expand is given: the chunks around the result. None where its metadata have no document_id or no
     chunk_index."""
+    highlights: list[Highlight] | None = None
+    """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
+    text of the field as it is stored, not of the fragment; so is start."""
 
 
 @dataclass(frozen=True)

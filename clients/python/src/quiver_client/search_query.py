@@ -37,6 +37,8 @@ class BulkSearchQuery:
     """Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest."""
     expand: Mapping[str, Any] | None = None
     """Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters."""
+    highlight: Mapping[str, Any] | None = None
+    """Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them."""
     group_by: str | None = None
     """A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups."""
     group_size: int | None = None

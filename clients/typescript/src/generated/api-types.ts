@@ -140,6 +140,17 @@ export interface SearchResult {
   metadata: Metadata;
   /** Present if include_text is true; "" where the item has none. */
   text?: string;
+  /** Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start. */
+  highlights?: Array<{
+    field: string;
+    /** Of a list of texts, which of them. */
+    index?: number;
+    /** The fragment, with pre and post around the words if they are given. */
+    text: string;
+    /** Where the fragment begins in the text of the field. */
+    start: number;
+    spans: number[][];
+  }>;
   /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
   context?: {
     text: string;
@@ -235,6 +246,17 @@ export interface HybridResult {
   metadata: Metadata;
   /** Present if include_text is true; "" where the item has none. */
   text?: string;
+  /** Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start. */
+  highlights?: Array<{
+    field: string;
+    /** Of a list of texts, which of them. */
+    index?: number;
+    /** The fragment, with pre and post around the words if they are given. */
+    text: string;
+    /** Where the fragment begins in the text of the field. */
+    start: number;
+    spans: number[][];
+  }>;
   /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
   context?: {
     text: string;
@@ -253,6 +275,17 @@ export interface QueryResult {
   score: number;
   metadata: Metadata;
   external_id: string;
+  /** Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start. */
+  highlights?: Array<{
+    field: string;
+    /** Of a list of texts, which of them. */
+    index?: number;
+    /** The fragment, with pre and post around the words if they are given. */
+    text: string;
+    /** Where the fragment begins in the text of the field. */
+    start: number;
+    spans: number[][];
+  }>;
   /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
   context?: {
     text: string;
@@ -1322,6 +1355,19 @@ export interface Operations {
         /** Default: 0. */
         after?: number;
       };
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      highlight?: {
+        /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
+        fields?: string[];
+        /** Of each field, at most. Best first: those with the most different words of the query. Default: 2. */
+        fragments?: number;
+        /** UTF-16 code units of a fragment, at most. Default: 160. */
+        size?: number;
+        /** Put before each word in `text` of a highlight, which is not escaped for HTML. Default: "". */
+        pre?: string;
+        /** Put behind it. Default: "". */
+        post?: string;
+      };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
       /** Hits of a group at most. Default 1. */
@@ -1403,6 +1449,19 @@ export interface Operations {
           before?: number;
           /** Default: 0. */
           after?: number;
+        };
+        /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+        highlight?: {
+          /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
+          fields?: string[];
+          /** Of each field, at most. Best first: those with the most different words of the query. Default: 2. */
+          fragments?: number;
+          /** UTF-16 code units of a fragment, at most. Default: 160. */
+          size?: number;
+          /** Put before each word in `text` of a highlight, which is not escaped for HTML. Default: "". */
+          pre?: string;
+          /** Put behind it. Default: "". */
+          post?: string;
         };
         /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
         group_by?: string;
@@ -1494,6 +1553,19 @@ export interface Operations {
         before?: number;
         /** Default: 0. */
         after?: number;
+      };
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      highlight?: {
+        /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
+        fields?: string[];
+        /** Of each field, at most. Best first: those with the most different words of the query. Default: 2. */
+        fragments?: number;
+        /** UTF-16 code units of a fragment, at most. Default: 160. */
+        size?: number;
+        /** Put before each word in `text` of a highlight, which is not escaped for HTML. Default: "". */
+        pre?: string;
+        /** Put behind it. Default: "". */
+        post?: string;
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
@@ -1623,6 +1695,19 @@ export interface Operations {
         before?: number;
         /** Default: 0. */
         after?: number;
+      };
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      highlight?: {
+        /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
+        fields?: string[];
+        /** Of each field, at most. Best first: those with the most different words of the query. Default: 2. */
+        fragments?: number;
+        /** UTF-16 code units of a fragment, at most. Default: 160. */
+        size?: number;
+        /** Put before each word in `text` of a highlight, which is not escaped for HTML. Default: "". */
+        pre?: string;
+        /** Put behind it. Default: "". */
+        post?: string;
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
@@ -1755,6 +1840,19 @@ export interface Operations {
         before?: number;
         /** Default: 0. */
         after?: number;
+      };
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      highlight?: {
+        /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
+        fields?: string[];
+        /** Of each field, at most. Best first: those with the most different words of the query. Default: 2. */
+        fragments?: number;
+        /** UTF-16 code units of a fragment, at most. Default: 160. */
+        size?: number;
+        /** Put before each word in `text` of a highlight, which is not escaped for HTML. Default: "". */
+        pre?: string;
+        /** Put behind it. Default: "". */
+        post?: string;
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;

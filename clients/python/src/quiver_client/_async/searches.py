@@ -63,6 +63,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -79,6 +80,7 @@ class AsyncSearches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -97,6 +99,7 @@ class AsyncSearches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -131,6 +134,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -154,6 +158,7 @@ class AsyncSearches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -178,6 +183,7 @@ class AsyncSearches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -251,6 +257,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -267,6 +274,7 @@ class AsyncSearches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -283,6 +291,7 @@ class AsyncSearches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -316,6 +325,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -336,6 +346,7 @@ class AsyncSearches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -359,6 +370,7 @@ class AsyncSearches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -387,6 +399,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -409,6 +422,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -430,6 +444,7 @@ class AsyncSearches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -448,6 +463,7 @@ class AsyncSearches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -464,6 +480,7 @@ class AsyncSearches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,

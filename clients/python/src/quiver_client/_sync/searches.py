@@ -64,6 +64,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -80,6 +81,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -98,6 +100,7 @@ class Searches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -132,6 +135,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -155,6 +159,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -179,6 +184,7 @@ class Searches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -252,6 +258,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -268,6 +275,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -284,6 +292,7 @@ class Searches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -317,6 +326,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -337,6 +347,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -360,6 +371,7 @@ class Searches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
@@ -388,6 +400,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -410,6 +423,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -431,6 +445,7 @@ class Searches:
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
+        highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
@@ -449,6 +464,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -465,6 +481,7 @@ class Searches:
             total=total or None,
             order_by=order_by,
             expand=expand,
+            highlight=highlight,
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,

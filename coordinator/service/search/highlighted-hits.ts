@@ -1,0 +1,108 @@
+import { queryTerms } from '../../../shared/base/text/analyser';
+import { analyserFor } from '../../../shared/base/text/analyser-for';
+import type { Language } from '../../../shared/base/text/language';
+import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
+import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
+import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import { type Highlighting, queryTextOf, type SearchRequest } from '../search-request';
+import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
+import { keywordDraft } from './keyword-planning';
+import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
+
+/** The field that means an item's text. */
+const TEXT_FIELD = 'text';
+
+/** The request by which hits are read: with the texts that are marked. */
+export function readFor(request: SearchRequest): SearchRequest {
+  const { output } = request;
+  if (output.texts || output.highlight?.fields.includes(TEXT_FIELD) !== true) return request;
+  return { ...request, output: { ...output, texts: true } };
+}
+
+/** The terms that a request marks, without those that words only stand for; undefined: it marks none. */
+export function soughtTerms(language: Language | null, { query, output }: SearchRequest): SoughtTerms | undefined {
+  if (output.highlight === undefined) return undefined;
+  const analyser = analyserFor(language);
+  const { source } = query;
+  const terms =
+    source.type === 'fused' && source.keywords !== undefined
+      ? keywordDraft(source.keywords, analyser).terms
+      : queryTerms(analyser, queryTextOf(source) ?? '');
+  return { analyser, terms: new Set(terms) };
+}
+
+/**
+ * The hits with what was found of `sought` in their fields, made when they are taken. `texts`: whether they keep the
+ * texts that they were read with.
+ */
+export function highlightedHits<Found extends FoundHits>(
+  found: Found,
+  highlight: Highlighting,
+  sought: SoughtTerms,
+  texts: boolean,
+): Found {
+  return { ...found, later: new HighlightedHits(found.later, highlight, sought, texts) };
+}
+
+class HighlightedHits implements LaterContents {
+  constructor(
+    private readonly later: LaterContents | undefined,
+    private readonly highlight: Highlighting,
+    private readonly sought: SoughtTerms,
+    private readonly texts: boolean,
+  ) {}
+
+  async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
+    const pages = this.later === undefined ? [hits] : this.later.pagesOf(hits);
+    for await (const page of pages) {
+      for (const { text, ...hit } of page) {
+        const turn = ownTurn();
+        if (turn !== undefined) await turn;
+        const highlights = await inSlices(this.highlights(text ?? '', hit.metadata));
+        yield [{ ...hit, highlights, ...(this.texts && text !== undefined && { text }) }];
+      }
+    }
+  }
+
+  private *highlights(text: string, metadataJson: string): Generator<undefined, Highlight[]> {
+    const { fields, fragments: count, size } = this.highlight;
+    const highlights: Highlight[] = [];
+    if (this.sought.terms.size === 0) return highlights;
+    let metadata: JsonObject | null = null;
+    for (const field of fields) {
+      const isText = field === TEXT_FIELD;
+      metadata ??= isText ? null : (JSON.parse(metadataJson) as JsonObject);
+      const found: { fragment: TextFragment; index: number | null; of: string }[] = [];
+      for (const { of, index } of isText ? [{ of: text, index: null }] : textsAt(metadata as JsonObject, field)) {
+        for (const fragment of yield* textFragments(of, this.sought, { count, size }))
+          found.push({ fragment, index, of });
+      }
+      found.sort((a, b) => b.fragment.distinct - a.fragment.distinct);
+      for (const { fragment, index, of } of found.slice(0, count)) {
+        const { start, spans } = fragment;
+        highlights.push({ field, index, start, spans, text: this.marked(of, fragment) });
+      }
+    }
+    return highlights;
+  }
+
+  private marked(text: string, { start, end, spans }: TextFragment): string {
+    const { pre, post } = this.highlight;
+    if (pre === '' && post === '') return text.slice(start, end);
+    let marked = '';
+    let at = start;
+    for (const [first, behind] of spans) {
+      marked += `${text.slice(at, first)}${pre}${text.slice(first, behind)}${post}`;
+      at = behind;
+    }
+    return marked + text.slice(at, end);
+  }
+}
+
+/** The text under a path of metadata, or those of a list with their places. */
+function textsAt(metadata: JsonObject, path: string): { of: string; index: number | null }[] {
+  const value: JsonValue | undefined = lookUpPath(metadata, path);
+  if (typeof value === 'string') return [{ of: value, index: null }];
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((of, index) => (typeof of === 'string' ? [{ of, index }] : []));
+}
