@@ -104,7 +104,7 @@ onSmallDisk.each(REFUSALS)(
       } finally {
         end(disk as SmallDisk);
       }
-      await eventually('it is searched', async () => (await search()).status === 'success', 60_000);
+      await eventually('it is searched', async () => (await search()).status === 'success');
       expect((await search()).data.results).toHaveLength(1);
     } finally {
       await server.destroy();

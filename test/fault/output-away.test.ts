@@ -148,10 +148,8 @@ describe('npm run cluster', () => {
         (JSON.parse(readFileSync(join(data, 'cluster.json'), 'utf8')) as { processes: { id: string; pid: number }[] })
           .processes;
       try {
-        await eventually(
-          'it serves',
-          () => (child.exitCode === null ? said.includes('It serves on') : Promise.reject(new Error(said))),
-          90_000,
+        await eventually('it serves', () =>
+          child.exitCode === null ? said.includes('It serves on') : Promise.reject(new Error(said)),
         );
         child.stdout.destroy();
         child.stderr.destroy();

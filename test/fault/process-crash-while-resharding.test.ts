@@ -43,7 +43,7 @@ test('kill -9 of the embedded process at any moment of a reshard: the next start
     met.push(reshards[0]?.state ?? 'over');
     await quiver.kill();
     await quiver.start();
-    await eventually(`it has ${shards} shards`, async () => dataOf(await api.get(path)).shards === shards, 60_000);
+    await eventually(`it has ${shards} shards`, async () => dataOf(await api.get(path)).shards === shards);
   }
   await workload.stop();
   await workload.readAll(quiver.baseUrl);

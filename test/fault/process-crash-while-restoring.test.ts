@@ -72,7 +72,6 @@ test('kill -9 of the embedded process at any moment of a restore into an empty c
     await eventually(
       'the restore is over',
       async () => !['running', 'cancelling'].includes((restore = await call('GET', `/v1/admin/restores/${id}`)).state),
-      60_000,
     );
     const found = new Set(
       (await call('GET', `/v1/collections/${name}/export?limit=100000`)).vectors.map((one: any) => one.external_id),

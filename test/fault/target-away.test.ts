@@ -69,18 +69,14 @@ onSmallDisk(
 
       rmSync(target);
       renameSync(`${target}-aside`, target);
-      await eventually(
-        'the gap is told',
-        async () => (await call('GET', '/v1/admin/backups')).restorable.some(({ shards }: any) => shards[0].gaps > 0),
-        60_000,
+      await eventually('the gap is told', async () =>
+        (await call('GET', '/v1/admin/backups')).restorable.some(({ shards }: any) => shards[0].gaps > 0),
       );
       await takeBackup(call, {});
       await call('POST', '/v1/collections/c/upsert', { external_id: 'late', vector: vectorOf(0, 0) });
       const late = new Date(Date.now() + 1).toISOString();
-      await eventually(
-        'moments go on',
-        async () => (await call('GET', '/v1/admin/backups')).restorable.some(({ until }: any) => until > late),
-        60_000,
+      await eventually('moments go on', async () =>
+        (await call('GET', '/v1/admin/backups')).restorable.some(({ until }: any) => until > late),
       );
       expect(await server.stop()).toBe(0);
       await other.start();

@@ -59,14 +59,11 @@ inReality('backups in a real S3 server', () => {
       stdio: 'ignore',
     });
     way = await TcpProxy.start(port);
-    await eventually(
-      'the server answers',
-      () =>
-        fetch(`http://127.0.0.1:${port}/`).then(
-          () => true,
-          () => false,
-        ),
-      30_000,
+    await eventually('the server answers', () =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        () => true,
+        () => false,
+      ),
     );
     service = new EmbeddedProcess({
       environment: {
@@ -113,7 +110,6 @@ inReality('backups in a real S3 server', () => {
     await eventually(
       'it is over',
       async () => !['running', 'cancelling'].includes((last = await call('GET', `/v1/admin/backups/${id}`)).state),
-      120_000,
     );
     process.stderr.write(`a full server: ${last.error}\n`);
     expect(last).toMatchObject({ state: 'failed', error: expect.stringContaining('backup target') });
@@ -127,11 +123,7 @@ inReality('backups in a real S3 server', () => {
     await way.cut();
     await eventually('it is under way', async () => (await service.call('GET', '/v1/collections')).error === null);
     await way.restore();
-    await eventually(
-      'it is over',
-      async () => (await call('GET', `/v1/admin/backups/${begun.id}`)).state === 'done',
-      120_000,
-    );
+    await eventually('it is over', async () => (await call('GET', `/v1/admin/backups/${begun.id}`)).state === 'done');
     await write(COUNT + 2000, 500);
     // It stands still most of the time.
     const pulses = setInterval(() => {

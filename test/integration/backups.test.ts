@@ -362,7 +362,7 @@ test('from embedded to a cluster and back, with replicas', async () => {
       const { copied_bytes: copied, total_bytes: total } = await takeBackup(there, { collections: ['five'] });
       return copied < total / 5;
     };
-    await eventually('a backup of little', isLittle, 120_000);
+    await eventually('a backup of little', isLittle);
     expect((await restored(call, { backup: second.id, rename: { five: 'back' }, shards: 2 })).state).toBe('done');
     expect(await contentOf(call, 'back')).toEqual(after);
     await call('POST', '/v1/collections', { name: 'back-into', dim: 4, shards: 3, language: 'en' });
@@ -382,11 +382,7 @@ test('from embedded to a cluster and back, with replicas', async () => {
     for (const path of [`shards/${uid}`, `stores/${uid}.0`])
       rmSync(join(node.dataDir, 'node', path), { recursive: true });
     node.spawn();
-    await eventually(
-      'the node misses what it held',
-      () => node.output.includes('the data of a replica are gone'),
-      60_000,
-    );
+    await eventually('the node misses what it held', () => node.output.includes('the data of a replica are gone'));
     expect((await cluster.call('GET', '/v1/collections/alone/vectors/id-9000', undefined)).error).toMatchObject({
       code: 500,
     });

@@ -205,7 +205,6 @@ describe('a cluster that is brought forward', () => {
       async () =>
         (await cluster.call('POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 })).data?.results[0]
           ?.external_id === 'x',
-      30_000,
     );
 
   test('from an earlier version: only when an operator says so, with all that it held', async () => {
@@ -271,10 +270,8 @@ describe('a cluster that is brought forward', () => {
         await cluster.settled();
       }
       if (environment.CLUSTER_SECRET === NEW_SECRET)
-        await eventually(
-          'no entry is of the old secret',
-          async () => (await oldEntries()).every((key) => isOfSession(key)),
-          30_000,
+        await eventually('no entry is of the old secret', async () =>
+          (await oldEntries()).every((key) => isOfSession(key)),
         );
     }
     expect(await oldEntries()).toEqual([]);

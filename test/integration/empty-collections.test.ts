@@ -47,11 +47,7 @@ test.each([
   const name = `reshard-${from}`;
   await call('POST', '/v1/collections', { name, dim: 2, shards: from });
   await call('POST', `/v1/collections/${name}/reshard`, { shards: to });
-  await eventually(
-    'it has its new shards',
-    async () => (await call('GET', `/v1/collections/${name}`)).shards === to,
-    60_000,
-  );
+  await eventually('it has its new shards', async () => (await call('GET', `/v1/collections/${name}`)).shards === to);
   await isUsable(name);
 });
 
@@ -81,7 +77,7 @@ test('a restore to a moment at which nobody had written to it', async () => {
     (await call('GET', '/v1/admin/backups')).restorable.some(
       (one: { name: string; until: string | null }) => one.name === 'early' && one.until !== null && one.until >= until,
     );
-  await eventually('it can be restored to that moment', isReached, 60_000);
+  await eventually('it can be restored to that moment', isReached);
   await isUsable('early');
   expect(await restored(call, { collections: ['early'], until, rename: { early: 'earlier' } })).toMatchObject({
     state: 'done',

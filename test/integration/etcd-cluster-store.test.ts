@@ -237,7 +237,7 @@ test.concurrent(
     await proxy.restore();
     // It may be told at once, or after what has come since, whichever the watch meets first.
     const told = (): string[] => facts(calls).slice(2).flat();
-    await eventually('the difference', () => told().length >= 3, 30_000);
+    await eventually('the difference', () => told().length >= 3);
     expect(told().sort()).toEqual([`delete w/lost @${since}`, `put w/kept @${kept}`, `put w/new @${since}`]);
   }),
 );

@@ -71,11 +71,7 @@ test('expired items are gone for every read at once, and from every replica late
 
   const primary = await cluster.primaryOf('c');
   await primary.kill();
-  await eventually(
-    'another leads',
-    async () => ((await cluster.shardOf('c')).primary ?? primary.id) !== primary.id,
-    90_000,
-  );
+  await eventually('another leads', async () => ((await cluster.shardOf('c')).primary ?? primary.id) !== primary.id);
   const again = () =>
     cluster.call('POST', '/v1/collections/c/upsert', item('go-0', { text: word(), only_if: 'absent' }));
   expect((await again()).status).toBe('success');
@@ -84,10 +80,8 @@ test('expired items are gone for every read at once, and from every replica late
   await primary.start();
   await cluster.settled();
   await cluster.inSync();
-  await eventually(
-    'their records are gone from every replica',
-    async () => (await stored()).every((items) => items === STAYING + 1),
-    90_000,
+  await eventually('their records are gone from every replica', async () =>
+    (await stored()).every((items) => items === STAYING + 1),
   );
   expect(await cluster.differences()).toEqual([]);
   for (const found of await idsByReplica()) expect(found).toEqual([...ids, 'go-0']);
@@ -102,21 +96,17 @@ test('after a purge no node has a file with them, also where one was killed mean
   await killed.start();
   await cluster.settled();
   await cluster.inSync();
-  await eventually(
-    'every replica is purged',
-    async () => {
-      const { state, shards } = await cluster.data<{
-        state: string;
-        shards: { replicas: { node: string; state: string }[] }[];
-      }>('GET', '/v1/collections/c/purge');
-      // Nobody asks again: the job has the node that was killed begin again.
-      expect(['running', 'done']).toContain(state);
-      if (state !== 'done') return false;
-      expect(shards[0].replicas.map(({ node }) => node).sort()).toEqual(cluster.nodes.map(({ id }) => id).sort());
-      return true;
-    },
-    150_000,
-  );
+  await eventually('every replica is purged', async () => {
+    const { state, shards } = await cluster.data<{
+      state: string;
+      shards: { replicas: { node: string; state: string }[] }[];
+    }>('GET', '/v1/collections/c/purge');
+    // Nobody asks again: the job has the node that was killed begin again.
+    expect(['running', 'done']).toContain(state);
+    if (state !== 'done') return false;
+    expect(shards[0].replicas.map(({ node }) => node).sort()).toEqual(cluster.nodes.map(({ id }) => id).sort());
+    return true;
+  });
   for (const { dataDir } of cluster.nodes) expect(filesWithWords(dataDir)).toEqual([]);
   expect(await cluster.differences()).toEqual([]);
   expect((await cluster.data('GET', '/v1/collections/c')).vector_count).toBe(STAYING + 1);
@@ -147,7 +137,7 @@ async function idsByReplica(): Promise<string[][]> {
             return false;
           }
         };
-        await eventually(`${id} answers`, ask, 60_000);
+        await eventually(`${id} answers`, ask);
         return found;
       }),
     );

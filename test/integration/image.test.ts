@@ -39,11 +39,9 @@ if (missing.length > 0) {
     }
 
     async function ready(name: string): Promise<void> {
-      await eventually(`${name} is ready`, () => checkHealth(name, 'readyz').code === 0, 60_000).catch(
-        (error: Error) => {
-          throw new Error(`${error.message}\n${containers.logs(name)}`);
-        },
-      );
+      await eventually(`${name} is ready`, () => checkHealth(name, 'readyz').code === 0).catch((error: Error) => {
+        throw new Error(`${error.message}\n${containers.logs(name)}`);
+      });
     }
 
     async function call(port: number, method: string, path: string, body?: unknown): Promise<any> {

@@ -8,6 +8,8 @@ import { RawConnection } from '../support/http/raw-connection';
 const ITEMS = 120;
 const NAMES = Array.from({ length: ITEMS }, (_, i) => `item-${i}`);
 const MIB = 1024 * 1024;
+/** Below what one address may have. */
+const CONNECTIONS_MAX = 400;
 
 interface Hit {
   external_id: string;
@@ -192,21 +194,26 @@ describe('clients that take nothing', () => {
       const request = `${method} ${target} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
       const refusedBefore = await metric('quiver_http_requests_shed_total');
       const connections: RawConnection[] = [];
-      for (let i = 0; i < 60; i++) {
-        const connection = await RawConnection.open({ baseUrl: embedded.baseUrl });
-        connection.socket.pause();
-        await connection.send(request);
-        connections.push(connection);
-      }
+      const ask = async (count: number): Promise<void> => {
+        for (let i = 0; i < count; i++) {
+          const connection = await RawConnection.open({ baseUrl: embedded.baseUrl });
+          connection.socket.pause();
+          await connection.send(request);
+          connections.push(connection);
+        }
+      };
+      await ask(60);
       // The first page of an export fits into what the system keeps for a connection: all have begun, and wait for the
       // next.
       if (name === 'export')
         await eventually('they hold much', async () => (await metric('quiver_http_answer_bytes')) > 8 * MIB);
+      // Others may all have begun as well, where the machine is slow; then it is who comes later.
       else
-        await eventually(
-          'some are refused',
-          async () => (await metric('quiver_http_requests_shed_total')) > refusedBefore,
-        );
+        await eventually('some are refused', async () => {
+          if ((await metric('quiver_http_requests_shed_total')) > refusedBefore) return true;
+          if (connections.length < CONNECTIONS_MAX) await ask(2);
+          return false;
+        });
       // Somebody else's largest answers come all the same.
       expectWhole(
         dataOf(await api.post(path('vectors/fetch'), { ids: NAMES.slice(0, 100) })).vectors,

@@ -214,17 +214,13 @@ describe('the metrics of the embedded form and of a cluster', () => {
   test('a scrape comes back while shards do not, and says which', async () => {
     await Promise.all(cluster.nodes.map((node) => node.kill()));
     const [{ opsPort }] = cluster.coordinators;
-    await eventually(
-      'every shard counts as down',
-      async () => {
-        const text = await scrape(opsPort);
-        const up = samples(text, 'quiver_shard_up');
-        return (
-          up.length === 4 && up.every(({ value }) => value === 0) && valueOf(text, 'quiver_nodes', 'state="down"') === 2
-        );
-      },
-      60_000,
-    );
+    await eventually('every shard counts as down', async () => {
+      const text = await scrape(opsPort);
+      const up = samples(text, 'quiver_shard_up');
+      return (
+        up.length === 4 && up.every(({ value }) => value === 0) && valueOf(text, 'quiver_nodes', 'state="down"') === 2
+      );
+    });
     const text = await scrape(opsPort);
     expect(valueOf(text, 'vectordb_collections_total')).toBe(2);
     expect(samples(text, 'vectordb_vectors_total')).toEqual([]);

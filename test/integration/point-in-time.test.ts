@@ -38,14 +38,10 @@ async function moment(): Promise<string> {
 async function reaches(call: AdminCall, name: string, until: string): Promise<any> {
   const reached = (one: any): boolean => one.name === name && one.until !== null && one.until >= until;
   let found: any;
-  await eventually(
-    `${name} can be restored to ${until}`,
-    async () => {
-      found = (await call('GET', '/v1/admin/backups')).restorable.find(reached);
-      return found !== undefined;
-    },
-    60_000,
-  );
+  await eventually(`${name} can be restored to ${until}`, async () => {
+    found = (await call('GET', '/v1/admin/backups')).restorable.find(reached);
+    return found !== undefined;
+  });
   return found;
 }
 
@@ -195,13 +191,10 @@ test('embedded: the moments around a change of the number of shards stay through
       await eventually(
         'it has its new shards',
         async () => (await call('GET', '/v1/collections/things')).shards === shards,
-        60_000,
       );
       const settled = Date.parse(await moment());
-      await eventually(
-        'the moments go on',
-        async () => (await stretches()).some(([from, until]) => from < settled && settled < until),
-        60_000,
+      await eventually('the moments go on', async () =>
+        (await stretches()).some(([from, until]) => from < settled && settled < until),
       );
       await call('POST', '/v1/collections/things/upsert', itemOf(100 + shards, 2));
       contents.push(await contentOf(call, 'things'));
@@ -283,7 +276,6 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
       await eventually(
         'it is restored',
         async () => (await embedded.call('GET', '/v1/collections/between')).status === 'success',
-        60_000,
       );
       expect(await contentOf(call, 'between')).toEqual(betweenContent);
     } else expect(error).toMatchObject({ code: 400, message: expect.stringContaining('can not be restored to') });
@@ -323,7 +315,6 @@ test('a cluster whose primary is killed between writes, into a bucket that fails
       'the next primary takes writes',
       async () =>
         (await cluster.call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3))).status === 'success',
-      60_000,
     );
     const [third, thirdContent] = [await moment(), await contentOf(call, 'things')];
     store.fault = () => null;

@@ -65,22 +65,18 @@ const binary = findPrometheus();
       expression.replaceAll('$__rate_interval', '1m').replaceAll('$job', 'quiver').replaceAll('$collection', '.*');
     let silent = expressions;
     // Rates need two scrapes, and something that goes on between them.
-    await eventually(
-      'every panel shows something',
-      async () => {
-        await cluster.data('POST', '/v1/collections/books/search', { vector: [1, 2], k: 3 });
-        await cluster.data('POST', '/v1/collections/films/hybrid_search', { query_text: 'rivers', k: 3 });
-        await cluster.data('POST', '/v1/collections/films/upsert', { external_id: 'item-1', text: 'rivers' });
-        const answers = await Promise.all(
-          silent.map(async (expression) =>
-            (await prometheus.query(ask(expression))).some(({ value }) => !Number.isNaN(value)),
-          ),
-        );
-        silent = silent.filter((_, i) => !answers[i]);
-        return silent.length === 0;
-      },
-      60_000,
-    ).catch((error: Error) => {
+    await eventually('every panel shows something', async () => {
+      await cluster.data('POST', '/v1/collections/books/search', { vector: [1, 2], k: 3 });
+      await cluster.data('POST', '/v1/collections/films/hybrid_search', { query_text: 'rivers', k: 3 });
+      await cluster.data('POST', '/v1/collections/films/upsert', { external_id: 'item-1', text: 'rivers' });
+      const answers = await Promise.all(
+        silent.map(async (expression) =>
+          (await prometheus.query(ask(expression))).some(({ value }) => !Number.isNaN(value)),
+        ),
+      );
+      silent = silent.filter((_, i) => !answers[i]);
+      return silent.length === 0;
+    }).catch((error: Error) => {
       throw new Error(`${error.message}: ${silent.join('\n')}`);
     });
   });

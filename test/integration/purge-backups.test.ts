@@ -86,7 +86,7 @@ async function purged(): Promise<void> {
     (await service.collections.purge('things', false)).shards
       .flatMap((replicas) => replicas.map(({ state }) => state))
       .join();
-  await eventually('the purge is over', async () => !(await states()).includes('running'), 60_000);
+  await eventually('the purge is over', async () => !(await states()).includes('running'));
   expect(await states()).toBe('done,done');
 }
 

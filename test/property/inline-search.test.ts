@@ -79,10 +79,8 @@ class Story {
   /** Every reader has found that many answers inline in this phase. */
   async answersFound(phase: (typeof PHASES)[number]): Promise<void> {
     const at = PHASES.indexOf(phase);
-    const found = eventually(
-      `answers inline with ${phase}`,
-      () => this.readers.every(({ counts }) => Atomics.load(counts, at) >= ANSWERS),
-      60_000,
+    const found = eventually(`answers inline with ${phase}`, () =>
+      this.readers.every(({ counts }) => Atomics.load(counts, at) >= ANSWERS),
     );
     // A reader that has found failures ends before it has its answers.
     await Promise.race([found, ...this.readers.map(({ report }) => report.then(() => undefined))]);

@@ -271,10 +271,8 @@ class Life {
   private async restored(input: { backup: string; collections: string[]; shards?: number }): Promise<void> {
     const { backups } = this.process.service;
     const { id } = await backups.restore({ rename: {}, keys: false, ...input });
-    await eventually(
-      'the restore is over',
-      async () => ['done', 'failed'].includes((await backups.restoreState(id)).state),
-      60_000,
+    await eventually('the restore is over', async () =>
+      ['done', 'failed'].includes((await backups.restoreState(id)).state),
     );
     expect(await backups.restoreState(id)).toMatchObject({ state: 'done', error: null });
     await this.settled();

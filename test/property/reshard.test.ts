@@ -224,25 +224,21 @@ class Schedule {
     const last = async (error: Error): Promise<never> => {
       throw new Error([error.message, JSON.stringify(await service.reshards()), ...this.said.slice(-12)].join('\n'));
     };
-    await eventually(
-      `it has ${shards} shards`,
-      async () => {
-        if (!isCancelled && this.random() < 0.01) {
-          isCancelled = true;
-          await service.collections.cancelReshard(COLLECTION).then(
-            () => this.counts.set('cancelled', (this.counts.get('cancelled') ?? 0) + 1),
-            () => undefined,
-          );
-        }
-        const stuck = (await service.reshards()).find(({ state }) => state === 'stuck' || state === 'failed');
-        if (stuck !== undefined) throw new Error(`the reshard is ${stuck.state}: ${stuck.error}`);
-        if ((await service.collections.get(COLLECTION)).shards === shards) return true;
-        if ((await service.reshards()).length === 0)
-          await service.collections.reshard(COLLECTION, shards).catch(() => undefined);
-        return false;
-      },
-      30_000,
-    ).catch(last);
+    await eventually(`it has ${shards} shards`, async () => {
+      if (!isCancelled && this.random() < 0.01) {
+        isCancelled = true;
+        await service.collections.cancelReshard(COLLECTION).then(
+          () => this.counts.set('cancelled', (this.counts.get('cancelled') ?? 0) + 1),
+          () => undefined,
+        );
+      }
+      const stuck = (await service.reshards()).find(({ state }) => state === 'stuck' || state === 'failed');
+      if (stuck !== undefined) throw new Error(`the reshard is ${stuck.state}: ${stuck.error}`);
+      if ((await service.collections.get(COLLECTION)).shards === shards) return true;
+      if ((await service.reshards()).length === 0)
+        await service.collections.reshard(COLLECTION, shards).catch(() => undefined);
+      return false;
+    }).catch(last);
   }
 
   /** One driver after the other, and two for a while each time; what one has under way when it is replaced goes on. */

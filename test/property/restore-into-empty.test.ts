@@ -150,16 +150,12 @@ class Life {
       // One that is over is forgotten by that.
       last = await this.service.backups.cancelRestore(id).catch(() => null);
     }
-    await eventually(
-      'the restore is over',
-      async () => {
-        const found = (await this.service.backups.restores()).find((one) => one.id === id);
-        if (found === undefined) return true;
-        last = found;
-        return found.state === 'done' || found.state === 'failed';
-      },
-      120_000,
-    );
+    await eventually('the restore is over', async () => {
+      const found = (await this.service.backups.restores()).find((one) => one.id === id);
+      if (found === undefined) return true;
+      last = found;
+      return found.state === 'done' || found.state === 'failed';
+    });
     await writing;
     const { state, error } = last!;
     const isSwapped = (await this.record()).uid !== uid;
@@ -282,7 +278,6 @@ class Life {
     await eventually(
       'nothing is under way',
       async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0,
-      120_000,
     );
     await drivers.close();
   }

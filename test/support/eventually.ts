@@ -9,7 +9,7 @@ const PAUSE_MAX_MS = 100;
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  deadlineMs = 60_000,
+  deadlineMs = 180_000,
 ): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let pauseMs = PAUSE_FIRST_MS; !(await holds()); pauseMs = Math.min(1.5 * pauseMs, PAUSE_MAX_MS)) {

@@ -18,17 +18,13 @@ onSmallDisk(
     await underLoad('fill-a-disk', { replicas: 2, environmentOf }, async ({ cluster, writes }) => {
       const shards = async () => (await cluster.view()).shards;
       (disk as SmallDisk).fill();
-      await eventually(
-        'others lead every shard',
-        async () => (await shards()).every(({ primary }) => primary !== null && primary !== 'node-0'),
-        60_000,
+      await eventually('others lead every shard', async () =>
+        (await shards()).every(({ primary }) => primary !== null && primary !== 'node-0'),
       );
       await writes(25);
       (disk as SmallDisk).free();
-      await eventually(
-        'it is in sync with the others',
-        async () => (await shards()).some(({ in_sync: inSync }) => inSync.includes('node-0')),
-        60_000,
+      await eventually('it is in sync with the others', async () =>
+        (await shards()).some(({ in_sync: inSync }) => inSync.includes('node-0')),
       );
     });
   },

@@ -30,7 +30,6 @@ onDisks('a follower whose disk hangs leaves the in-sync set, and is back in it a
     await eventually(
       'the follower is not in sync',
       async () => !(await cluster.shardOf(COLLECTION)).in_sync.includes(follower),
-      60_000,
     );
     await writes(25);
     expect((await cluster.shardOf(COLLECTION)).primary).toBe(primary);
@@ -44,7 +43,7 @@ onDisks('a primary whose disk is slow hands over to one whose disk is not, and c
     const primary = await cluster.primaryOf(COLLECTION);
     const disk = cluster.diskOf(primary.id);
     disk.slow(SLOW_MS);
-    await eventually('another leads', async () => (await cluster.shardOf(COLLECTION)).primary !== primary.id, 60_000);
+    await eventually('another leads', async () => (await cluster.shardOf(COLLECTION)).primary !== primary.id);
     disk.restore();
   });
 });

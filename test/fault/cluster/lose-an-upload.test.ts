@@ -20,7 +20,7 @@ const countOf = async (collection: string): Promise<number> =>
   (await cluster.data('GET', `/v1/collections/${collection}`, undefined, WITNESS)).vector_count;
 /** Found by the lease's end and the next round of housekeeping; the rest is room for a busy machine. */
 const takenBack = (collection: string) =>
-  eventually('the upload is taken back', async () => (await countOf(collection)) === 0, 90_000);
+  eventually('the upload is taken back', async () => (await countOf(collection)) === 0);
 
 /** An upload through a coordinator to a collection of its own. */
 async function halfWay(coordinator: number): Promise<{ upload: UploadInProgress; collection: string }> {
@@ -29,7 +29,7 @@ async function halfWay(coordinator: number): Promise<{ upload: UploadInProgress;
   const target = { baseUrl: cluster.baseUrl(coordinator), adminKey: API_KEY };
   const upload = await UploadInProgress.begin(target, { collection, fileBytes: 2 * HALF });
   await upload.send(sentences);
-  await eventually('a part of the document is stored', async () => (await countOf(collection)) > 500, 60_000);
+  await eventually('a part of the document is stored', async () => (await countOf(collection)) > 500);
   return { upload, collection };
 }
 

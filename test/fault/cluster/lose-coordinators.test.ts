@@ -18,14 +18,10 @@ test('kill -9 of a coordinator, then of the controller: clients go on through th
     const leader = cluster.coordinators.find(({ id }) => id === controller);
     await leader?.kill();
     const witness = cluster.coordinators.findIndex(({ isRunning }) => isRunning);
-    await eventually(
-      'another controls',
-      async () => {
-        const after = await cluster.view(witness);
-        return after.controller !== null && after.controller !== controller;
-      },
-      60_000,
-    );
+    await eventually('another controls', async () => {
+      const after = await cluster.view(witness);
+      return after.controller !== null && after.controller !== controller;
+    });
     // It controls: a new collection gets its shards.
     await cluster.makeCollection('after', witness);
     await leader?.start();
@@ -39,7 +35,7 @@ test('a controller that is frozen past its session does not go on controlling wh
     const frozen = cluster.coordinators.findIndex(({ id }) => id === controller);
     const witness = (frozen + 1) % 3;
     cluster.coordinators[frozen].pause();
-    await eventually('another controls', async () => ![controller, null].includes(await controllerBy(witness)), 60_000);
+    await eventually('another controls', async () => ![controller, null].includes(await controllerBy(witness)));
     const next = await controllerBy(witness);
     await cluster.makeCollection('meanwhile', witness);
     cluster.coordinators[frozen].resume();
@@ -94,11 +90,7 @@ test('kill -9 of a coordinator and of a primary: writes whose answers were lost,
       const before = await Promise.all(first);
       const after: string[] = [];
       for (const [i, known] of before.entries()) {
-        await eventually(
-          `request ${i} is answered`,
-          async () => (after[i] = (await send(2, round, i)) ?? '') !== '',
-          60_000,
-        );
+        await eventually(`request ${i} is answered`, async () => (after[i] = (await send(2, round, i)) ?? '') !== '');
         if (known !== null) expect(after[i]).toBe(known);
       }
       const versions = new Map<string, number>();

@@ -91,7 +91,6 @@ test.each<[string, (how: { data: string; earlier: string }) => void]>([
     async () =>
       (await cluster.call('POST', '/v1/collections/others/search', { vector: [1, 1], k: 20 })).data?.results?.length ===
       20,
-    60_000,
   );
   const told = expect.objectContaining({
     code: 500,
@@ -103,7 +102,6 @@ test.each<[string, (how: { data: string; earlier: string }) => void]>([
       (await cluster.call('GET', `/v1/collections/things/vectors/${inLost}`)).error?.message.startsWith(
         'shard 1 of 2',
       ) === true,
-    60_000,
   );
   for (const [method, path, body] of [
     ['GET', `/v1/collections/things/vectors/${inLost}`],

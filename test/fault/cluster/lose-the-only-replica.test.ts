@@ -72,7 +72,6 @@ test('lists, health and metrics name what is away and count all else, and collec
     await eventually(
       'it has two shards',
       async () => (await cluster.data('GET', `/v1/collections/${here}`)).shards === 2,
-      60_000,
     );
     for (const name of [away[0], here, 'new']) await cluster.data('DELETE', `/v1/collections/${name}`);
     expect((await cluster.data('GET', '/v1/collections')).collections).toHaveLength(COLLECTIONS - 2);

@@ -40,14 +40,10 @@ test('a primary that reaches etcd and clients, but none of the other replicas, i
       const ways = [...cluster.between].filter(([way]) => way.split('>').includes(primary!)).map(([, proxy]) => proxy);
       expect(ways).toHaveLength(4);
       for (const proxy of ways) proxy.silence();
-      await eventually(
-        `another than ${primary} leads`,
-        async () => {
-          const shard = await cluster.shardOf(COLLECTION);
-          return shard.primary !== null && shard.primary !== primary && shard.state !== 'unavailable';
-        },
-        30_000,
-      );
+      await eventually(`another than ${primary} leads`, async () => {
+        const shard = await cluster.shardOf(COLLECTION);
+        return shard.primary !== null && shard.primary !== primary && shard.state !== 'unavailable';
+      });
       await writes(50);
       for (const proxy of ways) await proxy.restore();
       await writes(25);
@@ -71,7 +67,7 @@ test('a node that was started again is ready once its replicas are in sync, so t
     await writes(25);
     expect(await follower.readiness()).toEqual({ status: 503, text: expect.stringContaining('catching up') });
     for (const proxy of cut) await proxy.restore();
-    await eventually(`${follower.id} is ready`, async () => (await follower.readiness()).status === 200, 60_000);
+    await eventually(`${follower.id} is ready`, async () => (await follower.readiness()).status === 200);
     await cluster.settled();
   });
 });

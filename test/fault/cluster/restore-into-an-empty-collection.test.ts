@@ -126,19 +126,15 @@ async function saved(cluster: ClusterProcesses): Promise<{ call: AdminCall; back
 /** A restore once it is over, whichever coordinator is there to say so. */
 async function ended(cluster: ClusterProcesses, id: string): Promise<any> {
   let last: any = null;
-  await eventually(
-    'the restore is over',
-    async () => {
-      for (const coordinator of [0, 1]) {
-        const { data } = await cluster
-          .call('GET', `/v1/admin/restores/${id}`, undefined, coordinator)
-          .catch(() => ({ data: null }));
-        if (data !== null) last = data;
-      }
-      return last !== null && last.state !== 'running' && last.state !== 'cancelling';
-    },
-    120_000,
-  );
+  await eventually('the restore is over', async () => {
+    for (const coordinator of [0, 1]) {
+      const { data } = await cluster
+        .call('GET', `/v1/admin/restores/${id}`, undefined, coordinator)
+        .catch(() => ({ data: null }));
+      if (data !== null) last = data;
+    }
+    return last !== null && last.state !== 'running' && last.state !== 'cancelling';
+  });
   return last;
 }
 
@@ -156,7 +152,7 @@ test.each(KILLS)('a restore into an empty collection that is %s goes on when %s 
       killed.push(kill());
     });
     const { id } = await call('POST', '/v1/admin/restore', { backup, rename: { saved: 'hollow' }, shards: 4 });
-    await eventually('it came to the kill', () => killed.length > 0, 60_000);
+    await eventually('it came to the kill', () => killed.length > 0);
     const [member] = await Promise.all(killed);
     await stop();
     expect(await ended(cluster, id)).toMatchObject({ state: 'done', error: null });
@@ -171,7 +167,7 @@ test.each(KILLS)('a restore into an empty collection that is %s goes on when %s 
     expect(
       (await call('GET', '/v1/collections/hollow/export?limit=10000')).vectors.map((one: any) => one.external_id),
     ).toEqual(SAVED);
-    await eventually('nothing is left of the empty shards', async () => (await cluster.strays()).length === 0, 60_000);
+    await eventually('nothing is left of the empty shards', async () => (await cluster.strays()).length === 0);
     expect(await cluster.differences()).toEqual([]);
   });
 });
@@ -196,7 +192,7 @@ test('a write that comes first is kept through the death of the controller, and 
         written.push(writeAndKill());
       });
       const { id } = await call('POST', '/v1/admin/restore', { backup, rename: { saved: 'hollow' } });
-      await eventually('it began', () => written.length > 0, 60_000);
+      await eventually('it began', () => written.length > 0);
       const [member] = await Promise.all(written);
       await stop();
       const restore = await ended(cluster, id);
@@ -214,11 +210,7 @@ test('a write that comes first is kept through the death of the controller, and 
           uid: before,
         });
       }
-      await eventually(
-        'nothing is left of what was given up',
-        async () => (await cluster.strays()).length === 0,
-        60_000,
-      );
+      await eventually('nothing is left of what was given up', async () => (await cluster.strays()).length === 0);
     } finally {
       await store.close();
     }
@@ -239,21 +231,16 @@ test.each(['seeding', 'sealing'] as const)(
         cancelled.push(call('DELETE', `/v1/admin/restores/${id}`));
       });
       await call('POST', '/v1/admin/restore', { backup, rename: { saved: 'hollow' }, shards: 3 });
-      await eventually('it is given up', () => cancelled.length > 0, 60_000);
+      await eventually('it is given up', () => cancelled.length > 0);
       const [answer] = await Promise.all(cancelled);
       await stop();
       await eventually(
         'the restore is over',
         async () =>
           !['running', 'cancelling'].includes((await cluster.call('GET', `/v1/admin/restores/${id}`)).data?.state),
-        60_000,
       );
       await cluster.settled();
-      await eventually(
-        'nothing is left of what was given up',
-        async () => (await cluster.strays()).length === 0,
-        60_000,
-      );
+      await eventually('nothing is left of what was given up', async () => (await cluster.strays()).length === 0);
       const after = await call('GET', '/v1/collections/hollow');
       // One that is too late is done, though nobody sees it any more.
       if (after.shards === 3) expect(after.vector_count).toBe(SAVED.length);

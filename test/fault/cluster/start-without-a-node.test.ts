@@ -23,7 +23,7 @@ test('all coordinators start while a node is dead that they saw go, and then the
     await Promise.all(cluster.coordinators.map((coordinator) => coordinator.kill()));
     for (const coordinator of cluster.coordinators) await coordinator.start();
     for (const i of cluster.coordinators.keys()) await doesAll(cluster, 'seen', i);
-    await eventually('there is a controller', async () => (await cluster.view()).controller !== null, 60_000);
+    await eventually('there is a controller', async () => (await cluster.view()).controller !== null);
     const { controller } = await cluster.view();
     const leader = cluster.coordinators.findIndex(({ id }) => id === controller);
     await cluster.coordinators[leader].kill();
@@ -52,7 +52,7 @@ test('the same where the node died while no coordinator ran', async () => {
     for (const i of cluster.coordinators.keys()) await doesAll(cluster, 'unseen', i);
     const down = async (): Promise<string[]> =>
       (await cluster.view()).nodes.filter(({ state }) => state === 'down').map(({ id }) => id);
-    await eventually('it is shown as down', async () => (await down()).join() === dead.id, 60_000);
+    await eventually('it is shown as down', async () => (await down()).join() === dead.id);
     await dead.start();
   });
 });
@@ -79,7 +79,7 @@ async function begin(cluster: ClusterProcesses, name: string): Promise<void> {
 async function doesAll(cluster: ClusterProcesses, name: string, coordinator: number): Promise<void> {
   const led = async (): Promise<boolean> =>
     (await cluster.view(coordinator)).shards.every(({ state }) => state !== 'unavailable');
-  await eventually('every shard is led by who is there', () => led().catch(() => false), 90_000);
+  await eventually('every shard is led by who is there', () => led().catch(() => false));
   const client = new ApiClient({ baseUrl: cluster.baseUrl(coordinator), adminKey: API_KEY });
   const path = `/v1/collections/${name}`;
   const errors: string[] = [];
@@ -122,6 +122,6 @@ async function doesAll(cluster: ClusterProcesses, name: string, coordinator: num
   expect(errors).toEqual([]);
   const stateOf = async (): Promise<string> =>
     (await client.call({ method: 'GET', path: `/v1/admin/backups/${backup.id}` })).json?.data?.state;
-  await eventually('the backup is done', async () => (await stateOf()) === 'done', 60_000);
+  await eventually('the backup is done', async () => (await stateOf()) === 'done');
   await cluster.data('DELETE', `/v1/collections/${onDisk}`, undefined, coordinator);
 }

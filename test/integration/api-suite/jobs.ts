@@ -14,7 +14,7 @@ export function jobsSuite(context: SuiteContext): void {
       job = dataOf(await context.api.get(`/v1/jobs/${id}`));
       return ['done', 'failed', 'cancelled'].includes(job.state);
     };
-    await eventually(`job ${id} is over`, isOver, 60_000);
+    await eventually(`job ${id} is over`, isOver);
     return job;
   };
 

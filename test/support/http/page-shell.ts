@@ -59,7 +59,7 @@ export class PageShell {
       command = `${JSON.stringify(process.execPath)} program.mjs`;
     }
     this.shell.stdin.write(`${command}\nprintf '${end.replaceAll('\n', '\\n')}'\n`);
-    await eventually(`the block ends: ${text}`, () => this.output.endsWith(end), 120_000);
+    await eventually(`the block ends: ${text}`, () => this.output.endsWith(end));
     return this.output.slice(0, -end.length);
   }
 

@@ -70,7 +70,7 @@ export class HeadlessBrowser {
 
   /** Waits until an expression holds in the page. */
   until(expression: string): Promise<void> {
-    return eventually(expression, () => this.evaluate<boolean>(`Boolean(${expression})`).catch(() => false), 60_000);
+    return eventually(expression, () => this.evaluate<boolean>(`Boolean(${expression})`).catch(() => false));
   }
 
   /** Clicks the first element that matches, once it is there. */

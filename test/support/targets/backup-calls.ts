@@ -16,14 +16,10 @@ export async function takeBackup(
 export async function backupEnded(call: AdminCall, id: string, { target }: { target?: string } = {}): Promise<any> {
   const path = `/v1/admin/backups/${id}${target === undefined ? '' : `?target=${encodeURIComponent(target)}`}`;
   let last: any = null;
-  await eventually(
-    `backup ${id} is over`,
-    async () => {
-      last = await call('GET', path);
-      return last.state !== 'running' && last.state !== 'cancelling';
-    },
-    120_000,
-  );
+  await eventually(`backup ${id} is over`, async () => {
+    last = await call('GET', path);
+    return last.state !== 'running' && last.state !== 'cancelling';
+  });
   if (last.state !== 'done') throw new Error(`the backup is ${last.state}: ${last.error}`);
   return last;
 }
@@ -32,13 +28,9 @@ export async function backupEnded(call: AdminCall, id: string, { target }: { tar
 export async function restored(call: AdminCall, body: object): Promise<any> {
   const { id } = await call('POST', '/v1/admin/restore', body);
   let last: any = null;
-  await eventually(
-    `restore ${id} is over`,
-    async () => {
-      last = await call('GET', `/v1/admin/restores/${id}`);
-      return last.state !== 'running' && last.state !== 'cancelling';
-    },
-    120_000,
-  );
+  await eventually(`restore ${id} is over`, async () => {
+    last = await call('GET', `/v1/admin/restores/${id}`);
+    return last.state !== 'running' && last.state !== 'cancelling';
+  });
   return last;
 }

@@ -64,7 +64,7 @@ export class StalledPipe {
       }
       return false;
     };
-    await eventually(`"${words}" is said`, found, 60_000);
+    await eventually(`"${words}" is said`, found);
     return said;
   }
 

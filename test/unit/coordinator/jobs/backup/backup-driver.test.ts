@@ -413,7 +413,7 @@ describe('a restore that can not succeed', () => {
     await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
     await drive(await elected('next'), async () => DONE);
     const found = async (): Promise<RestoreRecord> => restoreFromEntry((await store.get(restorePath(record.id)))!);
-    await eventually('it is over', async () => ['done', 'failed'].includes((await found()).state), 60_000);
+    await eventually('it is over', async () => ['done', 'failed'].includes((await found()).state));
     return found();
   }
 

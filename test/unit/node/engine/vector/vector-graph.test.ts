@@ -283,15 +283,11 @@ test('puts and removals during a build and during a compaction are kept', async 
     // It has begun, and takes its rows over in a later turn of the event loop: at least this comes meanwhile.
     change();
     let rounds = 1;
-    await eventually(
-      what,
-      async () => {
-        if (rounds++ < 20) change();
-        await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
-        return isSettled;
-      },
-      120_000,
-    );
+    await eventually(what, async () => {
+      if (rounds++ < 20) change();
+      await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
+      return isSettled;
+    });
     await settling;
     expect(sealed().rows).toBeGreaterThanOrEqual(GRAPH_ROWS);
     expect(index.liveCount).toBe(states.size);
