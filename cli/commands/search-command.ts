@@ -1,43 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { QuiverCollection } from '../../clients/typescript/src/collection';
-import type { SearchRequest } from '../../clients/typescript/src/api';
 import type { SearchProfile } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { count, outputWidth, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
-import {
-  type ConnectionOptions,
-  connect,
-  connected,
-  filtered,
-  filterOf,
-  type FilterOptions,
-  names,
-  wholeNumber,
-} from './connected-command';
+import { type ConnectionOptions, connect, connected, filterOf, type FilterOptions } from './connected-command';
+import { K_DEFAULT, K_MAX, type SearchBody, optionsGiven, searchFlags } from './search-flags';
 
-type OrderKey = NonNullable<SearchRequest['order_by']>[number];
-
+/** What was given, as far as it is not only sent. */
 interface SearchOptions extends ConnectionOptions, FilterOptions {
   text?: string;
   vector?: number[] | string;
   item?: string;
   hybrid?: number | true;
-  match?: 'any' | 'all' | { at_least: number };
-  syntax?: 'plain' | 'simple';
-  fuzzy?: '0' | '1' | '2' | 'auto';
-  prefixLast?: true;
-  k: number;
   offset?: number;
-  exact?: true;
   fields?: string[];
   groupBy?: string;
-  groupSize?: number;
-  groupMissing?: 'leave_out' | 'each';
-  orderBy?: OrderKey[];
-  total?: true;
   expand?: number;
   showText?: true;
   highlight?: string[] | true;
@@ -61,9 +41,8 @@ interface Found {
   profile?: SearchProfile;
 }
 
-const K_MAX = 10_000;
-const GROUP_SIZE_MAX = 100;
-const NEIGHBOURS_MAX = 10;
+/** Fields of a hit that have columns of their own; others have one if any hit has them. */
+const COLUMNS = new Set(['external_id', 'score', 'metadata', 'text', 'highlights', 'context']);
 const DEFAULT_ALPHA = 0.5;
 /** In which a profile divides the time. */
 const STEPS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'other'] as const;
@@ -87,45 +66,8 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
       '--hybrid [alpha]',
       'by meaning and words together; 1 is the vector alone, 0 the words alone (default: 0.5)',
       alphaArgument,
-    )
-    .option('--match <words>', 'of --hybrid: how many words a hit has: any, all, 0.75 of them', matchArgument)
-    .addOption(
-      new Option(
-        '--syntax <syntax>',
-        'of --hybrid; simple: +must, -not, title:word, begins*, near~, "phrase"~2',
-      ).choices(['plain', 'simple']),
-    )
-    .addOption(
-      new Option('--fuzzy <edits>', 'of --hybrid: words that are unknown stand for near ones').choices([
-        '0',
-        '1',
-        '2',
-        'auto',
-      ]),
-    )
-    .option('--prefix-last', 'of --hybrid: the last word may be a beginning')
-    .option('-k, --k <count>', 'how many', wholeNumber(1, K_MAX), 10)
-    .option('--offset <count>', 'leave out the best so many', wholeNumber(0, K_MAX))
-    .option('--exact', 'compare with every vector');
-  filtered(command, 'only items whose metadata match')
-    .option('--fields <names>', 'metadata to show; otherwise all', names)
-    .option('--group-by <path>', 'the best groups of items that have the same value there; --k counts groups')
-    .option('--group-size <count>', 'hits of each group (default: 1)', wholeNumber(1, GROUP_SIZE_MAX))
-    .addOption(
-      new Option(
-        '--group-missing <how>',
-        'items without it are left out, or each is a group (default: leave_out)',
-      ).choices(['leave_out', 'each']),
-    )
-    .option('--order-by <paths>', 'order the hits by values of these fields: "year desc, title"', orderArgument)
-    .option('--total', 'count all items that pass the filter, too, exactly')
-    .option(
-      '--expand <chunks>',
-      'show the text of so many chunks before and after, too, of the same document',
-      wholeNumber(0, NEIGHBOURS_MAX),
-    )
-    .option('--show-text', 'show the items’ texts, too')
-    .option('--highlight [paths]', 'show where the words were found: in the text, or in these fields', names)
+    );
+  searchFlags(command)
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
     .action(async (name: string, words: string[], options: SearchOptions) => {
@@ -136,7 +78,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
 }
 
 async function search(context: CommandContext, name: string, options: SearchOptions): Promise<void> {
-  const { text, vector, item, hybrid, k, offset, exact } = options;
+  const { text, vector, item, hybrid, offset } = options;
   const filter = filterOf(options);
   const given = [text, vector, item].filter((value) => value !== undefined).length;
   if (given !== 1 && !(hybrid !== undefined && text !== undefined && item === undefined))
@@ -144,28 +86,12 @@ async function search(context: CommandContext, name: string, options: SearchOpti
       'say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)',
       EXIT_CODES.usage,
     );
-  const { match, syntax, fuzzy, prefixLast } = options;
-  if (hybrid === undefined && [match, syntax, fuzzy, prefixLast].some((one) => one !== undefined))
-    throw new CommandError('--match, --syntax, --fuzzy and --prefix-last need --hybrid', EXIT_CODES.usage);
   if (hybrid !== undefined && text === undefined)
     throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
   const common = {
-    k,
-    ...(offset !== undefined && { offset }),
+    ...optionsGiven(options, item !== undefined ? 'item' : hybrid !== undefined ? 'hybrid' : 'plain'),
     ...(filter !== undefined && { filters: filter as never }),
-    ...(exact !== undefined && { exact }),
-    ...(options.fields !== undefined && { fields: options.fields }),
-    ...(options.showText !== undefined && { include_text: true }),
-    ...(options.groupBy !== undefined && { group_by: options.groupBy }),
-    ...(options.groupSize !== undefined && { group_size: options.groupSize }),
-    ...(options.groupMissing !== undefined && { group_missing: options.groupMissing }),
-    ...(options.orderBy !== undefined && { order_by: options.orderBy }),
-    ...(options.total !== undefined && { total: true }),
-    ...(options.expand !== undefined && { expand: { before: options.expand, after: options.expand } }),
-    ...(options.highlight !== undefined && {
-      highlight: { ...(options.highlight !== true && { fields: options.highlight }), pre: '[', post: ']' },
-    }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
   const answer: Found = await (item !== undefined
@@ -175,10 +101,6 @@ async function search(context: CommandContext, name: string, options: SearchOpti
           query_text: text!,
           vector,
           alpha: hybrid === true ? DEFAULT_ALPHA : hybrid,
-          ...(match !== undefined && { match }),
-          ...(syntax !== undefined && { query_syntax: syntax }),
-          ...(fuzzy !== undefined && { fuzzy: fuzzy === 'auto' ? fuzzy : (Number(fuzzy) as 0 | 1 | 2) }),
-          ...(prefixLast !== undefined && { prefix_last: prefixLast }),
           ...common,
         })
       : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common }));
@@ -188,11 +110,13 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ? answer.groups.flatMap(({ key, hits }, i) => hits.map((hit) => ({ place: i, key, hit })))
     : answer.results.map((hit, i) => ({ place: i, key: undefined, hit }));
   if (rows.length === 0) context.messages.write('nothing was found\n');
+  const others = [...new Set(rows.flatMap(({ hit }) => Object.keys(hit)))].filter((field) => !COLUMNS.has(field));
   const shown = rows.map(({ place, key, hit }) => [
     (offset ?? 0) + place + 1,
     ...(answer.groups === undefined ? [] : [cell(key)]),
     Number(hit.score.toFixed(4)),
     hit.external_id,
+    ...others.map((field) => cell((hit as unknown as Record<string, unknown>)[field])),
     ...(options.fields ?? []).map((field) => cell(valueAt(hit.metadata, field))),
     ...(options.fields === undefined ? [cell(hit.metadata)] : []),
     ...(options.showText ? [hit.text ?? null] : []),
@@ -204,6 +128,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(answer.groups === undefined ? [] : [options.groupBy!]),
     'score',
     'id',
+    ...others,
     ...(options.fields ?? ['metadata']),
     ...(options.showText ? ['text'] : []),
     ...(options.highlight === undefined ? [] : ['found']),
@@ -230,14 +155,14 @@ function valueAt(metadata: unknown, path: string): unknown {
 async function likeItem(
   collection: QuiverCollection,
   item: string,
-  common: Omit<SearchRequest, 'text' | 'vector'> & { k: number; profile?: boolean },
+  common: SearchBody & { profile?: boolean },
 ): Promise<Found> {
   if (item !== '.' && item !== '..') return collection.recommend(item, common);
   const [stored] = await collection.fetch([item]);
   if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);
   if (common.group_by !== undefined || common.order_by !== undefined)
     throw new CommandError('items like one with this id can’t be grouped or ordered', EXIT_CODES.usage);
-  const { offset = 0, k } = common;
+  const { offset = 0, k = K_DEFAULT } = common;
   const answer = await collection.search({
     ...common,
     vector: stored.vector,
@@ -298,23 +223,8 @@ function fileText(path: string): string {
   }
 }
 
-/** Paths with "asc" or "desc" behind them, separated by commas. */
-function orderArgument(text: string): OrderKey[] {
-  return names(text).map((part) => {
-    const [, path = part, direction = 'asc'] = /^(.*\S)\s+(asc|desc)$/i.exec(part) ?? [];
-    return { field: path, direction: direction.toLowerCase() as 'asc' | 'desc' };
-  });
-}
-
 function alphaArgument(text: string): number {
   const alpha = Number(text);
   if (!(alpha >= 0 && alpha <= 1)) throw new InvalidArgumentError('It must be a number from 0 to 1.');
   return alpha;
-}
-
-function matchArgument(text: string): 'any' | 'all' | { at_least: number } {
-  if (text === 'any' || text === 'all') return text;
-  const share = Number(text);
-  if (!(share > 0 && share <= 1)) throw new InvalidArgumentError('It must be any, all, or a number above 0 up to 1.');
-  return { at_least: share };
 }

@@ -39,7 +39,7 @@ const FLOORS: Record<string, string[][]> = {
     ['export/', 'import/', 'migrate/'],
     ['formats/', 'writing/'],
     ['connection/', 'filters/', 'terminal/'],
-    ['command-context.ts', 'command-error.ts'],
+    ['command-context.ts', 'command-error.ts', 'generated/'],
   ],
   embedded: [
     ['main.ts', 'repair.ts'],

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../endpoints/endpoint';
+import { EFFORT_OPTIONS } from '../schema/search-options';
 
 type Arguments = Record<string, unknown>;
 
@@ -11,8 +12,8 @@ export interface McpTool {
   title: string;
   description: string;
   endpoint: Pick<Endpoint, 'method' | 'template'>;
-  /** Fields of the endpoint's body that a caller may give. */
-  fields: readonly string[];
+  /** Fields of the endpoint's body that a caller may give; `allBut`: all that it has or gets, but for these. */
+  fields: readonly string[] | { allBut: readonly string[] };
   required: readonly string[];
   /** What is less than the endpoint allows: answers go into a model's context. */
   maxima: Readonly<Record<string, number>>;
@@ -36,20 +37,8 @@ export const IDEMPOTENCY_ARGUMENT = 'idempotency_key';
 const RESULTS_MAX = 100;
 const GROUP_SIZE_MAX = 10;
 
-/** Options of every search, as its endpoint has them. */
-const SEARCH_FIELDS = [
-  'filters',
-  'min_score',
-  'fields',
-  'include_text',
-  'expand',
-  'highlight',
-  'order_by',
-  'total',
-  'group_by',
-  'group_size',
-  'group_missing',
-];
+/** A model sets no effort, and the time of a search is nothing to it. */
+const SEARCH_FIELDS = { allBut: [...EFFORT_OPTIONS, 'include_timing'] };
 
 const inCollection = {
   hasCollection: true,
@@ -78,7 +67,7 @@ export const MCP_TOOLS: readonly McpTool[] = [
     description:
       'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata; `expand` adds the text around chunks of documents.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/search' },
-    fields: ['text', 'vector', 'k', 'offset', ...SEARCH_FIELDS],
+    fields: SEARCH_FIELDS,
     required: [],
     maxima: { k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
   },
@@ -89,7 +78,7 @@ export const MCP_TOOLS: readonly McpTool[] = [
     description:
       'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents, of which `expand` adds the text around. `alpha` 0.5 looks for the words, too; with `query_syntax` "simple", +word must and -word must not be there.',
     endpoint: { method: 'POST', template: '/v1/query' },
-    fields: ['query', 'top_k', 'offset', 'alpha', 'match', 'query_syntax', 'fuzzy', ...SEARCH_FIELDS],
+    fields: SEARCH_FIELDS,
     required: ['query'],
     maxima: { top_k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
     collectionField: 'collection_name',

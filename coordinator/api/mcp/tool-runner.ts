@@ -59,6 +59,8 @@ export class ToolRunner {
   /** What the tool's caller may give, as JSON Schema. */
   readonly inputSchema: JsonSchema;
   private readonly endpoint: Endpoint;
+  /** Members of the endpoint's body that the tool's caller may give, as JSON Schema. */
+  private readonly fields: ReadonlyMap<string, JsonSchema>;
   private readonly known: RequestFields;
 
   constructor(
@@ -70,6 +72,7 @@ export class ToolRunner {
     const endpoint = endpoints.find((one) => one.method === method && one.template === template);
     assert(endpoint !== undefined, `there is no ${method} ${template}`);
     this.endpoint = endpoint;
+    this.fields = fieldsOf(tool, endpoint);
     this.inputSchema = this.schema();
     const { body } = endpoint;
     const inner = (body.type === 'json' ? requestFieldsOf(body.schema)?.inner : undefined) ?? new Map();
@@ -100,7 +103,7 @@ export class ToolRunner {
       if (Number(owner[name]) > most) throw new QuiverError('limit_exceeded', `${name} must be at most ${most} here`);
     }
     const chosen = Object.fromEntries(
-      tool.fields.filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]),
+      [...this.fields.keys()].filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]),
     );
     const body = {
       ...tool.defaults,
@@ -162,18 +165,14 @@ export class ToolRunner {
   }
 
   private schema(): JsonSchema {
-    const { tool, endpoint } = this;
+    const { tool } = this;
     const collection = { type: 'string', description: 'The name of the collection, as list_collections has it.' };
-    const { properties = {} } = (
-      endpoint.body.type === 'json' ? new SchemaCollector().schemaOf(endpoint.body.schema, 'input') : {}
-    ) as { properties?: Record<string, JsonSchema> };
-    const fields = tool.fields.map((name): [string, JsonSchema] => {
-      assert(properties[name] !== undefined, `${tool.endpoint.template} has no ${name}`);
+    const fields = [...this.fields].map(([name, schema]): [string, JsonSchema] => {
       const most = tool.maxima[name];
       return [
         name,
         {
-          ...properties[name],
+          ...schema,
           ...(most === undefined ? {} : { maximum: most }),
           ...(name in tool.defaults ? { default: tool.defaults[name] } : {}),
         },
@@ -190,6 +189,19 @@ export class ToolRunner {
       required: [...(tool.hasCollection ? ['collection'] : []), ...tool.required],
     };
   }
+}
+
+function fieldsOf(tool: McpTool, { body, template }: Endpoint): Map<string, JsonSchema> {
+  const { properties = {} } = (body.type === 'json' ? new SchemaCollector().schemaOf(body.schema, 'input') : {}) as {
+    properties?: Record<string, JsonSchema>;
+  };
+  const named = 'allBut' in tool.fields ? tool.fields.allBut : tool.fields;
+  for (const name of named) assert(properties[name] !== undefined, `${template} has no ${name}`);
+  const names =
+    'allBut' in tool.fields
+      ? Object.keys(properties).filter((name) => !named.includes(name) && name !== tool.collectionField)
+      : named;
+  return new Map(names.map((name) => [name, properties[name]]));
 }
 
 async function textOf(answer: Answer, hold: AnswerHold): Promise<string> {

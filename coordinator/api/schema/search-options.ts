@@ -177,6 +177,8 @@ function optionsOf(limits: HttpLimits) {
 }
 
 type Options = ReturnType<typeof optionsOf>;
+/** Those that set how much is searched; left out, that is calibrated. */
+export const EFFORT_OPTIONS: readonly (keyof Options)[] = ['ef', 'exact'];
 type OptionShape = { [Name in keyof Options]: Options[Name]['schema'] };
 /** The fields of a request that are options. */
 type GivenOptions = z.output<z.ZodObject<OptionShape>>;

@@ -43,6 +43,7 @@ function rowsOf(command: Command): string[] {
 
 /** Options that many commands have in the same words: said once, and by their name at each of these. */
 const SHARED: readonly { title: string; name: string; of: string; flags: RegExp }[] = [
+  { title: 'Options of a filter', name: 'filter', of: 'search', flags: /^- `--(filter|where)\b/ },
   { title: 'Options of a service', name: 'service', of: 'collections', flags: /^- `--(url|profile|timeout)\b/ },
   {
     title: 'Options of a new collection',
