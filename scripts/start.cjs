@@ -3,6 +3,10 @@
 // set-up uses it.
 const { become, sizeThreadPool } = require('./quiver.cjs');
 
+if (process.argv.length > 2) {
+  process.stderr.write('npm start has no options: the environment configures it, see docs/configuration.md\n');
+  process.exit(2);
+}
 sizeThreadPool('embedded');
 // Whether somebody reads what the set-up says is nothing to the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);

@@ -50,6 +50,8 @@ interface ImportOptions extends ConnectionOptions, NewCollectionOptions, Omit<Ma
   json?: true;
 }
 
+/** Files that are told by name, of those that are not read. */
+const LEFT_OUT_SHOWN = 10;
 /** As the service bounds them, unless it is set otherwise. */
 const BATCH_ROWS_MAX = 1000;
 /** Embedding takes milliseconds a text: smaller batches show that something moves, and are soon sent again. */
@@ -172,7 +174,8 @@ async function runImport(context: CommandContext, sources: string[], options: Im
       await dimensionOf(connection, options.dim, { mapping: first!.mapping!, records: first!.chunk.records }),
     ));
   const say = (line: string): void => void (options.quiet || context.messages.write(`${line}\n`));
-  for (const { name, reason } of leftOut) say(`${name} is left out: ${reason}`);
+  for (const { name, reason } of leftOut.slice(0, LEFT_OUT_SHOWN)) say(`${name} is left out: ${reason}`);
+  if (leftOut.length > LEFT_OUT_SHOWN) say(`and ${count(leftOut.length - LEFT_OUT_SHOWN)} more files are left out`);
   if (before !== null) say(`going on after ${count(before.rows)} rows`);
   const state: ImportState = before ?? { mark: start, rows: 0, rejected: 0, added: 0, failedFiles: 0, rejectBytes: 0 };
   const progress = showProgress(context, {

@@ -204,13 +204,15 @@ function cell(value: unknown): string | null {
 
 function vectorArgument(argument: string): number[] | string {
   const text = (argument.startsWith('@') ? fileText(argument.slice(1)) : argument).trim();
-  if (!/^[[\d-]/.test(text) || !/[,\s]/.test(text)) return text;
+  // One number is a vector of one dimension.
+  const isList = text.startsWith('[') || /^[\d-].*[,\s]/s.test(text) || (text !== '' && Number.isFinite(Number(text)));
+  if (!isList) return text;
   const numbers = text
     .replaceAll(/[[\]]/g, '')
     .split(/[,\s]+/)
     .filter((part) => part !== '')
     .map(Number);
-  if (!numbers.every(Number.isFinite))
+  if (numbers.length === 0 || !numbers.every(Number.isFinite))
     throw new InvalidArgumentError('It must be numbers, or base64 of float32 values.');
   return numbers;
 }

@@ -3,6 +3,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { losslessJson } from '../formats/json/lossless-json';
 import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
 /** An item a line, compressed when the name ends in .gz; to a file or to standard output. */
@@ -36,7 +37,7 @@ export class JsonLinesWriter implements ItemWriter {
   }
 
   async write(items: ExportedItem[]): Promise<void> {
-    const text = items.map((item) => `${JSON.stringify(lineOf(item))}\n`).join('');
+    const text = items.map((item) => `${losslessJson(lineOf(item))}\n`).join('');
     await new Promise<void>((done, fail) => {
       const interrupt = (): void => fail(new CommandError('interrupted', EXIT_CODES.interrupted));
       if (this.path === null) this.stop.addEventListener('abort', interrupt);

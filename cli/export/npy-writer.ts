@@ -1,5 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { losslessJson } from '../formats/json/lossless-json';
 import { itemsPathOf } from '../formats/paired-items';
 import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
@@ -33,7 +34,7 @@ export class NpyWriter implements ItemWriter {
       items
         .map(
           ({ external_id, text, metadata, expires_at }) =>
-            `${JSON.stringify({ external_id, ...(text === null || text === undefined ? {} : { text }), metadata, ...(expires_at === undefined ? {} : { expires_at }) })}\n`,
+            `${losslessJson({ external_id, ...(text === null || text === undefined ? {} : { text }), metadata, ...(expires_at === undefined ? {} : { expires_at }) })}\n`,
         )
         .join(''),
     );

@@ -1,5 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import type { ParquetWriter, Writer } from 'hyparquet-writer' with { 'resolution-mode': 'import' };
+import { losslessJson } from '../formats/json/lossless-json';
 import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
 /** Floats of a row group, or rows when vectors are short: memory holds one group. */
@@ -81,7 +82,7 @@ export class ParquetItemWriter implements ItemWriter {
             ]
           : []),
         { name: 'text', data: items.map(({ text }) => text ?? null) },
-        { name: 'metadata', data: items.map(({ metadata }) => JSON.stringify(metadata)) },
+        { name: 'metadata', data: items.map(({ metadata }) => losslessJson(metadata)) },
         { name: 'expires_at', data: items.map(({ expires_at }) => expires_at ?? null) },
       ],
     });

@@ -119,6 +119,7 @@ function filesIn(folder: string, format: Format | null): FoundFiles {
       ? []
       : [{ path, format: own, name: relative(folder, path) }];
   });
+  const isUnknown = (path: string): boolean => format === null && formatOf(path) === null;
   const pairs = new Set(known.filter(({ path }) => path.endsWith('.npy')).map(({ path }) => itemsPathOf(path)));
   const alone = known.filter(({ path }) => !pairs.has(path)).sort((a, b) => (a.name < b.name ? -1 : 1));
   const reasons = new Map<SourceFile, string>();
@@ -130,7 +131,13 @@ function filesIn(folder: string, format: Format | null): FoundFiles {
   }
   return {
     files: alone.filter((file) => !reasons.has(file)),
-    leftOut: [...reasons].map(([{ name }, reason]) => ({ name, reason })),
+    leftOut: [
+      ...[...reasons].map(([{ name }, reason]) => ({ name, reason })),
+      ...paths
+        .filter(isUnknown)
+        .sort()
+        .map((path) => ({ name: relative(folder, path), reason: 'it is of no known format' })),
+    ],
   };
 }
 

@@ -1,4 +1,4 @@
-import { parseLossless } from '../formats/json/lossless-json';
+import { losslessJson, parseLossless } from '../formats/json/lossless-json';
 import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
 import { rowDigest } from '../formats/row-digest';
@@ -86,7 +86,7 @@ export class RowConverter {
     if (typeof expiresAt !== 'string')
       return { reason: `${EXPIRES_AT} is ${JSON.stringify(expiresAt)}, and no time as text in ISO 8601`, externalId };
     if (expiresAt !== '') parts.push(`,"expires_at":${JSON.stringify(expiresAt)}`);
-    parts.push(`,"metadata":${JSON.stringify(metadata)}}`);
+    parts.push(`,"metadata":${losslessJson(metadata)}}`);
     return { externalId, json: parts.join(''), vector };
   }
 

@@ -60,12 +60,7 @@ export function aggregateTables(answer: AggregateAnswer, width?: number): { tabl
       lists.stats!.map((one) => [one.field, ...ops.map((op) => one[op as keyof typeof one] ?? null)]),
     );
     tables.push(table([...fields, 'field', ...ops], rows, width));
-    for (const { key, lists } of parts)
-      for (const one of lists.stats!)
-        if (one.distinct_error !== undefined)
-          notes.push(
-            `${[...key, one.field].join(', ')}: distinct is an estimate, with an error of ${(100 * one.distinct_error).toFixed(1)} %`,
-          );
+    for (const { key, lists } of parts) for (const one of lists.stats!) noteOfStatistics(one, key, notes);
   }
   return { tables, notes: notes.map(printable) };
 }
@@ -80,6 +75,19 @@ function noteOf(
     ...(missing > 0 ? [`${count(missing)} ${missing === 1 ? 'item' : 'items'} without it`] : []),
   ];
   if (said.length > 0) notes.push(`${of}${field}: ${said.join(', ')}`);
+}
+
+function noteOfStatistics(
+  { field, distinct_error: error, not_numbers: others }: NonNullable<Lists['stats']>[number],
+  key: Cell[],
+  notes: string[],
+): void {
+  const of = [...key, field].join(', ');
+  if (error !== undefined) notes.push(`${of}: distinct is an estimate, with an error of ${(100 * error).toFixed(1)} %`);
+  if (others !== undefined)
+    notes.push(
+      `${of}: ${count(others)} ${others === 1 ? 'value is no number; only count and distinct have it' : 'values are no numbers; only count and distinct have them'}`,
+    );
 }
 
 /** 1 and true are shown as they are; a text "1" too: --json tells them apart. */

@@ -379,6 +379,8 @@ export interface VectorsService {
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
    */
   deleteByFilter(collection: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }>;
+  /** Whether some shard has done a part of the write that is done once. Errors: key_reused. */
+  isBegun(collection: string, once: Once): Promise<boolean>;
   /**
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch;
    * limit_exceeded when its metadata would be too many; embedding_unavailable.

@@ -236,6 +236,7 @@ describe('quiver import', () => {
       b: { key: 'b', vector: [5, 6, 7, 8], content: 'words' },
     };
     writeFileSync(cli.path('mixed/README.md'), '# About');
+    for (let i = 10; i < 20; i++) writeFileSync(cli.path(`mixed/photo${i}.jpg`), 'no data');
     writeFileSync(cli.path('mixed/dataset_info.json'), '{\n  "features": {}\n}\n');
     writeFileSync(cli.path('mixed/1.jsonl'), JSON.stringify(items.a));
     writeFileSync(cli.path('mixed/2.jsonl'), JSON.stringify(items.b));
@@ -253,6 +254,8 @@ describe('quiver import', () => {
     expect(code).toBe(2);
     expect(messages).toContain('README.md is left out: a text beside data');
     expect(messages).toContain('dataset_info.json is left out: it describes data');
+    expect(messages).toContain('photo10.jpg is left out: it is of no known format');
+    expect(messages).toContain('and 2 more files are left out');
     expect(messages).toContain('6 files were not stored: mixed.rejects.jsonl says which and why');
     const rejects = readFileSync(cli.path('mixed.rejects.jsonl'), 'utf8').trim().split('\n');
     expect(rejects.map((line) => (JSON.parse(line) as { place: string }).place)).toEqual([

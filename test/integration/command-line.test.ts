@@ -79,6 +79,12 @@ describe('quiver', () => {
       '--show-text',
     ]);
     expect(output).toBe('#  score  id  year  text\n1      1  a   1     red apple\n');
+    // A list of one number is a vector, not base64.
+    for (const one of ['[1]', '1', '[]'])
+      expect(await cli.run(['search', 'things', '--vector', one])).toMatchObject({
+        code: one === '[]' ? 2 : 1,
+        messages: expect.stringContaining(one === '[]' ? 'It must be numbers' : 'dimension 1'),
+      });
     expect(await cli.run(['search', 'things'])).toMatchObject({
       code: 2,
       messages: expect.stringContaining('a text, --vector or --item'),

@@ -22,6 +22,18 @@ export function parseLossless(text: string, onLarge: () => void = () => {}): unk
   return JSON.parse(quoted);
 }
 
+/**
+ * As JSON.stringify. A whole number beyond 2^53 is a double here, and gets a fraction of 0, by which
+ * {@link parseLossless} knows it from digits that no double may hold.
+ */
+export function losslessJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (!LARGE_NUMBER.test(text)) return text;
+  return text.replaceAll(STRINGS_AND_NUMBERS, (token) =>
+    token.startsWith('"') || !isLarge(token) ? token : `${token}.0`,
+  );
+}
+
 /** Whether a number of JSON is another one as a double: a whole number in digits, or one that would be infinite. */
 function isLarge(token: string): boolean {
   return /^-?\d+$/.test(token)

@@ -8,6 +8,7 @@ import type {
 } from '../../service/service';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { ownTurn } from '../../../shared/base/time/work-slices';
+import type { Once } from '../../service/idempotency/write-dedup';
 import { writerOf } from '../../service/keys/caller';
 import { EncodedUpserts } from '../../service/vectors/encoded-upserts';
 import { conflictText } from '../../service/vectors/item-writes';
@@ -19,6 +20,7 @@ import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
 import { FilterDoubts, orderingFields } from '../answers/filter-doubts';
 import type { HttpLimits } from '../requests/http-limits';
+import type { RequestWarnings } from '../requests/request-warnings';
 import { collectionParameters } from '../schema/collection-schemas';
 import { RefusedElement } from '../fields/issue';
 import * as schemas from '../schema/vector-schemas';
@@ -47,6 +49,9 @@ export function vectorEndpoints(parts: {
     (name: VectorFormatName) =>
     (view: VectorView): string =>
       vectorJson(view, formats[name]);
+  // Where nothing is refused, the shards need not be asked.
+  const mayBeRepeated = async (name: string, once: Once | undefined, { isStrict }: RequestWarnings): Promise<boolean> =>
+    once !== undefined && (!isStrict || (await vectors.isBegun(name, once)));
   return [
     defineEndpoint({
       method: 'POST',
@@ -200,7 +205,10 @@ export function vectorEndpoints(parts: {
         const done = await onceLooked(
           () => doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings),
           () => vectors.deleteByFilter(path.name, body.filters, once),
-          { once, isNothing: ({ deletedCount: count }) => count === 0 },
+          {
+            isRepeated: () => mayBeRepeated(path.name, once, warnings),
+            isNothing: ({ deletedCount: count }) => count === 0,
+          },
         );
         const { deletedCount } = done;
         return dataAnswer({ deleted_count: deletedCount });
@@ -284,7 +292,10 @@ export function vectorEndpoints(parts: {
         const { updatedCount } = await onceLooked(
           () => doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings),
           () => vectors.updateByFilter(path.name, body.filters, body.change, { once, writer: writerOf(key) }),
-          { once, isNothing: ({ updatedCount: count }) => count === 0 },
+          {
+            isRepeated: () => mayBeRepeated(path.name, once, warnings),
+            isNothing: ({ updatedCount: count }) => count === 0,
+          },
         );
         return dataAnswer({ updated_count: updatedCount });
       },
@@ -356,17 +367,19 @@ export function vectorEndpoints(parts: {
 }
 
 /**
- * Writes by a filter that was looked at before, so that a strict request is refused before anything is done. With an
- * Idempotency-Key, the fields may be gone by an earlier time: then it is looked at afterwards, where nothing was done.
+ * Writes by a filter that was looked at before, so that a strict request is refused before anything is done. The fields
+ * may be gone by an earlier time under the same Idempotency-Key: what was begun then is looked at afterwards, where
+ * nothing was done.
  */
 async function onceLooked<Done>(
   look: () => Promise<void> | undefined,
   write: () => Promise<Done>,
-  { once, isNothing }: { once: unknown; isNothing: (done: Done) => boolean },
+  { isRepeated, isNothing }: { isRepeated: () => Promise<boolean>; isNothing: (done: Done) => boolean },
 ): Promise<Done> {
-  if (once === undefined) await look();
+  const isLater = await isRepeated();
+  if (!isLater) await look();
   const done = await write();
-  if (once !== undefined && isNothing(done)) await look();
+  if (isLater && isNothing(done)) await look();
   return done;
 }
 

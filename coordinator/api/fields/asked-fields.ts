@@ -79,7 +79,12 @@ class FieldCollector {
   }
 
   private ask(condition: Condition, isNegated: boolean): void {
-    if (isOfItem(condition)) return;
+    if (isOfItem(condition)) {
+      const paths = (condition.type === 'words' ? condition.paths : undefined) ?? [];
+      if (paths.length > 1) this.areAllNeeded = false;
+      for (const path of paths) this.add(path, isNegated, undefined);
+      return;
+    }
     const { path } = condition;
     // Who asks whether a field is there need not be told that it is not.
     if (condition.type === 'exists' && isNegated) {

@@ -209,7 +209,7 @@ export class BoundedWrites {
   }
 
   /** Whether some shard has done its part of the write. Errors: key_reused; those of the shards. */
-  private async isBegun(collection: CollectionRecord, once: Once, call: CallOptions): Promise<boolean> {
+  async isBegun(collection: CollectionRecord, once: Once, call: CallOptions): Promise<boolean> {
     const { scatter, shards, sets, clock } = this.parts;
     const marks = await sets.inOne(collection, call, (current) =>
       dedupRecordsOf({ scatter, shards }, current, once, clock.wallMs(), call),

@@ -262,6 +262,11 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
+  async isBegun(name: string, once: Once): Promise<boolean> {
+    const call = this.scatter.begin();
+    return this.bounded.isBegun(this.catalog.known(name) ?? (await this.catalog.find(name)), once, call);
+  }
+
   async patch(name: string, patch: VectorPatch, { once, writer }: WriteOptions = {}): Promise<PatchResult> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));

@@ -208,9 +208,32 @@ export function hintsSuite(context: SuiteContext): void {
             await context.api.post(at(endpoint), { ...bodyOf(endpoint, { catgory: { $ne: 'x' } }), strict: true }),
             422,
           );
+        // Nor one that is done once.
+        for (const endpoint of ['update_by_filter', 'delete_by_filter'])
+          errorOf(
+            await context.api.post(
+              at(endpoint),
+              { ...bodyOf(endpoint, { $or: [{ categry: 'law' }, { rare: true }] }), strict: true },
+              { headers: { 'idempotency-key': `strict-${endpoint}` } },
+            ),
+            422,
+          );
         const left = dataOf(await context.api.post(at('scroll'), {}));
         expect(left.vectors).toHaveLength(12);
         expect(left.vectors.some(({ metadata }: any) => 'seen' in metadata)).toBe(false);
+      });
+
+      test('and is done once where it is repeated, although its fields are gone since', async () => {
+        const path = `/v1/collections/${await context.collection({ dim: 2 })}`;
+        const items = ['a', 'b'].map((external_id) => ({ external_id, vector: [1, 2], metadata: { draft: true } }));
+        dataOf(await context.api.post(`${path}/bulk_upsert`, { items }));
+        const body = { filters: { draft: true }, strict: true };
+        const once = { headers: { 'idempotency-key': 'drafts' } };
+        for (let i = 0; i < 2; i++)
+          expect(dataOf(await context.api.post(`${path}/delete_by_filter`, body, once))).toEqual({ deleted_count: 2 });
+        expect(
+          errorOf(await context.api.post(`${path}/delete_by_filter`, { ...body, filters: { drft: 1 } }, once), 422),
+        ).toContain('Idempotency-Key');
       });
 
       test.each<[unknown, string[]]>([
@@ -242,6 +265,10 @@ export function hintsSuite(context: SuiteContext): void {
         [{ author: { nme: 'Ada' } }, ['"author.nme"; did you mean "author.name"?']],
         [{ $or: [{ rare: true }, { raer: true }] }, ['"raer"; did you mean "rare"?']],
         [{ catgory: { $ne: 'law' } }, ['"catgory"; did you mean "category"?']],
+        [
+          { $text: { query: 'law', fields: ['category', 'catgory', 'nme'] } },
+          ['"catgory"; did you mean "category"?', '"nme"'],
+        ],
       ])('%j is told', async (filters, wanted) => {
         const warnings = await search(filters);
         expect(warnings).toHaveLength(wanted.length);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseLenient, parseLossless } from '../../../../../cli/formats/json/lossless-json';
+import { losslessJson, parseLenient, parseLossless } from '../../../../../cli/formats/json/lossless-json';
 
 describe('parseLossless', () => {
   test('integers beyond 2^53 become strings of their digits, and are counted', () => {
@@ -49,4 +49,23 @@ test('numbers that are none are read as Python writes them, and texts stay as th
   });
   for (const text of ['{"a": nan}', '{"a": NaN', '{"a": +Infinity}', '{NaN: 1}'])
     expect(() => parseLenient(text)).toThrow(SyntaxError);
+});
+
+test('doubles that are whole numbers beyond 2^53 come back from what losslessJson writes', () => {
+  const value = {
+    a: 2 ** 53,
+    b: [-1e20, 1e21, 1.5, 2 ** 53 - 1],
+    c: '9007199254740992',
+    d: { '9007199254740992': [2 ** 60] },
+  };
+  expect(losslessJson(value)).toBe(
+    '{"a":9007199254740992.0,"b":[-100000000000000000000.0,1e+21,1.5,9007199254740991],"c":"9007199254740992","d":{"9007199254740992":[1152921504606847000.0]}}',
+  );
+  expect(parseLossless(losslessJson(value))).toEqual(value);
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.maxSafeInteger(), (json, whole) => {
+      const large = [json, whole * 4096, { x: [whole * 2 ** 30] }];
+      expect(parseLossless(losslessJson(large))).toEqual(JSON.parse(JSON.stringify(large)));
+    }),
+  );
 });
