@@ -2,8 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openQuiver } from '../quiver-target.mjs';
+import { seededRandom } from '../seeded-random.mjs';
 import { readBeirFolder } from './beir-folder.mjs';
 import { mean, ndcgAt, quantile, recallAt } from './ranking-metrics.mjs';
+import { withTypo } from './typos.mjs';
 
 export const TEXT_USAGE = `npm run bench -- text --data FOLDER [options]
 
@@ -16,6 +18,7 @@ by both, and measures what was found: nDCG@10 and recall@100 as trec_eval has th
   --alpha A          weight of the vectors in hybrid search (0.5)
   --split NAME       judgements in qrels/NAME.tsv (test)
   --queries N        the first N queries only
+  --typos SEED       by keywords alone, without and with fuzzy: the queries, and each with one random edit of a word
   --url URL          a Quiver that runs already (rate limit off), with --api-key; --model is then the one it has
   --json FILE        everything measured, as JSON
 `;
@@ -41,6 +44,7 @@ export async function textBench(words) {
       alpha: { type: 'string', default: '0.5' },
       split: { type: 'string', default: 'test' },
       queries: { type: 'string' },
+      typos: { type: 'string' },
       url: { type: 'string' },
       'api-key': { type: 'string' },
       json: { type: 'string' },
@@ -71,12 +75,8 @@ export async function textBench(words) {
     };
     const loading = await load(target, collection, task.documents);
     const modes = [];
-    for (const [name, weight] of [
-      ['keyword', 0],
-      ['vector', 1],
-      ['hybrid', alpha],
-    ])
-      modes.push({ name, ...(await evaluate(target, task, weight)) });
+    for (const { name, queries = task.queries, ...options } of modesOf(task, alpha, values.typos))
+      modes.push({ name, ...(await evaluate(target, { ...task, queries }, options)) });
     const facts = {
       data: basename(resolve(values.data)),
       documents: task.documents.length,
@@ -94,6 +94,24 @@ export async function textBench(words) {
   } finally {
     await target.server?.destroy();
   }
+}
+
+/** What is measured: options of the searches, and queries where they are others than the task's. */
+function modesOf({ queries }, alpha, typos) {
+  if (typos === undefined)
+    return [
+      { name: 'keyword', alpha: 0 },
+      { name: 'vector', alpha: 1 },
+      { name: `hybrid, alpha ${alpha}`, alpha },
+    ];
+  const random = seededRandom(Number(typos));
+  const wrong = queries.map((query) => ({ ...query, text: withTypo(query.text, random) }));
+  return [
+    { name: 'keyword', alpha: 0 },
+    { name: 'keyword, fuzzy', alpha: 0, fuzzy: 'auto' },
+    { name: 'typos', alpha: 0, queries: wrong },
+    { name: 'typos, fuzzy', alpha: 0, fuzzy: 'auto', queries: wrong },
+  ];
 }
 
 /** What the caller's environment says of models: where they are kept, whether they may be fetched. */
@@ -122,14 +140,14 @@ async function load(target, { dim, metric, language }, documents) {
 }
 
 /**
- * Asks every query with this weight of the vectors. Times are per query: of the whole call, and of its parts by the
+ * Asks every query with these options. Times are per query: of the whole call, and of its parts by the
  * service's word.
  */
-async function evaluate(target, { queries, judgements }, alpha) {
+async function evaluate(target, { queries, judgements }, options) {
   const ask = (text) =>
     dataOf(target, `${target.collectionPath}/hybrid_search`, {
       query_text: text,
-      alpha,
+      ...options,
       k: RECALL_DEPTH + 1,
       include_timing: true,
     });
@@ -177,7 +195,7 @@ function report(facts, loading, modes) {
   const head = ['', 'nDCG@10', 'recall@100', 'p50', 'p95', 'search p50', 'embedding p50'];
   const ms = (value) => `${value.toFixed(2)} ms`;
   const rows = modes.map((mode) => [
-    mode.name === 'hybrid' ? `hybrid, alpha ${facts.alpha}` : mode.name,
+    mode.name,
     mode.ndcg10.toFixed(4),
     mode.recall100.toFixed(4),
     ms(mode.p50Ms),
@@ -194,6 +212,6 @@ function report(facts, loading, modes) {
       .trimEnd(),
   );
   const title = `${facts.data}: ${facts.documents} documents, ${facts.queries} queries; model ${facts.model}, language ${facts.language ?? 'none'}`;
-  const note = `${loading.documentsPerSecond.toFixed(1)} documents/s embedded and stored; hybrid finds the queries' vectors in the cache`;
+  const note = `${loading.documentsPerSecond.toFixed(1)} documents/s embedded and stored; later rows find the queries' vectors in the cache`;
   return `${[title, '', ...lines, '', note].join('\n')}\n`;
 }
