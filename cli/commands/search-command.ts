@@ -15,6 +15,7 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   vector?: number[] | string;
   item?: string;
   hybrid?: number | true;
+  mode?: string;
   offset?: number;
   fields?: string[];
   groupBy?: string;
@@ -78,7 +79,8 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
 }
 
 async function search(context: CommandContext, name: string, options: SearchOptions): Promise<void> {
-  const { text, vector, item, hybrid, offset } = options;
+  const { text, vector, item, offset } = options;
+  const hybrid = options.hybrid ?? (options.mode === undefined ? undefined : true);
   const filter = filterOf(options);
   const given = [text, vector, item].filter((value) => value !== undefined).length;
   if (given !== 1 && !(hybrid !== undefined && text !== undefined && item === undefined))

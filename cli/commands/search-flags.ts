@@ -41,6 +41,7 @@ const NEIGHBOURS_MAX = 10;
 
 /** null: other flags of the command say it. */
 const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFlag<Each> | null } = {
+  mode: { flags: '--mode <mode>', says: 'keyword, by words alone; vector; or hybrid, as --hybrid' },
   match: { flags: '--match <words>', says: 'how many words a hit has: any, all, 0.75 of them', parse: matchArgument },
   query_syntax: { flags: '--syntax <syntax>', says: 'simple has +must, -not, title:word, begins*, near~, "phrase"~2' },
   fuzzy: {

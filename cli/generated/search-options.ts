@@ -20,6 +20,7 @@ export const SEARCH_OPTIONS = {
   group_missing: { kind: 'choice', choices: ['leave_out', 'each'], says: 'items without such a value are left out (default), or each a group with the key null' },
   min_score: { kind: 'number', says: 'results that score less are left out' },
   include_timing: { kind: 'boolean', says: '' },
+  mode: { kind: 'choice', choices: ['hybrid', 'keyword', 'vector'], says: 'says it by name', only: ['hybrid'] },
   match: { kind: 'other', says: 'how many of the words a hit of the keyword list has', only: ['hybrid'] },
   query_syntax: { kind: 'choice', choices: ['plain', 'simple'], says: 'with "simple", +word must and -word must not be there, for hits of both lists', only: ['hybrid'] },
   fuzzy: { kind: 'other', says: 'words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them', only: ['hybrid'] },

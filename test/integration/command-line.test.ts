@@ -96,9 +96,9 @@ describe('quiver', () => {
   });
 
   test('takes the text behind the collection, and filters as people write them', async () => {
-    expect(ids((await cli.succeed(['search', 'things', 'green', 'pear', '--hybrid', '0', '--json'])).output)).toEqual([
-      'b',
-    ]);
+    expect(
+      ids((await cli.succeed(['search', 'things', 'green', 'pear', '--mode', 'keyword', '--json'])).output),
+    ).toEqual(['b']);
     const where = async (...words: string[]): Promise<string[]> =>
       ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '--json', ...words])).output);
     expect(await where('--where', 'year >= 2')).toEqual(['c', 'b']);

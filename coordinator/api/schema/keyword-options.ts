@@ -15,6 +15,10 @@ import {
 
 /** Fields of searches that look for keywords. */
 export const keywordShape = {
+  mode: optional(z.enum(['hybrid', 'keyword', 'vector'])).meta({
+    description:
+      'Says it by name: "keyword", by keywords alone; "vector", by meaning alone; both whatever alpha is. "hybrid": as alpha says.',
+  }),
   match: optional(
     z.union(
       [
@@ -41,6 +45,17 @@ export const keywordShape = {
     description: 'The last word stands for the 50 most frequent words that begin so, too.',
   }),
 };
+
+/** Weight of the vector, from 0 to 1. `byDefault`: in a hybrid search where none is given. */
+export function weightOf({
+  mode,
+  alpha,
+}: {
+  mode?: 'hybrid' | 'keyword' | 'vector' | undefined;
+  alpha: number;
+}): number {
+  return mode === 'keyword' ? 0 : mode === 'vector' ? 1 : alpha;
+}
 
 interface GivenKeywords {
   match?: KeywordMatch | undefined;

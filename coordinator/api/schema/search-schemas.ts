@@ -18,7 +18,7 @@ import {
 } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { bothFilters } from '../../../shared/contract/filter/filter';
-import { askedText, keywordShape } from './keyword-options';
+import { askedText, keywordShape, weightOf } from './keyword-options';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
 
@@ -109,9 +109,10 @@ export function hybridSearchBody(limits: HttpLimits) {
       include_timing: includeTiming,
     })
     .transform((body, context) => {
-      const { query_text: text, vector: given, alpha, explain } = body;
+      const { query_text: text, vector: given, explain } = body;
       const asked = askedText(text, body, context, 'query_text');
-      const search = request(() => ({ type: 'fused', ...asked.source, vector: given, alpha }), body, body, context);
+      const source = (): Source => ({ type: 'fused', ...asked.source, vector: given, alpha: weightOf(body) });
+      const search = request(source, body, body, context);
       search.query.filter = bothFilters(search.query.filter, asked.filter);
       if (given === undefined && text.trim() === '')
         report(context, body, 'must not be empty when there is no vector', {
@@ -205,7 +206,8 @@ export function queryBody(limits: HttpLimits) {
       include_timing: includeTiming,
     })
     .transform((body, context) => {
-      const { query: text, top_k: k, offset, alpha } = body;
+      const { query: text, top_k: k, offset } = body;
+      const alpha = weightOf(body);
       const asked = askedText(text, body, context, 'query');
       if (asked.source.text.trim() === '')
         report(context, text, text.trim() === '' ? 'must not be empty' : NOTHING_TO_FIND, {

@@ -185,7 +185,8 @@ export function documentsSuite(context: SuiteContext): void {
         const { results } = dataOf(await context.api.post('/v1/query', { collection_name: name, ...more }));
         return results.map(({ external_id: id, text }: { external_id: string; text: string }) => [id, text]);
       };
-      expect(await found({ query: 'river stars', match: 'all', alpha: 0 })).toEqual([['t1', items[1].text]]);
+      for (const words of [{ alpha: 0 }, { mode: 'keyword' }])
+        expect(await found({ query: 'river stars', match: 'all', ...words })).toEqual([['t1', items[1].text]]);
       for (const alpha of [0, 0.5, 1])
         expect(await found({ query: '+river -stars floods', query_syntax: 'simple', alpha })).toEqual([
           ['t0', items[0].text],

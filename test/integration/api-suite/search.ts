@@ -253,6 +253,15 @@ export function searchSuite(context: SuiteContext): void {
       expect(idsOf(both.results)).toEqual(['east']);
       expect(both.timing_ms).toEqual({ ...TIMING, embedding_ms: 0 });
       expect(dataOf(await hybrid(0)).results[0].score).toBeCloseTo(1 / 61, 8);
+      // By name, whatever alpha is.
+      for (const alpha of [undefined, 0.7]) {
+        const named = async (mode: string) =>
+          dataOf(await post('hybrid_search', { query_text: 'rivers', vector: [0, 1, 0], alpha, mode })).results;
+        expect(await named('keyword')).toEqual(dataOf(await hybrid(0)).results);
+        expect(await named('vector')).toEqual(dataOf(await hybrid(1)).results);
+        expect(await named('hybrid')).toEqual(dataOf(await hybrid(alpha ?? 0.5)).results);
+      }
+      errorOf(await post('hybrid_search', { query_text: 'rivers', mode: 'keywords' }), 422);
     });
 
     test('hybrid_search explains its results when asked', async () => {

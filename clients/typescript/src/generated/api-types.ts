@@ -1513,6 +1513,8 @@ export interface Operations {
       vector?: VectorLike;
       /** 1 = vector only, 0 = keywords only. Default: 0.5. */
       alpha?: number;
+      /** Says it by name: "keyword", by keywords alone; "vector", by meaning alone; both whatever alpha is. "hybrid": as alpha says. */
+      mode?: 'hybrid' | 'keyword' | 'vector';
       /** How many of the words a hit of the keyword list has: "any" (default), "all", or {"at_least": 0.75}, rounded up. */
       match?: 'any' | 'all' | {
         at_least: number;
@@ -1804,6 +1806,8 @@ export interface Operations {
       offset?: number;
       /** 1 = by meaning only, 0 = by keywords only; scores below 1 are those of hybrid_search. Default: 1. */
       alpha?: number;
+      /** Says it by name: "keyword", by keywords alone; "vector", by meaning alone; both whatever alpha is. "hybrid": as alpha says. */
+      mode?: 'hybrid' | 'keyword' | 'vector';
       /** How many of the words a hit of the keyword list has: "any" (default), "all", or {"at_least": 0.75}, rounded up. */
       match?: 'any' | 'all' | {
         at_least: number;

@@ -121,6 +121,7 @@ class Searches:
         vector: VectorLike | None = None,
         *,
         alpha: float = 0.5,
+        mode: str | None = None,
         match: str | Mapping[str, Any] | None = None,
         query_syntax: str = "plain",
         fuzzy: int | str | None = None,
@@ -148,6 +149,7 @@ class Searches:
 
         Without a vector the text is embedded, too.
 
+        - ``mode``: Says it by name: 'keyword', by keywords alone; 'vector', by meaning alone; both whatever alpha is. 'hybrid': as alpha says.
         - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
         - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; a backslash takes the meaning from a sign.
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
@@ -170,6 +172,7 @@ class Searches:
             query_text=query_text,
             vector=encoded(vector),
             alpha=alpha,
+            mode=mode,
             match=match,
             query_syntax=query_syntax,
             fuzzy=fuzzy,
@@ -314,6 +317,7 @@ class Searches:
         top_k: int = 5,
         offset: int = 0,
         alpha: float = 1,
+        mode: str | None = None,
         match: str | Mapping[str, Any] | None = None,
         query_syntax: str = "plain",
         fuzzy: int | str | None = None,
@@ -336,6 +340,7 @@ class Searches:
     ) -> QueryAnswer:
         """Texts that answer a question in natural language.
 
+        - ``mode``: Says it by name: 'keyword', by keywords alone; 'vector', by meaning alone; both whatever alpha is. 'hybrid': as alpha says.
         - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
         - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; a backslash takes the meaning from a sign.
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
@@ -359,6 +364,7 @@ class Searches:
             top_k=top_k,
             offset=offset or None,
             alpha=alpha,
+            mode=mode,
             match=match,
             query_syntax=query_syntax,
             fuzzy=fuzzy,
