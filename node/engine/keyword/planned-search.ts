@@ -3,9 +3,10 @@ import type { KeywordStatistics } from '../../../shared/contract/shard/shard-rea
 import type { SlotScores } from '../slots/slot-scores';
 import { lengthNorm, termWeight } from './bm25';
 import { type PlannedSearchOptions, slotName } from './keyword-index';
+import type { SearchedUnit, UnitTerm } from './searched-units';
 import type { TermDictionary } from './term-dictionary';
 import type { TermSource } from './term-slots';
-import { type SearchedUnit, searchUnits, type UnitTerm } from './unit-search';
+import { searchUnits } from './unit-search';
 
 /** What is asked of an index. */
 interface PlannedSearch {

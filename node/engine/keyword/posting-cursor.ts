@@ -2,10 +2,10 @@ import { type LengthNorm, termScore } from './bm25';
 import { type BlockBounds, BLOCK_POSTINGS } from './block-maxima';
 import { NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
-import { LONG_FREQUENCY } from './posting-view';
+import { LONG_FREQUENCY, placeOfDocument } from './posting-view';
 
 /** Allowance for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
-const BOUND_SLACK = 1 + 1e-9;
+export const BOUND_SLACK = 1 + 1e-9;
 
 /** A term of the query with its posting list; `weight` is idf · (k1 + 1). */
 export interface WeightedTerm {
@@ -108,23 +108,8 @@ export class PostingCursor {
     return this.position === this.end || this.documents[this.position] !== document ? 0 : this.score(length);
   }
 
-  /** Moves to the first posting that is not before `document`, by doubling steps, then by bisection. */
+  /** Moves to the first posting that is not before `document`. */
   seek(document: number): void {
-    const { documents, end } = this;
-    let low = this.position;
-    if (low === end || documents[low] >= document) return;
-    let step = 1;
-    while (low + step < end && documents[low + step] < document) {
-      low += step;
-      step *= 2;
-    }
-    let high = Math.min(low + step, end);
-    low++;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (documents[middle] < document) low = middle + 1;
-      else high = middle;
-    }
-    this.position = low;
+    this.position = placeOfDocument(this.documents, this.position, this.end, document);
   }
 }

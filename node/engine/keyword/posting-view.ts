@@ -8,3 +8,22 @@ export interface PostingView {
   start: number;
   end: number;
 }
+
+/** The place, from `from` on, of the first document that is not before another: by doubling steps, then bisection. */
+export function placeOfDocument(documents: Uint32Array, from: number, end: number, document: number): number {
+  let low = from;
+  if (low === end || documents[low] >= document) return low;
+  let step = 1;
+  while (low + step < end && documents[low + step] < document) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(low + step, end);
+  low++;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (documents[middle] < document) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

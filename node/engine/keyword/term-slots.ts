@@ -1,6 +1,7 @@
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { type DocumentTable, NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
+import { PostingReader } from './posting-reader';
 import type { TermDictionary } from './term-dictionary';
 
 /** Whether one of some terms is enough. */
@@ -17,10 +18,10 @@ export interface TermSource {
 
 /** Postings that are read in one step: a part of a millisecond. */
 const POSTINGS_PER_STEP = 1 << 15;
-/** To look through the terms of a document takes as long as to read so many postings (some hundred terms, one each). */
-const DOCUMENT_COST = 128;
-/** Documents that are looked through in one step. */
-const DOCUMENTS_PER_STEP = POSTINGS_PER_STEP / DOCUMENT_COST;
+/** The cost of a document that is looked up in the other lists, relative to reading a posting (measured). */
+const LEAP_COST = 8;
+/** Look-ups of a document in a list that are made in one step. */
+const LOOK_UPS_PER_STEP = 1 << 13;
 
 /** Whether the text of a slot has one of the distinct terms, or all of them. Without terms, none has. */
 export function hasTerms(
@@ -52,30 +53,58 @@ export function* slotsWithTerms(
 ): Generator<undefined, ChunkedSlotSet> {
   if (terms.length === 0) return new ChunkedSlotSet();
   if (match === 'any') return yield* slotsOfLists(source, terms);
-  const rarestFirst = [...terms].sort((a, b) => frequencyOf(source, a) - frequencyOf(source, b));
-  let left = yield* slotsOfLists(source, rarestFirst.slice(0, 1));
-  for (let i = 1; i < rarestFirst.length && left.size > 0; i++) {
-    const rest = rarestFirst.slice(i);
-    const postings = rest.reduce((sum, text) => sum + frequencyOf(source, text), 0);
-    if (left.size * DOCUMENT_COST < postings) return yield* thoseWith(source, left, rest);
-    left = left.and(yield* slotsOfLists(source, [rarestFirst[i]]));
-  }
+  const frequencies = terms.map((text) => frequencyOf(source, text));
+  const all = frequencies.reduce((sum, frequency) => sum + frequency, 0);
+  if (Math.min(...frequencies) * LEAP_COST < all) return yield* slotsByLeaps(source, terms);
+  let left = yield* slotsOfLists(source, [terms[0]]);
+  for (const text of terms.slice(1)) left = left.and(yield* slotsOfLists(source, [text]));
   return left;
 }
 
-/** Those of the slots whose texts have all terms. */
-function* thoseWith(
-  source: TermSource,
-  slots: ChunkedSlotSet,
-  terms: readonly string[],
-): Generator<undefined, ChunkedSlotSet> {
-  const found: number[] = [];
-  let looked = 0;
-  for (const slot of slots.toArray()) {
-    if (hasTerms(source, slot, terms, 'all')) found.push(slot);
-    if (++looked % DOCUMENTS_PER_STEP === 0) yield;
+/** The slots that are in the lists of all terms, of which one is much shorter than the others. */
+function* slotsByLeaps(source: TermSource, terms: readonly string[]): Generator<undefined, ChunkedSlotSet> {
+  let numbering = source.numbering();
+  let found: number[] = [];
+  for (let from = 0; from !== NO_DOCUMENT;) {
+    from = takeShared(source, terms, from, found);
+    yield;
+    if (numbering === source.numbering()) continue;
+    numbering = source.numbering();
+    found = [];
+    from = 0;
   }
-  return ChunkedSlotSet.fromSorted(found);
+  return ChunkedSlotSet.fromArray(found);
+}
+
+/** Takes some of the slots that are in the lists of all terms; answers from which document on to go on. */
+function takeShared(
+  { documents: { lengths, slots }, dictionary, lists }: TermSource,
+  texts: readonly string[],
+  from: number,
+  found: number[],
+): number {
+  const readers: PostingReader[] = [];
+  for (const text of texts) {
+    const term = dictionary.find(text);
+    if (term === undefined) return NO_DOCUMENT;
+    readers.push(new PostingReader(lists, term));
+  }
+  readers.sort((a, b) => a.left - b.left);
+  let document = from;
+  for (let lookUps = 0; lookUps < LOOK_UPS_PER_STEP; document++) {
+    for (let i = 0; i < readers.length; i++) {
+      readers[i].seek(document);
+      lookUps++;
+      const { next } = readers[i];
+      if (next === document) continue;
+      // It lacks this term: the next one that has it may have all.
+      if (next === NO_DOCUMENT || lookUps >= LOOK_UPS_PER_STEP) return next;
+      document = next;
+      if (i > 0) i = -1;
+    }
+    if (lengths[document] > 0) found.push(slots[document]);
+  }
+  return document;
 }
 
 /** The slots in the lists of the terms. */

@@ -1,15 +1,20 @@
 import type { SlotSet } from '../slots/slot-set';
-import type { LengthNorm } from './bm25';
-import type { DocumentTable } from './document-table';
 import { type KeywordWish, pauseOf, untilNumbered } from './keyword-search';
 import type { PostingLists } from './posting-lists';
 import { LONG_FREQUENCY, type PostingView } from './posting-view';
+import type { SearchedUnit, SearchedUnits, UnitTerm } from './searched-units';
 import { TopDocuments } from './top-documents';
+import { documentsOf, LeadingCandidates, leadingLists, ListedCandidates } from './unit-candidates';
+import { lookUpSome, type WantedSlots } from './unit-lookup';
+import { UnitReader } from './unit-reader';
 
 /** Documents per pass over the accumulators, which fit into the second-level cache. */
 const WINDOW = 1 << 14;
 /** Postings before a break: a few milliseconds. */
 const POSTINGS_AT_ONCE = 1 << 19;
+/** The cost of a posting that is read in order, and of an allowed slot, relative to a step of a look-up (measured). */
+const READ_COST = 2;
+const LIST_COST = 4;
 
 /** May be shared by all searches: none has a break while it uses them. */
 const scores = new Float64Array(WINDOW);
@@ -22,42 +27,12 @@ const frequencies = new Float64Array(WINDOW);
 const found = new Uint16Array(WINDOW);
 const ofUnit = new Uint32Array(WINDOW);
 
-/** `factor`: as how many a time counts. */
-export interface UnitTerm {
-  term: number;
-  factor: number;
-}
-
-/** A unit of a keyword plan as it is searched. */
-export interface SearchedUnit {
-  /** The terms at present; without any, no document has the unit. */
-  terms: () => UnitTerm[];
-  /** Of a document; else it must have all of them. */
-  isAnyEnough: boolean;
-  /** idf · (k1 + 1). */
-  weight: number;
-  isOptional: boolean;
-  /** The slots that may have it, as they are now; null: all. */
-  allowed: () => SlotSet | null;
-}
-
-/** What is searched. It may change during the breaks of a search. */
-export interface SearchedUnits {
-  readonly documents: DocumentTable;
-  readonly lists: PostingLists;
-  readonly norm: LengthNorm;
-  /** In the order in which scores are summed. */
-  readonly units: readonly SearchedUnit[];
-  /** How many of the optional units a document has at least. */
-  readonly minimum: number;
-  /** See SearchedPostings. */
-  numbering(): number;
-}
-
 /**
- * The best documents that have units of a plan, in steps of a few milliseconds: all postings of all terms are read, one
- * window of documents after the other. A score is the sum over the units in their order, so of units of one term each
- * it is that of searchPostings to the last digit. As there, what went meanwhile may still be in the answer.
+ * The best documents that have units of a plan, in steps of a few milliseconds. Where it is less work, the units are
+ * looked up in the documents that may be wanted: those that are allowed, or those of the rarest units, of which a
+ * document can't lack all. Else all postings of all terms are read, one window of documents after the other. A score is
+ * the sum over the units in their order, so of units of one term each it is that of searchPostings to the last digit.
+ * As there, what went meanwhile may still be in the answer.
  */
 export function searchUnits(
   source: SearchedUnits,
@@ -70,34 +45,75 @@ function* searchNumbered(
   source: SearchedUnits,
   { k, allowed: allowedNow, nameOf }: KeywordWish,
 ): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
-  const { documents } = source;
+  const { documents, lists, norm } = source;
   const pause = pauseOf(source);
   const top = new TopDocuments(k, documents.liveCount, nameOf);
   for (let from = 0, until = 0; until < documents.count;) {
     until = documents.count;
-    const allowed = allowedNow();
-    const unitSlots = source.units.map((unit) => unit.allowed());
-    let postings = 0;
+    const wanted = { allowed: allowedNow(), units: source.units.map((unit) => unit.allowed()) };
+    const readersNow = (): UnitReader[] => source.units.map((unit) => new UnitReader(unit, lists, norm));
+    const way = chosenWay(readersNow(), wanted.allowed, source.minimum);
+    const listed = way === 'allowed' ? documentsOf(wanted.allowed!, documents, from, until) : null;
     while (from < until) {
-      const views = source.units.map((unit) => viewsOf(unit, source.lists));
-      const next = nextDocument(views, from);
-      if (next >= until) break;
-      const first = next - (next % WINDOW);
-      from = Math.min(first + WINDOW, until);
-      const window = { first, from: next, to: from };
-      let touchedCount = 0;
-      for (const [i, unit] of source.units.entries())
-        touchedCount = scoreUnit(unit, views[i], unitSlots[i], window, source, touchedCount);
-      collect(window, touchedCount, source, allowed, top);
-      for (const lists of views) for (const list of lists) postings += lowerBound(list, from) - lowerBound(list, next);
-      if (postings < POSTINGS_AT_ONCE) continue;
-      postings = 0;
-      yield* pause();
+      if (way === 'all') from = readSome(source, { from, until }, wanted, top);
+      else {
+        const readers = readersNow();
+        const candidates =
+          listed === null
+            ? new LeadingCandidates(leadingLists(readers, source.minimum)!, from, until)
+            : new ListedCandidates(listed, from);
+        from = Math.min(until, lookUpSome(source, readers, wanted, candidates, top));
+      }
+      // Not at the end: a search beside a fast writer would have no end.
+      if (from < until) yield* pause();
     }
-    from = until;
-    yield* pause();
   }
   return top.take();
+}
+
+/** Where the documents are looked for. */
+function chosenWay(
+  units: readonly UnitReader[],
+  allowed: SlotSet | null,
+  minimum: number,
+): 'all' | 'allowed' | 'leading' {
+  const lengths = units.flatMap((unit) => unit.lengths);
+  const all = lengths.reduce((sum, length) => sum + length, 0);
+  const leading = leadingLists(units, minimum)?.reduce((sum, { left }) => sum + left, 0) ?? Infinity;
+  const ofLeading = lookUpCost(leading, lengths);
+  const ofAllowed = allowed === null ? Infinity : LIST_COST * allowed.size + lookUpCost(allowed.size, lengths);
+  if (Math.min(ofLeading, ofAllowed) >= READ_COST * all) return 'all';
+  return ofLeading <= ofAllowed ? 'leading' : 'allowed';
+}
+
+/** What it costs to look up so many ascending documents in lists: the longer a list, the longer its jumps. */
+function lookUpCost(documents: number, lengths: readonly number[]): number {
+  if (documents === 0 || documents === Infinity) return documents;
+  return lengths.reduce((sum, length) => sum + documents * (1 + Math.log2(1 + length / documents)), 0);
+}
+
+/** Reads all postings in windows until there is time for a break; answers from which document on the others are. */
+function readSome(
+  source: SearchedUnits,
+  { from: begin, until }: { from: number; until: number },
+  wanted: WantedSlots,
+  top: TopDocuments,
+): number {
+  const views = source.units.map((unit) => viewsOf(unit, source.lists));
+  let from = begin;
+  for (let postings = 0; postings < POSTINGS_AT_ONCE && from < until;) {
+    const next = nextDocument(views, from);
+    if (next >= until) return until;
+    const first = next - (next % WINDOW);
+    from = Math.min(first + WINDOW, until);
+    const window = { first, from: next, to: from };
+    let touchedCount = 0;
+    for (const [i, unit] of source.units.entries())
+      touchedCount = scoreUnit(unit, views[i], wanted.units[i], window, source, touchedCount);
+    collect(window, touchedCount, source, wanted.allowed, top);
+    for (const lists of views) for (const list of lists) postings += lowerBound(list, from) - lowerBound(list, next);
+  }
+  return from;
 }
 
 /** Documents from `from` on and before `to`, of those whose places begin at `first`. */
