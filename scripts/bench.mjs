@@ -22,6 +22,7 @@ const BENCHES = {
   links: ['../test/bench/links-bench.mjs', 'linksBench'],
   members: ['../test/bench/members-bench.mjs', 'membersBench', { etcd: true }],
   filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
+  'keyword-features': ['../test/bench/keyword-features-bench.mjs', 'keywordFeaturesBench'],
   'query-features': ['../test/bench/query-features-bench.mjs', 'queryFeaturesBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],

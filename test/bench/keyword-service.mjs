@@ -17,16 +17,7 @@ const K = 10;
 export async function measureKeywordService({ corpus, count, queries, language, seconds }) {
   const target = await openQuiver();
   try {
-    await target.server.start();
-    const created = await target.call('POST', '/v1/collections', {
-      name: 'bench',
-      dim: DIM,
-      distance_metric: 'l2',
-      language,
-    });
-    if (created.status !== 'success') throw new Error(`create: ${JSON.stringify(created.error)}`);
-    const loading = await load(target, corpus, count);
-    await measureSettling({ target, dataset: { count }, startedAt: loading.startedAt });
+    const loading = await loadedService(target, { corpus, count, language });
     const requests = queries.map((words) => searchRequest(target, words));
     const firstAnswer = await answerTo(target, requests[0]);
     const speeds = [];
@@ -46,6 +37,27 @@ export async function measureKeywordService({ corpus, count, queries, language, 
   } finally {
     await target.server.destroy();
   }
+}
+
+/** Starts the service and stores so many documents; resolves once it has nothing left to do for them. */
+export async function loadedService(target, { corpus, count, language }) {
+  await target.server.start();
+  const created = await target.call('POST', '/v1/collections', {
+    name: 'bench',
+    dim: DIM,
+    distance_metric: 'l2',
+    language,
+  });
+  if (created.status !== 'success') throw new Error(`create: ${JSON.stringify(created.error)}`);
+  const loading = await load(target, corpus, count);
+  await measureSettling({ target, dataset: { count }, startedAt: loading.startedAt });
+  return loading;
+}
+
+/** Of a corpus, the next document and a vector for it. */
+export function nextItem(corpus) {
+  const vector = Array.from({ length: DIM }, () => Math.fround(corpus.random()));
+  return { vector, text: corpus.document() };
 }
 
 function searchRequest(target, words) {
@@ -75,8 +87,7 @@ async function load(target, corpus, count) {
         const first = next;
         next = Math.min(count, next + BATCH);
         const items = Array.from({ length: next - first }, (_, i) => {
-          const vector = Array.from({ length: DIM }, () => Math.fround(corpus.random()));
-          return { external_id: `d${first + i}`, vector, text: corpus.document() };
+          return { external_id: `d${first + i}`, ...nextItem(corpus) };
         });
         const body = Buffer.from(JSON.stringify({ items }));
         const head = requestHead({

@@ -2,10 +2,9 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
-import { HttpConnection, requestHead } from './http-connection.mjs';
-import { generateLoad } from './load-generator.mjs';
+import { measureTurns, timedRequest } from './feature-turns.mjs';
 import { loadRows } from './load-rows.mjs';
-import { measureSettling, median } from './measure.mjs';
+import { measureSettling } from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { seededRandom } from './seeded-random.mjs';
 
@@ -188,44 +187,13 @@ async function measured(target, dataset, made, feature, { seconds, rounds }) {
           body: JSON.stringify(more),
         };
   const requestsOf = (of) => Array.from({ length: 1_000 }, (_, i) => of(i));
-  const firstMs = await timed(target, requestOf(0, body(5, made)));
+  const { ms: firstMs } = await timedRequest(target.address, requestOf(0, body(5, made)));
   const turns = {
     plain: requestsOf((i) => searchOf(i, beside(11, made))),
     others: requestsOf((i) => requestOf(i, body(i, made))),
     again: requestsOf((i) => requestOf(i, body(11, made))),
   };
-  const found = {};
-  for (let round = 0; round < Number(rounds); round++) {
-    for (const [kind, requests] of Object.entries(turns)) {
-      const { p50Ms, p99Ms } = await generateLoad({
-        address: target.address,
-        requests,
-        connections: 1,
-        seconds: Number(seconds),
-      });
-      (found[kind] ??= []).push({ p50Ms, p99Ms });
-    }
-  }
-  return {
-    firstMs,
-    ...Object.fromEntries(
-      Object.entries(found).map(([kind, all]) => [
-        kind,
-        { p50Ms: median(all.map((one) => one.p50Ms)), p99Ms: median(all.map((one) => one.p99Ms)) },
-      ]),
-    ),
-  };
-}
-
-async function timed(target, { method, path, headers, body }) {
-  const connection = await HttpConnection.open(target.address);
-  const head = requestHead({ method, path, headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
-  const since = performance.now();
-  const answer = JSON.parse(await connection.send(head, body));
-  const ms = performance.now() - since;
-  connection.close();
-  if (answer.status !== 'success') throw new Error(JSON.stringify(answer.error));
-  return ms;
+  return { firstMs, ...(await measureTurns(target.address, turns, { seconds, rounds })) };
 }
 
 function madeTitles(count) {
