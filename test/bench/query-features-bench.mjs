@@ -95,6 +95,7 @@ export const FEATURES = {
   }),
   like: (i, { title }) => ({ filters: { title: { $like: `*${title(i * 7).slice(2, 6)}*${title(i * 7).slice(-2)}` } } }),
   dates: (i) => ({ filters: { at: { $between: [i * 3, i * 3 + 600].map((minute) => ({ $date: timeAt(minute) })) } } }),
+  $text: (i, { title }) => ({ filters: { $text: { query: title(i * 7).split(' ')[0] } } }),
   ids: (i) => ({ filters: { $id: Array.from({ length: 1_000 }, (_, n) => String((i * 7_919 + n * 97) % 100_000)) } }),
   elements: (i) => ({ filters: { parts: { $elem_match: { code: i % 1_000, width: { $lt: 5 } } } } }),
   'geo radius': (i) => ({ filters: { place: { $geo_radius: { ...placeOf(i * 31), metres: 50_000 } } } }),
