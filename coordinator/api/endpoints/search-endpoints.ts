@@ -32,6 +32,8 @@ interface SearchCall extends Pick<EndpointCall, 'hold' | 'profile' | 'warnings'>
   collection: string;
   search: SearchRequest;
   includeTiming: boolean;
+  /** The field of the request with the words to find; default: query_text. */
+  wordsField?: string;
   /** JSON of members before the hits, each with a comma behind it. */
   before?: string;
   /** JSON of members behind the hits, each with a comma before it. */
@@ -45,6 +47,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     collection,
     search: request,
     includeTiming,
+    wordsField = 'query_text',
     before = '',
     members,
     hit = hitJson,
@@ -69,7 +72,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     const { filter } = request.query;
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
       if (found.cut !== undefined) warnOfCutTexts(found, warnings);
-      const named = arrangingFields(request);
+      const named = namedFields(request, '', wordsField);
       if (filter === null && named === undefined) return answer(found);
       const { utf8Hits, hits, totalCount } = found;
       const hasHits = utf8Hits === undefined ? hits.length > 0 : packedCount(utf8Hits) > 0;
@@ -84,11 +87,23 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
   };
 }
 
-/** The fields by which a search groups or orders; undefined: it does neither. `at`: where it stands in the request. */
-function arrangingFields({ page: { groups }, output: { order } }: SearchRequest, at = ''): NamedField[] | undefined {
-  if (groups === undefined && order === undefined) return undefined;
+/**
+ * The fields by which a search groups or orders, or in which it looks for words; undefined: there are none. `at`: where
+ * it stands in the request; `words`: where its words stand. Fields of words that must be there are of the filter.
+ */
+function namedFields(
+  { query: { source }, page: { groups }, output: { order } }: SearchRequest,
+  at: string,
+  words: string,
+): NamedField[] | undefined {
+  const clauses = source.type === 'fused' ? source.keywords?.clauses : undefined;
+  if (groups === undefined && order === undefined && clauses === undefined) return undefined;
+  const ofWords = (clauses ?? []).flatMap(({ occurs, path }) =>
+    occurs === 'may' && path !== undefined ? [{ path, place: `${at}${words}` }] : [],
+  );
   const grouping = groups === undefined ? [] : [{ path: groups.path, place: `${at}group_by` }];
-  return [...grouping, ...orderingFields(order, at)];
+  const all = [...ofWords, ...grouping, ...orderingFields(order, at)];
+  return all.length === 0 ? undefined : all;
 }
 
 /** The member `total_matches` of several searches, with a comma before it; empty if none of them was to say it. */
@@ -162,7 +177,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { results, timing } = answer;
         warnOfCutTexts(answer, warnings, (index) => `queries[${index}]`);
         for (const [i, one] of body.queries.entries()) {
-          const named = arrangingFields(one, `queries[${i}].`);
+          const named = namedFields(one, `queries[${i}].`, 'query_text');
           await doubts.look(
             {
               collection: path.name,
@@ -334,6 +349,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
           hold,
           profile,
           warnings,
+          wordsField: 'query',
           before,
           hit: textHitJson,
         });

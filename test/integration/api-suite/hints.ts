@@ -191,6 +191,15 @@ export function hintsSuite(context: SuiteContext): void {
         else dataOf(strict);
       });
 
+      test('so it does of fields in which words are looked for', async () => {
+        const body = { vector: [1, 2, 3], query_text: 'catgory:law category:law -tgs:x', query_syntax: 'simple' };
+        expect(await told(at('hybrid_search'), body)).toEqual([
+          'filters: no item has the field "tgs"; did you mean "tags"?',
+          'query_text: no item has the field "catgory"; did you mean "category"?',
+        ]);
+        errorOf(await context.api.post(at('hybrid_search'), { ...body, strict: true }), 422);
+      });
+
       test('and refuses it where the request is strict, and does nothing', async () => {
         for (const endpoint of EACH) {
           const filters = { $or: [{ categry: 'law' }, { rare: true }, { owner: 1 }] };
