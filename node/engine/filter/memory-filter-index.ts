@@ -156,7 +156,10 @@ export class MemoryFilterIndex implements FilterIndex {
 
   wordsChanged(slots: readonly number[]): void {
     this.resolved.clear();
-    for (const slot of slots) this.prepared.slotChanged(slot);
+    for (const slot of slots) {
+      this.prepared.slotChanged(slot);
+      if (this.unlisted.has(slot)) this.unlistedMatches.wordsChanged(slot, this.metadataOf, this.factsOf(slot));
+    }
   }
 
   private prepareLists(filter: Filter): Promise<void> | null {

@@ -1,6 +1,7 @@
 import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
 import { inLaterSlices } from '../../../shared/base/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { asksWords } from './filter-needs';
 import { type ItemFacts, matches } from './matches';
 
 /**
@@ -56,6 +57,15 @@ export class UnlistedMatches {
 
   put(slot: number, metadata: JsonObject, item: ItemFacts | undefined): void {
     for (const { filter, found } of this.filters.values()) if (matches(filter, metadata, item)) found.add(slot);
+  }
+
+  /** Tests an item again by the filters that ask for words. */
+  wordsChanged(slot: number, metadataOf: (slot: number) => JsonObject, item: ItemFacts | undefined): void {
+    for (const { filter, found } of this.filters.values()) {
+      if (!asksWords(filter)) continue;
+      if (matches(filter, metadataOf(slot), item)) found.add(slot);
+      else found.remove(slot);
+    }
   }
 
   remove(slot: number): void {

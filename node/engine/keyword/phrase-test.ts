@@ -1,16 +1,20 @@
 import type { Analyser } from '../../../shared/base/text/analyser';
+import { SegmentClass, segmentClassOf } from '../../../shared/base/text/segment-class';
 
 /** Words that stand together. */
 export interface Phrase {
   /** In their order, with repetitions and stop words. */
   readonly terms: readonly string[];
+  /** For each of the terms, how many terms up to it are the first of the phrase again, but not all of them. */
+  readonly borders: Int32Array;
   /** 0: one directly behind the other. Else in any order, with at most so many other words between them. */
   readonly near: number;
 }
 
 /** The phrase of a text. */
 export function phraseOf(analyser: Analyser, text: string, near: number): Phrase {
-  return { terms: withoutSingles(analyser.terms(text)), near };
+  const terms = inOrder(analyser.terms(text));
+  return { terms, borders: bordersOf(terms), near };
 }
 
 /** Whether a text has a phrase, in steps. */
@@ -20,19 +24,32 @@ export function* hasPhrase(analyser: Analyser, phrase: Phrase, text: string): Ge
     for (const term of part) terms.push(term);
     yield;
   }
-  return standTogether(phrase, withoutSingles(terms));
+  return standTogether(phrase, inOrder(terms));
 }
 
-function standTogether({ terms, near }: Phrase, text: readonly string[]): boolean {
+function standTogether(phrase: Phrase, text: readonly string[]): boolean {
+  const { terms, near } = phrase;
   if (terms.length === 0 || text.length < terms.length) return false;
-  return near === 0 ? isWithin(terms, text) : areNear(terms, near, text);
+  return near === 0 ? isWithin(phrase, text) : areNear(terms, near, text);
 }
 
-function isWithin(terms: readonly string[], text: readonly string[]): boolean {
-  for (let at = text.indexOf(terms[0]); at >= 0; at = text.indexOf(terms[0], at + 1)) {
-    let i = 1;
-    while (i < terms.length && text[at + i] === terms[i]) i++;
-    if (i === terms.length) return true;
+function bordersOf(terms: readonly string[]): Int32Array {
+  const borders = new Int32Array(terms.length);
+  for (let i = 1, met = 0; i < terms.length; i++) {
+    while (met > 0 && terms[i] !== terms[met]) met = borders[met - 1];
+    if (terms[i] === terms[met]) met += 1;
+    borders[i] = met;
+  }
+  return borders;
+}
+
+/** By Knuth, Morris and Pratt: a word repeated in both may not take the product of their lengths. */
+function isWithin({ terms, borders }: Phrase, text: readonly string[]): boolean {
+  let met = 0;
+  for (const term of text) {
+    while (met > 0 && term !== terms[met]) met = borders[met - 1];
+    if (term === terms[met]) met += 1;
+    if (met === terms.length) return true;
   }
   return false;
 }
@@ -59,18 +76,21 @@ function areNear(terms: readonly string[], near: number, text: readonly string[]
   return false;
 }
 
-const HAN = /^\p{Script=Han}$/u;
-
 /**
- * Without the Han characters that are in a pair beside them, too: what is before and behind a phrase gives pairs of its
- * own, which would stand between.
+ * In the order of the text, and without the pairs of Han characters, which are terms by themselves, too: so what is
+ * before and behind a phrase changes nothing within it. The analyser gives a pair behind its second character.
  */
-function withoutSingles(terms: readonly string[]): string[] {
-  return terms.filter((term, i) => !HAN.test(term) || !isPaired(term, terms[i + 1], terms[i + 2]));
+function inOrder(terms: readonly string[]): string[] {
+  const placed: string[] = [];
+  for (const term of terms) {
+    const last = placed.at(-1);
+    if (last === undefined || term.length <= last.length || !term.endsWith(last) || !startsWithHan(last))
+      placed.push(term);
+    else if (!startsWithHan(term)) placed.splice(-1, 0, term);
+  }
+  return placed;
 }
 
-function isPaired(single: string, next: string | undefined, second: string | undefined): boolean {
-  if (next !== undefined && next.length > single.length && (next.endsWith(single) || next.startsWith(single)))
-    return true;
-  return next !== undefined && second === single + next;
+function startsWithHan(term: string): boolean {
+  return segmentClassOf(term, 0) === SegmentClass.han;
 }

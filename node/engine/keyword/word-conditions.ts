@@ -3,7 +3,7 @@ import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Analyser, queryTerms } from '../../../shared/base/text/analyser';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import { keywordLines, keywordText } from './keyword-text';
-import { hasPhrase, phraseOf } from './phrase-test';
+import { hasPhrase, type Phrase, phraseOf } from './phrase-test';
 
 /** The terms of the conditions in use. */
 const known = new WeakMap<WordsCondition, { analyser: Analyser; terms: string[] }>();
@@ -17,6 +17,16 @@ export function termsOfWords(condition: WordsCondition, analyser: Analyser): rea
   return terms;
 }
 
+const phrases = new WeakMap<WordsCondition, { analyser: Analyser; phrase: Phrase }>();
+
+function phraseOfWords(condition: WordsCondition, analyser: Analyser): Phrase {
+  const found = phrases.get(condition);
+  if (found?.analyser === analyser) return found.phrase;
+  const phrase = phraseOf(analyser, condition.query, condition.near ?? 0);
+  phrases.set(condition, { analyser, phrase });
+  return phrase;
+}
+
 /** Whether an item has the words: what a condition means. `text`: of the item; not asked for with paths. */
 export function itemHasWords(
   condition: WordsCondition,
@@ -28,7 +38,7 @@ export function itemHasWords(
   const { paths } = condition;
   const own = paths === undefined ? { text, metadata } : { text: null, metadata: membersAt(paths, metadata) };
   if (condition.match === 'phrase') {
-    const phrase = phraseOf(analyser, condition.query, condition.near ?? 0);
+    const phrase = phraseOfWords(condition, analyser);
     return keywordLines(own.text, own.metadata).some((line) => resultOf(hasPhrase(analyser, phrase, line)));
   }
   const searched = keywordText(own.text, own.metadata);

@@ -32,7 +32,7 @@ interface KnownPhrase {
   readonly phrase: Phrase;
   readonly found: ChunkedSlotSet;
   /** Slots that were put and not looked at yet. */
-  readonly unknown: Set<number>;
+  readonly unknown: ChunkedSlotSet;
   /** Whether what was there at first has been looked at. */
   isWhole: boolean;
   making: Promise<void> | null;
@@ -64,7 +64,7 @@ export class PhraseMatches {
 
   /** The set belongs to the caller. */
   slots(condition: WordsCondition): ChunkedSlotSet {
-    return ChunkedSlotSet.from(this.get(condition).found);
+    return this.get(condition).found.clone();
   }
 
   *slotsInSteps(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
@@ -83,14 +83,14 @@ export class PhraseMatches {
 
   remove(slot: number): void {
     for (const { unknown, found } of this.known.values()) {
-      unknown.delete(slot);
+      unknown.remove(slot);
       found.remove(slot);
     }
   }
 
   get memoryBytes(): number {
     let bytes = 0;
-    for (const { found, unknown } of this.known.values()) bytes += found.memoryBytes + 32 * unknown.size;
+    for (const { found, unknown } of this.known.values()) bytes += found.memoryBytes + unknown.memoryBytes;
     return bytes;
   }
 
@@ -112,7 +112,7 @@ export class PhraseMatches {
       await this.lookAt(known, [...candidates.toArray()]);
       known.isWhole = true;
     }
-    await this.lookAt(known, [...unknown]);
+    await this.lookAt(known, [...unknown.toArray()]);
   }
 
   /** One that is put again meanwhile stays unknown. */
@@ -121,7 +121,7 @@ export class PhraseMatches {
     const { items } = this;
     for (let from = 0; from < slots.length; from += TEXTS_PER_READ) {
       const some = slots.slice(from, from + TEXTS_PER_READ);
-      for (const slot of some) unknown.delete(slot);
+      for (const slot of some) unknown.remove(slot);
       const wanted = some.filter((slot) => items.isCandidate(slot, condition));
       let has: boolean[];
       try {
@@ -163,7 +163,7 @@ export class PhraseMatches {
         condition,
         phrase: phraseOf(this.items.analyser, condition.query, condition.near ?? 0),
         found: new ChunkedSlotSet(),
-        unknown: new Set(),
+        unknown: new ChunkedSlotSet(),
         isWhole: false,
         making: null,
         usedAtMs: 0,

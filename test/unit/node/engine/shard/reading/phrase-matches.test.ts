@@ -102,4 +102,11 @@ describe('phrases that are asked for', () => {
     put(9, 'red');
     expect(await found(phrases)).toEqual([9]);
   });
+
+  test('are given out as sets that belong to those who ask', async () => {
+    const { phrases } = phrasesOf(new Map([[1, 'a red fox']]));
+    await phrases.prepare(RED_FOX);
+    phrases.slots(RED_FOX).remove(1);
+    expect(await found(phrases)).toEqual([1]);
+  });
 });
