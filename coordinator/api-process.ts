@@ -183,6 +183,8 @@ export class ApiProcess {
     localLimiter: ProcessLimiter;
     addressLimiter: ProcessLimiter;
     quota: CollectionQuota;
+    /** As of createService. */
+    keywordFieldsObstacle?: () => string | null;
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     /** Opens targets of backups. */
@@ -235,6 +237,7 @@ export class ApiProcess {
       config,
       log,
       quota: parts.quota,
+      keywordFieldsObstacle: parts.keywordFieldsObstacle,
       openTarget: parts.openTarget,
       instanceId,
       searchObserver: this.apiMetrics.searches,

@@ -54,6 +54,7 @@ import { Drains } from './cluster/drains';
 import { RemoteShardClient } from './cluster/calls/remote-shard-client';
 import { Housekeeping } from './cluster/controller/housekeeping';
 import { MapRepair } from './cluster/controller/map-repair';
+import { featureObstacle } from './cluster/feature-obstacle';
 import { MapShardRoutes } from './cluster/calls/map-shard-routes';
 import { NodeReports } from './cluster/controller/node-reports';
 import { NodeWatch } from './cluster/controller/node-watch';
@@ -269,6 +270,7 @@ async function build(
     localLimiter,
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: clusterQuota(map, capacity.collectionsMax),
+    keywordFieldsObstacle: () => featureObstacle(map, 'keyword-fields', 'collections can have keyword_fields'),
     httpThreads: {
       entry: join(__dirname, 'cluster-http-thread.js'),
       // The threads that serve reach storage nodes, and never etcd.

@@ -128,6 +128,8 @@ export function createService(options: {
   >;
   log: Logger;
   quota: CollectionQuota;
+  /** Why no collection may have keyword fields at present; null, the default: it may. */
+  keywordFieldsObstacle?: (() => string | null) | undefined;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
@@ -180,6 +182,7 @@ export function createService(options: {
     log,
     defaults,
     quota: options.quota,
+    keywordFieldsObstacle: options.keywordFieldsObstacle,
   });
   const backups = new BackupRequests({
     store,

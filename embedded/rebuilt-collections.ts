@@ -8,6 +8,7 @@ import { stageToBytes } from '../node/engine/records/shard-stage-state';
 import { blankSpec } from '../node/engine/shard/opening/rest-note';
 import { isDamage } from '../shared/base/errors/quiver-error';
 import { shardOf } from '../shared/contract/shard/shard-of';
+import type { KeywordFields } from '../shared/contract/shard/keyword-fields';
 import type { Language } from '../shared/base/text/language';
 import type { Metric } from '../shared/contract/vector/metric';
 import { DEFAULT_QUANTIZATION } from '../shared/contract/vector/quantization';
@@ -138,7 +139,14 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
     dim,
     metric,
     language,
-  } = JSON.parse(stored) as { uid: string; dim: number; metric: Metric; language?: Language };
+    keywordFields,
+  } = JSON.parse(stored) as {
+    uid: string;
+    dim: number;
+    metric: Metric;
+    language?: Language;
+    keywordFields?: KeywordFields;
+  };
   // It may be one that was being made, or of a reshard that had begun.
   if (items === 0)
     return `it is empty (${shards} ${shards === 1 ? 'shard' : 'shards'}, dim ${dim}, ${metric}), and no note lies beside it: create it again where it is missed`;
@@ -151,6 +159,7 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
     metric,
     description: null,
     language: language ?? null,
+    ...(keywordFields !== undefined && { keywordFields }),
     quantization: DEFAULT_QUANTIZATION,
     shards,
     replicas: 1,

@@ -11,6 +11,7 @@ import {
   filtered,
   filterOf,
   type FilterOptions,
+  names,
   wholeNumber,
 } from './connected-command';
 import { untilOver } from './until-over';
@@ -35,6 +36,7 @@ export interface NewCollectionOptions {
   metric?: string;
   description?: string;
   language?: string;
+  keywordFields?: { path: string; weight?: number }[];
   quantization?: string;
   metadataOn?: string;
   vectorsOn?: string;
@@ -56,6 +58,11 @@ export function withNewCollectionOptions(command: Command): Command {
     )
     .option('--description <text>', 'description of the new collection')
     .option('--language <code>', 'language of its texts, such as "en": words are found in all their forms')
+    .option(
+      '--keyword-fields <paths>',
+      'what keyword search looks in, and how much it counts: "title:3, text"',
+      keywordFields,
+    )
     .addOption(
       new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices([
         'int8',
@@ -81,6 +88,14 @@ export function withNewCollectionOptions(command: Command): Command {
     );
 }
 
+/** Paths with weights behind colons, separated by commas. */
+function keywordFields(text: string): { path: string; weight?: number }[] {
+  return names(text).map((part) => {
+    const [, path = part, weight] = /^(.+):(\d+)$/.exec(part) ?? [];
+    return { path, ...(weight !== undefined && { weight: Number(weight) }) };
+  });
+}
+
 /** The body of POST /v1/collections. */
 export function newCollectionBody(
   name: string,
@@ -89,6 +104,7 @@ export function newCollectionBody(
     metric,
     description,
     language,
+    keywordFields: fields,
     quantization,
     metadataOn,
     vectorsOn,
@@ -103,6 +119,7 @@ export function newCollectionBody(
     distance_metric: metric,
     description,
     language,
+    keyword_fields: fields,
     quantization,
     metadata: metadataOn,
     vectors: vectorsOn,

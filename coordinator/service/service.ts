@@ -1,5 +1,6 @@
 import type { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Filter } from '../../shared/contract/filter/filter';
+import type { KeywordFields } from '../../shared/contract/shard/keyword-fields';
 import type { OrderKey } from '../../shared/contract/shard/item-order';
 import type { FieldFactsRequest } from '../../shared/contract/shard/field-facts';
 import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
@@ -147,6 +148,8 @@ export interface NewCollection {
   description: string | null;
   /** The language of its keyword text; null: none. */
   language: Language | null;
+  /** What keyword search looks in; undefined: the text and all strings of the metadata. */
+  keywordFields?: KeywordFields | undefined;
   /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
   quantization?: Quantization | undefined;
   /** Where ids and metadata are; default: DEFAULT_METADATA_STORAGE. */
@@ -204,6 +207,8 @@ export interface CollectionView {
   metric: Metric;
   description: string | null;
   language: Language | null;
+  /** See NewCollection; null: all. */
+  keywordFields: KeywordFields | null;
   quantization: Quantization;
   metadata: MetadataStorage;
   vectors: VectorStorage;

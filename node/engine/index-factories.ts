@@ -11,6 +11,8 @@ export const indexFactories: IndexFactories = {
     options.place === 'disk' ? DiskVectorIndex.open(options, save) : NativeVectorIndex.open(options, save),
   loadFilterIndex: async (bytes, items) =>
     bytes === null ? new MemoryFilterIndex(items) : inSlices(MemoryFilterIndex.loadInSteps(bytes, items)),
-  loadKeywordIndex: async (bytes, analyser) =>
-    bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser })),
+  loadKeywordIndex: async (bytes, analyser, fields) =>
+    bytes === null
+      ? new Bm25KeywordIndex({ analyser, fields })
+      : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser, fields })),
 };

@@ -35,6 +35,10 @@ const CLASSES = {
     of: ['Collection.unavailable_shards[]', 'get_health.unavailable[]'],
     doc: 'A shard that did not answer, and why, for people. ``collection`` in ``Health`` alone.',
   },
+  KeywordField: {
+    of: 'Collection.keyword_fields[]',
+    doc: 'What keyword search looks in, and how much its words count.',
+  },
   CollectionInfo: { of: 'Collection', doc: 'A collection as it was made, and how many vectors it has.' },
   IndexState: { of: 'CollectionStats.index', doc: 'How far an index is built.' },
   CollectionStats: { of: 'CollectionStats', doc: 'What a collection takes, and the state of its index.' },

@@ -261,9 +261,13 @@ describe('quiver', () => {
   });
 
   test('makes a collection whose items expire, and purges it', async () => {
-    await cli.succeed(['create', 'passing', '--dim', '2', '--ttl-seconds', '3600']);
+    await cli.succeed(['create', 'passing', '--dim', '2', '--ttl-seconds', '3600', '--keyword-fields', 'title:3, a:b']);
     expect(JSON.parse((await cli.succeed(['collections', 'passing', '--json'])).output)).toMatchObject({
       ttl_seconds: 3600,
+      keyword_fields: [
+        { path: 'title', weight: 3 },
+        { path: 'a:b', weight: 1 },
+      ],
     });
     expect((await cli.succeed(['purge', 'passing', '--state'])).output).toMatch(/^shard +node +state.*\n *0 +none/);
     expect((await cli.succeed(['purge', 'passing'])).messages).toMatch(/^purged "passing": \d+ bytes less\n$/);

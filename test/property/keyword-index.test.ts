@@ -443,6 +443,25 @@ test('a save during which slots change is repaired by taking those slots out and
   }
 });
 
+test('a save is of some fields, by their weights', () => {
+  const fields = [{ path: 'title', weight: 3 }];
+  const index = new Bm25KeywordIndex({ fields });
+  index.putAnalysed(
+    0,
+    resultOf(
+      index.analyse([
+        { text: 'a b a', weight: 3 },
+        { text: 'b', weight: 2 },
+      ]),
+    ),
+  );
+  expect(index.statistics(['a', 'b'])).toEqual({ documentCount: 1, totalLength: 11, documentFrequencies: [1, 1] });
+  const bytes = Buffer.concat([...index.save()]);
+  expect(Bm25KeywordIndex.load(bytes, { fields }).statistics(['a'])).toMatchObject({ totalLength: 11 });
+  for (const others of [undefined, [{ path: 'title', weight: 2 }]])
+    expect(() => Bm25KeywordIndex.load(bytes, { fields: others })).toThrow('its terms are of another analyser');
+});
+
 test('a damaged save is refused or loads as an index that works', () => {
   const index = new Bm25KeywordIndex();
   for (let slot = 0; slot < 200; slot++) index.put(slot, text());

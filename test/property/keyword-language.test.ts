@@ -3,6 +3,7 @@ import type { Fuzziness } from '../../coordinator/service/keyword-query';
 import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
 import { readConfig } from '../../shared/base/config/config';
 import { defaultAnalyser } from '../../shared/base/text/analyser';
+import type { KeywordFields } from '../../shared/contract/shard/keyword-fields';
 import type { KeywordUnit } from '../../shared/contract/shard/keyword-plan';
 import { plainEdits, plainExpansions } from '../support/models/plain-expansions';
 import { plainHasPhrase } from '../support/models/plain-phrase';
@@ -71,14 +72,15 @@ class Story {
   private constructor(
     private readonly node: ShardNode,
     private started: PlainService,
+    private readonly fields: KeywordFields | undefined,
   ) {}
 
-  static async begin(shards: number): Promise<Story> {
+  static async begin(shards: number, keywordFields?: KeywordFields): Promise<Story> {
     const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
     nodes.push(node);
     const started = await plainService({ shardClient: node.client });
-    await started.service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards }));
-    return new Story(node, started);
+    await started.service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards, keywordFields }));
+    return new Story(node, started, keywordFields);
   }
 
   async restart(): Promise<void> {
@@ -123,7 +125,7 @@ class Story {
       const passing = this.passing(clauses);
       for (const clause of clauses)
         if (clause.near !== undefined)
-          this.found.phrases += [...this.items.values()].filter((item) => hasClause(item, clause)).length;
+          this.found.phrases += [...this.items.values()].filter((item) => this.hasClause(item, clause)).length;
       const wanted = this.ranked(clauses, options, passing);
       const words = await this.hits({ ...body, alpha: 0, k: IDS });
       expect({ body, hits: idsOf(words).sort() }).toEqual({ body, hits: [...wanted.keys()].sort() });
@@ -154,14 +156,16 @@ class Story {
   private passing(clauses: readonly Clause[]): Map<string, Item> {
     return new Map(
       [...this.items].filter(([, item]) =>
-        clauses.every((clause) => clause.occurs === 'may' || hasClause(item, clause) === (clause.occurs === 'must')),
+        clauses.every(
+          (clause) => clause.occurs === 'may' || this.hasClause(item, clause) === (clause.occurs === 'must'),
+        ),
       ),
     );
   }
 
   /** By keywords, from the definition of the query. */
   private ranked(clauses: readonly Clause[], options: Options, passing: Map<string, Item>): Map<string, number> {
-    const documents = [...this.items.values()].map((item) => defaultAnalyser.terms(bagOf(item)));
+    const documents = [...this.items.values()].map((item) => this.bagOf(item));
     const { units, terms, filters } = this.unitsOf(clauses, options, documents);
     const optional = units.filter(({ isOptional }) => isOptional).length;
     const { match = 'any' } = options;
@@ -173,12 +177,8 @@ class Story {
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
     const scored = [...passing].flatMap(([id, item]): [string, number][] => {
-      const score = plainPlanScore(
-        defaultAnalyser.terms(bagOf(item)),
-        terms,
-        { units, minimum },
-        statistics,
-        (_, place) => hasClause(item, filters.get(place) ?? null),
+      const score = plainPlanScore(this.bagOf(item), terms, { units, minimum }, statistics, (_, place) =>
+        this.hasClause(item, filters.get(place) ?? null),
       );
       return score === null ? [] : [[id, score]];
     });
@@ -240,6 +240,27 @@ class Story {
       return { terms: [word, ...others].map(place), factors: [1, ...factors], isOptional };
     });
     return { units: found, terms, filters };
+  }
+
+  /** Whether an item has the words of a clause where it asks for them; null asks for nothing. */
+  private hasClause(item: Item, clause: Clause | null): boolean {
+    if (clause === null) return true;
+    const { words, isOfTitle, near } = clause;
+    const lines = (isOfTitle ? [item.title ?? ''] : this.linesOf(item)).map((line) => defaultAnalyser.terms(line));
+    if (near !== undefined) return lines.some((line) => plainHasPhrase(words, near, line));
+    return words.every((word) => lines.some((line) => line.includes(word)));
+  }
+
+  private bagOf(item: Item): string[] {
+    return defaultAnalyser.terms(this.linesOf(item).join(' '));
+  }
+
+  /** As often as they weigh. */
+  private linesOf({ text, title = '' }: Item): string[] {
+    if (this.fields === undefined) return title === text ? [text] : [text, title];
+    return this.fields.flatMap(({ path, weight }) =>
+      Array.from({ length: weight }, () => (path === 'text' ? text : title)),
+    );
   }
 
   private clause(isSimple: boolean): Clause {
@@ -305,19 +326,6 @@ function editsOf(fuzzy: Fuzziness, word: string): number {
   return fuzzy === 'auto' ? (word.length <= 3 ? 0 : word.length <= 7 ? 1 : 2) : fuzzy;
 }
 
-/** Whether an item has the words of a clause where it asks for them; null asks for nothing. */
-function hasClause({ text, title = '' }: Item, clause: Clause | null): boolean {
-  if (clause === null) return true;
-  const { words, isOfTitle, near } = clause;
-  const lines = (isOfTitle ? [title] : [text, title]).map((line) => defaultAnalyser.terms(line));
-  if (near !== undefined) return lines.some((line) => plainHasPhrase(words, near, line));
-  return words.every((word) => lines.some((line) => line.includes(word)));
-}
-
-function bagOf({ text, title = '' }: Item): string {
-  return title === text ? text : `${text} ${title}`;
-}
-
 function idsOf(hits: readonly { externalId: string }[]): string[] {
   return hits.map(({ externalId }) => externalId);
 }
@@ -341,3 +349,31 @@ test('what a query with signs finds is the same over 1, 2 and 5 shards and after
   expect(one.found.others).toBeGreaterThan(50);
   expect(one.found.phrases).toBeGreaterThan(50);
 }, 240_000);
+
+test.each([
+  [
+    'a title that weighs three times',
+    [
+      { path: 'title', weight: 3 },
+      { path: 'text', weight: 1 },
+    ],
+  ],
+  ['texts alone', [{ path: 'text', weight: 2 }]],
+])(
+  'the same with keyword fields: %s',
+  async (_, fields) => {
+    const [one, many] = [await Story.begin(1, fields), await Story.begin(3, fields)];
+    for (const story of [one, many]) {
+      await story.write(300);
+      await story.ask(30);
+      await story.restart();
+      await story.write(40);
+      await story.ask(15);
+    }
+    expect(many.told).toEqual(one.told);
+    expect(one.found.words).toBeGreaterThan(300);
+    expect(one.found.both).toBeGreaterThan(one.found.words);
+    expect(one.found.phrases).toBeGreaterThan(10);
+  },
+  240_000,
+);

@@ -22,6 +22,7 @@ from quiver_client import (
     Item,
     KeyQuota,
     KeyScope,
+    KeywordField,
     NotFoundError,
     QuiverClient,
     StorageQuota,
@@ -40,10 +41,20 @@ pytestmark = pytest.mark.anyio
 async def test_a_collection_lives_and_ends(quiver: Any) -> None:
     name = f"life-{uuid.uuid4().hex[:12]}"
     made = await got(
-        quiver.create_collection(name, 3, description="first", language="en", quantization="int4", metadata="disk", vectors="disk")
+        quiver.create_collection(
+            name,
+            3,
+            description="first",
+            language="en",
+            keyword_fields=[{"path": "title", "weight": 3}, {"path": "text"}],
+            quantization="int4",
+            metadata="disk",
+            vectors="disk",
+        )
     )
     assert (made.name, made.dim, made.distance_metric, made.vector_count, made.quantization) == (name, 3, "cosine", 0, "int4")
     assert (made.metadata, made.vectors) == ("disk", "disk")
+    assert made.keyword_fields == [KeywordField("title", 3), KeywordField("text", 1)]
     assert made.created_at.tzinfo is not None
     with pytest.raises(ConflictError):
         await got(quiver.create_collection(name, 3))
@@ -69,6 +80,8 @@ async def test_a_collection_is_got_or_created(quiver: Any) -> None:
         await got(quiver.get_or_create(name, 4))
     with pytest.raises(ConflictError, match="its language is en, not de"):
         await got(quiver.get_or_create(name, 3, distance_metric="l2", language="de"))
+    with pytest.raises(ConflictError, match="its keyword_fields is None, not "):
+        await got(quiver.get_or_create(name, 3, distance_metric="l2", keyword_fields=[{"path": "text"}]))
     await got(made.drop())
 
 

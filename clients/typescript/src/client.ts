@@ -68,8 +68,8 @@ export class QuiverClient {
 
   /**
    * A collection, which is made where there is none. A ConflictError where there is one with another dimension or
-   * metric, or where `language`, `quantization`, `metadata` or `vectors` is given and differs: these can't be changed.
-   * What else is given is for a new collection only.
+   * metric, or where `language`, `keyword_fields`, `quantization`, `metadata` or `vectors` is given and differs: these
+   * can't be changed. What else is given is for a new collection only.
    */
   async getOrCreate<Meta extends object = Metadata>(
     collection: api.NewCollection,
@@ -85,11 +85,18 @@ export class QuiverClient {
       });
     });
     const { dim, distance_metric = DEFAULT_METRIC, language, quantization, metadata, vectors } = collection;
-    const wanted = Object.entries({ dim, distance_metric, language, quantization, metadata, vectors }).filter(
-      ([, value]) => value !== undefined && value !== null,
-    );
+    const keyword_fields = collection.keyword_fields?.map(({ path, weight }) => ({ path, weight: weight ?? 1 }));
+    const wanted = Object.entries({
+      dim,
+      distance_metric,
+      language,
+      keyword_fields,
+      quantization,
+      metadata,
+      vectors,
+    }).filter(([, value]) => value !== undefined && value !== null);
     const differences = wanted.flatMap(([name, value]) =>
-      there[name as keyof Collection] === value
+      JSON.stringify(there[name as keyof Collection]) === JSON.stringify(value)
         ? []
         : [`its ${name} is ${shown(there[name as keyof Collection])}, not ${shown(value)}`],
     );

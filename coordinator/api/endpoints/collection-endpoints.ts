@@ -8,6 +8,7 @@ import type {
   VectorsService,
   VectorView,
 } from '../../service/service';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { takenFrom } from '../../service/pages';
 import { exportedVectorJson } from '../answers/answer-json';
 import { mustAdminister, scopedOf, seenBy } from '../requests/authorisation';
@@ -27,6 +28,8 @@ function collectionData(view: CollectionView) {
     distance_metric: view.metric,
     description: view.description,
     language: view.language,
+    // Absent in what an earlier version kept for a repetition.
+    keyword_fields: (view.keywordFields as KeywordFields | null | undefined) ?? null,
     quantization: view.quantization,
     metadata: view.metadata,
     vectors: view.vectors,
@@ -144,6 +147,7 @@ export function collectionEndpoints(parts: {
           distance_metric: metric,
           description = null,
           language = null,
+          keyword_fields: keywordFields,
           quantization,
           metadata,
           vectors: place,
@@ -158,6 +162,7 @@ export function collectionEndpoints(parts: {
           metric,
           description,
           language,
+          keywordFields,
           quantization,
           metadata,
           vectors: place,

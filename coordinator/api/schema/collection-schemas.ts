@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { isLanguage, type Language, LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
+import {
+  KEYWORD_FIELDS_MAX,
+  KEYWORD_WEIGHT_MAX,
+  type KeywordField,
+} from '../../../shared/contract/shard/keyword-fields';
 import { DEFAULT_METADATA_STORAGE, METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { DEFAULT_VECTOR_STORAGE, VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
@@ -8,10 +13,19 @@ import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
 import { TTL_SECONDS_MAX } from '../fields/expiry';
 import { valueHint } from '../fields/field-hints';
-import { collectionName, integer, integerTextWithDefault, optional, vectorFormat, withDefault } from '../fields/fields';
+import {
+  boundedArray,
+  collectionName,
+  integer,
+  integerTextWithDefault,
+  optional,
+  vectorFormat,
+  withDefault,
+} from '../fields/fields';
 import { report } from '../fields/issue';
 
-const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
+const { descriptionCharactersMax, nameCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } =
+  REQUEST_BOUNDS;
 /** As much as a number can say exactly. */
 const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
 const description = z.string().max(descriptionCharactersMax);
@@ -31,6 +45,26 @@ const language = z
       kind: 'invalid_parameter',
     });
     return z.NEVER;
+  });
+
+const keywordField = z.object({
+  path: z.string().min(1).max(nameCharactersMax).meta({
+    description: 'A path of the metadata with all strings under it; "text" is the item’s text.',
+  }),
+  weight: withDefault(integer(1, KEYWORD_WEIGHT_MAX), 1).meta({
+    description: 'Each of its words counts as if it stood there so often (BM25F).',
+  }),
+});
+const keywordFields = boundedArray(keywordField, KEYWORD_FIELDS_MAX)
+  .meta({
+    description:
+      'What keyword search looks in, for good: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike.',
+  })
+  .superRefine((fields: readonly KeywordField[], context) => {
+    const twice = fields.findIndex(({ path }, i) => fields.findIndex((other) => other.path === path) < i);
+    if (fields.length === 0) report(context, fields, 'must not be empty', { kind: 'invalid_parameter' });
+    if (twice >= 0)
+      report(context, fields, `has ${JSON.stringify(fields[twice].path)} twice`, { kind: 'invalid_parameter' });
   });
 
 /** Path parameters of all endpoints for one collection. */
@@ -64,6 +98,7 @@ export function newCollection(limits: HttpLimits) {
     distance_metric: withDefault(z.enum(METRICS), 'cosine'),
     description: optional(description),
     language: optional(language),
+    keyword_fields: optional(keywordFields),
     quantization: withDefault(z.enum(QUANTIZATIONS), DEFAULT_QUANTIZATION).meta({
       description:
         'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
@@ -125,6 +160,10 @@ export const collectionAnswer = z
     distance_metric: z.enum(METRICS),
     description: z.string().nullable(),
     language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
+    keyword_fields: z
+      .array(z.object({ path: z.string(), weight: z.int() }))
+      .nullable()
+      .meta({ description: 'What its keyword search looks in; null: the text and all strings of the metadata.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     metadata: z.enum(METADATA_STORAGES).meta({ description: 'Where its ids and metadata are.' }),
     vectors: z.enum(VECTOR_STORAGES).meta({ description: 'Where the index of its vectors is.' }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SHARDS_MAX } from '../../../shared/backup-store/content-schemas';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import { KEYWORD_FIELDS_MAX, KEYWORD_WEIGHT_MAX } from '../../../shared/contract/shard/keyword-fields';
 import { METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
@@ -40,6 +41,10 @@ const collection = z.object({
   metric: z.enum(METRICS),
   description: z.string().max(DESCRIPTION_LENGTH_MAX).nullable(),
   language: z.enum(LANGUAGES).nullable(),
+  keywordFields: z
+    .array(z.object({ path: text, weight: z.int().min(1).max(KEYWORD_WEIGHT_MAX) }))
+    .max(KEYWORD_FIELDS_MAX)
+    .optional(),
   quantization: z.enum(QUANTIZATIONS),
   metadata: z.enum(METADATA_STORAGES).optional(),
   vectors: z.enum(VECTOR_STORAGES).optional(),

@@ -66,6 +66,8 @@ function mustAgree(present: CollectionRecord, before: CollectionRecord, from: st
   const differing: string[] = COMMON.filter(([field]) => present[field] !== before[field]).map(
     ([field, name]) => `${name} ${shown(present[field])} and not ${shown(before[field])}`,
   );
+  if (JSON.stringify(present.keywordFields) !== JSON.stringify(before.keywordFields))
+    differing.push(`keyword_fields ${shownFields(present)} and not ${shownFields(before)}`);
   const { embeddingModel: model } = present;
   if (model !== null && before.embeddingModel !== null && model !== before.embeddingModel)
     differing.push(`embedding_model ${shown(model)} and not ${shown(before.embeddingModel)}`);
@@ -79,4 +81,8 @@ function mustAgree(present: CollectionRecord, before: CollectionRecord, from: st
 
 function shown(value: string | number | null): string {
   return value === null ? 'none' : String(value);
+}
+
+function shownFields({ keywordFields }: CollectionRecord): string {
+  return shown(keywordFields?.map(({ path, weight }) => `${path}:${weight}`).join(',') ?? null);
 }

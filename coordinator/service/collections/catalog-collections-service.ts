@@ -89,6 +89,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly log: Logger;
   private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
+  private readonly keywordFieldsObstacle: () => string | null;
   private readonly reshards: Reshards;
   private readonly upkeep: Upkeep;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -102,6 +103,8 @@ export class CatalogCollectionsService implements CollectionsService {
     log: Logger;
     defaults: CollectionDefaults;
     quota: CollectionQuota;
+    /** Why no collection may have keyword fields at present; null, the default: it may. */
+    keywordFieldsObstacle?: (() => string | null) | undefined;
     reshards: Reshards;
     upkeep: Upkeep;
   }) {
@@ -113,6 +116,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.log = options.log;
     this.defaults = options.defaults;
     this.quota = options.quota;
+    this.keywordFieldsObstacle = options.keywordFieldsObstacle ?? (() => null);
     this.reshards = options.reshards;
     this.upkeep = options.upkeep;
     this.sets = new ShardSets(options);
@@ -120,7 +124,8 @@ export class CatalogCollectionsService implements CollectionsService {
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are; commit_unknown when answers of the cluster store were lost.
+   * sync than there are; unavailable when a member does not know keyword fields; commit_unknown when answers of the
+   * cluster store were lost.
    */
   async create(input: NewCollection, dedup?: StoreDedup): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
@@ -130,6 +135,8 @@ export class CatalogCollectionsService implements CollectionsService {
         'invalid_parameter',
         `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
       );
+    const obstacle = input.keywordFields === undefined ? null : this.keywordFieldsObstacle();
+    if (obstacle !== null) throw new QuiverError('unavailable', obstacle);
     const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
     const uid = randomBytes(UID_BYTES).toString('hex');
@@ -141,6 +148,7 @@ export class CatalogCollectionsService implements CollectionsService {
       metric: input.metric,
       description: input.description,
       language: input.language,
+      ...(input.keywordFields !== undefined && { keywordFields: input.keywordFields }),
       quantization: input.quantization ?? DEFAULT_QUANTIZATION,
       ...(metadata !== undefined && { metadata }),
       ...(vectors !== undefined && { vectors }),
@@ -476,6 +484,7 @@ function viewOf(
     metric: record.metric,
     description: record.description,
     language: record.language,
+    keywordFields: record.keywordFields ?? null,
     quantization: record.quantization,
     metadata: record.metadata ?? DEFAULT_METADATA_STORAGE,
     vectors: record.vectors ?? DEFAULT_VECTOR_STORAGE,

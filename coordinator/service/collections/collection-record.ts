@@ -5,6 +5,7 @@ import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-cl
 import type { Language } from '../../../shared/base/text/language';
 import { DEFAULT_METADATA_STORAGE, type MetadataStorage } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../../shared/contract/vector/quantization';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { DEFAULT_VECTOR_STORAGE, type VectorStorage } from '../../../shared/contract/vector/vector-storage';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { StorageQuota } from '../service';
@@ -33,6 +34,8 @@ export interface CollectionRecord {
   description: string | null;
   /** The language of its keyword text. It never changes, because stored text is analysed with it. */
   language: Language | null;
+  /** What its keyword text is made of, for the same reason for good. Absent: of all strings. */
+  keywordFields?: KeywordFields | undefined;
   /** It never changes. */
   quantization: Quantization;
   /** It never changes. Absent: DEFAULT_METADATA_STORAGE; coordinators of earlier versions know no other. */
@@ -93,6 +96,7 @@ export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof S
     dim,
     metric,
     language,
+    keywordFields,
     quantization,
     metadata = DEFAULT_METADATA_STORAGE,
     vectors = DEFAULT_VECTOR_STORAGE,
@@ -103,6 +107,7 @@ export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof S
     dim,
     metric,
     ...(language !== null && { language }),
+    ...(keywordFields !== undefined && { keywordFields }),
     ...(quantization !== DEFAULT_QUANTIZATION && { quantization }),
     ...(metadata !== DEFAULT_METADATA_STORAGE && { metadata }),
     ...(vectors !== DEFAULT_VECTOR_STORAGE && { vectors }),
@@ -124,6 +129,7 @@ export function collectionToValue(record: CollectionRecord): string {
     metric: record.metric,
     description: record.description,
     language: record.language,
+    keyword_fields: record.keywordFields,
     quantization: record.quantization,
     metadata: record.metadata === DEFAULT_METADATA_STORAGE ? undefined : record.metadata,
     vectors: record.vectors === DEFAULT_VECTOR_STORAGE ? undefined : record.vectors,
@@ -155,6 +161,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     description: json.description as string | null,
     // Collections made by versions without languages have none.
     language: (json.language ?? null) as Language | null,
+    ...(json.keyword_fields !== undefined && { keywordFields: json.keyword_fields as KeywordFields }),
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
     ...(json.metadata !== undefined && { metadata: json.metadata as MetadataStorage }),
     ...(json.vectors !== undefined && { vectors: json.vectors as VectorStorage }),

@@ -1,4 +1,5 @@
 import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
@@ -10,7 +11,7 @@ import type { SlotScores } from '../slots/slot-scores';
 import { lengthNorm, termWeight } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
-import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
+import { type KeywordTables, readKeywordSave, type TermOrigin, writeKeywordSave } from './keyword-save';
 import {
   type AnalysedText,
   type KeywordIndex,
@@ -19,6 +20,7 @@ import {
   slotName,
   type SteppedSearchOptions,
 } from './keyword-index';
+import type { WeightedText } from './keyword-text';
 import { type RankedTerm, searchPostings } from './keyword-search';
 import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
@@ -38,6 +40,11 @@ const DEAD_SHARE_MAX = 0.2;
 const POSTINGS_PER_STEP = 512;
 const DOCUMENTS_PER_STEP = 16;
 
+interface KeywordIndexOptions {
+  analyser?: Analyser;
+  fields?: KeywordFields | undefined;
+}
+
 const NO_TERMS: AnalysedText = { length: 0, terms: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 /**
@@ -47,6 +54,7 @@ const NO_TERMS: AnalysedText = { length: 0, terms: new Uint32Array(0), frequenci
  */
 export class Bm25KeywordIndex implements KeywordIndex {
   readonly analyser: Analyser;
+  readonly fields: KeywordFields | undefined;
   private readonly documents = new DocumentTable();
   private readonly dictionary = new TermDictionary();
   private readonly lists = new PostingLists();
@@ -61,22 +69,23 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /** The running save: document numbers must not change until it ends. A new save replaces it. */
   private runningSave: symbol | null = null;
 
-  constructor(options: { analyser?: Analyser } = {}) {
+  constructor(options: KeywordIndexOptions = {}) {
     this.analyser = options.analyser ?? defaultAnalyser;
+    this.fields = options.fields;
   }
 
   /**
    * The index that `save` wrote. Errors: QuiverError `storage_failed` on bytes that are not a whole, consistent save of
-   * this version and of the same analyser version.
+   * this version and of the same analyser version and fields.
    */
-  static load(bytes: Buffer, options: { analyser?: Analyser } = {}): Bm25KeywordIndex {
+  static load(bytes: Buffer, options: KeywordIndexOptions = {}): Bm25KeywordIndex {
     return resultOf(Bm25KeywordIndex.loadInSteps(bytes, options));
   }
 
   /** Like `load`, in steps. */
-  static *loadInSteps(bytes: Buffer, options: { analyser?: Analyser } = {}): Generator<undefined, Bm25KeywordIndex> {
+  static *loadInSteps(bytes: Buffer, options: KeywordIndexOptions = {}): Generator<undefined, Bm25KeywordIndex> {
     const index = new Bm25KeywordIndex(options);
-    yield* readKeywordSave(bytes, index.analyser, index.tables);
+    yield* readKeywordSave(bytes, index.origin, index.tables);
     return index;
   }
 
@@ -95,31 +104,33 @@ export class Bm25KeywordIndex implements KeywordIndex {
     this.maintain();
   }
 
-  *analyse(text: string): Generator<undefined, AnalysedText> {
-    if (text === '') return NO_TERMS;
+  *analyse(given: string | readonly WeightedText[]): Generator<undefined, AnalysedText> {
+    if (given === '') return NO_TERMS;
     const places = new Map<number, number>();
     let terms = new Uint32Array(64);
     let frequencies = new Uint32Array(64);
     let length = 0;
-    for (const part of this.analyser.parts(text)) {
-      length += part.length;
-      for (const text of part) {
-        const term = this.dictionary.intern(text);
-        const known = places.get(term);
-        if (known !== undefined) {
-          frequencies[known]++;
-          continue;
+    for (const { text, weight } of typeof given === 'string' ? [{ text: given, weight: 1 }] : given) {
+      for (const part of this.analyser.parts(text)) {
+        length += part.length * weight;
+        for (const text of part) {
+          const term = this.dictionary.intern(text);
+          const known = places.get(term);
+          if (known !== undefined) {
+            frequencies[known] += weight;
+            continue;
+          }
+          this.dictionary.pin(term);
+          const place = places.size;
+          places.set(term, place);
+          terms = grownUint32(terms, place + 1);
+          frequencies = grownUint32(frequencies, place + 1);
+          terms[place] = term;
+          frequencies[place] = weight;
         }
-        this.dictionary.pin(term);
-        const place = places.size;
-        places.set(term, place);
-        terms = grownUint32(terms, place + 1);
-        frequencies = grownUint32(frequencies, place + 1);
-        terms[place] = term;
-        frequencies[place] = 1;
+        this.lists.reserve(this.dictionary.count);
+        yield;
       }
-      this.lists.reserve(this.dictionary.count);
-      yield;
     }
     return { length, terms: terms.slice(0, places.size), frequencies: frequencies.slice(0, places.size) };
   }
@@ -249,7 +260,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     const mine = Symbol('save');
     this.runningSave = mine;
     try {
-      for (const chunk of writeKeywordSave(this.analyser, this.tables)) {
+      for (const chunk of writeKeywordSave(this.origin, this.tables)) {
         yield chunk;
         if (this.runningSave !== mine) throw new Error('keyword index: a later save has begun');
       }
@@ -267,6 +278,11 @@ export class Bm25KeywordIndex implements KeywordIndex {
       this.lists.memoryBytes +
       scratch
     );
+  }
+
+  private get origin(): TermOrigin {
+    const { name, version } = this.analyser;
+    return { name: this.fields === undefined ? name : `${name} of ${JSON.stringify(this.fields)}`, version };
   }
 
   private get tables(): KeywordTables {

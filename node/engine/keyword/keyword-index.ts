@@ -1,11 +1,13 @@
 import type { Analyser } from '../../../shared/base/text/analyser';
 import type { WordsCondition } from '../../../shared/contract/filter/filter';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
 import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
+import type { WeightedText } from './keyword-text';
 
 export interface KeywordSearchOptions {
   k: number;
@@ -33,7 +35,7 @@ export function slotName(slot: number): string {
 
 /** A text with its terms counted. It belongs to the index that made it, and is valid while that is open. */
 export interface AnalysedText {
-  /** Number of terms, with repetitions. */
+  /** Number of terms, with repetitions and weights. */
   readonly length: number;
   /** The index's numbers of the distinct terms. */
   readonly terms: Uint32Array;
@@ -50,11 +52,11 @@ export interface KeywordIndex {
   /** Sets a slot's keyword text; the slot must be empty. A text without terms is not a document. */
   put(slot: number, text: string): void;
   /**
-   * Analyses a text for a later `putAnalysed`, in steps: however long the text is, a step takes some hundred
-   * microseconds. The result must be put or discarded, so that the index knows which terms are still needed. Other
-   * calls may come in between.
+   * Analyses a text, or several as one, for a later `putAnalysed`, in steps: however long the text is, a step takes
+   * some hundred microseconds. The result must be put or discarded, so that the index knows which terms are still
+   * needed. Other calls may come in between.
    */
-  analyse(text: string): Generator<undefined, AnalysedText>;
+  analyse(text: string | readonly WeightedText[]): Generator<undefined, AnalysedText>;
   /** Like `put`, for the result of `analyse` of this index, which may be used only once. */
   putAnalysed(slot: number, text: AnalysedText): void;
   /** Discards a result of `analyse` that will not be put. */
@@ -71,6 +73,8 @@ export interface KeywordIndex {
   slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet>;
   /** What makes its terms. */
   readonly analyser: Analyser;
+  /** What of an item it is given. */
+  readonly fields: KeywordFields | undefined;
   /**
    * The best min(k, matches) slots that hold at least one of the distinct `terms`, best first by `statistics` (of the
    * whole collection, frequencies in the order of terms), limited to `allowed` if given; equal scores by name.

@@ -6,6 +6,9 @@ import type { PostingLists } from './posting-lists';
 import { LONG_FREQUENCY } from './posting-view';
 import type { TermDictionary } from './term-dictionary';
 
+/** What terms come from: an analyser, with another name where it is given some fields alone. */
+export type TermOrigin = Pick<Analyser, 'name' | 'version'>;
+
 /** The parts of an index. */
 export interface KeywordTables {
   documents: DocumentTable;
@@ -26,7 +29,7 @@ const CHUNK_BYTES = 1 << 18;
  * Writes the documents that are live at the first step. Between steps documents may come and go: new ones are left out,
  * removed ones may still be written in full or in part. Document numbers must not change meanwhile.
  */
-export function* writeKeywordSave(analyser: Analyser, tables: KeywordTables): Iterable<Buffer> {
+export function* writeKeywordSave(analyser: TermOrigin, tables: KeywordTables): Iterable<Buffer> {
   const { documents, dictionary, lists } = tables;
   const writer = new VarintWriter();
   writer.text(FORMAT);
@@ -84,7 +87,11 @@ function writePostings(
  * Fills empty tables from a save, one term per step. Checks everything that later code relies on: numbers in range,
  * documents ascending, no slot and no term twice, nothing after the end. Errors: QuiverError `storage_failed`.
  */
-export function* readKeywordSave(bytes: Buffer, analyser: Analyser, tables: KeywordTables): Generator<undefined, void> {
+export function* readKeywordSave(
+  bytes: Buffer,
+  analyser: TermOrigin,
+  tables: KeywordTables,
+): Generator<undefined, void> {
   const reader = new VarintReader(bytes);
   if (reader.text() !== FORMAT) reader.refuse('not a save of this version');
   if (reader.text() !== analyser.name || reader.varint() !== analyser.version)

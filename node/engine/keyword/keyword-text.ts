@@ -1,4 +1,12 @@
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
+import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import { type KeywordFields, TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
+
+/** A text whose words count as if each stood there `weight` times. */
+export interface WeightedText {
+  text: string;
+  weight: number;
+}
 
 /**
  * The text of an item for keyword search: its text, then every string value of its metadata at any depth in the order
@@ -9,8 +17,28 @@ export function keywordText(text: string | null, metadata: JsonObject): string {
   return keywordLines(text, metadata).join('\n');
 }
 
-/** Its lines: no phrase goes from one to the next. */
-export function keywordLines(text: string | null, metadata: JsonObject): string[] {
+/** Its lines: no phrase goes from one to the next. With `fields`, those of these alone, field by field. */
+export function keywordLines(text: string | null, metadata: JsonObject, fields?: KeywordFields): string[] {
+  return fields === undefined
+    ? allLines(text, metadata)
+    : fields.flatMap(({ path }) => linesOfField(path, text, metadata));
+}
+
+/** What an item is found by: its keyword text, or with `fields` the texts of these. */
+export function keywordTexts(
+  text: string | null,
+  metadata: JsonObject,
+  fields: KeywordFields | undefined,
+): string | WeightedText[] {
+  if (fields === undefined) return keywordText(text, metadata);
+  return fields.map(({ path, weight }) => ({ text: linesOfField(path, text, metadata).join('\n'), weight }));
+}
+
+function linesOfField(path: string, text: string | null, metadata: JsonObject): string[] {
+  return path === TEXT_FIELD ? allLines(text, {}) : allLines(null, { value: lookUpPath(metadata, path) ?? null });
+}
+
+function allLines(text: string | null, metadata: JsonObject): string[] {
   const lines: string[] = text === null || text === '' ? [] : [text];
   // A stack instead of recursion: metadata may be nested as deeply as their size allows.
   const pending: JsonValue[] = [metadata];

@@ -2,7 +2,8 @@ import type { JsonObject, JsonValue, WordsCondition } from '../../../shared/cont
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Analyser, queryTerms } from '../../../shared/base/text/analyser';
 import { resultOf } from '../../../shared/base/time/work-slices';
-import { keywordLines, keywordText } from './keyword-text';
+import type { KeywordIndex } from './keyword-index';
+import { keywordLines } from './keyword-text';
 import { hasPhrase, type Phrase, phraseOf } from './phrase-test';
 
 /** The terms of the conditions in use. */
@@ -30,19 +31,19 @@ function phraseOfWords(condition: WordsCondition, analyser: Analyser): Phrase {
 /** Whether an item has the words: what a condition means. `text`: of the item; not asked for with paths. */
 export function itemHasWords(
   condition: WordsCondition,
-  analyser: Analyser,
+  { analyser, fields }: Pick<KeywordIndex, 'analyser' | 'fields'>,
   { text, metadata }: { text: string | null; metadata: JsonObject },
 ): boolean {
   const wanted = termsOfWords(condition, analyser);
   if (wanted.length === 0) return false;
   const { paths } = condition;
-  const own = paths === undefined ? { text, metadata } : { text: null, metadata: membersAt(paths, metadata) };
+  const lines =
+    paths === undefined ? keywordLines(text, metadata, fields) : keywordLines(null, membersAt(paths, metadata));
   if (condition.match === 'phrase') {
     const phrase = phraseOfWords(condition, analyser);
-    return keywordLines(own.text, own.metadata).some((line) => resultOf(hasPhrase(analyser, phrase, line)));
+    return lines.some((line) => resultOf(hasPhrase(analyser, phrase, line)));
   }
-  const searched = keywordText(own.text, own.metadata);
-  const terms = new Set(analyser.terms(searched));
+  const terms = new Set(analyser.terms(lines.join('\n')));
   const isIn = (term: string): boolean => terms.has(term);
   return condition.match === 'any' ? wanted.some(isIn) : wanted.every(isIn);
 }

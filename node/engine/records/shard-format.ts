@@ -34,9 +34,9 @@ export interface ShardFacts {
  * not part of it: records do not depend on it, and an index of another one is made again from them.
  */
 export function specText(spec: ShardSpec): string {
-  const { collectionUid: uid, shard, dim, metric, language } = spec;
-  // Without a language, the text equals that of shards made by versions without languages: JSON omits absent members.
-  return JSON.stringify({ format: PLAIN_FORMAT, uid, shard, dim, metric, language });
+  const { collectionUid: uid, shard, dim, metric, language, keywordFields } = spec;
+  // What is absent is left out: without it, the text equals that of shards made by versions that did not know it.
+  return JSON.stringify({ format: PLAIN_FORMAT, uid, shard, dim, metric, language, keywordFields });
 }
 
 /** The same for a shard with what later formats brought. */

@@ -265,6 +265,7 @@ export class Shard {
         records,
         factories: options.factories,
         analyser: analyserFor(spec.language ?? null),
+        keywordFields: spec.keywordFields,
         logger: options.logger,
         nowMs: (options.wallMs ?? Date.now)(),
         expiries,

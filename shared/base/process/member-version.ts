@@ -17,6 +17,7 @@ export const FEATURES = [
   'word-filters',
   'updated-filter',
   'keyword-plans',
+  'keyword-fields',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -2,6 +2,7 @@ import type { Filter } from '../filter/filter';
 import type { Language } from '../../base/text/language';
 import type { Quantization } from '../vector/quantization';
 import type { VectorStorage } from '../vector/vector-storage';
+import type { KeywordFields } from './keyword-fields';
 import type { MetadataStorage } from './metadata-storage';
 import type { Metric } from '../vector/metric';
 import type { CallProfile, ProfiledCall } from './call-profile';
@@ -78,6 +79,8 @@ export interface ShardSpec extends ShardId {
   metric: Metric;
   /** The language of its keyword text. Absent: none. */
   language?: Language;
+  /** What its keyword text is made of. Absent: of all strings. */
+  keywordFields?: KeywordFields;
   /**
    * How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record
    * does.

@@ -147,4 +147,77 @@ export function languagesSuite(context: SuiteContext): void {
       errorOf(await context.api.get('/v1/collections/bad'), 404);
     });
   });
+  describe('keyword fields', () => {
+    const ranked = async (name: string, query: string, more: object = {}): Promise<string[]> =>
+      dataOf(
+        await context.api.post(`/v1/collections/${name}/hybrid_search`, {
+          query_text: query,
+          vector: [1, 0, 0],
+          alpha: 0,
+          ...more,
+        }),
+      ).results.map(({ external_id: id }: { external_id: string }) => id);
+    const filled = async (fields: Record<string, unknown>): Promise<string> => {
+      const name = await context.collection(fields);
+      const texts: [text: string, metadata: object][] = [
+        ['a river here', { title: 'stone work', more: { note: 'dam' } }],
+        ['a stone here', { title: 'river work', more: { note: 'dam' } }],
+        ['nothing', { title: 'lake', more: { note: 'river dam' }, tags: ['wet', 'river'] }],
+      ];
+      const items = texts.map(([text, metadata], i) => ({ external_id: `t${i}`, vector: [1, i, 0], text, metadata }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+      return name;
+    };
+
+    test('are what keyword search looks in, by their weights, over any number of shards', async () => {
+      for (const shards of [1, 3]) {
+        const titles = await filled({ shards, keyword_fields: [{ path: 'title', weight: 5 }, { path: 'text' }] });
+        const texts = await filled({ shards, keyword_fields: [{ path: 'title' }, { path: 'text', weight: 5 }] });
+        const notes = await filled({ shards, keyword_fields: [{ path: 'more' }, { path: 'tags', weight: 2 }] });
+        expect(await ranked(titles, 'river')).toEqual(['t1', 't0']);
+        expect(await ranked(texts, 'river')).toEqual(['t0', 't1']);
+        expect(await ranked(notes, 'river dam')).toEqual(['t2', 't0', 't1']);
+        const simple = { query_syntax: 'simple' };
+        expect(await ranked(titles, '"river work"', simple)).toEqual(['t1']);
+        expect(await ranked(notes, '"river here"', simple)).toEqual([]);
+        expect(await ranked(titles, 'river -more.note:river -title:river', simple)).toEqual(['t0']);
+        const counted = async (of: object): Promise<number> =>
+          dataOf(await context.api.post(`/v1/collections/${titles}/count`, { filters: { $text: of } })).count;
+        expect(await counted({ query: 'river' })).toBe(2);
+        expect(await counted({ query: 'dam' })).toBe(0);
+        expect(await counted({ query: 'river', fields: ['more.note'] })).toBe(1);
+        expect(await counted({ query: 'river', fields: ['title', 'tags'] })).toBe(2);
+        dataOf(await context.api.patch(`/v1/collections/${titles}/vectors/t1`, { metadata: { title: 'dam' } }));
+        expect(await ranked(titles, 'river')).toEqual(['t0']);
+        expect(await ranked(titles, 'dam')).toEqual(['t1']);
+      }
+    });
+
+    test('are shown; null where there are none', async () => {
+      const name = await context.collection({ keyword_fields: [{ path: 'title', weight: 5 }, { path: 'text' }] });
+      const fields = [
+        { path: 'title', weight: 5 },
+        { path: 'text', weight: 1 },
+      ];
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`)).keyword_fields).toEqual(fields);
+      const plain = await context.collection({ keyword_fields: null });
+      expect(dataOf(await context.api.get(`/v1/collections/${plain}`)).keyword_fields).toBeNull();
+    });
+
+    test.each([
+      [[], 400, 'keyword_fields must not be empty'],
+      [[{ path: 'a' }, { path: 'b' }, { path: 'a', weight: 2 }], 400, 'keyword_fields has "a" twice'],
+      [Array.from({ length: 21 }, (_, i) => ({ path: `p${i}` })), 400, 'keyword_fields has 21 elements'],
+      [[{ path: '' }], 422, 'keyword_fields[0].path'],
+      [[{ weight: 2 }], 422, 'keyword_fields[0].path'],
+      [[{ path: 'a', weight: 0 }], 422, 'keyword_fields[0].weight'],
+      [[{ path: 'a', weight: 21 }], 422, 'keyword_fields[0].weight'],
+      [[{ path: 'a', weight: 1.5 }], 422, 'keyword_fields[0].weight'],
+      [['title'], 422, 'keyword_fields[0]'],
+      [{ path: 'a' }, 422, 'keyword_fields'],
+    ])('%j are refused', async (given, code, message) => {
+      const body = { name: 'bad', dim: 3, keyword_fields: given };
+      expect(errorOf(await context.api.post('/v1/collections', body), code)).toContain(message);
+    });
+  });
 }

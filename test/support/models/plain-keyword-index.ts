@@ -15,6 +15,7 @@ import {
   slotName,
   type SteppedSearchOptions,
 } from '../../../node/engine/keyword/keyword-index';
+import type { WeightedText } from '../../../node/engine/keyword/keyword-text';
 import { plainExpansions } from './plain-expansions';
 import { plainPlanScore } from './plain-keyword-plan';
 
@@ -24,6 +25,7 @@ import { plainPlanScore } from './plain-keyword-plan';
  */
 export class PlainKeywordIndex implements KeywordIndex {
   readonly analyser: Analyser;
+  readonly fields = undefined;
   private readonly documents = new Map<number, string[]>();
   private readonly analysed = new WeakMap<AnalysedText, string[]>();
 
@@ -37,10 +39,10 @@ export class PlainKeywordIndex implements KeywordIndex {
     if (terms.length > 0) this.documents.set(slot, terms);
   }
 
-  *analyse(text: string): Generator<undefined, AnalysedText> {
+  *analyse(given: string | readonly WeightedText[]): Generator<undefined, AnalysedText> {
     const terms: string[] = [];
-    for (const part of this.analyser.parts(text)) {
-      terms.push(...part);
+    for (const { text, weight } of typeof given === 'string' ? [{ text: given, weight: 1 }] : given) {
+      for (let i = 0; i < weight; i++) terms.push(...[...this.analyser.parts(text)].flat());
       yield;
     }
     const analysed = { length: terms.length, terms: new Uint32Array(), frequencies: new Uint32Array() };

@@ -18,6 +18,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { MemoryKeyValueStore } from '../models/memory-key-value-store';
 import { type Logger, silentLogger } from '../../../shared/base/logs/logger';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { Language } from '../../../shared/base/text/language';
 import { systemClock, type Clock } from '../../../shared/base/time/clock';
 import { PlainShardClient } from './plain-shard-client';
@@ -93,6 +94,7 @@ export async function plainService(
     quota?: CollectionQuota;
     log?: Logger;
     openTarget?: OpenTarget | undefined;
+    keywordFieldsObstacle?: () => string | null;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -110,6 +112,7 @@ export async function plainService(
     log: options.log ?? silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
+    keywordFieldsObstacle: options.keywordFieldsObstacle,
     openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),
   });
@@ -120,7 +123,13 @@ export async function plainService(
 /** A collection as tests want it: everything that a test is not about has a default. */
 export function newCollection(
   name: string,
-  given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number; language?: Language } = {},
+  given: {
+    dim?: number;
+    metric?: 'cosine' | 'l2' | 'ip';
+    shards?: number;
+    language?: Language;
+    keywordFields?: KeywordFields | undefined;
+  } = {},
 ) {
   return {
     name,
@@ -128,6 +137,7 @@ export function newCollection(
     metric: given.metric ?? ('cosine' as const),
     description: null,
     language: given.language ?? null,
+    keywordFields: given.keywordFields,
     shards: given.shards,
     replicas: undefined,
   };

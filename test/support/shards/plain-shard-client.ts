@@ -3,7 +3,8 @@ import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { readCounts } from '../../../node/engine/filter/read-counts';
-import { keywordLines, keywordText } from '../../../node/engine/keyword/keyword-text';
+import { keywordLines } from '../../../node/engine/keyword/keyword-text';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import {
   type StageState,
   stageAfter,
@@ -557,12 +558,11 @@ function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): bool
     const analyser = analyserFor(shard.spec.language ?? null);
     const strings = paths?.map((path) => lookUpPath(metadata, path) ?? null);
     if (match === 'phrase') {
-      const lines = strings === undefined ? keywordLines(item.text, metadata) : keywordLines(null, { strings });
+      const lines = strings === undefined ? linesOf(shard, item) : keywordLines(null, { strings });
       return lines.some((line) => plainHasPhrase(analyser.terms(query), near, analyser.terms(line)));
     }
-    const terms = analyser.terms(
-      strings === undefined ? keywordText(item.text, metadata) : keywordText(null, { strings }),
-    );
+    const lines = strings === undefined ? linesOf(shard, item) : keywordLines(null, { strings });
+    const terms = analyser.terms(lines.join('\n'));
     const isIn = (term: string): boolean => terms.includes(term);
     const wanted = analyser.termsToFind(query);
     return match === 'any' ? wanted.some(isIn) : wanted.length > 0 && wanted.every(isIn);
@@ -600,9 +600,22 @@ function inCodeUnits(a: string, b: string): number {
 }
 
 function termsOf(shard: PlainShard, item: PlainItem): string[] {
-  return analyserFor(shard.spec.language ?? null).terms(
-    keywordText(item.text, JSON.parse(item.metadata) as JsonObject),
-  );
+  return analyserFor(shard.spec.language ?? null).terms(linesOf(shard, item).join('\n'));
+}
+
+/** The texts of an item for keyword search, each as often as it weighs. */
+function linesOf({ spec }: PlainShard, { text, metadata }: PlainItem): string[] {
+  const object = JSON.parse(metadata) as JsonObject;
+  const { keywordFields } = spec;
+  return keywordFields === undefined ? keywordLines(text, object) : repeatedLines(keywordFields, text, object);
+}
+
+function repeatedLines(fields: KeywordFields, text: string | null, metadata: JsonObject): string[] {
+  return fields.flatMap(({ path, weight }) => {
+    const own =
+      path === 'text' ? keywordLines(text, {}) : keywordLines(null, { of: lookUpPath(metadata, path) ?? null });
+    return Array.from({ length: weight }, () => own).flat();
+  });
 }
 
 /** Okapi BM25 as the textbooks write it, k1 = 1.2, b = 0.75, with an idf that can't fall below 0. */

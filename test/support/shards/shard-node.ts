@@ -20,8 +20,10 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
   loadFilterIndex: async (bytes, items) =>
     bytes === null ? new MemoryFilterIndex(items) : inSlices(MemoryFilterIndex.loadInSteps(bytes, items)),
-  loadKeywordIndex: async (bytes, analyser) =>
-    bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser })),
+  loadKeywordIndex: async (bytes, analyser, fields) =>
+    bytes === null
+      ? new Bm25KeywordIndex({ analyser, fields })
+      : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser, fields })),
 };
 
 /** A shard's indexes with vectors compared one by one, with the native graph, and with small segments on the disk. */

@@ -8,6 +8,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     metric: 'ip',
     description: null,
     language: null,
+    keywordFields: null,
     quantization: 'int8',
     metadata: 'memory',
     vectors: 'memory',

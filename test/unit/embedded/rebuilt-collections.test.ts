@@ -18,6 +18,7 @@ const specOf = (collectionUid: string, shard: number): ShardSpec => ({
   dim: 3,
   metric: 'l2',
   language: 'en',
+  keywordFields: [{ path: 'title', weight: 2 }],
 });
 
 let dataDir: string;
@@ -58,7 +59,14 @@ test('one of which nobody has written to a shard is listed; one to which nobody 
   await begun.close();
   const { listed, leftOut } = await rebuiltCollections(dataDir, '2026-01-01T00:00:00.000Z');
   expect(listed.map(({ record }) => record)).toMatchObject(
-    ['first', 'last'].map((uid) => ({ uid, shards: SHARDS, dim: 3, metric: 'l2', language: 'en' })),
+    ['first', 'last'].map((uid) => ({
+      uid,
+      shards: SHARDS,
+      dim: 3,
+      metric: 'l2',
+      language: 'en',
+      keywordFields: [{ path: 'title', weight: 2 }],
+    })),
   );
   expect(leftOut).toEqual([
     {

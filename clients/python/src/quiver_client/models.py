@@ -76,6 +76,7 @@ __all__ = [
     "KeyScope",
     "KeyScopeLike",
     "KeyUsage",
+    "KeywordField",
     "Learner",
     "LeftOutCollection",
     "Metadata",
@@ -251,6 +252,14 @@ class UnavailableShard:
 
 
 @dataclass(frozen=True)
+class KeywordField:
+    """What keyword search looks in, and how much its words count."""
+
+    path: str
+    weight: int
+
+
+@dataclass(frozen=True)
 class CollectionInfo:
     """A collection as it was made, and how many vectors it has."""
 
@@ -280,6 +289,8 @@ class CollectionInfo:
     """The most that it may hold; None: as much as there is room for."""
     unavailable_shards: list[UnavailableShard] = field(default_factory=list)
     """Shards that did not answer within some seconds, and why, for people; nearly always none."""
+    keyword_fields: list[KeywordField] | None = None
+    """What its keyword search looks in; None: the text and all strings of the metadata."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,11 @@ export interface Collection {
   description: string | null;
   /** The language of its keyword text; null: none. */
   language: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | null;
+  /** What its keyword search looks in; null: the text and all strings of the metadata. */
+  keyword_fields: Array<{
+    path: string;
+    weight: number;
+  }> | null;
   /** How its vectors are held in memory. */
   quantization: 'int8' | 'int4' | 'binary';
   /** Where its ids and metadata are. */
@@ -822,6 +827,13 @@ export interface Operations {
       description?: string;
       /** Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none. */
       language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr';
+      /** What keyword search looks in, for good: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike. */
+      keyword_fields?: Array<{
+        /** A path of the metadata with all strings under it; "text" is the item’s text. */
+        path: string;
+        /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
+        weight?: number;
+      }>;
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
       quantization?: 'int8' | 'int4' | 'binary';
       /** Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them. Default: "memory". */

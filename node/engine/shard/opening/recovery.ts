@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { FilteredItems } from '../../filter/filter-index';
 import type { Analyser } from '../../../../shared/base/text/analyser';
-import { keywordText } from '../../keyword/keyword-text';
+import { keywordTexts } from '../../keyword/keyword-text';
 import { inSlices } from '../../../../shared/base/time/work-slices';
 import { ChunkStore } from '../../records/chunk-store';
 import { Directory, type DirectoryEntry } from '../../directory/directory';
@@ -11,6 +11,7 @@ import type { ItemRecord } from '../../records/record-codec';
 import type { RecordStore } from '../../records/record-store';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import { isExpired } from '../../../../shared/contract/writes/expiry';
+import type { KeywordFields } from '../../../../shared/contract/shard/keyword-fields';
 import type { MetadataStorage } from '../../../../shared/contract/shard/metadata-storage';
 import { countAfter } from '../../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../../vector/vector-index';
@@ -25,7 +26,14 @@ import {
   type SmallCheckpointFiles,
 } from './checkpoint';
 import type { ShardLogger } from '../shard-options';
-import { type IndexFactories, type ShardIndexes, addVectors, itemFacts, parsedMetadata } from '../shard-indexes';
+import {
+  type IndexFactories,
+  type ShardIndexes,
+  addVectors,
+  itemFacts,
+  parsedMetadata,
+  slotsWithWords,
+} from '../shard-indexes';
 import type { ShardCounters } from '../writing/shard-writer';
 
 /** Records read and put in one step of the repairs: vectors of 16,384 floats are 64 KiB each. */
@@ -46,6 +54,8 @@ interface RecoveryParts {
   metadata: MetadataStorage;
   /** The analyser of the shard's keyword text. */
   analyser: Analyser;
+  /** What that is made of; undefined: of all strings. */
+  keywordFields: KeywordFields | undefined;
   logger: ShardLogger;
   /** Items that have expired by now are hidden. */
   nowMs: number;
@@ -70,7 +80,7 @@ export interface RecoveredShard {
  * all records.
  */
 export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard> {
-  const { folder, records, factories, vectorOptions, analyser, logger } = parts;
+  const { folder, records, factories, vectorOptions, analyser, keywordFields, logger } = parts;
   // Each of these waits for a turn on the pool: what depends on none of the others begins at once.
   const lastStored = records.lastRecno();
   lastStored.catch(() => undefined);
@@ -97,16 +107,13 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     metadataOf: (slot) => parsedMetadata(indexes.directory.metadataOf(slot)),
     factsOf: (slot) => itemFacts(indexes, slot),
     slotOf: (externalId) => indexes.directory.slotOf(externalId),
-    slotsWithWords: (condition) =>
-      condition.match === 'phrase' && condition.paths === undefined
-        ? indexes.phrases.slotsInSteps(condition)
-        : indexes.keywords.slotsWithWords(condition),
+    slotsWithWords: (condition) => slotsWithWords(indexes, condition),
     preparePhrase: (condition) => indexes.phrases.prepare(condition),
     slotsExpiring: (low, high) => indexes.directory.slotsExpiring(low, high),
     slotsUpdated: (low, high) => indexes.directory.slotsUpdated(low, high),
   };
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, items));
-  const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
+  const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser, keywordFields));
   let vectors = await loading;
   let indexes: ShardIndexes;
   try {
@@ -114,8 +121,8 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
       directory: directory ?? new Directory(await chunkStore(parts)),
       vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
       filters: filters ?? (await factories.loadFilterIndex(null, items)),
-      keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
-      phrases: phraseMatches(records, () => indexes, analyser),
+      keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser, keywordFields)),
+      phrases: phraseMatches(records, () => indexes, { analyser, fields: keywordFields }),
     };
   } catch (error) {
     directory?.close();
@@ -378,7 +385,10 @@ function* putSteps(
     if (!chosen.filters && !chosen.keywords) continue;
     const metadata = parsedMetadata(item.metadata);
     if (chosen.keywords)
-      indexes.keywords.putAnalysed(item.slot, yield* indexes.keywords.analyse(keywordText(item.text, metadata)));
+      indexes.keywords.putAnalysed(
+        item.slot,
+        yield* indexes.keywords.analyse(keywordTexts(item.text, metadata, indexes.keywords.fields)),
+      );
     if (chosen.filters) indexes.filters.put(item.slot, metadata);
     yield;
   }

@@ -1,13 +1,17 @@
-import type { Analyser } from '../../../../shared/base/text/analyser';
 import type { RecordStore } from '../../records/record-store';
 import { parsedMetadata, type ShardIndexes } from '../shard-indexes';
-import { PhraseMatches } from './phrase-matches';
+import { type PhraseItems, PhraseMatches } from './phrase-matches';
 
 /** The phrases of a shard's items. */
-export function phraseMatches(records: RecordStore, indexes: () => ShardIndexes, analyser: Analyser): PhraseMatches {
+export function phraseMatches(
+  records: RecordStore,
+  indexes: () => ShardIndexes,
+  { analyser, fields }: Pick<PhraseItems, 'analyser' | 'fields'>,
+): PhraseMatches {
   return new PhraseMatches(
     {
       analyser,
+      fields,
       candidates: (condition) => indexes().keywords.slotsWithWords(condition),
       isCandidate: (slot, condition) => indexes().keywords.hasWords(slot, condition),
       read: async (slots) => {

@@ -1,6 +1,7 @@
 import type { Analyser } from '../../../../shared/base/text/analyser';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
 import { inSlices } from '../../../../shared/base/time/work-slices';
+import type { KeywordFields } from '../../../../shared/contract/shard/keyword-fields';
 import type { JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import { keywordLines } from '../../keyword/keyword-text';
@@ -20,6 +21,8 @@ const PASSES_MAX = 3;
 /** The items of a shard, by slot. */
 export interface PhraseItems {
   analyser: Analyser;
+  /** In what of an item a phrase may stand; undefined: in all strings. */
+  fields?: KeywordFields | undefined;
   /** Those that have all of the words. */
   candidates(condition: WordsCondition): Generator<undefined, ChunkedSlotSet>;
   isCandidate(slot: number, condition: WordsCondition): boolean;
@@ -144,7 +147,7 @@ export class PhraseMatches {
     const passed: boolean[] = [];
     for (const item of read) {
       let has = false;
-      for (const line of item === null ? [] : keywordLines(item.text, item.metadata)) {
+      for (const line of item === null ? [] : keywordLines(item.text, item.metadata, this.items.fields)) {
         has = yield* hasPhrase(this.items.analyser, phrase, line);
         if (has) break;
       }

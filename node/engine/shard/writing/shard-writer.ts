@@ -121,7 +121,7 @@ export class ShardWriter {
         counted: writing.counted,
         moments,
         dated: writing.dated,
-        hasWords: (condition, item) => itemHasWords(condition, indexes.keywords.analyser, item),
+        hasWords: (condition, item) => itemHasWords(condition, indexes.keywords, item),
         highestVersion: (except) => indexes.directory.highestVersion(except),
       }),
     );

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -15,7 +15,7 @@ from .._version import __version__
 from ..bodies import given
 from ..credentials import credential, shown_address
 from ..errors import ConflictError, NotFoundError
-from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
+from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, KeywordField, ServiceInfo, SignedIn
 from ..notices import Notices, WarningMode
 from ..retries import RetryPolicy
 from ..tables import Rows
@@ -160,6 +160,7 @@ class AsyncQuiverClient:
         distance_metric: DistanceMetric = "cosine",
         description: str | None = None,
         language: str | None = None,
+        keyword_fields: Sequence[Mapping[str, Any]] | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
         vectors: str | None = None,
@@ -171,7 +172,8 @@ class AsyncQuiverClient:
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
-        ``language`` (``en`` and others) finds words in all their forms; ``quantization`` (``int8``, ``int4``, ``binary``)
+        ``language`` (``en`` and others) finds words in all their forms; ``keyword_fields`` (``[{"path": "title", "weight": 3},
+        {"path": "text"}]``) is what keyword search looks in; ``quantization`` (``int8``, ``int4``, ``binary``)
         trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and metadata out of memory. With
         ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
@@ -181,6 +183,7 @@ class AsyncQuiverClient:
             distance_metric=distance_metric,
             description=description,
             language=language,
+            keyword_fields=None if keyword_fields is None else list(keyword_fields),
             quantization=quantization,
             metadata=metadata,
             vectors=vectors,
@@ -200,6 +203,7 @@ class AsyncQuiverClient:
         distance_metric: DistanceMetric = "cosine",
         description: str | None = None,
         language: str | None = None,
+        keyword_fields: Sequence[Mapping[str, Any]] | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
         vectors: str | None = None,
@@ -212,11 +216,12 @@ class AsyncQuiverClient:
         """The way to a collection, which is created as ``create_collection`` does it where there is none.
 
         ``ConflictError`` where there is one with other dimensions or another metric, or where one of ``language``,
-        ``quantization``, ``metadata`` and ``vectors`` is given and differs: these can't be changed. What else is given is for
-        a new collection only.
+        ``keyword_fields``, ``quantization``, ``metadata`` and ``vectors`` is given and differs: these can't be changed. What
+        else is given is for a new collection only.
         """
-        fixed = {"dim": dim, "distance_metric": distance_metric}
-        fixed |= given(language=language, quantization=quantization, metadata=metadata, vectors=vectors)
+        fixed: dict[str, object] = {"dim": dim, "distance_metric": distance_metric}
+        fields = None if keyword_fields is None else [KeywordField(one["path"], one.get("weight", 1)) for one in keyword_fields]
+        fixed |= given(language=language, keyword_fields=fields, quantization=quantization, metadata=metadata, vectors=vectors)
         collection = self.collection(name)
         try:
             found = await collection.info()
@@ -228,6 +233,7 @@ class AsyncQuiverClient:
                     distance_metric=distance_metric,
                     description=description,
                     language=language,
+                    keyword_fields=keyword_fields,
                     quantization=quantization,
                     metadata=metadata,
                     vectors=vectors,

@@ -209,7 +209,8 @@ test('an answer is gone through, and has a length, as its list, without other me
 });
 
 describe('a collection that is got or created', () => {
-  const there = { name: 'c', dim: 3, distance_metric: 'l2', language: 'en' };
+  const keyword_fields = [{ path: 'title', weight: 1 }];
+  const there = { name: 'c', dim: 3, distance_metric: 'l2', language: 'en', keyword_fields };
   const missing = (): Response => new Response('{"status":"error","data":null,"error":{"code":404,"message":"none"}}');
   const taken = (): Response => new Response('{"status":"error","data":null,"error":{"code":409,"message":"exists"}}');
 
@@ -222,13 +223,19 @@ describe('a collection that is got or created', () => {
       taken(),
       success(there),
     );
-    const wanted = { name: 'c', dim: 3, distance_metric: 'l2', description: 'for a new one' } as const;
+    const wanted = {
+      name: 'c',
+      dim: 3,
+      distance_metric: 'l2' as const,
+      description: 'for a new one',
+      keyword_fields: [{ path: 'title' }],
+    };
     for (let i = 0; i < 3; i++) expect((await client.getOrCreate(wanted)).name).toBe('c');
     expect(bodies()).toEqual([null, null, wanted, null, wanted, null]);
   });
 
   test('is refused where it differs in what can not be changed', async () => {
-    const { client } = collectionOver(success(there), success(there));
+    const { client } = collectionOver(success(there), success(there), success(there));
     await expect(client.getOrCreate({ name: 'c', dim: 4 })).rejects.toMatchObject({
       name: 'ConflictError',
       code: 409,
@@ -236,6 +243,10 @@ describe('a collection that is got or created', () => {
     });
     await expect(client.getOrCreate({ name: 'c', dim: 3, distance_metric: 'l2', language: 'de' })).rejects.toThrow(
       'its language is en, not de',
+    );
+    const other = { name: 'c', dim: 3, distance_metric: 'l2' as const, keyword_fields: [{ path: 'title', weight: 2 }] };
+    await expect(client.getOrCreate(other)).rejects.toThrow(
+      'its keyword_fields is [{"path":"title","weight":1}], not ',
     );
   });
 });

@@ -384,14 +384,14 @@ test('marks that there are before the shards are sealed are taken over before th
 
 test('what does not agree is refused before anything is begun, with all that differs', async () => {
   await service.collections.create({
-    ...newCollection('other', { dim: 3, metric: 'l2', language: 'en' }),
+    ...newCollection('other', { dim: 3, metric: 'l2', language: 'en', keywordFields: [{ path: 'title', weight: 2 }] }),
     quantization: 'binary',
   });
   await expect(service.backups.restore({ keys: false, ...into('other') })).rejects.toMatchObject({
     kind: 'dimension_mismatch',
     code: 400,
     message: expect.stringMatching(
-      /dim 3 and not 2, distance_metric l2 and not cosine, language en and not none, quantization binary and not int8/,
+      /dim 3 and not 2, distance_metric l2 and not cosine, language en and not none, quantization binary and not int8, keyword_fields title:2 and not none/,
     ),
   });
   await service.collections.create(newCollection('metric', { metric: 'ip' }));

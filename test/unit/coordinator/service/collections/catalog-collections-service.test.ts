@@ -130,3 +130,17 @@ describe('a collection of which a shard does not answer', () => {
     expect(asked.size).toBe(2);
   });
 });
+
+test('keyword fields wait until every member knows them, and are kept', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  let obstacle: string | null = 'not yet';
+  const { service } = await plainService({ store, keywordFieldsObstacle: () => obstacle });
+  const fields = [{ path: 'title', weight: 3 }];
+  const create = async () => service.collections.create(newCollection('a', { keywordFields: fields }));
+  await expect(create()).rejects.toMatchObject({ kind: 'unavailable', message: 'not yet' });
+  expect((await service.collections.create(newCollection('b'))).keywordFields).toBeNull();
+  obstacle = null;
+  expect((await create()).keywordFields).toEqual(fields);
+  const { service: other } = await plainService({ store });
+  expect((await other.collections.get('a')).keywordFields).toEqual(fields);
+});

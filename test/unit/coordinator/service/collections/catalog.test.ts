@@ -62,6 +62,7 @@ describe('a collection', () => {
       metric: 'cosine',
       description: null,
       language: null,
+      keywordFields: null,
       quantization: 'int8',
       metadata: 'memory',
       vectors: 'memory',

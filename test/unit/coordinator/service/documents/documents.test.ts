@@ -27,6 +27,7 @@ class Shelf {
       metric: 'cosine' as const,
       description: null,
       language: null,
+      keywordFields: null,
       quantization: 'int8' as const,
       metadata: 'memory' as const,
       vectors: 'memory' as const,
