@@ -135,7 +135,7 @@ function optionsOf(limits: HttpLimits) {
     highlight: option(
       optional(highlighting).meta({
         description:
-          'Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them.',
+          'Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.',
       }),
       ({ output }, { fields, ...highlight }) => {
         output.highlight = { ...highlight, fields: [...new Set(fields)] };

@@ -7,6 +7,7 @@ import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Highlighting, queryTextOf, type SearchRequest } from '../search-request';
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
 import { keywordDraft } from './keyword-planning';
+import type { HighlightBudget } from './later-hits';
 import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
 
 /** The field that means an item's text. */
@@ -32,50 +33,60 @@ export function soughtTerms(language: Language | null, { query, output }: Search
 }
 
 /**
- * The hits with what was found of `sought` in their fields, made when they are taken. `texts`: whether they keep the
- * texts that they were read with.
+ * UTF-16 code units of texts that the highlights of one answer look at: some hundred milliseconds of a processor. Hits
+ * behind them have none.
  */
-export function highlightedHits<Found extends FoundHits>(
-  found: Found,
-  highlight: Highlighting,
-  sought: SoughtTerms,
-  texts: boolean,
-): Found {
-  return { ...found, later: new HighlightedHits(found.later, highlight, sought, texts) };
+export const HIGHLIGHTED_UNITS_MAX = 2 ** 21;
+
+/** What is marked, and how. */
+interface Marking extends Highlighting {
+  sought: SoughtTerms;
+  /** Whether the hits keep the texts that they were read with. */
+  texts: boolean;
+  budget: HighlightBudget;
+}
+
+/** The hits with what was found in their fields, made when they are taken, as far as the budget goes. */
+export function highlightedHits<Found extends FoundHits>(found: Found, marking: Marking): Found {
+  return { ...found, later: new HighlightedHits(found.later, marking) };
 }
 
 class HighlightedHits implements LaterContents {
   constructor(
     private readonly later: LaterContents | undefined,
-    private readonly highlight: Highlighting,
-    private readonly sought: SoughtTerms,
-    private readonly texts: boolean,
+    private readonly marking: Marking,
   ) {}
 
   async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
+    const { texts } = this.marking;
     const pages = this.later === undefined ? [hits] : this.later.pagesOf(hits);
     for await (const page of pages) {
       for (const { text, ...hit } of page) {
         const turn = ownTurn();
         if (turn !== undefined) await turn;
         const highlights = await inSlices(this.highlights(text ?? '', hit.metadata));
-        yield [{ ...hit, highlights, ...(this.texts && text !== undefined && { text }) }];
+        yield [{ ...hit, ...(highlights !== null && { highlights }), ...(texts && text !== undefined && { text }) }];
       }
     }
   }
 
-  private *highlights(text: string, metadataJson: string): Generator<undefined, Highlight[]> {
-    const { fields, fragments: count, size } = this.highlight;
+  /** null: there is no budget for all of its texts. */
+  private *highlights(text: string, metadataJson: string): Generator<undefined, Highlight[] | null> {
+    const { fields, fragments: count, size, sought, budget } = this.marking;
     const highlights: Highlight[] = [];
-    if (this.sought.terms.size === 0) return highlights;
+    if (sought.terms.size === 0) return highlights;
     let metadata: JsonObject | null = null;
     for (const field of fields) {
       const isText = field === TEXT_FIELD;
       metadata ??= isText ? null : (JSON.parse(metadataJson) as JsonObject);
       const found: { fragment: TextFragment; index: number | null; of: string }[] = [];
       for (const { of, index } of isText ? [{ of: text, index: null }] : textsAt(metadata as JsonObject, field)) {
-        for (const fragment of yield* textFragments(of, this.sought, { count, size }))
-          found.push({ fragment, index, of });
+        if (budget.unitsLeft < of.length) {
+          budget.unitsLeft = 0;
+          return null;
+        }
+        budget.unitsLeft -= of.length;
+        for (const fragment of yield* textFragments(of, sought, { count, size })) found.push({ fragment, index, of });
       }
       found.sort((a, b) => b.fragment.distinct - a.fragment.distinct);
       for (const { fragment, index, of } of found.slice(0, count)) {
@@ -87,7 +98,7 @@ class HighlightedHits implements LaterContents {
   }
 
   private marked(text: string, { start, end, spans }: TextFragment): string {
-    const { pre, post } = this.highlight;
+    const { pre, post } = this.marking;
     if (pre === '' && post === '') return text.slice(start, end);
     let marked = '';
     let at = start;

@@ -61,6 +61,13 @@ export interface LaterParts {
   hold: AnswerHold;
   /** What `hold` was told of the hits, and of what is read of them at once. */
   kept: number;
+  /** What its highlights may still look at. */
+  highlighting: HighlightBudget;
+}
+
+/** UTF-16 code units of texts, of one answer. */
+export interface HighlightBudget {
+  unitsLeft: number;
 }
 
 /** Hits, the filter that they were found with, and whether they have texts. */

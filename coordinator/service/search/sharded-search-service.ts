@@ -33,7 +33,7 @@ import { ChunkReader } from './chunk-reader';
 import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
-import { highlightedHits, readFor, soughtTerms } from './highlighted-hits';
+import { HIGHLIGHTED_UNITS_MAX, highlightedHits, readFor, soughtTerms } from './highlighted-hits';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
@@ -285,11 +285,13 @@ export class ShardedSearchService implements SearchService {
     const ordered = order === undefined ? found : { ...found, hits: await hitsInOrder(found, order) };
     const whole =
       expand === undefined ? ordered : await expandedHits(ordered, expand, { ...parts, chunks: this.chunks, where });
-    return highlight === undefined || sought === undefined ? whole : highlightedHits(whole, highlight, sought, texts);
+    if (highlight === undefined || sought === undefined) return whole;
+    return highlightedHits(whole, { ...highlight, texts, sought, budget: parts.highlighting });
   }
 
   private laterParts(collection: CollectionRecord, hold: AnswerHold): LaterParts {
-    return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold, kept: 0 };
+    const highlighting = { unitsLeft: HIGHLIGHTED_UNITS_MAX };
+    return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold, kept: 0, highlighting };
   }
 
   /**

@@ -1015,6 +1015,19 @@ export function searchSuite(context: SuiteContext): void {
         expect(await marked({ query_text: 'rivrs', fuzzy: 'auto', group_by: 'title' })).toEqual(['[rivers]']);
       });
 
+      test('looks at so much of an answer, and hits behind that have none', async () => {
+        const large = await context.collection({ dim: 2, distance_metric: 'l2' });
+        const long = `river ${'x '.repeat(100_000)}`;
+        const items = Array.from({ length: 12 }, (_, i) => ({ external_id: `${i}`, vector: [i, 0], text: long }));
+        dataOf(await context.api.post(`/v1/collections/${large}/bulk_upsert`, { items }));
+        const one = { vector: [0, 0], text: 'river', k: 6, highlight: {} };
+        const { results } = dataOf(
+          await context.api.post(`/v1/collections/${large}/bulk_search`, { queries: [one, { ...one, offset: 6 }] }),
+        );
+        const counts = results.flat().map(({ highlights }: { highlights?: unknown[] }) => highlights?.length);
+        expect(counts).toEqual([...new Array(10).fill(1), undefined, undefined]);
+      });
+
       test('needs a text of recommend, too, which has none', async () => {
         expect(errorOf(await ask('recommend/a', { highlight: {} }), 400)).toContain('highlight needs a text');
       });

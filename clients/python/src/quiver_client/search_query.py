@@ -38,7 +38,7 @@ class BulkSearchQuery:
     expand: Mapping[str, Any] | None = None
     """Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters."""
     highlight: Mapping[str, Any] | None = None
-    """Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them."""
+    """Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`."""
     group_by: str | None = None
     """A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups."""
     group_size: int | None = None

@@ -1367,7 +1367,7 @@ export interface Operations {
         /** Default: 0. */
         after?: number;
       };
-      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`. */
       highlight?: {
         /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
         fields?: string[];
@@ -1462,7 +1462,7 @@ export interface Operations {
           /** Default: 0. */
           after?: number;
         };
-        /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+        /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`. */
         highlight?: {
           /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
           fields?: string[];
@@ -1568,7 +1568,7 @@ export interface Operations {
         /** Default: 0. */
         after?: number;
       };
-      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`. */
       highlight?: {
         /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
         fields?: string[];
@@ -1710,7 +1710,7 @@ export interface Operations {
         /** Default: 0. */
         after?: number;
       };
-      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`. */
       highlight?: {
         /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
         fields?: string[];
@@ -1857,7 +1857,7 @@ export interface Operations {
         /** Default: 0. */
         after?: number;
       };
-      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. */
+      /** Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`. */
       highlight?: {
         /** Paths of the metadata, texts or lists of texts; "text" is the item’s text (default). */
         fields?: string[];

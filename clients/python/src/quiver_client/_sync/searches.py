@@ -81,7 +81,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
-        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -161,7 +161,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
-        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -278,7 +278,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
-        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -352,7 +352,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
-        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
@@ -470,7 +470,7 @@ class Searches:
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
-        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them.
+        - ``highlight``: Results also carry `highlights`: fragments of their fields with words of the query's text, in any form, as the collection's keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
