@@ -102,7 +102,7 @@ function modesOf({ queries }, alpha, typos) {
     return [
       { name: 'keyword', alpha: 0 },
       { name: 'vector', alpha: 1 },
-      { name: `hybrid, alpha ${alpha}`, alpha },
+      { name: 'hybrid', alpha },
     ];
   const random = seededRandom(Number(typos));
   const wrong = queries.map((query) => ({ ...query, text: withTypo(query.text, random) }));
@@ -195,7 +195,7 @@ function report(facts, loading, modes) {
   const head = ['', 'nDCG@10', 'recall@100', 'p50', 'p95', 'search p50', 'embedding p50'];
   const ms = (value) => `${value.toFixed(2)} ms`;
   const rows = modes.map((mode) => [
-    mode.name,
+    mode.name === 'hybrid' ? `hybrid, alpha ${facts.alpha}` : mode.name,
     mode.ndcg10.toFixed(4),
     mode.recall100.toFixed(4),
     ms(mode.p50Ms),
