@@ -46,7 +46,7 @@ export const keywordShape = {
   }),
 };
 
-/** Weight of the vector, from 0 to 1. `byDefault`: in a hybrid search where none is given. */
+/** Weight of the vector, from 0 to 1: a mode by name wins over alpha. */
 export function weightOf({
   mode,
   alpha,

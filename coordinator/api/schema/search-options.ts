@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
 import { type Page, type Query, queryTextOf, type SearchRequest, type Source } from '../../service/search-request';
+import { HIGHLIGHTED_UNITS_MAX } from '../../service/search/highlighted-hits';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
@@ -134,8 +135,7 @@ function optionsOf(limits: HttpLimits) {
     ),
     highlight: option(
       optional(highlighting).meta({
-        description:
-          'Results also carry `highlights`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at 2,097,152 UTF-16 code units; results behind that have no `highlights`.',
+        description: `Results also carry \`highlights\`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at ${HIGHLIGHTED_UNITS_MAX.toLocaleString('en')} UTF-16 code units; results behind that have no \`highlights\`.`,
       }),
       ({ output }, { fields, ...highlight }) => {
         output.highlight = { ...highlight, fields: [...new Set(fields)] };
