@@ -148,10 +148,10 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   prepare(filter: Filter): Promise<void> | null {
-    const { phrases } = filterNeeds(filter);
-    const looking = phrases.flatMap((phrase) => this.items.preparePhrase?.(phrase) ?? []);
-    if (looking.length === 0) return this.prepareLists(filter);
-    return Promise.all(looking).then(() => this.prepareLists(filter) ?? undefined);
+    const needs = filterNeeds(filter);
+    const looking = needs.phrases.flatMap((phrase) => this.items.preparePhrase?.(phrase) ?? []);
+    if (looking.length === 0) return this.prepareLists(filter, needs);
+    return Promise.all(looking).then(() => this.prepareLists(filter, needs) ?? undefined);
   }
 
   wordsChanged(slots: readonly number[]): void {
@@ -162,11 +162,10 @@ export class MemoryFilterIndex implements FilterIndex {
     }
   }
 
-  private prepareLists(filter: Filter): Promise<void> | null {
+  private prepareLists(filter: Filter, needs: FilterNeeds): Promise<void> | null {
     const conditions = conditionsIn(filter);
     const isLong = conditions > AT_ONCE.conditions || conditions * this.slotLimit > AT_ONCE.slotsRead;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
-    const needs = filterNeeds(filter);
     const making = needs.texts || needs.paths ? this.makeFor(filter, needs) : null;
     if (making !== null)
       return making.then(() => this.prepareLong(filter, isLong || needs.elements || this.readsManyTexts(filter)));
