@@ -6,7 +6,8 @@ import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 import type { WordsCondition } from '../../shared/contract/filter/filter';
 import { resultOf } from '../../shared/base/time/work-slices';
 import type { QuiverError } from '../../shared/base/errors/quiver-error';
-import type { KeywordPlan } from '../../shared/contract/shard/keyword-plan';
+import type { KeywordPlan, KeywordUnit } from '../../shared/contract/shard/keyword-plan';
+import type { SlotScores } from '../../node/engine/slots/slot-scores';
 import type { SlotSet } from '../../node/engine/slots/slot-set';
 import type { KeywordStatistics } from '../../shared/contract/shard/shard-read';
 import { runSeed, seededRandom } from '../support/values/random';
@@ -89,6 +90,40 @@ function expectSamePlanned(actual: KeywordIndex, expected: KeywordIndex, slotCou
   );
 }
 
+/** Words of which some stand for up to 50 others. */
+function expectSameExpanded(actual: KeywordIndex, expected: KeywordIndex, slotCount: number): void {
+  const terms = [...new Set(Array.from({ length: 5 + below(60) }, word))];
+  const places = terms.map((_, place) => place);
+  const units = Array.from({ length: 1 + below(3) }, () => ({ terms: [below(terms.length)], isOptional: true })).map(
+    (unit) => {
+      if (below(3) === 0) return unit;
+      const others = places.filter((place) => place !== unit.terms[0] && below(2) > 0);
+      return { ...unit, terms: [...unit.terms, ...others], factors: [1, ...others.map(() => 0.25 + random())] };
+    },
+  );
+  const asked: KeywordPlan = { units, minimum: below(4) > 0 ? 1 : units.length };
+  const statistics = actual.statistics(terms);
+  const few = ChunkedSlotSet.fromArray(Array.from({ length: 60 }, () => below(slotCount)));
+  const half = ChunkedSlotSet.fromArray(Array.from({ length: slotCount }, () => below(slotCount)));
+  const allowed = [null, null, few, half][below(4)];
+  const options = {
+    nameOf: (slot: number): string => `${(slot * 7919) % 200_003}`,
+    allowed: () => allowed,
+    unitSlots: (): SlotSet | null => null,
+  };
+  const k = 1 + below(random() < 0.2 ? 400 : 20);
+  const answer = (index: KeywordIndex, count: number, more = {}): SlotScores =>
+    resultOf(index.searchPlanInSteps(terms, asked, statistics, { ...options, ...more, k: count }));
+  const found = answer(actual, k);
+  expectBest(found, answer(expected, slotCount), k);
+  // Bit for bit what nothing was pruned from, and what is found where a unit has a filter.
+  const everything = ChunkedSlotSet.fromArray(Array.from({ length: slotCount }, (_, slot) => slot));
+  for (const more of [{}, { unitSlots: () => everything }]) {
+    const whole = answer(actual, slotCount, more);
+    assert.deepEqual(found, { slots: whole.slots.slice(0, k), scores: whole.scores.slice(0, k) });
+  }
+}
+
 /** `found` is the best k of `all`, but for rounding in the last places. */
 function expectBest(
   found: { slots: Uint32Array; scores: Float64Array },
@@ -126,9 +161,20 @@ test('answers as the definition does under puts, removes, saves and loads', () =
     if (step % 80 === 0) expectSameAnswers(index, plain, slotCount);
     if (step % 80 === 40) expectSamePlanned(index, plain, slotCount);
     if (step % 40 === 10) expectSameExpansions(index, plain);
+    if (step % 80 === 60) expectSameExpanded(index, plain, slotCount);
     if (step % 3000 === 1700) index = reloaded(index);
   }
 });
+
+/** Units of a dozen terms, of which any is enough. */
+function unionsOf(terms: readonly string[]): KeywordUnit[] {
+  const units: KeywordUnit[] = [];
+  for (let from = 0; from < terms.length; from += 12) {
+    const places = [...terms.keys()].slice(from, from + 12);
+    units.push({ terms: places, factors: places.map((place) => 1 / (1 + (place % 3))), isOptional: true });
+  }
+  return units;
+}
 
 test('a search in steps finds what is best, whatever changes between its steps', () => {
   const index = new Bm25KeywordIndex();
@@ -146,6 +192,7 @@ test('a search in steps finds what is best, whatever changes between its steps',
     plain.remove(slot);
   };
   for (let slot = 0; slot < slotCount; slot++) put(slot, text());
+  const everything = ChunkedSlotSet.fromArray(Array.from({ length: 20 * slotCount }, (_, slot) => slot));
   let next = slotCount;
   let breaks = 0;
   for (let round = 0; round < 20; round++) {
@@ -159,12 +206,15 @@ test('a search in steps finds what is best, whatever changes between its steps',
         : ChunkedSlotSet.fromArray([...contents.keys()].filter((slot) => contents[slot] !== '' && isAllowed(slot)));
     const statistics = index.statistics(terms);
     const options = { k, allowed, nameOf: slotName };
-    // A plan of single terms finds the same.
-    const units = terms.map((_, place) => ({ terms: [place], isOptional: true }));
+    // A plan of single terms finds the same, also where units have filters; or some of its words stand for others.
+    const stands = round % 8 >= 6;
+    const units = stands ? unionsOf(terms) : terms.map((_, place) => ({ terms: [place], isOptional: true }));
+    const plan = { units, minimum: 1 };
+    const unitSlots = (): SlotSet | null => (stands ? null : everything);
     const steps =
       round % 4 < 2
         ? index.searchInSteps(terms, statistics, options)
-        : index.searchPlanInSteps(terms, { units, minimum: 1 }, statistics, { ...options, unitSlots: () => null });
+        : index.searchPlanInSteps(terms, plan, statistics, { ...options, unitSlots });
     const put0 = next;
     const gone = new Set<number>();
     let step = steps.next();
@@ -181,7 +231,8 @@ test('a search in steps finds what is best, whatever changes between its steps',
       }
     }
     const { slots, scores } = step.value;
-    const whole = plain.search(terms, statistics, { k: next, allowed: allowed(), nameOf: slotName });
+    const all = { ...options, k: next, unitSlots: () => null };
+    const whole = resultOf(plain.searchPlanInSteps(terms, plan, statistics, all));
     const truth = new Map([...whole.slots].map((slot, i) => [slot, whole.scores[i]]));
     const alive = [...slots].filter((slot) => !gone.has(slot));
     for (const [i, slot] of slots.entries()) {
@@ -379,6 +430,7 @@ test('pruning over many blocks and windows of documents finds what scoring every
   for (let round = 0; round < 8; round++) {
     expectSameAnswers(index, plain, slotCount);
     expectSamePlanned(index, plain, slotCount);
+    for (let i = 0; i < 4; i++) expectSameExpanded(index, plain, slotCount);
   }
   // Longer texts move the average length, and removals the numbers: bounds made before must not be used as they were.
   for (let i = 0; i < slotCount / 2; i++) {
@@ -388,7 +440,10 @@ test('pruning over many blocks and windows of documents finds what scoring every
     if (i % 4 === 0) put(slot);
   }
   for (let slot = slotCount; slot < slotCount + 3000; slot++) put(slot);
-  for (let round = 0; round < 8; round++) expectSameAnswers(index, plain, slotCount + 3000);
+  for (let round = 0; round < 8; round++) {
+    expectSameAnswers(index, plain, slotCount + 3000);
+    expectSameExpanded(index, plain, slotCount + 3000);
+  }
 });
 
 test('many replacements leave neither dead postings nor wrong figures behind', () => {

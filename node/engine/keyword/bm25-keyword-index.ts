@@ -21,7 +21,7 @@ import {
   type SteppedSearchOptions,
 } from './keyword-index';
 import type { WeightedText } from './keyword-text';
-import { type RankedTerm, searchPostings } from './keyword-search';
+import { type SearchedPart, searchPostings } from './keyword-search';
 import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
 import { SortedTerms } from './sorted-terms';
@@ -65,7 +65,11 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /** See SearchedPostings. */
   private revision = 0;
   private numbering = 0;
-  private readonly terms: TermSource = { ...this.tables, numbering: () => this.numbering };
+  private readonly terms: TermSource = {
+    ...this.tables,
+    numbering: () => this.numbering,
+    revision: () => this.revision,
+  };
   /** The running save: document numbers must not change until it ends. A new save replaces it. */
   private runningSave: symbol | null = null;
 
@@ -201,15 +205,8 @@ export class Bm25KeywordIndex implements KeywordIndex {
     statistics: KeywordStatistics,
     { k, allowed, nameOf = slotName }: SteppedSearchOptions,
   ): Generator<undefined, SlotScores> {
-    const { documents, lists } = this;
-    const source = {
-      documents,
-      lists,
-      norm: lengthNorm(statistics),
-      terms: this.rankedTerms(terms, statistics),
-      revision: () => this.revision,
-      numbering: () => this.numbering,
-    };
+    const { documents } = this;
+    const source = { ...this.terms, norm: lengthNorm(statistics), parts: this.partsOf(terms, statistics) };
     const found = yield* searchPostings(source, {
       k,
       allowed,
@@ -230,7 +227,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /**
    * The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request.
    */
-  private rankedTerms(texts: string[], statistics: KeywordStatistics): () => RankedTerm[] {
+  private partsOf(texts: string[], statistics: KeywordStatistics): () => SearchedPart[] {
     const weighted = texts.map((text, order) => ({
       text,
       weight: termWeight(statistics, order),
@@ -238,11 +235,12 @@ export class Bm25KeywordIndex implements KeywordIndex {
     }));
     weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
     return () => {
-      const found: RankedTerm[] = [];
+      const found: SearchedPart[] = [];
       weighted.forEach(({ text, weight }, rank) => {
         const term = this.dictionary.find(text);
         // A term of a text that is not put yet has a number but no document.
-        if (term !== undefined && this.dictionary.documentFrequencies[term] > 0) found.push({ term, weight, rank });
+        if (term !== undefined && this.dictionary.documentFrequencies[term] > 0)
+          found.push({ terms: [{ term, factor: 1 }], weight, rank });
       });
       return found;
     };

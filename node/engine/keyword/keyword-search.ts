@@ -1,9 +1,12 @@
 import type { SlotSet } from '../slots/slot-set';
 import type { LengthNorm } from './bm25';
 import { NO_DOCUMENT, type DocumentTable } from './document-table';
-import { PostingCursor, type WeightedTerm, type WindowScores } from './posting-cursor';
+import { PostingCursor, type ScoreCursor, type WindowScores } from './posting-cursor';
 import type { PostingLists } from './posting-lists';
+import { placeInDocuments } from './posting-view';
+import type { UnitTerm } from './searched-units';
 import { TopDocuments } from './top-documents';
+import { UnionCursor } from './union-cursor';
 
 /**
  * Documents per pass over the accumulators: 128 KiB of scores fit into the second-level cache. With very many terms a
@@ -34,16 +37,20 @@ export interface SearchedPostings {
   readonly documents: DocumentTable;
   readonly lists: PostingLists;
   readonly norm: LengthNorm;
-  /** The terms that have documents now, rarest first. */
-  terms(): RankedTerm[];
+  /** What has documents now of what is looked for, rarest first. */
+  parts(): SearchedPart[];
   /** Changes with everything. */
   revision(): number;
   /** Changes when documents get new numbers. */
   numbering(): number;
 }
 
-/** `rank`: the term's place among all terms of the query, in the order of {@link SearchedPostings.terms}. */
-export interface RankedTerm extends WeightedTerm {
+/** A term, or several that count as one; any of them is enough. */
+export interface SearchedPart {
+  terms: readonly UnitTerm[];
+  /** idf · (k1 + 1). */
+  weight: number;
+  /** Its place among all parts of the query, in the order of {@link SearchedPostings.parts}. */
   rank: number;
 }
 
@@ -71,14 +78,14 @@ interface Wanted {
 class Renumbered extends Error {}
 
 /**
- * The best documents for the terms, exactly, in steps of a few milliseconds. A document's score is summed over the
- * terms in the given order, however it is computed, so it depends only on the document, the terms and the statistics.
+ * The best documents for the parts, exactly, in steps of a few milliseconds. A document's score is summed over the
+ * parts in the given order, however it is computed, so it depends only on the document, the parts and the statistics.
  * The order "rarest first" prunes best.
  *
- * The documents of the rarest terms are scored first, which usually gives the threshold. The others follow by MaxScore
+ * The documents of the rarest parts are scored first, which usually gives the threshold. The others follow by MaxScore
  * (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents. Once the
- * threshold exceeds what the last terms can add together, these terms contribute no new documents. They are only looked
- * up for documents that other terms found and that may still reach the threshold. When only one term is left that
+ * threshold exceeds what the last parts can add together, these parts contribute no new documents. They are only looked
+ * up for documents that other parts found and that may still reach the threshold. When only one part is left that
  * contributes documents, its list is read alone, without the blocks in which nothing scores high enough.
  *
  * The index may change between two steps. Documents that come meanwhile are scored at the end, because they may be new
@@ -109,23 +116,24 @@ function* searchNumbered(
   const { documents, lists } = source;
   const end = documents.count;
   const allowed = allowedNow();
-  const terms = source.terms();
-  const postings = terms.reduce((sum, { term }) => sum + lists.length(term), 0);
+  const parts = source.parts();
+  const lengths = parts.map(({ terms }) => terms.reduce((sum, { term }) => sum + lists.length(term), 0));
+  const postings = lengths.reduce((sum, length) => sum + length, 0);
   const candidateCount = Math.min(postings, documents.liveCount, allowed?.size ?? Infinity);
   const top = new TopDocuments(k, candidateCount, nameOf);
   const pause = pauseOf(source);
   if (candidateCount === 0) return top.take();
-  if (allowed !== null && allowed.size * terms.length * SEEK_COST < postings) {
+  if (allowed !== null && allowed.size * parts.length * SEEK_COST < postings) {
     const listed = allowed.toArray().map((slot) => documents.documentOf(slot));
     yield* scoreListed(listed.sort(), source, top, pause);
   } else {
     let rareCount = 0;
-    for (let sum = 0; rareCount < terms.length; rareCount++) {
-      sum += lists.length(terms[rareCount].term);
+    for (let sum = 0; rareCount < parts.length; rareCount++) {
+      sum += lengths[rareCount];
       if (sum > LISTED_POSTINGS_MAX) break;
     }
-    const done = documentsOf(terms.slice(0, rareCount), source, allowed).sort();
-    const rank = rareCount < terms.length ? terms[rareCount].rank : null;
+    const done = documentsOf(parts.slice(0, rareCount), source, allowed).sort();
+    const rank = rareCount < parts.length ? parts[rareCount].rank : null;
     const bitmap = rank === null ? null : (allowed?.toBitmap(documents.slotCapacity) ?? null);
     yield* scoreListed(done, source, top, pause);
     if (rank !== null) yield* scoreWindows(rank, source, { top, allowed: bitmap, done, end }, pause);
@@ -147,14 +155,14 @@ export function pauseOf(source: Pick<SearchedPostings, 'numbering'>): () => Gene
   };
 }
 
-/** The terms' cursors, made again if the index has changed: those are then at the start of their lists. */
+/** The parts' cursors, made again if the index has changed: those are then at the start of their lists. */
 class Cursors {
   private revision = NaN;
-  private cursors: PostingCursor[] = [];
+  private cursors: ScoreCursor[] = [];
 
   constructor(
     private readonly source: SearchedPostings,
-    /** Terms of a lower rank are left out. */
+    /** Parts of a lower rank are left out. */
     private readonly rank: number,
   ) {}
 
@@ -162,25 +170,31 @@ class Cursors {
     return this.revision !== this.source.revision();
   }
 
-  get current(): PostingCursor[] {
+  get current(): ScoreCursor[] {
     if (!this.isOutdated) return this.cursors;
-    const { lists, norm } = this.source;
-    const terms = this.source.terms().filter(({ rank }) => rank >= this.rank);
-    this.cursors = terms.map(({ term, weight }) => new PostingCursor(lists, term, weight, norm));
+    const parts = this.source.parts().filter(({ rank }) => rank >= this.rank);
+    this.cursors = parts.map((part) => cursorOf(part, this.source));
     this.revision = this.source.revision();
     return this.cursors;
   }
 }
 
-/** The live, allowed documents that hold any of the terms, some of them repeatedly. */
+function cursorOf({ terms, weight }: SearchedPart, { documents, lists, norm }: SearchedPostings): ScoreCursor {
+  const isTerm = terms.length === 1 && terms[0].factor === 1;
+  return isTerm
+    ? new PostingCursor(lists, terms[0].term, weight, norm)
+    : new UnionCursor({ lists, norm, documentCount: documents.count }, terms, weight);
+}
+
+/** The live, allowed documents that hold any of the parts, some of them repeatedly. */
 function documentsOf(
-  terms: WeightedTerm[],
+  parts: readonly SearchedPart[],
   { documents, lists }: SearchedPostings,
   allowed: SlotSet | null,
 ): Uint32Array {
   const { lengths, slots } = documents;
   const found: number[] = [];
-  for (const { term } of terms) {
+  for (const { term } of parts.flatMap(({ terms }) => terms)) {
     const view = lists.view(term);
     for (let i = view.start; i < view.end; i++) {
       const document = view.documents[i];
@@ -213,6 +227,7 @@ function* scoreListed(
   const { documents } = source;
   const known = new Cursors(source, 0);
   let cursors = known.current;
+  let listCount = listCountOf(cursors, cursors.length);
   let previous = NO_DOCUMENT;
   let lookUps = 0;
   for (const document of listed) {
@@ -222,6 +237,7 @@ function* scoreListed(
     if (lookUps >= LOOK_UPS_AT_ONCE) {
       yield* pause();
       cursors = known.current;
+      listCount = listCountOf(cursors, cursors.length);
       lookUps = 0;
     }
     const length = documents.lengths[document];
@@ -229,12 +245,12 @@ function* scoreListed(
     let score = 0;
     for (const cursor of cursors) score += cursor.scoreOf(document, length);
     if (score > 0) top.add(document, score);
-    lookUps += cursors.length;
+    lookUps += listCount;
   }
 }
 
 /**
- * Scores all documents that hold any of the terms from `rank` on and are not done, as far as they may be among the
+ * Scores all documents that hold any of the parts from `rank` on and are not done, as far as they may be among the
  * best.
  */
 function* scoreWindows(
@@ -269,7 +285,7 @@ function* scoreWindows(
       let next = NO_DOCUMENT;
       for (let i = 0; i < essential; i++) next = Math.min(next, cursors[i].next);
       if (next >= end) return;
-      const size = windowSize(essential);
+      const size = windowSize(listCountOf(cursors, essential));
       const window = { first: next - (next % size), scores: scoresOfWindow, touched: touchedInWindow, touchedCount: 0 };
       from = Math.min(window.first + size, end);
       for (let i = 0; i < essential; i++) cursors[i].accumulate(window, from, documents.lengths);
@@ -281,9 +297,15 @@ function* scoreWindows(
   }
 }
 
-function windowSize(termCount: number): number {
+function listCountOf(cursors: readonly ScoreCursor[], count: number): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += cursors[i].listCount;
+  return sum;
+}
+
+function windowSize(listCount: number): number {
   let size = WINDOW;
-  while (size > WINDOW_MIN && size * termCount > WINDOW_POSTINGS_MAX) size /= 2;
+  while (size > WINDOW_MIN && size * listCount > WINDOW_POSTINGS_MAX) size /= 2;
   return size;
 }
 
@@ -301,16 +323,16 @@ function promising(window: WindowScores, threshold: number, bound: number): { do
 }
 
 /**
- * Only one term contributes documents: reads some of its list in order, skipping blocks that can't score high enough.
+ * Only one part contributes documents: reads some of its list in order, skipping blocks that can't score high enough.
  * Answers the next document, or NO_DOCUMENT when nothing more is to be found.
  */
 function scoreAlone(
-  cursor: PostingCursor,
-  { documents: { lengths }, lists, norm }: SearchedPostings,
+  cursor: ScoreCursor,
+  { documents: { lengths } }: SearchedPostings,
   judge: Judge,
   end: number,
 ): number {
-  const bounds = lists.maxima.boundsOf(cursor.term, lists.view(cursor.term), lengths, norm);
+  const bounds = cursor.blockBounds(lengths);
   for (let read = 0; ; read++) {
     if (bounds !== null) cursor.skipBlocks(bounds, judge.leastOf(1));
     const document = cursor.next;
@@ -323,14 +345,14 @@ function scoreAlone(
 }
 
 /**
- * Decides about documents that some terms have scored, and completes the scores of those that may be among the best.
+ * Decides about documents that some parts have scored, and completes the scores of those that may be among the best.
  */
 class Judge {
-  /** By term: the most that it and those after it can add together. */
+  /** By part: the most that it and those after it can add together. */
   readonly boundFrom: Float64Array;
 
   constructor(
-    private readonly cursors: PostingCursor[],
+    private readonly cursors: ScoreCursor[],
     private readonly documents: DocumentTable,
     private readonly wanted: Wanted,
   ) {
@@ -343,14 +365,14 @@ class Judge {
     return this.boundFrom[0] < this.wanted.top.threshold;
   }
 
-  /** The least score that a document needs from the terms before `from` to be among the best. */
+  /** The least score that a document needs from the parts before `from` to be among the best. */
   leastOf(from: number): number {
     return this.wanted.top.threshold - this.boundFrom[from];
   }
 
   /**
-   * Takes a document with its score from the terms before `from`. Documents must ascend, unless `from` is behind the
-   * last term.
+   * Takes a document with its score from the parts before `from`. Documents must ascend, unless `from` is behind the
+   * last part.
    */
   consider(document: number, length: number, score: number, from: number): void {
     const { cursors, boundFrom } = this;
@@ -369,13 +391,7 @@ class Judge {
 
   private isDone(document: number): boolean {
     const { done } = this.wanted;
-    let low = 0;
-    let high = done.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (done[middle] < document) low = middle + 1;
-      else high = middle;
-    }
-    return low < done.length && done[low] === document;
+    const place = placeInDocuments(done, document);
+    return place < done.length && done[place] === document;
   }
 }

@@ -3,6 +3,7 @@ import type { KeywordStatistics } from '../../../shared/contract/shard/shard-rea
 import type { SlotScores } from '../slots/slot-scores';
 import { lengthNorm, termWeight } from './bm25';
 import { type PlannedSearchOptions, slotName } from './keyword-index';
+import { type SearchedPart, searchPostings } from './keyword-search';
 import type { SearchedUnit, UnitTerm } from './searched-units';
 import type { TermDictionary } from './term-dictionary';
 import type { TermSource } from './term-slots';
@@ -18,20 +19,34 @@ interface PlannedSearch {
 
 /** See KeywordIndex.searchPlanInSteps. */
 export function* searchPlan(
-  { documents, dictionary, lists, numbering }: TermSource,
+  source: TermSource,
   asked: PlannedSearch,
   { k, allowed, nameOf = slotName, unitSlots }: PlannedSearchOptions,
 ): Generator<undefined, SlotScores> {
-  const source = {
-    documents,
-    lists,
-    norm: lengthNorm(asked.statistics),
-    units: searchedUnits(dictionary, asked, unitSlots),
-    minimum: asked.plan.minimum,
-    numbering,
-  };
-  const found = yield* searchUnits(source, { k, allowed, nameOf: (document) => nameOf(documents.slots[document]) });
+  const { documents, dictionary } = source;
+  const { minimum } = asked.plan;
+  const norm = lengthNorm(asked.statistics);
+  const units = searchedUnits(dictionary, asked, unitSlots);
+  const wish = { k, allowed, nameOf: (document: number): string => nameOf(documents.slots[document]) };
+  const found = yield* isSum(asked.plan, unitSlots)
+    ? searchPostings({ ...source, norm, parts: () => partsOf(units) }, wish)
+    : searchUnits({ ...source, norm, units, minimum }, wish);
   return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
+}
+
+/** Whether any unit is enough, and units are what single lists have, or several of which any is enough. */
+function isSum({ units, minimum }: KeywordPlan, unitSlots: PlannedSearchOptions['unitSlots']): boolean {
+  return (
+    (minimum === 0 || (minimum === 1 && units.every(({ isOptional }) => isOptional))) &&
+    units.every((unit, i) => (unit.factors !== undefined || unit.terms.length === 1) && unitSlots(i) === null)
+  );
+}
+
+function partsOf(units: readonly SearchedUnit[]): SearchedPart[] {
+  return units.flatMap(({ terms, weight }, rank) => {
+    const own = terms();
+    return own.length === 0 ? [] : [{ terms: own, weight, rank }];
+  });
 }
 
 /** In the same order in every shard, which is that of a search without a plan where each term is a unit. */

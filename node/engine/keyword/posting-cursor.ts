@@ -7,12 +7,6 @@ import { LONG_FREQUENCY, placeOfDocument } from './posting-view';
 /** Allowance for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
 export const BOUND_SLACK = 1 + 1e-9;
 
-/** A term of the query with its posting list; `weight` is idf · (k1 + 1). */
-export interface WeightedTerm {
-  term: number;
-  weight: number;
-}
-
 /** Documents of a window that hold any of the terms read so far, with their scores by position in the window. */
 export interface WindowScores {
   first: number;
@@ -21,11 +15,35 @@ export interface WindowScores {
   touchedCount: number;
 }
 
-/** Reads a posting list; its position only moves forward. */
-export class PostingCursor {
-  readonly weight: number;
-  /** The most that the term adds to any score. */
+/** Reads what one part of a query adds to scores; its position only moves forward. */
+export interface ScoreCursor {
+  /** The most that it adds to any score. */
   readonly scoreMax: number;
+  /** Lists that it reads. */
+  readonly listCount: number;
+  /** The next document, or NO_DOCUMENT at the end. */
+  readonly next: number;
+  /** Adds the scores of the documents from `window.first` on and before `last`. */
+  accumulate(window: WindowScores, last: number, lengths: Uint32Array): void;
+  /** Moves past `next`. */
+  advance(): void;
+  /** What is known of its blocks; null: nothing. */
+  blockBounds(lengths: Uint32Array): BlockBounds | null;
+  /** At the start of a block: skips this block and those that follow while nothing in them can score `least`. */
+  skipBlocks(bounds: BlockBounds, least: number): void;
+  /** The score of `next`, which is so long. */
+  score(length: number): number;
+  /** The score that it adds to `document`, 0 if it has none. Documents must be asked for in ascending order. */
+  scoreOf(document: number, length: number): number;
+  /** Moves to the first document that is not before another. */
+  seek(document: number): void;
+}
+
+/** Reads a posting list. */
+export class PostingCursor implements ScoreCursor {
+  readonly weight: number;
+  readonly scoreMax: number;
+  readonly listCount = 1;
   private readonly documents: Uint32Array;
   private readonly frequencies: Uint8Array;
   private readonly start: number;
@@ -50,12 +68,10 @@ export class PostingCursor {
       (frequencyMax === Infinity ? weight : termScore(weight, frequencyMax, lengthMin, norm)) * BOUND_SLACK;
   }
 
-  /** The next document, or NO_DOCUMENT at the end. */
   get next(): number {
     return this.position < this.end ? this.documents[this.position] : NO_DOCUMENT;
   }
 
-  /** Adds the scores of the documents from `window.first` on and before `last`. */
   accumulate(window: WindowScores, last: number, lengths: Uint32Array): void {
     const { documents, frequencies, end, weight } = this;
     const { first, scores, touched } = window;
@@ -75,12 +91,14 @@ export class PostingCursor {
     window.touchedCount = touchedCount;
   }
 
-  /** Moves past the posting of `next`. */
   advance(): void {
     this.position++;
   }
 
-  /** At the start of a block: skips this block and those that follow while nothing in them can score `least`. */
+  blockBounds(lengths: Uint32Array): BlockBounds | null {
+    return this.lists.maxima.boundsOf(this.term, this.lists.view(this.term), lengths, this.norm);
+  }
+
   skipBlocks({ maxima, factor }: BlockBounds, least: number): void {
     const offset = this.position - this.start;
     if (offset % BLOCK_POSTINGS !== 0) return;
@@ -91,7 +109,6 @@ export class PostingCursor {
     this.position = this.start + block * BLOCK_POSTINGS;
   }
 
-  /** The score of the current posting, whose document is `next`. */
   score(length: number): number {
     const stored = this.frequencies[this.position];
     const frequency =
@@ -99,16 +116,11 @@ export class PostingCursor {
     return termScore(this.weight, frequency, length, this.norm);
   }
 
-  /**
-   * The score that this term adds to `document`; 0 if the document does not hold it. Documents must be asked for in
-   * ascending order.
-   */
   scoreOf(document: number, length: number): number {
     this.seek(document);
     return this.position === this.end || this.documents[this.position] !== document ? 0 : this.score(length);
   }
 
-  /** Moves to the first posting that is not before `document`. */
   seek(document: number): void {
     this.position = placeOfDocument(this.documents, this.position, this.end, document);
   }

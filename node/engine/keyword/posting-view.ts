@@ -27,3 +27,20 @@ export function placeOfDocument(documents: Uint32Array, from: number, end: numbe
   }
   return low;
 }
+
+/** The same by bisection alone, for places that may be anywhere. */
+export function placeInDocuments(
+  documents: Uint32Array,
+  document: number,
+  from = 0,
+  end: number = documents.length,
+): number {
+  let low = from;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (documents[middle] < document) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -14,6 +14,8 @@ export interface TermSource {
   lists: PostingLists;
   /** Another number whenever documents get new numbers. */
   numbering: () => number;
+  /** Another one after each change. */
+  revision: () => number;
 }
 
 /** Postings that are read in one step: a part of a millisecond. */

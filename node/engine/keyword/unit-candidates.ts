@@ -1,6 +1,7 @@
 import type { SlotSet } from '../slots/slot-set';
 import { type DocumentTable, NO_DOCUMENT } from './document-table';
 import type { PostingReader } from './posting-reader';
+import { placeInDocuments } from './posting-view';
 import type { UnitReader } from './unit-reader';
 
 /** Documents of one part at most. */
@@ -25,7 +26,7 @@ export class ListedCandidates implements Candidates {
     private readonly documents: Uint32Array,
     from: number,
   ) {
-    this.at = placeOf(documents, from);
+    this.at = placeInDocuments(documents, from);
   }
 
   take(count: number): Uint32Array {
@@ -71,7 +72,7 @@ export function documentsOf(allowed: SlotSet, documents: DocumentTable, from: nu
   let isAscending = true;
   for (let i = 1; i < found.length && isAscending; i++) isAscending = found[i - 1] < found[i];
   if (!isAscending) found.sort();
-  return found.subarray(placeOf(found, from), placeOf(found, until));
+  return found.subarray(placeInDocuments(found, from), placeInDocuments(found, until));
 }
 
 /**
@@ -82,16 +83,4 @@ export function leadingLists(units: readonly UnitReader[], minimum: number): Pos
   if (minimum === 0) return null;
   const optional = units.filter(({ unit }) => unit.isOptional).sort((a, b) => a.documentsMax - b.documentsMax);
   return optional.slice(0, Math.max(0, optional.length - minimum + 1)).flatMap((unit) => unit.leading());
-}
-
-/** The place of the first document that is not before another one. */
-function placeOf(documents: Uint32Array, document: number): number {
-  let low = 0;
-  let high = documents.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (documents[middle] < document) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

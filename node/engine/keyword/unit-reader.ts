@@ -1,8 +1,9 @@
-import { type LengthNorm, termScore } from './bm25';
+import { termScore } from './bm25';
 import { BOUND_SLACK } from './posting-cursor';
-import type { PostingLists } from './posting-lists';
 import { PostingReader } from './posting-reader';
-import type { SearchedUnit } from './searched-units';
+import type { SearchedUnit, SearchedUnits } from './searched-units';
+import { unionScoreMax } from './union-cursor';
+import { UnionReader } from './union-reader';
 
 /** Looks a unit up in documents, which must ascend. It is valid until the next change of the index. */
 export class UnitReader {
@@ -10,21 +11,20 @@ export class UnitReader {
   readonly scoreMax: number;
   /** No more documents have it. */
   readonly documentsMax: number;
-  private readonly factors: number[];
   /** Of terms that all must be there, the rarest one first. */
   private readonly readers: PostingReader[];
+  private union: UnionReader | null = null;
 
   constructor(
     readonly unit: SearchedUnit,
-    private readonly lists: PostingLists,
-    private readonly norm: LengthNorm,
+    private readonly source: Pick<SearchedUnits, 'documents' | 'lists' | 'norm'>,
   ) {
+    const { lists } = source;
     const terms = unit.terms();
-    this.factors = terms.map(({ factor }) => factor);
     this.readers = terms.map(({ term }) => new PostingReader(lists, term));
     if (!unit.isAnyEnough) this.readers.sort((a, b) => a.left - b.left);
     this.documentsMax = this.leading().reduce((sum, { left }) => sum + left, 0);
-    this.scoreMax = this.readers.length === 0 ? 0 : this.bound() * BOUND_SLACK;
+    this.scoreMax = unit.isAnyEnough ? unionScoreMax(terms, unit.weight, source) : this.bound();
   }
 
   /** The lengths of its lists. */
@@ -35,19 +35,21 @@ export class UnitReader {
   /** Lists at their begin; each document that has the unit is in one of them. */
   leading(): PostingReader[] {
     const { readers, unit } = this;
-    return (unit.isAnyEnough ? readers : readers.slice(0, 1)).map(({ term }) => new PostingReader(this.lists, term));
+    return (unit.isAnyEnough ? readers : readers.slice(0, 1)).map(
+      ({ term }) => new PostingReader(this.source.lists, term),
+    );
   }
 
   /** What it adds to the score of a document; 0: the document does not have it. */
   scoreOf(document: number, length: number): number {
     const frequency = this.unit.isAnyEnough ? this.sumIn(document) : this.leastIn(document);
-    return frequency === 0 ? 0 : termScore(this.unit.weight, frequency, length, this.norm);
+    return frequency === 0 ? 0 : termScore(this.unit.weight, frequency, length, this.source.norm);
   }
 
   private sumIn(document: number): number {
-    let sum = 0;
-    for (let i = 0; i < this.readers.length; i++) sum += this.factors[i] * this.readers[i].frequencyIn(document);
-    return sum;
+    const { lists, documents } = this.source;
+    this.union ??= new UnionReader(lists, this.unit.terms(), documents.count);
+    return this.union.frequencyIn(document);
   }
 
   private leastIn(document: number): number {
@@ -58,13 +60,12 @@ export class UnitReader {
   }
 
   private bound(): number {
-    const { isAnyEnough, weight } = this.unit;
-    const bounds = this.readers.map(({ term }) => this.lists.bounds(term));
-    const lengths = bounds.map(({ lengthMin }) => lengthMin);
-    const frequencyMax = isAnyEnough
-      ? bounds.reduce((sum, bound, i) => sum + this.factors[i] * bound.frequencyMax, 0)
-      : Math.min(...bounds.map((bound) => bound.frequencyMax));
-    const lengthMin = isAnyEnough ? Math.min(...lengths) : Math.max(...lengths);
-    return frequencyMax === Infinity ? weight : termScore(weight, frequencyMax, lengthMin, this.norm);
+    if (this.readers.length === 0) return 0;
+    const { lists, norm } = this.source;
+    const bounds = this.readers.map(({ term }) => lists.bounds(term));
+    const frequencyMax = Math.min(...bounds.map((bound) => bound.frequencyMax));
+    const lengthMin = Math.max(...bounds.map((bound) => bound.lengthMin));
+    const { weight } = this.unit;
+    return (frequencyMax === Infinity ? weight : termScore(weight, frequencyMax, lengthMin, norm)) * BOUND_SLACK;
   }
 }

@@ -1,9 +1,10 @@
 import type { SlotSet } from '../slots/slot-set';
+import { NO_DOCUMENT } from './document-table';
 import { type KeywordWish, pauseOf, untilNumbered } from './keyword-search';
-import type { PostingLists } from './posting-lists';
-import { LONG_FREQUENCY, type PostingView } from './posting-view';
-import type { SearchedUnit, SearchedUnits, UnitTerm } from './searched-units';
+import { LONG_FREQUENCY, placeInDocuments, type PostingView } from './posting-view';
+import type { SearchedUnit, SearchedUnits } from './searched-units';
 import { TopDocuments } from './top-documents';
+import { UnionReader } from './union-reader';
 import { documentsOf, LeadingCandidates, leadingLists, ListedCandidates } from './unit-candidates';
 import { lookUpSome, type WantedSlots } from './unit-lookup';
 import { UnitReader } from './unit-reader';
@@ -45,13 +46,13 @@ function* searchNumbered(
   source: SearchedUnits,
   { k, allowed: allowedNow, nameOf }: KeywordWish,
 ): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
-  const { documents, lists, norm } = source;
+  const { documents } = source;
   const pause = pauseOf(source);
   const top = new TopDocuments(k, documents.liveCount, nameOf);
   for (let from = 0, until = 0; until < documents.count;) {
     until = documents.count;
     const wanted = { allowed: allowedNow(), units: source.units.map((unit) => unit.allowed()) };
-    const readersNow = (): UnitReader[] => source.units.map((unit) => new UnitReader(unit, lists, norm));
+    const readersNow = (): UnitReader[] => source.units.map((unit) => new UnitReader(unit, source));
     const way = chosenWay(readersNow(), wanted.allowed, source.minimum);
     const listed = way === 'allowed' ? documentsOf(wanted.allowed!, documents, from, until) : null;
     while (from < until) {
@@ -99,19 +100,22 @@ function readSome(
   wanted: WantedSlots,
   top: TopDocuments,
 ): number {
-  const views = source.units.map((unit) => viewsOf(unit, source.lists));
+  const units = source.units.map((unit) => readOf(unit, source));
   let from = begin;
   for (let postings = 0; postings < POSTINGS_AT_ONCE && from < until;) {
-    const next = nextDocument(views, from);
+    const next = nextDocument(units, from);
     if (next >= until) return until;
     const first = next - (next % WINDOW);
     from = Math.min(first + WINDOW, until);
     const window = { first, from: next, to: from };
     let touchedCount = 0;
-    for (const [i, unit] of source.units.entries())
-      touchedCount = scoreUnit(unit, views[i], wanted.units[i], window, source, touchedCount);
+    for (const [i, unit] of units.entries()) {
+      const count = unit.union === null ? readAll(unit.views, window, source) : readAny(unit.union, window);
+      touchedCount = score(source.units[i], count, wanted.units[i], window, source, touchedCount);
+      // Of a union, those of a document count as one.
+      postings += count + unit.views.reduce((sum, list) => sum + lowerBound(list, from) - lowerBound(list, next), 0);
+    }
     collect(window, touchedCount, source, wanted.allowed, top);
-    for (const lists of views) for (const list of lists) postings += lowerBound(list, from) - lowerBound(list, next);
   }
   return from;
 }
@@ -123,69 +127,91 @@ interface Window {
   to: number;
 }
 
-function viewsOf({ terms }: SearchedUnit, lists: PostingLists): TermView[] {
-  return terms().map(({ term, factor }) => ({ ...lists.view(term), term, factor }));
+/** How a unit is read: by its lists, of which a document must be in all, or as the union of them. */
+interface UnitRead {
+  views: TermView[];
+  union: UnionReader | null;
 }
 
-interface TermView extends PostingView, UnitTerm {}
+interface TermView extends PostingView {
+  term: number;
+}
+
+function readOf({ terms, isAnyEnough }: SearchedUnit, { lists, documents }: SearchedUnits): UnitRead {
+  return isAnyEnough
+    ? { views: [], union: new UnionReader(lists, terms(), documents.count) }
+    : { views: terms().map(({ term }) => ({ ...lists.view(term), term })), union: null };
+}
 
 /** The next document in any list; without one, Infinity. */
-function nextDocument(views: readonly TermView[][], from: number): number {
+function nextDocument(units: readonly UnitRead[], from: number): number {
   let next = Infinity;
-  for (const lists of views)
-    for (const list of lists) {
+  for (const { views, union } of units) {
+    union?.seek(from);
+    if (union !== null && union.next !== NO_DOCUMENT) next = Math.min(next, union.next);
+    for (const list of views) {
       const at = lowerBound(list, from);
       if (at < list.end) next = Math.min(next, list.documents[at]);
     }
+  }
   return next;
 }
 
 /** The place of the first posting that is not before a document. */
 function lowerBound({ documents, start, end }: PostingView, document: number): number {
-  let low = start;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (documents[middle] < document) low = middle + 1;
-    else high = middle;
+  return placeInDocuments(documents, document, start, end);
+}
+
+/** Lists the documents of a window that are in a union, with their frequencies; answers how many. */
+function readAny(union: UnionReader, { first, to }: Window): number {
+  let count = 0;
+  for (let document = union.next; document < to; document = union.next) {
+    ofUnit[count++] = document;
+    frequencies[document - first] = union.frequency;
+    union.advance();
   }
-  return low;
+  return count;
+}
+
+/** The same of those that are in all lists. */
+function readAll(views: readonly TermView[], { first, from, to }: Window, { lists }: SearchedUnits): number {
+  let count = 0;
+  for (const [i, view] of views.entries()) {
+    for (let at = lowerBound(view, from); at < view.end; at++) {
+      const document = view.documents[at];
+      if (document >= to) break;
+      const place = document - first;
+      if (found[place] !== i) continue;
+      let frequency = view.frequencies[at];
+      if (frequency === LONG_FREQUENCY) frequency = lists.longFrequency(view.term, document);
+      if (i === 0) ofUnit[count++] = document;
+      frequencies[place] = i === 0 ? frequency : Math.min(frequencies[place], frequency);
+      found[place] = i + 1;
+    }
+  }
+  let whole = 0;
+  for (let i = 0; i < count; i++) {
+    const document = ofUnit[i];
+    if (found[document - first] === views.length) ofUnit[whole++] = document;
+    found[document - first] = 0;
+  }
+  return whole;
 }
 
 /** Adds the scores of a unit to those of the window; answers how many documents are touched then. */
-function scoreUnit(
-  { weight, isOptional, isAnyEnough }: SearchedUnit,
-  views: readonly TermView[],
+function score(
+  { weight, isOptional }: SearchedUnit,
+  count: number,
   allowed: SlotSet | null,
-  window: Window,
-  { documents: { lengths, slots }, lists, norm: { base, slope } }: SearchedUnits,
+  { first }: Window,
+  { documents: { lengths, slots }, norm: { base, slope } }: SearchedUnits,
   touchedBefore: number,
 ): number {
   let touchedCount = touchedBefore;
-  let count = 0;
-  for (const [i, view] of views.entries()) {
-    for (let at = lowerBound(view, window.from); at < view.end; at++) {
-      const document = view.documents[at];
-      if (document >= window.to) break;
-      const place = document - window.first;
-      const known = found[place];
-      if (known !== i && !isAnyEnough) continue;
-      let frequency = view.frequencies[at];
-      if (frequency === LONG_FREQUENCY) frequency = lists.longFrequency(view.term, document);
-      if (known === 0) {
-        ofUnit[count++] = document;
-        frequencies[place] = view.factor * frequency;
-      } else if (isAnyEnough) frequencies[place] += view.factor * frequency;
-      else frequencies[place] = Math.min(frequencies[place], frequency);
-      found[place] = known + 1;
-    }
-  }
   for (let i = 0; i < count; i++) {
     const document = ofUnit[i];
-    const place = document - window.first;
-    const isWhole = isAnyEnough || found[place] === views.length;
-    found[place] = 0;
-    if (!isWhole || lengths[document] === 0 || (allowed !== null && !allowed.has(slots[document]))) continue;
+    const place = document - first;
+    if (lengths[document] === 0 || (allowed !== null && !allowed.has(slots[document]))) continue;
     if (isTouched[place] === 0) {
       isTouched[place] = 1;
       touched[touchedCount++] = document;
