@@ -90,6 +90,7 @@ const FLOORS: Record<string, string[][]> = {
     ['hosting/services/'],
     ['engine/index-factories.ts', 'replication/', 'replication/shipping/'],
     ['engine/shard/'],
+    ['engine/positions/'],
     ['engine/directory/', 'engine/filter/', 'engine/keyword/'],
     ['engine/records/', 'engine/vector/'],
     ['engine/data-folder.ts', 'engine/kv/', 'engine/slots/', 'replication/core/'],

@@ -223,7 +223,7 @@ export function collectionEndpoints(parts: {
       tag,
       summary: 'Make the best index of the vectors that are there',
       description:
-        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.',
+        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them, measures the effort of searches anew and keeps the order of words, so that phrases need not read texts: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.',
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.collectionStats },
       errors: [404],

@@ -28,6 +28,7 @@ import { SortedTerms } from './sorted-terms';
 import { TermDictionary } from './term-dictionary';
 import { hasTerms, slotsWithTerms, type TermMatch, type TermSource } from './term-slots';
 import { termsOfWords } from './word-conditions';
+import { WordOrders } from './word-orders';
 
 /** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
 const DEAD_DOCUMENTS_MIN = 1024;
@@ -59,6 +60,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
   private readonly dictionary = new TermDictionary();
   private readonly lists = new PostingLists();
   private readonly sortedTerms = new SortedTerms(this.dictionary);
+  readonly wordOrders = new WordOrders(this.documents, this.dictionary);
   /** By term: its frequency in the text being put; all 0 between puts. */
   private frequencies = new Uint32Array(64);
   private distinct = new Uint32Array(64);
@@ -278,7 +280,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     );
   }
 
-  private get origin(): TermOrigin {
+  get origin(): TermOrigin {
     const { name, version } = this.analyser;
     return { name: this.fields === undefined ? name : `${name} of ${JSON.stringify(this.fields)}`, version };
   }

@@ -55,6 +55,16 @@ export class DocumentTable {
     for (let i = 0; i < length; i++) visit(this.lists.term(position, i));
   }
 
+  /** How many distinct terms a live document has. */
+  termCount(document: number): number {
+    return this.lists.length(this.listPositions[document]);
+  }
+
+  /** Copies them into `target`, which has room for them, in no order that lasts. */
+  copyTerms(document: number, target: Uint32Array): void {
+    this.lists.copy(this.listPositions[document], target);
+  }
+
   remove(document: number): void {
     this.documents[this.slots[document]] = 0;
     this.totalLength -= this.lengths[document];

@@ -7,7 +7,9 @@ import type { KeywordStatistics } from '../../../shared/contract/shard/shard-rea
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
+import type { TermOrigin } from './keyword-save';
 import type { WeightedText } from './keyword-text';
+import type { WordOrders } from './word-orders';
 
 export interface KeywordSearchOptions {
   k: number;
@@ -104,6 +106,10 @@ export interface KeywordIndex {
   expansions(request: ExpansionRequest): Generator<undefined, Expansions>;
   /** Lets go of what only expansions need. */
   dropSortedTerms(): void;
+  /** The order of the words in texts, as files beside the index keep it. */
+  readonly wordOrders: WordOrders;
+  /** By which it is told whether terms of a file are those of the index. */
+  readonly origin: TermOrigin;
   removeEverywhere(slots: SlotSet): void;
   /** Like FilterIndex.save. */
   save(): Iterable<Buffer>;

@@ -1,14 +1,18 @@
 import type { Analyser } from '../../../shared/base/text/analyser';
 import { SegmentClass, segmentClassOf } from '../../../shared/base/text/segment-class';
 
-/** Words that stand together. */
-export interface Phrase {
+/** Words that stand together; a word is its term, or a number in its place. */
+export interface WordsTogether<Word> {
   /** In their order, with repetitions and stop words. */
-  readonly terms: readonly string[];
+  readonly terms: ArrayLike<Word>;
   /** For each of the terms, how many terms up to it are the first of the phrase again, but not all of them. */
   readonly borders: Int32Array;
   /** 0: one directly behind the other. Else in any order, with at most so many other words between them. */
   readonly near: number;
+}
+
+export interface Phrase extends WordsTogether<string> {
+  readonly terms: readonly string[];
 }
 
 /** The phrase of a text. */
@@ -19,15 +23,21 @@ export function phraseOf(analyser: Analyser, text: string, near: number): Phrase
 
 /** Whether a text has a phrase, in steps. */
 export function* hasPhrase(analyser: Analyser, phrase: Phrase, text: string): Generator<undefined, boolean> {
+  return standTogether(phrase, yield* termsInOrder(analyser, text));
+}
+
+/** The terms of a text among which phrases are looked for, in steps. */
+export function* termsInOrder(analyser: Analyser, text: string): Generator<undefined, string[]> {
   const terms: string[] = [];
   for (const part of analyser.parts(text)) {
     for (const term of part) terms.push(term);
     yield;
   }
-  return standTogether(phrase, inOrder(terms));
+  return inOrder(terms);
 }
 
-function standTogether(phrase: Phrase, text: readonly string[]): boolean {
+/** Whether a text, of which these are the words, has the phrase. */
+export function standTogether<Word>(phrase: WordsTogether<Word>, text: ArrayLike<Word>): boolean {
   const { terms, near } = phrase;
   if (terms.length === 0 || text.length < terms.length) return false;
   return near === 0 ? isWithin(phrase, text) : areNear(terms, near, text);
@@ -44,9 +54,10 @@ function bordersOf(terms: readonly string[]): Int32Array {
 }
 
 /** By Knuth, Morris and Pratt: a word repeated in both may not take the product of their lengths. */
-function isWithin({ terms, borders }: Phrase, text: readonly string[]): boolean {
+function isWithin<Word>({ terms, borders }: WordsTogether<Word>, text: ArrayLike<Word>): boolean {
   let met = 0;
-  for (const term of text) {
+  for (let i = 0; i < text.length; i++) {
+    const term = text[i];
     while (met > 0 && term !== terms[met]) met = borders[met - 1];
     if (term === terms[met]) met += 1;
     if (met === terms.length) return true;
@@ -55,10 +66,10 @@ function isWithin({ terms, borders }: Phrase, text: readonly string[]): boolean 
 }
 
 /** Looks at each window of so many words. */
-function areNear(terms: readonly string[], near: number, text: readonly string[]): boolean {
+function areNear<Word>(terms: ArrayLike<Word>, near: number, text: ArrayLike<Word>): boolean {
   const size = terms.length + near;
-  const lacking = new Map<string, number>();
-  for (const term of terms) lacking.set(term, (lacking.get(term) ?? 0) + 1);
+  const lacking = new Map<Word, number>();
+  for (let i = 0; i < terms.length; i++) lacking.set(terms[i], (lacking.get(terms[i]) ?? 0) + 1);
   let left = terms.length;
   for (let end = 0; end < text.length; end++) {
     const entering = lacking.get(text[end]);

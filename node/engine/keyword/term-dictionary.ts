@@ -20,6 +20,8 @@ export class TermDictionary {
    * By term: how many texts that are not yet documents hold it. Such a term keeps its number even without a document.
    */
   private pins: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  /** By term: its hash; 0: not made yet. Empty until somebody asks for one. */
+  private hashes: Uint32Array<ArrayBuffer> = new Uint32Array(0);
 
   find(text: string): number | undefined {
     return this.numbers.get(text);
@@ -37,7 +39,23 @@ export class TermDictionary {
     this.fresh?.push(own);
     this.documentFrequencies = grownUint32(this.documentFrequencies, this.texts.length);
     this.documentFrequencies[number] = 0;
+    if (number < this.hashes.length) this.hashes[number] = 0;
     return number;
+  }
+
+  /** Writes the hashes of the texts of so many terms ({@link hashOfTerm}) into `target`, which may be `terms`. */
+  hashesOf(terms: Uint32Array, count: number, target: Uint32Array): void {
+    if (this.hashes.length < this.texts.length) this.hashes = grownUint32(this.hashes, this.texts.length);
+    const { hashes } = this;
+    for (let i = 0; i < count; i++) {
+      const term = terms[i];
+      if (hashes[term] === 0) hashes[term] = hashOfTerm(this.texts[term] as string);
+      target[i] = hashes[term];
+    }
+  }
+
+  forgetHashes(): void {
+    this.hashes = new Uint32Array(0);
   }
 
   /** From now on, terms that come are noted. */
@@ -83,7 +101,15 @@ export class TermDictionary {
       this.numbers.size * TERM_OVERHEAD_BYTES +
       this.characters +
       this.documentFrequencies.byteLength +
-      this.pins.byteLength
+      this.pins.byteLength +
+      this.hashes.byteLength
     );
   }
+}
+
+/** FNV-1a of its code units, never 0. Files of positions depend on it. */
+export function hashOfTerm(term: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < term.length; i++) hash = Math.imul(hash ^ term.charCodeAt(i), 0x01000193);
+  return hash >>> 0 || 1;
 }

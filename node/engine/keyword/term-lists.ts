@@ -42,6 +42,19 @@ export class TermLists {
     return this.read(position + 1 + index);
   }
 
+  /** Copies a list into `target`, which has room for it; returns its length. */
+  copy(position: number, target: Uint32Array): number {
+    const count = this.read(position);
+    const from = (position + 1) & BLOCK_MASK;
+    if (from + count > BLOCK_SIZE || count === 0) {
+      for (let i = 0; i < count; i++) target[i] = this.read(position + 1 + i);
+      return count;
+    }
+    const block = this.blocks[(position + 1) >>> BLOCK_BITS];
+    for (let i = 0; i < count; i++) target[i] = block[from + i];
+    return count;
+  }
+
   /** Moves the list at `from` down to `to` (to ≤ from, over lists that are no longer read); returns its new end. */
   moveDown(from: number, to: number): number {
     const size = this.read(from) + 1;

@@ -626,7 +626,8 @@ export class Shard {
       backups?.isWanted === true;
     if (isBusy || stageState.now.stage !== 'open') return -Infinity;
     const { state, optimizing } = indexes.vectors.status().progress;
-    return state === 'ready' && !optimizing ? this.expiry.restsUntilMs : -Infinity;
+    const isMaking = optimizing || indexes.phrases.positions?.isMaking === true;
+    return state === 'ready' && !isMaking ? this.expiry.restsUntilMs : -Infinity;
   }
 
   /** How many rows of vectors are read when it is opened, and their bytes; items as long as there are more of them. */
@@ -646,10 +647,11 @@ export class Shard {
     return this.verified;
   }
 
-  /** Resolves when no write is queued and the vector index has no background work. */
+  /** Resolves when no write is queued, and neither the vector index nor positions have background work. */
   async settled(): Promise<void> {
     await this.queue.settled();
     await this.parts.recovered.indexes.vectors.settled();
+    await this.parts.recovered.indexes.phrases.positions?.settled();
   }
 
   /**
@@ -717,6 +719,7 @@ export class Shard {
     await this.parts.log?.close();
     await removed;
     await purgeEnded;
+    await recovered.indexes.phrases.positions?.close();
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {

@@ -15,6 +15,10 @@ import {
   slotName,
   type SteppedSearchOptions,
 } from '../../../node/engine/keyword/keyword-index';
+import { DocumentTable } from '../../../node/engine/keyword/document-table';
+import type { TermOrigin } from '../../../node/engine/keyword/keyword-save';
+import { TermDictionary } from '../../../node/engine/keyword/term-dictionary';
+import { WordOrders } from '../../../node/engine/keyword/word-orders';
 import type { WeightedText } from '../../../node/engine/keyword/keyword-text';
 import { plainExpansions } from './plain-expansions';
 import { plainPlanScore } from './plain-keyword-plan';
@@ -26,11 +30,17 @@ import { plainPlanScore } from './plain-keyword-plan';
 export class PlainKeywordIndex implements KeywordIndex {
   readonly analyser: Analyser;
   readonly fields = undefined;
+  /** It keeps none. */
+  readonly wordOrders = new WordOrders(new DocumentTable(), new TermDictionary());
   private readonly documents = new Map<number, string[]>();
   private readonly analysed = new WeakMap<AnalysedText, string[]>();
 
   constructor(options: { analyser?: Analyser } = {}) {
     this.analyser = options.analyser ?? defaultAnalyser;
+  }
+
+  get origin(): TermOrigin {
+    return this.analyser;
   }
 
   put(slot: number, text: string): void {

@@ -922,7 +922,7 @@ export interface Operations {
   /**
    * Make the best index of the vectors that are there: POST /v1/collections/{name}/optimize
    *
-   * Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.
+   * Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them, measures the effort of searches anew and keeps the order of words, so that phrases need not read texts: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.
    *
    * Role: readwrite or admin.
    *

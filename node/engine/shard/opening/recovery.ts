@@ -116,13 +116,22 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser, keywordFields));
   let vectors = await loading;
   let indexes: ShardIndexes;
+  let counters: ShardCounters;
   try {
     indexes = {
       directory: directory ?? new Directory(await chunkStore(parts)),
       vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
       filters: filters ?? (await factories.loadFilterIndex(null, items)),
       keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser, keywordFields)),
-      phrases: phraseMatches(records, () => indexes, { analyser, fields: keywordFields }),
+      phrases: phraseMatches({
+        folder,
+        records,
+        indexes: () => indexes,
+        counters: () => counters,
+        logger,
+        analyser,
+        fields: keywordFields,
+      }),
     };
   } catch (error) {
     directory?.close();
@@ -157,7 +166,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
       );
       removeHidden(indexes);
     }
-    const counters = {
+    counters = {
       lastOperation: Math.max(manifest?.operation ?? 0, journal.lastOperation),
       lastRecno: Math.max(manifest?.lastRecno ?? 0, journal.lastRecno, await lastStored),
       expiries: parts.expiries,

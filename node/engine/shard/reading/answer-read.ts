@@ -1,5 +1,6 @@
 import type {
   AnswerOf,
+  IndexProgress,
   ReadKind,
   RequestOf,
   ShardStatus,
@@ -60,7 +61,8 @@ const ANSWERS: {
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();
-    return indexes.vectors.status().progress;
+    indexes.phrases.positions?.make();
+    return progressOf(indexes);
   },
   purge: ({ purge }, { start }) => purge.advance(start),
   transfer: transferOf,
@@ -111,7 +113,7 @@ async function transferOf(
     externalIds: changes.map(({ externalId }) => externalId),
     upTo: last !== undefined && changes.length === limit ? last.change : lastChange,
     vectorCount: indexes.directory.liveCount,
-    index: indexes.vectors.status().progress,
+    index: progressOf(indexes),
     lastVersion: counters.versions.last,
     lastMark: (await records.marks.usage()).lastSequence,
   };
@@ -123,7 +125,11 @@ async function statusOf({ records, indexes, counters }: ShardReader): Promise<Sh
     vectorCount: indexes.directory.liveCount,
     lastOperation: counters.lastOperation,
     lastStamp: indexes.directory.lastStamp,
-    diskBytes: vectors.diskBytes + indexes.directory.diskBytes + (await records.sizeBytes()),
+    diskBytes:
+      vectors.diskBytes +
+      indexes.directory.diskBytes +
+      ((await indexes.phrases.positions?.diskBytes) ?? 0) +
+      (await records.sizeBytes()),
     memoryBytes:
       vectors.memoryBytes +
       indexes.directory.memoryBytes +
@@ -131,6 +137,12 @@ async function statusOf({ records, indexes, counters }: ShardReader): Promise<Sh
       indexes.keywords.memoryBytes +
       indexes.phrases.memoryBytes,
     segments: vectors.segments,
-    index: vectors.progress,
+    index: progressOf(indexes),
   };
+}
+
+/** That of the vectors, until positions are there, too, where these are being made. */
+function progressOf({ vectors, phrases }: ShardIndexes): IndexProgress {
+  const { progress } = vectors.status();
+  return phrases.positions?.isMaking === true ? { ...progress, optimizing: true } : progress;
 }

@@ -5,6 +5,7 @@ import type { KeywordFields } from '../../../../shared/contract/shard/keyword-fi
 import type { JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import { keywordLines } from '../../keyword/keyword-text';
+import type { PhrasePositions } from '../../positions/phrase-positions';
 import { hasPhrase, type Phrase, phraseOf } from '../../keyword/phrase-test';
 
 /** Texts that are read at once. */
@@ -43,16 +44,21 @@ interface KnownPhrase {
 }
 
 /**
- * Which items have the phrases that are being asked for: found by reading the texts of the items that have all their
- * words, once, and then of what is written. It costs nothing while nobody asks for a phrase.
+ * Which items have the phrases that are being asked for: found, once and then of what is written, among the items that
+ * have all their words, by reading the positions of these or, where there are none, the texts. It costs nothing while
+ * nobody asks for a phrase.
  */
 export class PhraseMatches {
   private readonly known = new Map<string, KnownPhrase>();
 
-  /** `decided`: is told the slots that were not known to have a phrase, or not to have it, before. */
+  /**
+   * `decided`: is told the slots that were not known to have a phrase, or not to have it, before. `positions`: null
+   * where all are found in texts.
+   */
   constructor(
     private readonly items: PhraseItems,
     private readonly decided: (slots: readonly number[]) => void,
+    readonly positions: PhrasePositions | null = null,
   ) {}
 
   /** Finds out what is not known of a phrase. Await it before `has` and `slots`. null: nothing to wait for. */
@@ -85,6 +91,7 @@ export class PhraseMatches {
   }
 
   remove(slot: number): void {
+    this.positions?.remove(slot);
     for (const { unknown, found } of this.known.values()) {
       unknown.remove(slot);
       found.remove(slot);
@@ -94,7 +101,7 @@ export class PhraseMatches {
   get memoryBytes(): number {
     let bytes = 0;
     for (const { found, unknown } of this.known.values()) bytes += found.memoryBytes + unknown.memoryBytes;
-    return bytes;
+    return bytes + (this.positions?.memoryBytes ?? 0);
   }
 
   private async makeWhole(known: KnownPhrase): Promise<void> {
@@ -112,10 +119,22 @@ export class PhraseMatches {
     const { condition, unknown } = known;
     if (!known.isWhole) {
       const candidates = await inSlices(this.items.candidates(condition));
-      await this.lookAt(known, [...candidates.toArray()]);
+      const left = await this.decideByPositions(known, candidates);
+      await this.lookAt(known, [...left.toArray()]);
       known.isWhole = true;
     }
     await this.lookAt(known, [...unknown.toArray()]);
+  }
+
+  /** Answers those that are to be looked for in texts. */
+  private async decideByPositions(known: KnownPhrase, candidates: ChunkedSlotSet): Promise<ChunkedSlotSet> {
+    if (this.positions === null) return candidates;
+    return this.positions.decide(known.phrase, candidates, (slots) => {
+      // Those that were put meanwhile may be no candidates.
+      const having = slots.filter((slot) => !known.unknown.has(slot));
+      for (const slot of having) known.found.add(slot);
+      this.decided(having);
+    });
   }
 
   /** One that is put again meanwhile stays unknown. */
@@ -126,6 +145,7 @@ export class PhraseMatches {
       const some = slots.slice(from, from + TEXTS_PER_READ);
       for (const slot of some) unknown.remove(slot);
       const wanted = some.filter((slot) => items.isCandidate(slot, condition));
+      this.positions?.noteTexts(wanted.length);
       let has: boolean[];
       try {
         has = await inSlices(this.test(phrase, await items.read(wanted)));

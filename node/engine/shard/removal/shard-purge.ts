@@ -21,9 +21,9 @@ export type TrimLog = (waits: (unshipped: number) => void) => Promise<void>;
 
 /**
  * Rewrites the files of a shard that is open, so that none of them holds anything of items that are gone: the vectors'
- * rows, the saved indexes, the records with their write-ahead log and, of a replica, the log that is replicated. Reads
- * and writes go on. One that is cut off, by a crash or because the shard closes, leaves the shard as it was, and can be
- * begun again.
+ * rows, positions of words, the saved indexes, the records with their write-ahead log and, of a replica, the log that
+ * is replicated. Reads and writes go on. One that is cut off, by a crash or because the shard closes, leaves the shard
+ * as it was, and can be begun again.
  */
 export class ShardPurge {
   private state: Omit<ReplicaPurge, 'node'> = { state: 'none', ...NOTHING };
@@ -81,6 +81,7 @@ export class ShardPurge {
       { name: 'log', run: () => this.trimLog() },
       { name: 'vectors', run: () => indexes.vectors.purge() },
       { name: 'directory', run: () => inSlices(this.untilClosed(indexes.directory.rewriteInSteps())), isOwn: true },
+      { name: 'positions', run: async () => indexes.phrases.positions?.dropStale() },
       { name: 'checkpoint', run: () => checkpointer.writeAnew() },
       { name: 'records', run: () => records.purge() },
       // The next backup names nothing of one before, whose objects have what is gone.

@@ -170,7 +170,7 @@ test('a purge that is closed lets go of the directory first, in the middle of it
   };
   const purge = new ShardPurge({
     records: { purge: async () => void went.push('records') } as unknown as RecordStore,
-    indexes: { vectors: { purge: async () => undefined }, directory } as unknown as ShardIndexes,
+    indexes: { vectors: { purge: async () => undefined }, directory, phrases: {} } as unknown as ShardIndexes,
     checkpointer: { writeAnew: async () => void went.push('checkpoint') } as unknown as Checkpointer,
     logger: new LogMemory(),
     removeExpired: async () => undefined,

@@ -1,0 +1,212 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { VarintReader } from '../keyword/varint-reader';
+import { VarintWriter } from '../keyword/varint-writer';
+
+/** Orders of words that stand together in a file, and are read at once. */
+const CHUNK_BYTES = 1 << 16;
+const MAGIC = Buffer.from('QVRPOS01');
+const TRAILER_BYTES = MAGIC.length + 8;
+/** A footer has some dozen bytes for each chunk. */
+const FOOTER_BYTES_MAX = 1 << 26;
+
+// The format: chunks, the footer as JSON, its length and its CRC (32 bits each, the lowest byte first), MAGIC. A chunk
+// is a table and the orders of its items (word-orders.ts) one behind the other. The table is varints, for each item:
+// how much its record number is above the one before it, its slot less the one before it (2 · the difference, or
+// 2 · −difference − 1 below 0), the bytes of its order.
+
+/** By what it is told whether a file belongs to what a shard holds. */
+export interface PositionOrigin {
+  /** Name and version of what makes the terms. */
+  terms: string;
+  /** The name of the store of the records. */
+  store: string;
+}
+
+interface ChunkFacts {
+  documents: number;
+  tableBytes: number;
+  tableCrc: number;
+  bytes: number;
+  crc: number;
+}
+
+interface Footer {
+  origin: PositionOrigin;
+  chunks: ChunkFacts[];
+}
+
+/** The items of a chunk. */
+export interface PositionedItems {
+  slots: Uint32Array;
+  recnos: Float64Array;
+  /** Where the order of each ends among those of the chunk, which is where that of the next begins. */
+  ends: Uint32Array;
+}
+
+/** Writes a file, item by item in the order of their record numbers. */
+export class PositionWriter {
+  private readonly table = new VarintWriter();
+  private orders: Buffer[] = [];
+  private bytes = 0;
+  private documents = 0;
+  private last = { slot: 0, recno: 0 };
+  private readonly chunks: ChunkFacts[] = [];
+
+  private constructor(private readonly file: FileHandle) {}
+
+  static async begin(path: string): Promise<PositionWriter> {
+    return new PositionWriter(await open(path, 'w', 0o600));
+  }
+
+  async add(slot: number, recno: number, order: Buffer): Promise<void> {
+    const { last, table } = this;
+    const leap = slot - last.slot;
+    table.varint(recno - last.recno);
+    table.varint(leap < 0 ? -2 * leap - 1 : 2 * leap);
+    table.varint(order.length);
+    this.last = { slot, recno };
+    this.orders.push(order);
+    this.bytes += order.length;
+    this.documents += 1;
+    if (this.bytes >= CHUNK_BYTES) await this.endChunk();
+  }
+
+  /** On stable storage when it resolves, under the name with which it began. */
+  async finish(origin: PositionOrigin): Promise<void> {
+    await this.endChunk();
+    const footer = Buffer.from(JSON.stringify({ origin, chunks: this.chunks } satisfies Footer));
+    const trailer = Buffer.alloc(TRAILER_BYTES);
+    trailer.writeUInt32LE(footer.length, 0);
+    trailer.writeUInt32LE(crc32(footer), 4);
+    MAGIC.copy(trailer, 8);
+    await this.write([footer, trailer]);
+    await this.file.sync();
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+
+  private async endChunk(): Promise<void> {
+    if (this.documents === 0) return;
+    const table = this.table.take();
+    const orders = Buffer.concat(this.orders);
+    const { documents } = this;
+    this.chunks.push({
+      documents,
+      tableBytes: table.length,
+      tableCrc: crc32(table),
+      bytes: orders.length,
+      crc: crc32(orders),
+    });
+    this.orders = [];
+    this.bytes = 0;
+    this.documents = 0;
+    this.last = { slot: 0, recno: 0 };
+    await this.write([table, orders]);
+  }
+
+  private async write(pieces: Buffer[]): Promise<void> {
+    const wanted = pieces.reduce((sum, { length }) => sum + length, 0);
+    const { bytesWritten } = await this.file.writev(pieces);
+    if (bytesWritten !== wanted) throw new Error(`only ${bytesWritten} of ${wanted} bytes could be written`);
+  }
+}
+
+/** A file that is open to be read. */
+export class PositionFile {
+  private constructor(
+    private readonly file: FileHandle,
+    readonly bytes: number,
+    readonly origin: PositionOrigin,
+    private readonly chunks: readonly (ChunkFacts & { at: number })[],
+  ) {}
+
+  /** Rejects where it is not as it was written, as far as its beginning and end tell. */
+  static async open(path: string): Promise<PositionFile> {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      const trailer = await read(file, size - TRAILER_BYTES, TRAILER_BYTES);
+      if (!trailer.subarray(8).equals(MAGIC)) throw new Error('it ends early, or is of another version');
+      const length = trailer.readUInt32LE(0);
+      if (length > FOOTER_BYTES_MAX) throw new Error('its end is damaged');
+      const footer = await read(file, size - TRAILER_BYTES - length, length);
+      mustHave(footer, trailer.readUInt32LE(4));
+      const { origin, chunks } = JSON.parse(footer.toString()) as Footer;
+      let at = 0;
+      const placed = chunks.map((chunk) => {
+        const from = at;
+        at += chunk.tableBytes + chunk.bytes;
+        return { ...chunk, at: from };
+      });
+      if (at !== size - TRAILER_BYTES - length) throw new Error('its length is not what its end says');
+      return new PositionFile(file, size, origin, placed);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  get chunkCount(): number {
+    return this.chunks.length;
+  }
+
+  get documents(): number {
+    return this.chunks.reduce((sum, { documents }) => sum + documents, 0);
+  }
+
+  /** The items of a chunk. Rejects if their table is damaged. */
+  async items(chunk: number): Promise<PositionedItems> {
+    const facts = this.chunks[chunk];
+    return itemsOf(await read(this.file, facts.at, facts.tableBytes), facts);
+  }
+
+  /** The same with the orders of their words. Rejects if any of it is damaged. */
+  async chunk(chunk: number): Promise<{ items: PositionedItems; orders: Buffer }> {
+    const facts = this.chunks[chunk];
+    const bytes = await read(this.file, facts.at, facts.tableBytes + facts.bytes);
+    const orders = bytes.subarray(facts.tableBytes);
+    mustHave(orders, facts.crc);
+    return { items: itemsOf(bytes.subarray(0, facts.tableBytes), facts), orders };
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+}
+
+function itemsOf(table: Buffer, { tableCrc, documents, bytes }: ChunkFacts): PositionedItems {
+  mustHave(table, tableCrc);
+  const reader = new VarintReader(table);
+  const slots = new Uint32Array(documents);
+  const recnos = new Float64Array(documents);
+  const ends = new Uint32Array(documents);
+  let recno = 0;
+  let slot = 0;
+  let end = 0;
+  for (let i = 0; i < documents; i++) {
+    recnos[i] = recno += reader.varint();
+    const leap = reader.varint();
+    slots[i] = slot += leap % 2 === 0 ? leap / 2 : -(leap + 1) / 2;
+    ends[i] = end += reader.varint();
+  }
+  if (end !== bytes) throw new Error('a table is damaged');
+  return { slots, recnos, ends };
+}
+
+async function read(file: FileHandle, at: number, length: number): Promise<Buffer> {
+  if (at < 0) throw new Error('it ends early');
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let done = 0; done < length;) {
+    const { bytesRead } = await file.read(bytes, done, length - done, at + done);
+    if (bytesRead === 0) throw new Error('it ends early');
+    done += bytesRead;
+  }
+  return bytes;
+}
+
+function mustHave(bytes: Buffer, crc: number): void {
+  if (crc32(bytes) !== crc) throw new Error('its bytes are not those that were written');
+}
