@@ -3,7 +3,6 @@ import type { LengthNorm } from './bm25';
 import { NO_DOCUMENT, type DocumentTable } from './document-table';
 import { PostingCursor, type ScoreCursor, type WindowScores } from './posting-cursor';
 import type { PostingLists } from './posting-lists';
-import { placeInDocuments } from './posting-view';
 import type { UnitTerm } from './searched-units';
 import { TopDocuments } from './top-documents';
 import { UnionCursor } from './union-cursor';
@@ -391,7 +390,14 @@ class Judge {
 
   private isDone(document: number): boolean {
     const { done } = this.wanted;
-    const place = placeInDocuments(done, document);
-    return place < done.length && done[place] === document;
+    let low = 0;
+    let high = done.length;
+    // As placeInDocuments, a call of which makes searches a tenth slower: the compiler then leaves others as calls.
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (done[middle] < document) low = middle + 1;
+      else high = middle;
+    }
+    return low < done.length && done[low] === document;
   }
 }
