@@ -4,7 +4,10 @@ import { type TextFragment, textFragments } from '../../coordinator/service/sear
 import { type Analyser, defaultAnalyser } from '../../shared/base/text/analyser';
 import { analyserFor } from '../../shared/base/text/analyser-for';
 import type { PlacedTerm } from '../../shared/base/text/placed-terms';
+import { phraseOf } from '../../shared/base/text/phrase';
 import { resultOf } from '../../shared/base/time/work-slices';
+import { plainHasPhrase } from '../support/models/plain-phrase';
+import { seededRandom } from '../support/values/random';
 
 /** Fragments with words of a query, against all windows that there are. */
 
@@ -14,7 +17,8 @@ const fragmentsOf = (
   options: { count?: number; size?: number; analyser?: Analyser } = {},
 ): TextFragment[] => {
   const { count = 2, size = 40, analyser = defaultAnalyser } = options;
-  return resultOf(textFragments(text, { analyser, terms: new Set(analyser.terms(query)) }, { count, size }));
+  const sought = { analyser, terms: new Set(analyser.terms(query)), phrases: [] };
+  return resultOf(textFragments(text, sought, { count, size }));
 };
 
 /** The fragments, what was found in brackets. */
@@ -61,12 +65,40 @@ describe('fragments of a text', () => {
     const text = 'water falls here '.repeat(16_000);
     const steps = textFragments(
       text,
-      { analyser: defaultAnalyser, terms: new Set(['water', 'here']) },
+      { analyser: defaultAnalyser, terms: new Set(['water', 'here']), phrases: [] },
       { count: 10, size: 100 },
     );
     let count = 0;
     for (; steps.next().done !== true;) count += 1;
     expect(count).toBeGreaterThan(1_000);
+  });
+
+  test('mark the words of a phrase where they stand together', () => {
+    const random = seededRandom(17);
+    const below = (bound: number): number => Math.floor(random() * bound);
+    const words = (count: number): string[] => Array.from({ length: count }, () => 'abcd'[below(4)]);
+    let marked = 0;
+    for (let round = 0; round < 1_000; round++) {
+      const text = words(1 + below(30));
+      const single = below(3) === 0 ? ['d'] : [];
+      const phrases = Array.from({ length: 1 + below(2) }, () => ({
+        of: words(2 + below(2)),
+        near: [0, 0, 1, 3][below(4)],
+      }));
+      const expected = text.filter(
+        (word, i) => single.includes(word) || phrases.some(({ of, near }) => isOfPhrase(text, i, of, near)),
+      );
+      const sought = {
+        analyser: defaultAnalyser,
+        terms: new Set(single),
+        phrases: phrases.map(({ of, near }) => phraseOf(defaultAnalyser, of.join(' '), near)),
+      };
+      const found = resultOf(textFragments(text.join(' '), sought, { count: 1, size: 100 }));
+      const spans = found.flatMap((fragment) => fragment.spans).map(([from, to]) => text.join(' ').slice(from, to));
+      assert.deepEqual(spans, expected, JSON.stringify({ text, single, phrases }));
+      marked += spans.length;
+    }
+    assert.ok(marked > 1_000);
   });
 
   test('are apart and no longer than asked, and have all that is found in them; the first is as good as any', () => {
@@ -102,6 +134,15 @@ describe('fragments of a text', () => {
     );
   });
 });
+
+/** Whether a word is in some words that have a whole phrase, and one of its words. */
+function isOfPhrase(text: readonly string[], place: number, of: readonly string[], near: number): boolean {
+  const size = of.length + near;
+  return text.some((_, at) => {
+    const window = text.slice(at, at + size);
+    return at <= place && place < at + size && of.includes(text[place]) && plainHasPhrase(of, near, window);
+  });
+}
 
 function unitsOf(spans: readonly (readonly [number, number])[]): number[] {
   return spans.flatMap(([from, to]) => Array.from({ length: to - from }, (_, i) => from + i));

@@ -1,5 +1,6 @@
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
+import { phraseOf } from '../../../shared/base/text/phrase';
 import type { Language } from '../../../shared/base/text/language';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
@@ -20,16 +21,19 @@ export function readFor(request: SearchRequest): SearchRequest {
   return { ...request, output: { ...output, texts: true } };
 }
 
-/** The terms that a request marks, without those that words only stand for; undefined: it marks none. */
+/** What a request marks, without the terms that words only stand for; undefined: it marks nothing. */
 export function soughtTerms(language: Language | null, { query, output }: SearchRequest): SoughtTerms | undefined {
   if (output.highlight === undefined) return undefined;
   const analyser = analyserFor(language);
   const { source } = query;
-  const terms =
-    source.type === 'fused' && source.keywords !== undefined
-      ? keywordDraft(source.keywords, analyser).terms
-      : queryTerms(analyser, queryTextOf(source) ?? '');
-  return { analyser, terms: new Set(terms) };
+  if (source.type !== 'fused' || source.keywords === undefined)
+    return { analyser, terms: new Set(queryTerms(analyser, queryTextOf(source) ?? '')), phrases: [] };
+  const { clauses } = source.keywords;
+  const words = clauses.filter(({ near }) => near === undefined);
+  const phrases = clauses.flatMap(({ occurs, near, text }) =>
+    near === undefined || occurs === 'not' ? [] : [phraseOf(analyser, text, near)],
+  );
+  return { analyser, terms: new Set(keywordDraft({ ...source.keywords, clauses: words }, analyser).terms), phrases };
 }
 
 /**
@@ -74,7 +78,7 @@ class HighlightedHits implements LaterContents {
   private *highlights(text: string, metadataJson: string): Generator<undefined, Highlight[] | null> {
     const { fields, fragments: count, size, sought, budget } = this.marking;
     const highlights: Highlight[] = [];
-    if (sought.terms.size === 0) return highlights;
+    if (sought.terms.size === 0 && sought.phrases.length === 0) return highlights;
     let metadata: JsonObject | null = null;
     for (const field of fields) {
       const isText = field === TEXT_FIELD;

@@ -44,7 +44,7 @@ export interface HybridRequest {
   explain?: boolean | undefined;
   /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
   contentBytes?: number;
-  /** Gets the terms that are looked for, also those that words stand for. */
+  /** Gets the terms that words stand for. */
   terms?: Set<string> | undefined;
 }
 
@@ -72,7 +72,9 @@ export class HybridSearch {
       request.vector === null || request.alpha === 0
         ? []
         : this.vectorList(collection, request.vector, request, depth, call),
-      request.alpha === 1 ? [] : this.keywordList(collection, request, depth, call),
+      request.alpha === 1
+        ? this.noteVariants(collection, request, call)
+        : this.keywordList(collection, request, depth, call),
     ]);
     return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
@@ -98,13 +100,26 @@ export class HybridSearch {
     const analyser = analyserFor(collection.language);
     if (keywords !== undefined) {
       const asked = await this.planned(collection, keywordDraft(keywords, analyser), call);
-      for (const term of asked?.terms ?? []) noted?.add(term);
+      for (const term of termsStoodFor(asked)) noted?.add(term);
       return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
     }
     const terms = queryTerms(analyser, queryText);
     if (terms.length === 0) return [];
     const statistics = await this.statistics(collection, terms, call);
     return this.keywordHits(collection, { terms, statistics }, options, depth, call);
+  }
+
+  /** What words stand for where it is only marked; there is no list. */
+  private async noteVariants(
+    collection: SearchedCollection,
+    { keywords, terms: noted }: HybridRequest,
+    call: CallOptions,
+  ): Promise<[]> {
+    if (keywords === undefined || noted === undefined) return [];
+    const draft = keywordDraft(keywords, analyserFor(collection.language));
+    if (draft.variants.size > 0)
+      for (const term of termsStoodFor(await this.planned(collection, draft, call))) noted.add(term);
+    return [];
   }
 
   /** What shards are asked for of a query in parts; null: nothing. */
@@ -172,6 +187,13 @@ export class HybridSearch {
     cut.forEach((shard, i) => (lists[shard] = whole[i]));
     return mergeHits(lists, 0, depth);
   }
+}
+
+function termsStoodFor(asked: PlannedKeywords | null): string[] {
+  const units = asked?.plan?.units ?? [];
+  return units.flatMap(({ terms, factors }) =>
+    factors === undefined ? [] : terms.map((place) => asked!.terms[place]),
+  );
 }
 
 /**

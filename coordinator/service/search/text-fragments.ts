@@ -1,4 +1,6 @@
 import type { Analyser } from '../../../shared/base/text/analyser';
+import { type Phrase, termsInPhrase } from '../../../shared/base/text/phrase';
+import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
 
 /** A part of a text, and where its words are that a search looked for. */
 export interface TextFragment {
@@ -16,6 +18,8 @@ export interface SoughtTerms {
   analyser: Analyser;
   /** Terms of the analyser, however they were found out: those of a query, or what stands for these in an index. */
   terms: Set<string>;
+  /** The terms of these are looked for only where they stand together. */
+  phrases: readonly Phrase[];
 }
 
 /** Matches that are looked at in one step. */
@@ -60,26 +64,13 @@ interface Window {
  */
 export function* textFragments(
   text: string,
-  { analyser, terms }: SoughtTerms,
+  sought: SoughtTerms,
   { count, size }: { count: number; size: number },
 ): Generator<undefined, TextFragment[]> {
   const words = new WordPlaces();
-  const matches: Match[] = [];
-  const numbers = new Map<string, number>();
-  for (const term of terms) numbers.set(term, numbers.size);
-  for (const part of analyser.placedParts(text)) {
-    for (const { term, start, end } of part) {
-      words.add(start, end);
-      const number = numbers.get(term);
-      if (number !== undefined) matches.push({ term: number, start, end });
-    }
-    yield;
-  }
-  // Pairs of characters begin before the character that they were found with.
-  matches.sort((a, b) => a.start - b.start || a.end - b.end);
-  yield;
+  const { matches, termCount } = yield* matchesOf(text, sought, words);
   const fragments: TextFragment[] = [];
-  const found = { matches, termCount: numbers.size, size };
+  const found = { matches, termCount, size };
   const stretches = yield* stretchOf({ from: 0, to: matches.length, start: 0, end: text.length }, found);
   while (stretches.length > 0 && fragments.length < count) {
     const best = stretches.reduce((a, b) => (compareWindows(b.window, a.window) < 0 ? b : a));
@@ -96,6 +87,37 @@ export function* textFragments(
     );
   }
   return fragments;
+}
+
+/** What is looked for in a text, in order, and how many different terms that may be. */
+function* matchesOf(
+  text: string,
+  { analyser, terms, phrases }: SoughtTerms,
+  words: WordPlaces,
+): Generator<undefined, Pick<Found, 'matches' | 'termCount'>> {
+  const matches: Match[] = [];
+  const numbers = new Map<string, number>();
+  for (const term of terms) numbers.set(term, numbers.size);
+  const ofPhrases = new Set(phrases.flatMap((phrase) => phrase.terms.filter((term) => !terms.has(term))));
+  for (const term of ofPhrases) numbers.set(term, numbers.size);
+  const placed: PlacedTerm[] = [];
+  for (const part of analyser.placedParts(text)) {
+    for (const one of part) {
+      const { term, start, end } = one;
+      words.add(start, end);
+      const number = terms.has(term) ? numbers.get(term) : undefined;
+      if (number !== undefined) matches.push({ term: number, start, end });
+      if (ofPhrases.size > 0) placed.push(one);
+    }
+    yield;
+  }
+  for (const phrase of ofPhrases.size > 0 ? phrases : [])
+    for (const { term, start, end } of yield* termsInPhrase(phrase, placed))
+      if (ofPhrases.has(term)) matches.push({ term: numbers.get(term)!, start, end });
+  // Pairs of characters begin before the character that they were found with.
+  matches.sort((a, b) => a.start - b.start || a.end - b.end);
+  yield;
+  return { matches, termCount: numbers.size };
 }
 
 /** A stretch with its window; none without a match. */

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue, WordsCondition } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Analyser, queryTerms } from '../../../shared/base/text/analyser';
+import { hasPhrase, type Phrase, phraseOf } from '../../../shared/base/text/phrase';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from './keyword-index';
 import { keywordLines } from './keyword-text';
-import { hasPhrase, type Phrase, phraseOf } from './phrase-test';
 
 /** The terms of the conditions in use. */
 const known = new WeakMap<WordsCondition, { analyser: Analyser; terms: string[] }>();

@@ -1,5 +1,5 @@
 import { type DocumentTable, NO_DOCUMENT } from './document-table';
-import { type Phrase, standTogether, type WordsTogether } from './phrase-test';
+import { type Phrase, standTogether, type WordsTogether } from '../../../shared/base/text/phrase';
 import { hashOfTerm, type TermDictionary } from './term-dictionary';
 
 /** Of a text with more distinct terms, no order is kept: a place takes at most 16 bits. */

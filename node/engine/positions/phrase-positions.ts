@@ -1,7 +1,7 @@
 import type { Logger } from '../../../shared/base/logs/logger';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from '../keyword/keyword-index';
-import type { Phrase } from '../keyword/phrase-test';
+import type { Phrase } from '../../../shared/base/text/phrase';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { PositionedItems, PositionOrigin } from './position-file';
 import { PositionMaking, type PositionTexts } from './position-making';

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { syncFolder } from '../../../shared/base/files/stable-folder';
 import { inLaterSlices, inSlices } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from '../keyword/keyword-index';
-import { termsInOrder } from '../keyword/phrase-test';
+import { termsInOrder } from '../../../shared/base/text/phrase';
 import { type PositionOrigin, PositionWriter } from './position-file';
 import { type PositionSegment, type PositionSegments, type SlotsOfNow, UNFINISHED } from './position-segments';
 

@@ -1009,8 +1009,21 @@ export function searchSuite(context: SuiteContext): void {
         expect(await marked({ ...simple, query_text: 'riv*' })).toEqual(['[rivers]']);
         expect(await marked({ ...simple, query_text: '"rivers are empty" -"fishers before"' })).toEqual([
           '[rivers]',
+          '[are]',
           '[empty]',
         ]);
+        expect(await marked({ ...simple, query_text: '+"fished here" rivers fishers' })).toEqual([
+          '[ﬁshers]',
+          '[fished]',
+          '[here]',
+          '[rivers]',
+        ]);
+        expect(await marked({ ...simple, query_text: '+"fished here"' })).toEqual(['[fished]', '[here]']);
+        expect(await marked({ ...simple, query_text: '"here before rivers"~1 +empty' })).toEqual(['[empty]']);
+        for (const alpha of [0, 0.5, 1]) {
+          expect(await marked({ ...simple, query_text: 'riv*', alpha })).toEqual(['[rivers]']);
+          expect(await marked({ ...simple, query_text: 'rivrs~', alpha })).toEqual(['[rivers]']);
+        }
         expect(await marked({ query_text: 'rivrs', fuzzy: 'auto' })).toEqual(['[rivers]']);
         expect(await marked({ query_text: 'rivrs', fuzzy: 'auto', group_by: 'title' })).toEqual(['[rivers]']);
       });

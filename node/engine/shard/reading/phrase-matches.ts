@@ -1,12 +1,12 @@
 import type { Analyser } from '../../../../shared/base/text/analyser';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
+import { hasPhrase, type Phrase, phraseOf } from '../../../../shared/base/text/phrase';
 import { inSlices } from '../../../../shared/base/time/work-slices';
 import type { KeywordFields } from '../../../../shared/contract/shard/keyword-fields';
 import type { JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import { keywordLines } from '../../keyword/keyword-text';
 import type { PhrasePositions } from '../../positions/phrase-positions';
-import { hasPhrase, type Phrase, phraseOf } from '../../keyword/phrase-test';
 
 /** Texts that are read at once. */
 const TEXTS_PER_READ = 256;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bm25KeywordIndex } from '../../../../../node/engine/keyword/bm25-keyword-index';
-import { phraseOf } from '../../../../../node/engine/keyword/phrase-test';
+import { phraseOf } from '../../../../../shared/base/text/phrase';
 import { PhrasePositions } from '../../../../../node/engine/positions/phrase-positions';
 import { ChunkedSlotSet } from '../../../../../node/engine/slots/chunked-slot-set';
 import { defaultAnalyser } from '../../../../../shared/base/text/analyser';

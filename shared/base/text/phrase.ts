@@ -1,5 +1,8 @@
-import type { Analyser } from '../../../shared/base/text/analyser';
-import { SegmentClass, segmentClassOf } from '../../../shared/base/text/segment-class';
+import type { Analyser } from './analyser';
+import { SegmentClass, segmentClassOf } from './segment-class';
+
+/** Places of phrases that are looked at in one step. */
+const PLACES_PER_STEP = 1024;
 
 /** Words that stand together; a word is its term, or a number in its place. */
 export interface WordsTogether<Word> {
@@ -17,7 +20,7 @@ export interface Phrase extends WordsTogether<string> {
 
 /** The phrase of a text. */
 export function phraseOf(analyser: Analyser, text: string, near: number): Phrase {
-  const terms = inOrder(analyser.terms(text));
+  const terms = inOrder(analyser.terms(text), (term) => term);
   return { terms, borders: bordersOf(terms), near };
 }
 
@@ -33,14 +36,46 @@ export function* termsInOrder(analyser: Analyser, text: string): Generator<undef
     for (const term of part) terms.push(term);
     yield;
   }
-  return inOrder(terms);
+  return inOrder(terms, (term) => term);
 }
 
 /** Whether a text, of which these are the words, has the phrase. */
 export function standTogether<Word>(phrase: WordsTogether<Word>, text: ArrayLike<Word>): boolean {
+  return placesOf(phrase, text).next().done !== true;
+}
+
+/** The terms of a text that are of a phrase, and stand where it does, in steps. */
+export function* termsInPhrase<Term extends { term: string }>(
+  phrase: Phrase,
+  text: readonly Term[],
+): Generator<undefined, Term[]> {
+  const ordered = inOrder(text, ({ term }) => term);
+  yield;
+  const terms = ordered.map(({ term }) => term);
+  const words = new Set(phrase.terms);
+  const found: Term[] = [];
+  let behind = 0;
+  let steps = 0;
+  for (const [from, to] of placesOf(phrase, terms)) {
+    for (let at = Math.max(from, behind); at < to; at++) if (words.has(ordered[at].term)) found.push(ordered[at]);
+    behind = to;
+    if (++steps % PLACES_PER_STEP === 0) yield;
+  }
+  return found;
+}
+
+/** A part of a text, from its first word to the one behind it. */
+type Part = [from: number, to: number];
+
+/** The parts of a text in which the words of a phrase stand. */
+function placesOf<Word>(phrase: WordsTogether<Word>, text: ArrayLike<Word>): Generator<Part> {
   const { terms, near } = phrase;
-  if (terms.length === 0 || text.length < terms.length) return false;
-  return near === 0 ? isWithin(phrase, text) : areNear(terms, near, text);
+  if (terms.length === 0 || text.length < terms.length) return nowhere();
+  return near === 0 ? placesTogether(phrase, text) : placesNear(terms, near, text);
+}
+
+function* nowhere(): Generator<Part> {
+  yield* [];
 }
 
 function bordersOf(terms: readonly string[]): Int32Array {
@@ -54,19 +89,18 @@ function bordersOf(terms: readonly string[]): Int32Array {
 }
 
 /** By Knuth, Morris and Pratt: a word repeated in both may not take the product of their lengths. */
-function isWithin<Word>({ terms, borders }: WordsTogether<Word>, text: ArrayLike<Word>): boolean {
+function* placesTogether<Word>({ terms, borders }: WordsTogether<Word>, text: ArrayLike<Word>): Generator<Part> {
   let met = 0;
   for (let i = 0; i < text.length; i++) {
     const term = text[i];
     while (met > 0 && term !== terms[met]) met = borders[met - 1];
     if (term === terms[met]) met += 1;
-    if (met === terms.length) return true;
+    if (met === terms.length) yield [i + 1 - met, i + 1];
   }
-  return false;
 }
 
 /** Looks at each window of so many words. */
-function areNear<Word>(terms: ArrayLike<Word>, near: number, text: ArrayLike<Word>): boolean {
+function* placesNear<Word>(terms: ArrayLike<Word>, near: number, text: ArrayLike<Word>): Generator<Part> {
   const size = terms.length + near;
   const lacking = new Map<Word, number>();
   for (let i = 0; i < terms.length; i++) lacking.set(terms[i], (lacking.get(terms[i]) ?? 0) + 1);
@@ -82,22 +116,21 @@ function areNear<Word>(terms: ArrayLike<Word>, near: number, text: ArrayLike<Wor
       if (leaving >= 0) left += 1;
       lacking.set(text[end - size], leaving + 1);
     }
-    if (left === 0) return true;
+    if (left === 0) yield [Math.max(0, end + 1 - size), end + 1];
   }
-  return false;
 }
 
 /**
  * In the order of the text, and without the pairs of Han characters, which are terms by themselves, too: so what is
  * before and behind a phrase changes nothing within it. The analyser gives a pair behind its second character.
  */
-function inOrder(terms: readonly string[]): string[] {
-  const placed: string[] = [];
-  for (const term of terms) {
-    const last = placed.at(-1);
-    if (last === undefined || term.length <= last.length || !term.endsWith(last) || !startsWithHan(last))
-      placed.push(term);
-    else if (!startsWithHan(term)) placed.splice(-1, 0, term);
+function inOrder<Term>(terms: readonly Term[], textOf: (term: Term) => string): Term[] {
+  const placed: Term[] = [];
+  for (const one of terms) {
+    const term = textOf(one);
+    const last = placed.length === 0 ? '' : textOf(placed[placed.length - 1]);
+    if (last === '' || term.length <= last.length || !term.endsWith(last) || !startsWithHan(last)) placed.push(one);
+    else if (!startsWithHan(term)) placed.splice(-1, 0, one);
   }
   return placed;
 }

@@ -1,4 +1,4 @@
-import { hasPhrase, phraseOf } from '../../../../../node/engine/keyword/phrase-test';
+import { hasPhrase, phraseOf } from '../../../../../shared/base/text/phrase';
 import { defaultAnalyser } from '../../../../../shared/base/text/analyser';
 import { resultOf } from '../../../../../shared/base/time/work-slices';
 import { plainHasPhrase } from '../../../../support/models/plain-phrase';
