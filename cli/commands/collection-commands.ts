@@ -37,6 +37,8 @@ export interface NewCollectionOptions {
   description?: string;
   language?: string;
   keywordFields?: { path: string; weight?: number }[];
+  /** As commander has it: true where it is not said. */
+  keywordPositions?: boolean;
   quantization?: string;
   metadataOn?: string;
   vectorsOn?: string;
@@ -63,6 +65,7 @@ export function withNewCollectionOptions(command: Command): Command {
       'what keyword search looks in, and how much it counts: "title:3, text"',
       keywordFields,
     )
+    .option('--no-keyword-positions', 'keep no positions of words: phrases read texts')
     .addOption(
       new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices([
         'int8',
@@ -105,6 +108,7 @@ export function newCollectionBody(
     description,
     language,
     keywordFields: fields,
+    keywordPositions: positions,
     quantization,
     metadataOn,
     vectorsOn,
@@ -120,6 +124,7 @@ export function newCollectionBody(
     description,
     language,
     keyword_fields: fields,
+    keyword_positions: positions === false ? false : undefined,
     quantization,
     metadata: metadataOn,
     vectors: vectorsOn,

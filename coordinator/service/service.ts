@@ -150,6 +150,8 @@ export interface NewCollection {
   language: Language | null;
   /** What keyword search looks in; undefined: the text and all strings of the metadata. */
   keywordFields?: KeywordFields | undefined;
+  /** Whether positions of words are kept, which phrases read in the place of texts; default: true. */
+  keywordPositions?: boolean | undefined;
   /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
   quantization?: Quantization | undefined;
   /** Where ids and metadata are; default: DEFAULT_METADATA_STORAGE. */
@@ -209,6 +211,7 @@ export interface CollectionView {
   language: Language | null;
   /** See NewCollection; null: all. */
   keywordFields: KeywordFields | null;
+  keywordPositions: boolean;
   quantization: Quantization;
   metadata: MetadataStorage;
   vectors: VectorStorage;

@@ -261,9 +261,20 @@ describe('quiver', () => {
   });
 
   test('makes a collection whose items expire, and purges it', async () => {
-    await cli.succeed(['create', 'passing', '--dim', '2', '--ttl-seconds', '3600', '--keyword-fields', 'title:3, a:b']);
+    await cli.succeed([
+      'create',
+      'passing',
+      '--dim',
+      '2',
+      '--ttl-seconds',
+      '3600',
+      '--keyword-fields',
+      'title:3, a:b',
+      '--no-keyword-positions',
+    ]);
     expect(JSON.parse((await cli.succeed(['collections', 'passing', '--json'])).output)).toMatchObject({
       ttl_seconds: 3600,
+      keyword_positions: false,
       keyword_fields: [
         { path: 'title', weight: 3 },
         { path: 'a:b', weight: 1 },

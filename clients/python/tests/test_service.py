@@ -47,6 +47,7 @@ async def test_a_collection_lives_and_ends(quiver: Any) -> None:
             description="first",
             language="en",
             keyword_fields=[{"path": "title", "weight": 3}, {"path": "text"}],
+            keyword_positions=False,
             quantization="int4",
             metadata="disk",
             vectors="disk",
@@ -54,6 +55,7 @@ async def test_a_collection_lives_and_ends(quiver: Any) -> None:
     )
     assert (made.name, made.dim, made.distance_metric, made.vector_count, made.quantization) == (name, 3, "cosine", 0, "int4")
     assert (made.metadata, made.vectors) == ("disk", "disk")
+    assert made.keyword_positions is False
     assert made.keyword_fields == [KeywordField("title", 3), KeywordField("text", 1)]
     assert made.created_at.tzinfo is not None
     with pytest.raises(ConflictError):

@@ -68,8 +68,8 @@ export class QuiverClient {
 
   /**
    * A collection, which is made where there is none. A ConflictError where there is one with another dimension or
-   * metric, or where `language`, `keyword_fields`, `quantization`, `metadata` or `vectors` is given and differs: these
-   * can't be changed. What else is given is for a new collection only.
+   * metric, or where `language`, `keyword_fields`, `keyword_positions`, `quantization`, `metadata` or `vectors` is
+   * given and differs: these can't be changed. What else is given is for a new collection only.
    */
   async getOrCreate<Meta extends object = Metadata>(
     collection: api.NewCollection,
@@ -84,13 +84,22 @@ export class QuiverClient {
         return found.info(options);
       });
     });
-    const { dim, distance_metric = DEFAULT_METRIC, language, quantization, metadata, vectors } = collection;
+    const {
+      dim,
+      distance_metric = DEFAULT_METRIC,
+      language,
+      keyword_positions,
+      quantization,
+      metadata,
+      vectors,
+    } = collection;
     const keyword_fields = collection.keyword_fields?.map(({ path, weight }) => ({ path, weight: weight ?? 1 }));
     const wanted = Object.entries({
       dim,
       distance_metric,
       language,
       keyword_fields,
+      keyword_positions,
       quantization,
       metadata,
       vectors,

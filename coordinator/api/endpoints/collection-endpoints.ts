@@ -30,6 +30,7 @@ function collectionData(view: CollectionView) {
     language: view.language,
     // Absent in what an earlier version kept for a repetition.
     keyword_fields: (view.keywordFields as KeywordFields | null | undefined) ?? null,
+    keyword_positions: (view.keywordPositions as boolean | undefined) ?? true,
     quantization: view.quantization,
     metadata: view.metadata,
     vectors: view.vectors,
@@ -148,6 +149,7 @@ export function collectionEndpoints(parts: {
           description = null,
           language = null,
           keyword_fields: keywordFields,
+          keyword_positions: keywordPositions,
           quantization,
           metadata,
           vectors: place,
@@ -163,6 +165,7 @@ export function collectionEndpoints(parts: {
           description,
           language,
           keywordFields,
+          keywordPositions,
           quantization,
           metadata,
           vectors: place,

@@ -99,6 +99,10 @@ export function newCollection(limits: HttpLimits) {
     description: optional(description),
     language: optional(language),
     keyword_fields: optional(keywordFields),
+    keyword_positions: withDefault(z.boolean(), true).meta({
+      description:
+        'Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts.',
+    }),
     quantization: withDefault(z.enum(QUANTIZATIONS), DEFAULT_QUANTIZATION).meta({
       description:
         'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
@@ -164,6 +168,7 @@ export const collectionAnswer = z
       .array(z.object({ path: z.string(), weight: z.int() }))
       .nullable()
       .meta({ description: 'What its keyword search looks in; null: the text and all strings of the metadata.' }),
+    keyword_positions: z.boolean().meta({ description: 'Whether positions of words are kept for phrases.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     metadata: z.enum(METADATA_STORAGES).meta({ description: 'Where its ids and metadata are.' }),
     vectors: z.enum(VECTOR_STORAGES).meta({ description: 'Where the index of its vectors is.' }),

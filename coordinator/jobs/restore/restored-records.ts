@@ -45,6 +45,7 @@ const collection = z.object({
     .array(z.object({ path: text, weight: z.int().min(1).max(KEYWORD_WEIGHT_MAX) }))
     .max(KEYWORD_FIELDS_MAX)
     .optional(),
+  keywordPositions: z.literal(false).optional(),
   quantization: z.enum(QUANTIZATIONS),
   metadata: z.enum(METADATA_STORAGES).optional(),
   vectors: z.enum(VECTOR_STORAGES).optional(),

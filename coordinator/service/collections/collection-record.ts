@@ -36,6 +36,8 @@ export interface CollectionRecord {
   language: Language | null;
   /** What its keyword text is made of, for the same reason for good. Absent: of all strings. */
   keywordFields?: KeywordFields | undefined;
+  /** false: its shards keep no positions of words. It never changes. */
+  keywordPositions?: false | undefined;
   /** It never changes. */
   quantization: Quantization;
   /** It never changes. Absent: DEFAULT_METADATA_STORAGE; coordinators of earlier versions know no other. */
@@ -97,6 +99,7 @@ export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof S
     metric,
     language,
     keywordFields,
+    keywordPositions,
     quantization,
     metadata = DEFAULT_METADATA_STORAGE,
     vectors = DEFAULT_VECTOR_STORAGE,
@@ -108,6 +111,7 @@ export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof S
     metric,
     ...(language !== null && { language }),
     ...(keywordFields !== undefined && { keywordFields }),
+    ...(keywordPositions === false && { keywordPositions }),
     ...(quantization !== DEFAULT_QUANTIZATION && { quantization }),
     ...(metadata !== DEFAULT_METADATA_STORAGE && { metadata }),
     ...(vectors !== DEFAULT_VECTOR_STORAGE && { vectors }),
@@ -130,6 +134,7 @@ export function collectionToValue(record: CollectionRecord): string {
     description: record.description,
     language: record.language,
     keyword_fields: record.keywordFields,
+    keyword_positions: record.keywordPositions,
     quantization: record.quantization,
     metadata: record.metadata === DEFAULT_METADATA_STORAGE ? undefined : record.metadata,
     vectors: record.vectors === DEFAULT_VECTOR_STORAGE ? undefined : record.vectors,
@@ -162,6 +167,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     // Collections made by versions without languages have none.
     language: (json.language ?? null) as Language | null,
     ...(json.keyword_fields !== undefined && { keywordFields: json.keyword_fields as KeywordFields }),
+    ...(json.keyword_positions === false && { keywordPositions: false }),
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
     ...(json.metadata !== undefined && { metadata: json.metadata as MetadataStorage }),
     ...(json.vectors !== undefined && { vectors: json.vectors as VectorStorage }),

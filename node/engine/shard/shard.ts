@@ -266,6 +266,7 @@ export class Shard {
         factories: options.factories,
         analyser: analyserFor(spec.language ?? null),
         keywordFields: spec.keywordFields,
+        keywordPositions: spec.keywordPositions !== false,
         logger: options.logger,
         nowMs: (options.wallMs ?? Date.now)(),
         expiries,

@@ -81,6 +81,8 @@ export interface ShardSpec extends ShardId {
   language?: Language;
   /** What its keyword text is made of. Absent: of all strings. */
   keywordFields?: KeywordFields;
+  /** false: no positions of words are kept for phrases. No stored record depends on it. */
+  keywordPositions?: false;
   /**
    * How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record
    * does.

@@ -201,7 +201,24 @@ export function languagesSuite(context: SuiteContext): void {
       ];
       expect(dataOf(await context.api.get(`/v1/collections/${name}`)).keyword_fields).toEqual(fields);
       const plain = await context.collection({ keyword_fields: null });
-      expect(dataOf(await context.api.get(`/v1/collections/${plain}`)).keyword_fields).toBeNull();
+      expect(dataOf(await context.api.get(`/v1/collections/${plain}`))).toMatchObject({
+        keyword_fields: null,
+        keyword_positions: true,
+      });
+    });
+
+    test('phrases are found with positions of words and without', async () => {
+      for (const given of [{ keyword_positions: false }, { shards: 2 }]) {
+        const name = await filled(given);
+        expect(dataOf(await context.api.get(`/v1/collections/${name}`))).toMatchObject({
+          keyword_positions: true,
+          ...given,
+        });
+        dataOf(await context.api.post(`/v1/collections/${name}/optimize`));
+        expect(await ranked(name, '"river work"', { query_syntax: 'simple' })).toEqual(['t1']);
+      }
+      const body = { name: 'bad', dim: 3, keyword_positions: 'no' };
+      expect(errorOf(await context.api.post('/v1/collections', body), 422)).toContain('keyword_positions');
     });
 
     test.each([

@@ -49,7 +49,8 @@ const SHARED: readonly { title: string; name: string; of: string; flags: RegExp 
     title: 'Options of a new collection',
     name: 'new collection',
     of: 'create',
-    flags: /^- `--(metric|description|language|quantization|metadata-on|vectors-on|shards|replicas|ttl-seconds)\b/,
+    flags:
+      /^- `--(metric|description|language|keyword-fields|no-keyword-positions|quantization|metadata-on|vectors-on|shards|replicas|ttl-seconds)\b/,
   },
 ];
 

@@ -291,6 +291,8 @@ class CollectionInfo:
     """Shards that did not answer within some seconds, and why, for people; nearly always none."""
     keyword_fields: list[KeywordField] | None = None
     """What its keyword search looks in; None: the text and all strings of the metadata."""
+    keyword_positions: bool = True
+    """Whether positions of words are kept for phrases."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ export interface Collection {
     path: string;
     weight: number;
   }> | null;
+  /** Whether positions of words are kept for phrases. */
+  keyword_positions: boolean;
   /** How its vectors are held in memory. */
   quantization: 'int8' | 'int4' | 'binary';
   /** Where its ids and metadata are. */
@@ -834,6 +836,8 @@ export interface Operations {
         /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
         weight?: number;
       }>;
+      /** Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts. Default: true. */
+      keyword_positions?: boolean;
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
       quantization?: 'int8' | 'int4' | 'binary';
       /** Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them. Default: "memory". */

@@ -56,6 +56,8 @@ interface RecoveryParts {
   analyser: Analyser;
   /** What that is made of; undefined: of all strings. */
   keywordFields: KeywordFields | undefined;
+  /** Whether positions of words are kept. */
+  keywordPositions: boolean;
   logger: ShardLogger;
   /** Items that have expired by now are hidden. */
   nowMs: number;
@@ -131,6 +133,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
         logger,
         analyser,
         fields: keywordFields,
+        keepsPositions: parts.keywordPositions,
       }),
     };
   } catch (error) {

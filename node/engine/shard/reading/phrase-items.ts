@@ -18,6 +18,7 @@ interface PhraseParts extends Pick<PhraseItems, 'analyser' | 'fields'> {
   indexes: () => ShardIndexes;
   counters: () => ShardCounters;
   logger: ShardLogger;
+  keepsPositions: boolean;
 }
 
 /** The phrases of a shard's items. */
@@ -29,6 +30,7 @@ export function phraseMatches({
   logger,
   analyser,
   fields,
+  keepsPositions,
 }: PhraseParts): PhraseMatches {
   const read: PhraseItems['read'] = async (slots) => {
     const { directory } = indexes();
@@ -73,6 +75,6 @@ export function phraseMatches({
       read,
     },
     (changed) => indexes().filters.wordsChanged(changed),
-    positions,
+    keepsPositions ? positions : null,
   );
 }

@@ -162,6 +162,7 @@ class QuiverClient:
         description: str | None = None,
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
+        keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
         vectors: str | None = None,
@@ -174,9 +175,9 @@ class QuiverClient:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
         ``language`` (``en`` and others) finds words in all their forms; ``keyword_fields`` (``[{"path": "title", "weight": 3},
-        {"path": "text"}]``) is what keyword search looks in; ``quantization`` (``int8``, ``int4``, ``binary``)
-        trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and metadata out of memory. With
-        ``ttl_seconds``, items without an expires_at expire so long after their last write.
+        {"path": "text"}]``) is what keyword search looks in; with ``keyword_positions=False``, phrases read texts;
+        ``quantization`` (``int8``, ``int4``, ``binary``) trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and
+        metadata out of memory. With ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
         body = given(
             name=name,
@@ -185,6 +186,7 @@ class QuiverClient:
             description=description,
             language=language,
             keyword_fields=None if keyword_fields is None else list(keyword_fields),
+            keyword_positions=keyword_positions,
             quantization=quantization,
             metadata=metadata,
             vectors=vectors,
@@ -205,6 +207,7 @@ class QuiverClient:
         description: str | None = None,
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
+        keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
         vectors: str | None = None,
@@ -217,12 +220,13 @@ class QuiverClient:
         """The way to a collection, which is created as ``create_collection`` does it where there is none.
 
         ``ConflictError`` where there is one with other dimensions or another metric, or where one of ``language``,
-        ``keyword_fields``, ``quantization``, ``metadata`` and ``vectors`` is given and differs: these can't be changed. What
-        else is given is for a new collection only.
+        ``keyword_fields``, ``keyword_positions``, ``quantization``, ``metadata`` and ``vectors`` is given and differs: these
+        can't be changed. What else is given is for a new collection only.
         """
         fixed: dict[str, object] = {"dim": dim, "distance_metric": distance_metric}
         fields = None if keyword_fields is None else [KeywordField(one["path"], one.get("weight", 1)) for one in keyword_fields]
-        fixed |= given(language=language, keyword_fields=fields, quantization=quantization, metadata=metadata, vectors=vectors)
+        fixed |= given(language=language, keyword_fields=fields, keyword_positions=keyword_positions)
+        fixed |= given(quantization=quantization, metadata=metadata, vectors=vectors)
         collection = self.collection(name)
         try:
             found = collection.info()
@@ -235,6 +239,7 @@ class QuiverClient:
                     description=description,
                     language=language,
                     keyword_fields=keyword_fields,
+                    keyword_positions=keyword_positions,
                     quantization=quantization,
                     metadata=metadata,
                     vectors=vectors,

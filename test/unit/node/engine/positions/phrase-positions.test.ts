@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bm25KeywordIndex } from '../../../../../node/engine/keyword/bm25-keyword-index';
@@ -7,7 +7,9 @@ import { PhrasePositions } from '../../../../../node/engine/positions/phrase-pos
 import { ChunkedSlotSet } from '../../../../../node/engine/slots/chunked-slot-set';
 import { defaultAnalyser } from '../../../../../shared/base/text/analyser';
 import { plainHasPhrase } from '../../../../support/models/plain-phrase';
-import { LogMemory } from '../../../../support/shards/shard-node';
+import type { Filter } from '../../../../../shared/contract/filter/filter';
+import type { ShardSpec, WriteOperation } from '../../../../../shared/contract/shard/shard-client';
+import { LogMemory, openRocksStore, plainFactories, ShardNode } from '../../../../support/shards/shard-node';
 import { runSeed, seededRandom } from '../../../../support/values/random';
 
 const seed = runSeed('positions of words');
@@ -204,6 +206,42 @@ test('of long texts with very many words are found, too', async () => {
   expect(await items.ask('w72 w70 w0', 70)).toEqual({ found: [0], undecided: [4] });
   expect(await items.ask('w2999 w1', 0)).toEqual({ found: [], undecided: [4] });
 }, 60_000);
+
+test('are in the folder of a shard once it was optimized, unless its specification says no', async () => {
+  const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore }).start();
+  try {
+    for (const [collectionUid, more] of [
+      ['with', {}],
+      ['without', { keywordPositions: false }],
+    ] as const) {
+      const spec: ShardSpec = { collectionUid, shard: 0, dim: 2, metric: 'l2', ...more };
+      await node.host.open(spec, { mustExist: false });
+      const shard = await node.host.shard(spec);
+      await shard.write(
+        ['to be or not', 'be to'].map((text, i): WriteOperation => ({
+          type: 'upsert',
+          externalId: `i${i}`,
+          vector: Float32Array.of(i, 1),
+          stamp: i + 1,
+          metadata: '{}',
+          text,
+        })),
+      );
+      const { diskBytes } = await shard.status();
+      await shard.read('optimize', null);
+      await shard.settled();
+      const folder = join(node.folder, 'shards', collectionUid, '0', 'positions');
+      expect({ collectionUid, has: existsSync(folder) }).toEqual({ collectionUid, has: collectionUid === 'with' });
+      const { index, diskBytes: after } = await shard.status();
+      expect(index!.optimizing).toBe(false);
+      if (collectionUid === 'with') expect(after).toBeGreaterThan(diskBytes);
+      const filter: Filter = { type: 'words', query: 'to be', match: 'phrase' };
+      expect(await shard.read('matches', { filter })).toBe(1);
+    }
+  } finally {
+    await node.destroy();
+  }
+});
 
 describe('files of positions', () => {
   const some = async (): Promise<Items> => {
