@@ -253,6 +253,24 @@ test('fields of objects within a body are told with the object that has them', a
   });
 });
 
+test('content beside another text is told, because text counts', async () => {
+  await prepare();
+  const path = '/v1/collections/articles';
+  const item = { external_id: 'a', vector: [1, 2, 3], text: 'this', content: 'that' };
+  const told = '"content" is another name for text, which is given';
+  expect(warningsOf(await api.post(`${path}/upsert`, item))).toContain(`${told} and was ignored`);
+  const items = [{ ...item, content: 'this' }, item, item];
+  expect(warningsOf(await api.post(`${path}/bulk_upsert`, { items }))).toEqual([
+    `items[1] and 1 more: ${told} and was ignored`,
+  ]);
+  expect((await api.post(`${path}/upsert`, { ...item, text: 'another', strict: true })).json?.error).toMatchObject({
+    code: 422,
+    message: `refused because of strict: ${told}`,
+  });
+  const { content: _, ...named } = item;
+  expect(warningsOf(await api.post(`${path}/upsert`, { ...named, content: null }))).toEqual([]);
+});
+
 test('names of fields that others use are told with what they are here', async () => {
   await prepare();
   const told = async (path: string, body: unknown): Promise<string[]> => warningsOf(await api.post(path, body));

@@ -7,6 +7,9 @@ export const STRICT_FIELD = 'strict';
 /** Names that are kept of one request: a body may have any number. */
 const NAMES_MAX = 100;
 
+/** Names of which one says the same as another, which counts where both are given. */
+const OTHER_NAMES = [['content', 'text']] as const;
+
 /** Where an object stands in a request: in which object, under which name, and at which place of a list. */
 export interface FieldPlace {
   within: FieldPlace | null;
@@ -17,6 +20,8 @@ export interface FieldPlace {
 
 interface IgnoredField {
   name: string;
+  /** Why it is ignored. */
+  why: string;
   hint: string;
   /** Of the first object that has it; null: it is the request itself. */
   place: FieldPlace | null;
@@ -29,11 +34,14 @@ export class IgnoredFields {
   private found: Map<string, IgnoredField> | null = null;
   private more = 0;
 
-  /** Notes each field of `owner`, and of objects in it, that is not known. `place`: null: the request itself. */
+  /** Notes each field of `owner`, and of objects in it, that is not known, or that another stands for. `place`: null: the request itself. */
   look(owner: object, known: RequestFields, place: FieldPlace | null = null): void {
     for (const name in owner)
       if (!known.names.has(name) && !(place === null && name === STRICT_FIELD))
-        this.note(name, owner, known.names, place);
+        this.note({ name, why: 'is not a field', hint: hintOf(name, owner, known.names) }, place);
+    for (const [name, counts] of OTHER_NAMES)
+      if (known.names.has(name) && haveOther(owner, name, counts))
+        this.note({ name, why: `is another name for ${counts}, which is given`, hint: '' }, place);
     for (const [name, inner] of known.inner) {
       const value = Object.hasOwn(owner, name) ? (owner as Record<string, unknown>)[name] : null;
       if (Array.isArray(value)) this.lookAtEach(value, inner, { within: place, name, index: 0 });
@@ -50,9 +58,9 @@ export class IgnoredFields {
   /** Tells all that were noted. */
   reportTo(warnings: RequestWarnings): void {
     if (this.found === null) return;
-    for (const { name, hint, place, others } of this.found.values()) {
+    for (const { name, why, hint, place, others } of this.found.values()) {
       const where = place === null ? '' : `${pathOf(place)}${others > 0 ? ` and ${others} more` : ''}: `;
-      const what = `${where}${shownName(name)} is not a field`;
+      const what = `${where}${shownName(name)} ${why}`;
       warnings.doubt(`${what}${hint}`, `${what} and was ignored${hint}`);
     }
     if (this.more > 0)
@@ -62,9 +70,9 @@ export class IgnoredFields {
       );
   }
 
-  private note(name: string, owner: object, known: ReadonlySet<string>, place: FieldPlace | null): void {
+  private note(ignored: Pick<IgnoredField, 'name' | 'why' | 'hint'>, place: FieldPlace | null): void {
     const found = (this.found ??= new Map());
-    const key = `${place === null ? '' : pathOf(place, false)} ${name}`;
+    const key = `${place === null ? '' : pathOf(place, false)} ${ignored.name}`;
     const before = found.get(key);
     if (before !== undefined) {
       before.others++;
@@ -74,7 +82,7 @@ export class IgnoredFields {
       this.more++;
       return;
     }
-    found.set(key, { name, hint: hintOf(name, owner, known), place, others: 0 });
+    found.set(key, { ...ignored, place, others: 0 });
   }
 }
 
@@ -82,6 +90,14 @@ export class IgnoredFields {
 function pathOf({ within, name, index }: FieldPlace, hasIndexes = true): string {
   const head = within === null ? '' : `${pathOf(within, hasIndexes)}.`;
   return `${head}${name}${index >= 0 && hasIndexes ? `[${index}]` : ''}`;
+}
+
+/** Whether both are given, and differ. */
+function haveOther(owner: object, name: string, counts: string): boolean {
+  const [other, given] = [name, counts].map((one) =>
+    Object.hasOwn(owner, one) ? (owner as Record<string, unknown>)[one] : null,
+  );
+  return typeof other === 'string' && typeof given === 'string' && other !== given;
 }
 
 function isObject(value: unknown): value is object {
