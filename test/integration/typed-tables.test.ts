@@ -12,8 +12,8 @@ let answers: Map<string, { rows?: unknown[]; error?: string }>;
 beforeAll(() => {
   const paths = [
     ...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)),
-    ...['list-view.arrow', 'run-end-encoded.arrow', 'extensions.arrow', 'structs.parquet'].map((name) =>
-      join(REFUSED, name),
+    ...['list-view.arrow', 'run-end-encoded.arrow', 'extensions.arrow', 'structs.parquet', 'durations.parquet'].map(
+      (name) => join(REFUSED, name),
     ),
   ];
   const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], {
@@ -131,6 +131,18 @@ test('of Parquet, an object with nothing but a list is an object, and a column m
       row({ id: 'a', one: { l: [1, null] }, deep: { m: { l: [{ x: 1 }] } }, lists: [{ l: [1] }], ['__proto__']: 'p' }),
       row({ id: 'b', one: null, deep: { m: null }, lists: [], ['__proto__']: null }),
       row({ id: 'c', one: { l: [] }, deep: null, lists: null, ['__proto__']: 'q' }),
+    ],
+  });
+});
+
+test('of Parquet, lengths of time have the unit that the writer noted beside them', () => {
+  expect(answers.get('durations.parquet')).toEqual({
+    rows: [
+      {
+        ...{ id: 'a', v: [1, 2], n: 90, s: 'PT1M30S', ms: 'PT1.5S', us: 'PT0.000001S', ns: 'PT0.000000001S' },
+        ...{ list: ['PT1S', 'PT2S'], in: { x: 'PT5S', k: 7 } },
+      },
+      { id: 'b', v: [3, 4], n: 2, s: null, ms: 'PT-0.001S', us: 'PT1H', ns: 'PT24H', list: [], in: null },
     ],
   });
 });

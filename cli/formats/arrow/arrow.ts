@@ -12,7 +12,7 @@ import { lz4FrameDecompress } from '../lz4-frame';
 import { chunkRows, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource } from '../record-source';
 
 /** The package is large, and only needed with such a file. */
-async function loadArrow() {
+export async function loadArrow() {
   const arrow = await import('apache-arrow');
   arrow.compressionRegistry.set(arrow.CompressionType.LZ4_FRAME, {
     decode: (bytes) => decompressed(bytes, lz4FrameDecompress),

@@ -2,11 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import type { SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { parseLossless } from '../json/lossless-json';
 import { floatOfHalf } from '../npy';
+import { durationUnitOf } from './parquet-durations';
 import {
   base64Of,
   bigEndianInteger,
   dateText,
   decimalValue,
+  durationText,
   intervalText,
   shortestFloat,
   timestampText,
@@ -51,6 +53,8 @@ export function converterOf(element: SchemaElement): Convert | null {
     return (value) =>
       decimalValue(value instanceof Uint8Array ? bigEndianInteger(value) : BigInt(value as number), places);
   }
+  const unit = durationUnitOf(element);
+  if (unit !== undefined) return (value) => durationText(BigInt(value as number), unit);
   if (type === 'FLOAT') return shortestFloat;
   // In nested columns the library has done it, by the parser that it was given.
   if (type === 'INT96')

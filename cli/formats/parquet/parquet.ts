@@ -3,6 +3,7 @@ import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mod
 import { CommandError, EXIT_CODES } from '../../command-error';
 import { HeldPages } from './held-pages';
 import { type ColumnCursor, type ColumnReader, openColumn } from './parquet-column';
+import { noteDurations } from './parquet-durations';
 import { groupChunks, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
 import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordSource } from '../record-source';
 
@@ -39,7 +40,9 @@ export class ParquetSource implements RecordSource {
     try {
       const { size } = await file.stat();
       const metadata = await readParquetMetadata(library, file, size);
-      return new ParquetSource(path, library, file, metadata, library.parquetSchema(metadata));
+      const root = library.parquetSchema(metadata);
+      await noteDurations(metadata, root);
+      return new ParquetSource(path, library, file, metadata, root);
     } catch (error) {
       await file.close();
       // The library stumbles over parts that are not there.
