@@ -22,13 +22,11 @@ export function FilterBar({ conditions, fields, onChange }: FilterBarProps) {
     <div class="filter-bar" role="group" aria-label="Filters">
       {conditions.map((condition, i) => (
         <span key={JSON.stringify(condition)} class="tag accent filter">
-          <span class="break">
-            {condition.field} {conditionText(condition)}
-          </span>
+          <span class="break">{shown(condition)}</span>
           <button
             type="button"
             class="plain icon tight"
-            aria-label={`Remove the filter ${condition.field} ${conditionText(condition)}`}
+            aria-label={`Remove the filter ${shown(condition)}`}
             onClick={() => onChange(conditions.filter((_, at) => at !== i))}
           >
             <CloseIcon />
@@ -52,6 +50,10 @@ export function FilterBar({ conditions, fields, onChange }: FilterBarProps) {
       )}
     </div>
   );
+}
+
+function shown(condition: Condition): string {
+  return `${condition.field} ${conditionText(condition)}`.trim();
 }
 
 function FilterForm({
@@ -83,8 +85,8 @@ function FilterForm({
         list={list}
         value={field}
         onInput={(event) => setField(event.currentTarget.value)}
-        placeholder="field"
-        required
+        placeholder={operator === '$text' ? 'any field' : 'field'}
+        required={operator !== '$text'}
         autofocus
         autocomplete="off"
       />

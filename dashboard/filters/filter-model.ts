@@ -13,11 +13,13 @@ export const OPERATORS = {
   $prefix: 'begins with',
   $contains: 'contains',
   $like: 'like',
+  $text: 'has the words',
   $exists: 'exists',
 } as const;
 export type Operator = keyof typeof OPERATORS;
 
 export interface Condition {
+  /** Empty: all that has keywords. Of `$text` alone. */
   field: string;
   operator: Operator;
   value: unknown;
@@ -43,7 +45,7 @@ export function conditionFromText(field: string, operator: Operator, text: strin
   if (operator === '$in' || operator === '$all')
     return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
   // What is searched in texts is a text, also where it looks like a number.
-  if (operator === '$prefix' || operator === '$contains' || operator === '$like')
+  if (operator === '$prefix' || operator === '$contains' || operator === '$like' || operator === '$text')
     return { field, operator, value: text };
   return { field, operator, value: valueFromText(text) };
 }
@@ -51,7 +53,12 @@ export function conditionFromText(field: string, operator: Operator, text: strin
 /** A body's `filters`; undefined without conditions. All of them must hold. */
 export function filtersOf(conditions: Condition[]): Record<string, unknown> | undefined {
   if (conditions.length === 0) return undefined;
-  return { $and: conditions.map(({ field, operator, value }) => ({ [field]: { [operator]: value } })) };
+  return { $and: conditions.map(filterOf) };
+}
+
+function filterOf({ field, operator, value }: Condition): Record<string, unknown> {
+  if (operator !== '$text') return { [field]: { [operator]: value } };
+  return { $text: { query: value, ...(field !== '' && { fields: [field] }) } };
 }
 
 export function withCondition(conditions: Condition[], added: Condition): Condition[] {

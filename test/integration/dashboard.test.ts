@@ -272,6 +272,21 @@ describe('search', () => {
 });
 
 describe('browsing', () => {
+  test('filters by words, wherever they stand', () =>
+    onPage('#/collections/notes/browse', async (page) => {
+      const rows = page.getByRole('table').locator('tbody tr');
+      await rows.first().waitFor();
+      const filters = page.getByRole('group', { name: 'Filters' });
+      await filters.getByRole('button', { name: 'Filter' }).click();
+      await filters.getByLabel('Comparison').selectOption('has the words');
+      await filters.getByLabel('Value').fill('stars Neutron');
+      await filters.getByRole('button', { name: 'Add' }).click();
+      await page.getByText('1 loaded of 1').waitFor();
+      expect(await rows.first().innerText()).toContain('stars-1');
+      await filters.getByRole('button', { name: 'Remove the filter has the words stars Neutron' }).click();
+      await page.getByText('13 loaded of 13').waitFor();
+    }));
+
   test('sorts what is loaded, filters by a click, and shows an item with its vector folded away', () =>
     onPage('#/collections/notes/browse', async (page) => {
       const rows = page.getByRole('table').locator('tbody tr');

@@ -30,6 +30,8 @@ test('conditions make filters that the service takes, two on one field too', () 
     conditionFromText('year', '$lt', '2000'),
     conditionFromText('topic', '$in', 'rivers, 3'),
     conditionFromText('gone', '$exists', 'false'),
+    conditionFromText('', '$text', '2000 ships'),
+    conditionFromText('title', '$text', 'sea'),
   ];
   const filters = filtersOf(conditions);
   expect(filters).toEqual({
@@ -38,6 +40,8 @@ test('conditions make filters that the service takes, two on one field too', () 
       { year: { $lt: 2000 } },
       { topic: { $in: ['rivers', 3] } },
       { gone: { $exists: false } },
+      { $text: { query: '2000 ships' } },
+      { $text: { query: 'sea', fields: ['title'] } },
     ],
   });
   expect(() => parseFilter(filters)).not.toThrow();
