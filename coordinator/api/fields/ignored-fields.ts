@@ -34,7 +34,10 @@ export class IgnoredFields {
   private found: Map<string, IgnoredField> | null = null;
   private more = 0;
 
-  /** Notes each field of `owner`, and of objects in it, that is not known, or that another stands for. `place`: null: the request itself. */
+  /**
+   * Notes each field of `owner`, and of objects in it, that is not known, or that another stands for. `place`: null: the
+   * request itself.
+   */
   look(owner: object, known: RequestFields, place: FieldPlace | null = null): void {
     for (const name in owner)
       if (!known.names.has(name) && !(place === null && name === STRICT_FIELD))
