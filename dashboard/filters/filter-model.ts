@@ -58,7 +58,7 @@ export function filtersOf(conditions: Condition[]): Record<string, unknown> | un
 
 function filterOf({ field, operator, value }: Condition): Record<string, unknown> {
   if (operator !== '$text') return { [field]: { [operator]: value } };
-  return { $text: { query: value, ...(field !== '' && { fields: [field] }) } };
+  return { $text: { query: value, match: 'all', ...(field !== '' && { fields: [field] }) } };
 }
 
 export function withCondition(conditions: Condition[], added: Condition): Condition[] {

@@ -40,8 +40,8 @@ test('conditions make filters that the service takes, two on one field too', () 
       { year: { $lt: 2000 } },
       { topic: { $in: ['rivers', 3] } },
       { gone: { $exists: false } },
-      { $text: { query: '2000 ships' } },
-      { $text: { query: 'sea', fields: ['title'] } },
+      { $text: { query: '2000 ships', match: 'all' } },
+      { $text: { query: 'sea', match: 'all', fields: ['title'] } },
     ],
   });
   expect(() => parseFilter(filters)).not.toThrow();
