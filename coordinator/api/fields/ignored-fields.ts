@@ -35,8 +35,8 @@ export class IgnoredFields {
   private more = 0;
 
   /**
-   * Notes each field of `owner`, and of objects in it, that is not known, or that another stands for. `place`: null: the
-   * request itself.
+   * Notes each field of `owner`, and of objects in it, that is not known, or that another stands for. `place`: null:
+   * the request itself.
    */
   look(owner: object, known: RequestFields, place: FieldPlace | null = null): void {
     for (const name in owner)
