@@ -21,6 +21,14 @@ export interface WantedPhrase {
   readonly words: WordsTogether<number> & { readonly terms: Uint32Array };
 }
 
+/** The order of a text, from one byte to another. */
+interface Order {
+  bytes: Buffer;
+  from: number;
+  to: number;
+  bits: number;
+}
+
 /**
  * The order of the words in a text, beside an index that knows which words it has: for each word its place among the
  * distinct terms of the text in the order of their hashes, in as few bits as these places take. So a text of 30 words
@@ -93,7 +101,8 @@ export class WordOrders {
     if (!this.rank(document, count, wanted)) return false;
     const { places, ranks, words } = wanted;
     for (let i = 0; i < places.length; i++) words.terms[i] = ranks[places[i]];
-    return this.stand(words, bitsOf(count), bytes.subarray(from, to));
+    const order = { bytes, from, to, bits: bitsOf(count) };
+    return words.near === 0 ? this.follow(words, order) : this.stand(words, order);
   }
 
   forgetHashes(): void {
@@ -104,27 +113,50 @@ export class WordOrders {
   private rank(document: number, count: number, { numbers, hashes, ranks }: WantedPhrase): boolean {
     this.readTerms(document, count);
     const { terms, hashes: hashed } = this;
-    let found = 0;
-    ranks.fill(1);
-    for (let i = 0; i < count; i++) {
-      const hash = hashed[i];
-      for (let j = 0; j < hashes.length; j++) {
-        if (hash < hashes[j]) ranks[j] += 1;
-        else if (terms[i] === numbers[j]) found += 1;
+    for (let j = 0; j < hashes.length; j++) {
+      const wanted = hashes[j];
+      let rank = 1;
+      let isThere = false;
+      for (let i = 0; i < count; i++) {
+        const hash = hashed[i];
+        if (hash < wanted) rank += 1;
+        else if (hash === wanted && terms[i] === numbers[j]) isThere = true;
       }
+      if (!isThere) return false;
+      ranks[j] = rank;
     }
-    return found === hashes.length;
+    return true;
   }
 
-  private stand(phrase: WordsTogether<number>, bits: number, bytes: Buffer): boolean {
-    const wordsMax = Math.ceil((bytes.length * 8) / bits);
+  /** Whether one of the words is directly behind the other, as in isWithin: no word is the end of a line. */
+  private follow({ terms, borders }: WordsTogether<number>, { bytes, from, to, bits }: Order): boolean {
+    const mask = (1 << bits) - 1;
+    let pending = 0;
+    let pendingBits = 0;
+    let met = 0;
+    for (let at = from; at < to; at++) {
+      pending |= bytes[at] << pendingBits;
+      for (pendingBits += 8; pendingBits >= bits; pendingBits -= bits) {
+        const rank = pending & mask;
+        pending >>>= bits;
+        while (met > 0 && rank !== terms[met]) met = borders[met - 1];
+        if (rank !== terms[met]) continue;
+        met += 1;
+        if (met === terms.length) return true;
+      }
+    }
+    return false;
+  }
+
+  private stand(phrase: WordsTogether<number>, { bytes, from, to, bits }: Order): boolean {
+    const wordsMax = Math.ceil(((to - from) * 8) / bits);
     if (wordsMax > this.unpacked.length) this.unpacked = new Uint32Array(wordsMax * 2);
     const { unpacked } = this;
     const mask = (1 << bits) - 1;
     let pending = 0;
     let pendingBits = 0;
     let count = 0;
-    for (let at = 0; at < bytes.length; at++) {
+    for (let at = from; at < to; at++) {
       pending |= bytes[at] << pendingBits;
       for (pendingBits += 8; pendingBits >= bits; pendingBits -= bits) {
         const rank = pending & mask;

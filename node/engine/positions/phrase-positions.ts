@@ -3,12 +3,14 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from '../keyword/keyword-index';
 import type { Phrase } from '../../../shared/base/text/phrase';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
-import type { PositionedItems, PositionOrigin } from './position-file';
+import { decodedChunk, type PositionedItems, type PositionOrigin } from './position-file';
 import { PositionMaking, type PositionTexts } from './position-making';
 import { positionBytes, PositionSegments, type SlotsOfNow } from './position-segments';
 
 /** A chunk is read for so many items; for fewer, reading their texts takes less. */
 const ITEMS_PER_CHUNK_MIN = 4;
+/** Chunks that are read at once, if they follow each other: half a megabyte. */
+const CHUNKS_PER_READ = 8;
 /** Items that are looked at in one step: some hundred microseconds. */
 const ITEMS_PER_STEP = 512;
 /** What nobody asked for in so long is closed. */
@@ -66,14 +68,18 @@ export class PhrasePositions {
       const counts = await inSlices(countsOf(segments, candidates));
       const bits = candidates.toBitmap(0);
       const left = bits.slice();
-      for (let place = 1; place < counts.length; place++) {
-        if (counts[place] < ITEMS_PER_CHUNK_MIN) continue;
-        const segment = segments.segmentOf(place);
-        if (segment === undefined) continue;
+      const isWanted = (place: number): boolean => counts[place] >= ITEMS_PER_CHUNK_MIN;
+      for (let from = 1, count = 1; from < counts.length; from += count) {
+        count = 1;
+        const segment = segments.segmentOf(from);
+        if (!isWanted(from) || segment === undefined) continue;
+        while (count < CHUNKS_PER_READ && isWanted(from + count) && segments.segmentOf(from + count) === segment)
+          count += 1;
         try {
-          const chunk = await segment.file.chunk(place - segment.first);
-          const isThere = (slot: number): boolean => segments.placeOf(slot) === place;
-          await inSlices(this.look(phrase, chunk, { isThere, bits, left, found }));
+          for (const [i, chunk] of (await segment.file.read(from - segment.first, count)).entries()) {
+            const isThere = (slot: number): boolean => segments.placeOf(slot) === from + i;
+            await inSlices(this.look(phrase, decodedChunk(chunk), { isThere, bits, left, found }));
+          }
         } catch (error) {
           if (this.isClosed) throw error;
           this.logger.warn({ error, folder: this.folder }, 'a file of positions is damaged and is removed');

@@ -31,6 +31,11 @@ interface ChunkFacts {
   crc: number;
 }
 
+export interface ChunkBytes {
+  facts: ChunkFacts;
+  bytes: Buffer;
+}
+
 interface Footer {
   origin: PositionOrigin;
   chunks: ChunkFacts[];
@@ -163,18 +168,28 @@ export class PositionFile {
     return itemsOf(await read(this.file, facts.at, facts.tableBytes), facts);
   }
 
-  /** The same with the orders of their words. Rejects if any of it is damaged. */
-  async chunk(chunk: number): Promise<{ items: PositionedItems; orders: Buffer }> {
-    const facts = this.chunks[chunk];
-    const bytes = await read(this.file, facts.at, facts.tableBytes + facts.bytes);
-    const orders = bytes.subarray(facts.tableBytes);
-    mustHave(orders, facts.crc);
-    return { items: itemsOf(bytes.subarray(0, facts.tableBytes), facts), orders };
+  /** The same of some that follow each other, read at once, with the orders of their words. */
+  async read(first: number, count: number): Promise<ChunkBytes[]> {
+    const chunks = this.chunks.slice(first, first + count);
+    const { at } = chunks[0];
+    const bytes = await read(
+      this.file,
+      at,
+      chunks.reduce((sum, one) => sum + one.tableBytes + one.bytes, 0),
+    );
+    return chunks.map((facts) => ({ facts, bytes: bytes.subarray(facts.at - at) }));
   }
 
   close(): Promise<void> {
     return this.file.close();
   }
+}
+
+/** A chunk as it was read. Throws if any of it is damaged. */
+export function decodedChunk({ facts, bytes }: ChunkBytes): { items: PositionedItems; orders: Buffer } {
+  const orders = bytes.subarray(facts.tableBytes, facts.tableBytes + facts.bytes);
+  mustHave(orders, facts.crc);
+  return { items: itemsOf(bytes.subarray(0, facts.tableBytes), facts), orders };
 }
 
 function itemsOf(table: Buffer, { tableCrc, documents, bytes }: ChunkFacts): PositionedItems {

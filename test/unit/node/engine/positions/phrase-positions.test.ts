@@ -198,13 +198,18 @@ test('of long texts with very many words are found, too', async () => {
   const items = new Items();
   const words = (from: number, count: number): string =>
     Array.from({ length: count }, (_, i) => `w${from + i}`).join(' ');
-  for (let slot = 0; slot < 4; slot++) items.put(slot, [words(slot, 3_000), words(slot, 70 * slot)]);
+  // Several chunks of a file.
+  for (let slot = 0; slot < 60; slot++) items.put(slot, [words(slot, 3_000), words(slot, 70 * (slot % 4))]);
   // More than have places.
-  items.put(4, [words(0, 70_000)]);
+  items.put(60, [words(0, 70_000)]);
   await items.make();
-  expect(await items.ask('w2998 w2999 w3000', 0)).toEqual({ found: [1, 2, 3], undecided: [4] });
-  expect(await items.ask('w72 w70 w0', 70)).toEqual({ found: [0], undecided: [4] });
-  expect(await items.ask('w2999 w1', 0)).toEqual({ found: [], undecided: [4] });
+  expect(await items.ask('w2998 w2999 w3000', 0)).toEqual({
+    found: Array.from({ length: 59 }, (_, i) => i + 1),
+    undecided: [60],
+  });
+  expect(await items.ask('w72 w70 w0', 70)).toEqual({ found: [0], undecided: [60] });
+  expect((await items.ask('w3058 w3057', 5)).found).toEqual([59]);
+  expect(await items.ask('w2999 w1', 0)).toEqual({ found: [], undecided: [60] });
 }, 60_000);
 
 test('are in the folder of a shard once it was optimized, unless its specification says no', async () => {
