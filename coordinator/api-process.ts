@@ -22,6 +22,7 @@ import { openTracer } from '../shared/base/trace/open-tracer';
 import type { TraceOrigin } from '../shared/base/trace/trace-origin';
 import type { TraceCounts, Tracer } from '../shared/base/trace/span';
 import type { CollectionCatalog } from './service/collections/collection-catalog';
+import type { CollectionObstacle } from './service/collections/collection-obstacle';
 import type { CollectionQuota } from './service/collections/collection-quota';
 import { fallbackNotice } from './models/fallback-notice';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './models/embedding-registry';
@@ -184,7 +185,7 @@ export class ApiProcess {
     addressLimiter: ProcessLimiter;
     quota: CollectionQuota;
     /** As of createService. */
-    keywordFieldsObstacle?: () => string | null;
+    collectionObstacle?: CollectionObstacle;
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     /** Opens targets of backups. */
@@ -237,7 +238,7 @@ export class ApiProcess {
       config,
       log,
       quota: parts.quota,
-      keywordFieldsObstacle: parts.keywordFieldsObstacle,
+      collectionObstacle: parts.collectionObstacle,
       openTarget: parts.openTarget,
       instanceId,
       searchObserver: this.apiMetrics.searches,

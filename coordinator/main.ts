@@ -270,7 +270,7 @@ async function build(
     localLimiter,
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: clusterQuota(map, capacity.collectionsMax),
-    keywordFieldsObstacle: () => featureObstacle(map, 'keyword-fields', 'collections can have keyword_fields'),
+    collectionObstacle: (feature, what) => featureObstacle(map, feature, what),
     httpThreads: {
       entry: join(__dirname, 'cluster-http-thread.js'),
       // The threads that serve reach storage nodes, and never etcd.

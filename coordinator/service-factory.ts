@@ -22,6 +22,7 @@ import { CatalogCollectionsService } from './service/collections/catalog-collect
 import { CollectionCatalog } from './service/collections/collection-catalog';
 import { CollectionEmbedder } from './service/collections/collection-embedder';
 import { QuotaLedger } from './service/collections/quota-ledger';
+import type { CollectionObstacle } from './service/collections/collection-obstacle';
 import type { CollectionQuota } from './service/collections/collection-quota';
 import type { DropIntent } from './service/collections/collection-record';
 import { JobDriver } from './jobs/driving/job-driver';
@@ -128,8 +129,7 @@ export function createService(options: {
   >;
   log: Logger;
   quota: CollectionQuota;
-  /** Why no collection may have keyword fields at present; null, the default: it may. */
-  keywordFieldsObstacle?: (() => string | null) | undefined;
+  collectionObstacle?: CollectionObstacle | undefined;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
@@ -182,7 +182,7 @@ export function createService(options: {
     log,
     defaults,
     quota: options.quota,
-    keywordFieldsObstacle: options.keywordFieldsObstacle,
+    collectionObstacle: options.collectionObstacle,
   });
   const backups = new BackupRequests({
     store,

@@ -4,7 +4,7 @@ import { defaultAnalyser } from '../../shared/base/text/analyser';
 import { analyserFor } from '../../shared/base/text/analyser-for';
 import { cutAsciiIntoTerms, cutIntoTerms, TERM_LENGTH_MAX } from '../../shared/base/text/cut-terms';
 import { foldWord, IGNORED_CLASS, withoutContractions } from '../../shared/base/text/fold-text';
-import { LANGUAGES } from '../../shared/base/text/language';
+import { LANGUAGES, UNSPACED_LANGUAGES } from '../../shared/base/text/language';
 import { LanguageAnalyser } from '../../shared/base/text/language-analyser';
 import { wellFormedText } from '../support/http/any-text';
 
@@ -93,6 +93,30 @@ describe('the analyser on any text', () => {
         expect(sought.length > 0).toBe(stored.size > 0);
       }),
       { numRuns: 400 },
+    );
+  });
+
+  test('has words of queries in the order of the text, of terms that are stored', () => {
+    const long = fc.tuple(text, fc.integer({ min: 1, max: 300 })).map(([part, count]) => part.repeat(count));
+    fc.assert(
+      fc.property(
+        fc.oneof({ weight: 9, arbitrary: text }, long),
+        fc.constantFrom(...UNSPACED_LANGUAGES),
+        (input, code) => {
+          const analyser = analyserFor(code);
+          const stored = new Set(analyser.terms(input));
+          const words = [...analyser.queryWords!(input)].flat();
+          for (const [i, { terms, start, end, text: word }] of words.entries()) {
+            assert.ok(terms.length > 0 && terms.every((term) => stored.has(term)));
+            assert.ok(start >= 0 && start < end && end <= input.length && start >= (words[i - 1]?.start ?? 0));
+            assert.ok(analyser.terms(input.slice(start, end)).includes(terms[0]), `${word} of ${start} to ${end}`);
+          }
+          // With what meets, they have all pairs, and each single character that stands alone.
+          const sought = new Set(words.flatMap(({ terms }) => terms));
+          for (const term of analyser.termsToFind(input)) assert.ok(sought.has(term), term);
+        },
+      ),
+      { numRuns: 300 },
     );
   });
 

@@ -2,7 +2,7 @@ import { defaultAnalyser, queryTerms } from '../../shared/base/text/analyser';
 import { analyserFor } from '../../shared/base/text/analyser-for';
 import { TERM_LENGTH_MAX } from '../../shared/base/text/cut-terms';
 import { foldText } from '../../shared/base/text/fold-text';
-import { type Language, LANGUAGES } from '../../shared/base/text/language';
+import { type Language, LANGUAGES, STEMMED_LANGUAGES } from '../../shared/base/text/language';
 import { snowballStemmer } from '../../shared/base/text/snowball-stemmer';
 import { SETTINGS } from '../../shared/base/config/settings';
 import { expectLinear, processorMs } from '../support/values/linear-cost';
@@ -142,7 +142,19 @@ describe('analysis takes time in proportion to the text', () => {
     }
   });
 
-  test.each(LANGUAGES)('a stem of %s costs no more than in proportion to the word', (language) => {
+  test('words of queries', () => {
+    for (const name of LANGUAGE_RUNS)
+      expectLinear(
+        name,
+        (units) => {
+          const text = run(RUNS[name], units) + tail;
+          return () => [...analyserFor('auto').queryWords!(text)];
+        },
+        [4_096, 32_768],
+      );
+  });
+
+  test.each(STEMMED_LANGUAGES)('a stem of %s costs no more than in proportion to the word', (language) => {
     const stem = snowballStemmer(language);
     for (const script of ['latin', 'accents', ownScript(language)]) {
       for (const pattern of [

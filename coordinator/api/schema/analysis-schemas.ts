@@ -7,7 +7,7 @@ export function analysisBody(limits: HttpLimits) {
     text: itemText(limits.textBytesMax),
     as: withDefault(z.enum(['document', 'query']), 'document').meta({
       description:
-        'document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others.',
+        'document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others. Of scripts without spaces, pairs are stored, and in some languages words are looked for.',
     }),
   });
 }

@@ -31,13 +31,13 @@ const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
 const description = z.string().max(descriptionCharactersMax);
 const TTL_LATER = 'It holds for the writes that come: an item keeps what its last write gave it.';
 
-/** A language without a stemmer is a bad parameter (400); a value that is not a string violates the schema (422). */
+/** A language that is not known is a bad parameter (400); a value that is not a string violates the schema (422). */
 const language = z
   .string()
   .meta({
     enum: [...LANGUAGES],
     description:
-      'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none.',
+      'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. zh, ja, ko, auto: queries have words by a dictionary. Default: none.',
   })
   .transform((code, context): Language => {
     if (isLanguage(code)) return code;

@@ -27,6 +27,7 @@ import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantizati
 import { DEFAULT_VECTOR_STORAGE } from '../../../shared/contract/vector/vector-storage';
 import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
+import { checkFeatures, type CollectionObstacle } from './collection-obstacle';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import {
@@ -89,7 +90,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly log: Logger;
   private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
-  private readonly keywordFieldsObstacle: () => string | null;
+  private readonly obstacle: CollectionObstacle;
   private readonly reshards: Reshards;
   private readonly upkeep: Upkeep;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -103,8 +104,7 @@ export class CatalogCollectionsService implements CollectionsService {
     log: Logger;
     defaults: CollectionDefaults;
     quota: CollectionQuota;
-    /** Why no collection may have keyword fields at present; null, the default: it may. */
-    keywordFieldsObstacle?: (() => string | null) | undefined;
+    collectionObstacle?: CollectionObstacle | undefined;
     reshards: Reshards;
     upkeep: Upkeep;
   }) {
@@ -116,7 +116,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.log = options.log;
     this.defaults = options.defaults;
     this.quota = options.quota;
-    this.keywordFieldsObstacle = options.keywordFieldsObstacle ?? (() => null);
+    this.obstacle = options.collectionObstacle ?? (() => null);
     this.reshards = options.reshards;
     this.upkeep = options.upkeep;
     this.sets = new ShardSets(options);
@@ -124,7 +124,7 @@ export class CatalogCollectionsService implements CollectionsService {
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are; unavailable when a member does not know keyword fields; commit_unknown when answers of the
+   * sync than there are; unavailable when a member does not know what it has; commit_unknown when answers of the
    * cluster store were lost.
    */
   async create(input: NewCollection, dedup?: StoreDedup): Promise<CollectionView> {
@@ -135,8 +135,7 @@ export class CatalogCollectionsService implements CollectionsService {
         'invalid_parameter',
         `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
       );
-    const obstacle = input.keywordFields === undefined ? null : this.keywordFieldsObstacle();
-    if (obstacle !== null) throw new QuiverError('unavailable', obstacle);
+    checkFeatures(input, this.obstacle);
     const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
     const uid = randomBytes(UID_BYTES).toString('hex');

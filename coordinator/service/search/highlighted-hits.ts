@@ -9,6 +9,7 @@ import { type Highlighting, queryTextOf, type SearchRequest } from '../search-re
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
 import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
+import { bagOfWords } from './query-words';
 import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
 
 /** The field that means an item's text. */
@@ -26,14 +27,15 @@ export function soughtTerms(language: Language | null, { query, output }: Search
   if (output.highlight === undefined) return undefined;
   const analyser = analyserFor(language);
   const { source } = query;
-  if (source.type !== 'fused' || source.keywords === undefined)
-    return { analyser, terms: new Set(queryTerms(analyser, queryTextOf(source) ?? '')), phrases: [] };
-  const { clauses } = source.keywords;
+  const text = queryTextOf(source) ?? '';
+  const keywords = (source.type === 'fused' ? source.keywords : undefined) ?? bagOfWords(analyser, text);
+  if (keywords === undefined) return { analyser, terms: new Set(queryTerms(analyser, text)), phrases: [] };
+  const { clauses } = keywords;
   const words = clauses.filter(({ near }) => near === undefined);
-  const phrases = clauses.flatMap(({ occurs, near, text }) =>
-    near === undefined || occurs === 'not' ? [] : [phraseOf(analyser, text, near)],
+  const phrases = clauses.flatMap(({ occurs, near, text: phrase }) =>
+    near === undefined || occurs === 'not' ? [] : [phraseOf(analyser, phrase, near)],
   );
-  return { analyser, terms: new Set(keywordDraft({ ...source.keywords, clauses: words }, analyser).terms), phrases };
+  return { analyser, terms: new Set(keywordDraft({ ...keywords, clauses: words }, analyser).terms), phrases };
 }
 
 /**

@@ -16,6 +16,7 @@ import { fuse, fusionDepth, fusionSteps } from './fusion';
 import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import type { KeywordQuery } from '../keyword-query';
 import { mergeHits, sumStatistics } from './merge';
+import { bagOfWords } from './query-words';
 import { expandedWord } from './word-expansion';
 import { withVariants } from './word-variants';
 
@@ -93,11 +94,12 @@ export class HybridSearch {
 
   private async keywordList(
     collection: SearchedCollection,
-    { queryText, keywords, terms: noted, ...options }: HybridRequest,
+    { queryText, keywords: given, terms: noted, ...options }: HybridRequest,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
     const analyser = analyserFor(collection.language);
+    const keywords = given ?? bagOfWords(analyser, queryText);
     if (keywords !== undefined) {
       const asked = await this.planned(collection, keywordDraft(keywords, analyser), call);
       for (const term of termsStoodFor(asked)) noted?.add(term);

@@ -8,6 +8,7 @@ import {
   type KeywordQuery,
   meaningOf,
 } from '../keyword-query';
+import { askedWords, isPartOfWord, wordTerms } from './query-words';
 
 /** What shards are asked for. */
 export interface PlannedKeywords {
@@ -34,6 +35,8 @@ export interface Variants {
   edits: 0 | 1 | 2;
 }
 
+/** As how much of a time one of a filler counts: of .05 to .3 the best for three judged sets (text.md). */
+const FILLER_FACTOR = 0.1;
 /** Below a share of a whole number, what a product of doubles may be off. */
 const ROUNDING = 1e-9;
 /** Letters of a word up to which `auto` allows no edits, and one. */
@@ -44,10 +47,29 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   const positive = query.clauses.filter(({ occurs }) => occurs !== 'not');
   const bag = positive.filter(isOfBag);
   // Together, so that stop words are left out where there are other words.
-  const terms = queryTerms(analyser, meaningOf({ ...query, clauses: bag }));
+  const words = askedWords(analyser, meaningOf({ ...query, clauses: bag }));
   const must = new Set(bag.flatMap(({ occurs, text }) => (occurs === 'must' ? analyser.terms(text) : [])));
-  const units: KeywordUnit[] = terms.map((term, place) => ({ terms: [place], isOptional: !must.has(term) }));
-  const places = new Map(terms.map((term, place) => [term, place]));
+  const terms: string[] = [];
+  const units: KeywordUnit[] = [];
+  const places = new Map<string, number>();
+  const placeOf = (term: string): number => {
+    let place = places.get(term);
+    if (place === undefined) places.set(term, (place = terms.push(term) - 1));
+    return place;
+  };
+  for (const word of words) {
+    if (word.kind !== 'word') continue;
+    // Where any word is enough, a part of one is, too.
+    const parts =
+      query.match === 'any' ? word.terms.filter((term) => !places.has(term)).map((term) => [term]) : [word.terms];
+    for (const part of parts)
+      units.push({ terms: part.map(placeOf), isOptional: !part.every((term) => must.has(term)) });
+  }
+  const wordCount = units.length;
+  for (const word of words)
+    for (const term of word.kind === 'word' ? [] : word.terms)
+      if (!places.has(term)) units.push({ terms: [placeOf(term)], factors: [FILLER_FACTOR], isOptional: false });
+  const fillerCount = units.length - wordCount;
   const variants = new Map<number, Variants>();
   const placesOf = (own: readonly string[]): number[] | null => {
     const added = own.filter((term) => !places.has(term));
@@ -56,22 +78,25 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
     for (const term of added) places.set(term, terms.push(term) - 1);
     return own.map((term) => places.get(term)!);
   };
-  const ofFields = new Set<number>();
+  /** Units that are not one word by itself: fillers, and what is looked for in a field. */
+  const apart = new Set(units.slice(wordCount).map((_, i) => wordCount + i));
   /** The unit of one word by itself; −1: there is none. */
   const unitOf = (place: number, mayBeMust: boolean): number =>
     units.findIndex(
       (unit, i) =>
-        !ofFields.has(i) && unit.terms.length === 1 && unit.terms[0] === place && (mayBeMust || unit.isOptional),
+        !apart.has(i) && unit.terms.length === 1 && unit.terms[0] === place && (mayBeMust || unit.isOptional),
     );
   const edits = (term: string): 0 | 1 | 2 => editsOf(query.fuzzy ?? 0, term);
-  terms.forEach((term, place) => {
-    if (units[place].isOptional && edits(term) > 0) variants.set(place, { edits: edits(term) });
+  units.forEach(({ terms: [place, ...others], isOptional }, i) => {
+    const term = terms[place];
+    if (isOptional && others.length === 0 && !isPartOfWord(analyser, term) && edits(term) > 0)
+      variants.set(i, { edits: edits(term) });
   });
   for (const clause of positive) {
     const { occurs, text, stands } = clause;
     if (isOfBag(clause)) continue;
     if (stands !== undefined) {
-      const own = placesOf(analyser.terms(text)) ?? [];
+      const own = placesOf(wordTerms(analyser, text)) ?? [];
       // Of several words that came without a space, the last one has the sign.
       own.forEach((place, i) => {
         const isLast = i === own.length - 1;
@@ -82,7 +107,7 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
     }
     const own = placesOf(queryTerms(analyser, text));
     if (own === null) continue;
-    ofFields.add(units.length);
+    apart.add(units.length);
     units.push({
       terms: own,
       isOptional: occurs === 'may',
@@ -92,7 +117,7 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   }
   const last = query.clauses.at(-1);
   if (query.prefixLast === true && last?.occurs === 'may' && isOfBag(last)) {
-    const place = placesOf(analyser.terms(last.text).slice(-1))?.[0];
+    const place = placesOf(wordTerms(analyser, last.text).slice(-1))?.[0];
     if (place !== undefined) {
       let unit = unitOf(place, false);
       if (unit < 0) unit = units.push({ terms: [place], isOptional: true }) - 1;
@@ -100,7 +125,8 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
     }
   }
   const optional = units.filter(({ isOptional }) => isOptional).length;
-  return { terms, units, minimum: leastOf(query.match, optional, optional < units.length), variants };
+  const isMore = optional + fillerCount < units.length || (query.match === 'any' && fillerCount > 0);
+  return { terms, units, minimum: leastOf(query.match, optional, isMore), variants };
 }
 
 /** Whether a clause is a word that is looked for everywhere, as it is. */
@@ -118,10 +144,10 @@ export function plannedKeywords({ terms, units, minimum }: Omit<KeywordDraft, 'v
   return areSingle && isAnyEnough ? { terms } : { terms, plan: { units, minimum } };
 }
 
-/** How many of the optional units a hit must have. */
-function leastOf(match: KeywordMatch, optional: number, hasMust: boolean): number {
+/** How many of the optional units a hit must have; `isMore`: where any is enough, others are, too. */
+function leastOf(match: KeywordMatch, optional: number, isMore: boolean): number {
   if (match === 'all') return optional;
-  if (match === 'any') return hasMust ? 0 : Math.min(1, optional);
+  if (match === 'any') return isMore ? 0 : Math.min(1, optional);
   return Math.min(optional, Math.max(1, Math.ceil(optional * match.atLeast - ROUNDING)));
 }
 

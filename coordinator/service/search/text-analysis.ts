@@ -1,4 +1,4 @@
-import { type Analyser, QUERY_TERMS_MAX } from '../../../shared/base/text/analyser';
+import { type Analyser, QUERY_TERMS_MAX, type QueryWord } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import type { Language } from '../../../shared/base/text/language';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
@@ -12,19 +12,35 @@ export function textAnalysis(language: Language | null, { text, as }: AnalysisIn
   return { analyser: name, version, language, parts };
 }
 
-/** The terms of `queryTerms`, each where it is first; parts may be empty. */
+/** The terms of `queryTerms`, or the words of the query, each where it is first; parts may be empty. */
 function* soughtParts(analyser: Analyser, text: string): Generator<PlacedTerm[]> {
+  if (analyser.queryWords !== undefined) {
+    yield* firstOnes(placedWords(analyser.queryWords(text)));
+    return;
+  }
   let isMeaningful = false;
   for (const part of analyser.placedParts(text)) {
     isMeaningful = part.some(({ isStopWord }) => !isStopWord);
     if (isMeaningful) break;
     yield [];
   }
+  yield* firstOnes(analyser.placedParts(text), isMeaningful);
+}
+
+function* placedWords(parts: Iterable<QueryWord[]>): Generator<PlacedTerm[]> {
+  for (const part of parts)
+    yield part.flatMap(({ text: term, start, end, kind }) =>
+      kind === 'joint' ? [] : [{ term, start, end, isStopWord: false }],
+    );
+}
+
+/** Each term where it is first, up to {@link QUERY_TERMS_MAX}. */
+function* firstOnes(parts: Iterable<PlacedTerm[]>, hasNoStopWords = false): Generator<PlacedTerm[]> {
   const met = new Set<string>();
-  for (const part of analyser.placedParts(text)) {
+  for (const part of parts) {
     const sought: PlacedTerm[] = [];
     for (const placed of part) {
-      if ((isMeaningful && placed.isStopWord) || met.has(placed.term)) continue;
+      if ((hasNoStopWords && placed.isStopWord) || met.has(placed.term)) continue;
       met.add(placed.term);
       sought.push(placed);
       if (met.size < QUERY_TERMS_MAX) continue;

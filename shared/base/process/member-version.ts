@@ -18,6 +18,7 @@ export const FEATURES = [
   'updated-filter',
   'keyword-plans',
   'keyword-fields',
+  'unspaced-languages',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

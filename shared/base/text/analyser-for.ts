@@ -1,9 +1,10 @@
 import { QuiverError } from '../errors/quiver-error';
 import { type Analyser, defaultAnalyser } from './analyser';
-import { isLanguage, type Language } from './language';
+import { isLanguage, isUnspaced, type Language, type StemmedLanguage } from './language';
 import { LanguageAnalyser } from './language-analyser';
 import { snowballStemmer } from './snowball-stemmer';
 import { stopWords } from './stop-words';
+import { UnspacedAnalyser } from './unspaced-analyser';
 
 const analysers = new Map<Language, Analyser>();
 
@@ -20,13 +21,17 @@ export function analyserFor(language: Language | null): Analyser {
         'storage_failed',
         `this version has no analyser for the language ${JSON.stringify(language)}`,
       );
-    analyser = new LanguageAnalyser({
-      name: `snowball-${language}`,
-      stem: snowballStemmer(language),
-      stopWords: stopWords(language),
-      hasDotlessI: language === 'tr',
-    });
+    analyser = isUnspaced(language) ? new UnspacedAnalyser(language) : stemming(language);
     analysers.set(language, analyser);
   }
   return analyser;
+}
+
+function stemming(language: StemmedLanguage): Analyser {
+  return new LanguageAnalyser({
+    name: `snowball-${language}`,
+    stem: snowballStemmer(language),
+    stopWords: stopWords(language),
+    hasDotlessI: language === 'tr',
+  });
 }

@@ -33,6 +33,27 @@ export interface Analyser {
    * The terms to look for when `text` is a query: `terms(text)` without stop words, unless there are only stop words.
    */
   termsToFind(text: string): string[];
+  /**
+   * The words of a query, in parts, where those are not the single terms of `termsToFind`. No term that is stored and
+   * no filter depends on it, so it may use a dictionary that machines have in several versions.
+   */
+  queryWords?(text: string): Generator<QueryWord[]>;
+}
+
+/** A word of a query. */
+export interface QueryWord {
+  /** As folded text. */
+  text: string;
+  /** A text with the word has all of these terms. */
+  terms: readonly string[];
+  /** See {@link PlacedTerm}. */
+  start: number;
+  end: number;
+  /**
+   * `word`: asked for. `filler`: counts less, and no text must have it where there are words. `joint`: no word, but
+   * where two meet; it finds texts whose words are cut in another way, and counts less.
+   */
+  kind: 'word' | 'filler' | 'joint';
 }
 
 /**

@@ -142,13 +142,13 @@ interface UnspacedRun {
  * End of the code point at `position` and of the marks that follow it, so that a Thai or Burmese vowel sign stays
  * attached.
  */
-function endOfCharacter(text: string, position: number): number {
+export function endOfCharacter(text: string, position: number): number {
   let end = position + unitsAt(text, position);
   while (end < text.length && segmentClassOf(text, end) === SegmentClass.unspacedMark) end += unitsAt(text, end);
   return end;
 }
 
-function unitsAt(text: string, position: number): number {
+export function unitsAt(text: string, position: number): number {
   return (text.codePointAt(position) as number) > 0xffff ? 2 : 1;
 }
 

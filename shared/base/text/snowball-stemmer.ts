@@ -1,5 +1,5 @@
 import { foldWord } from './fold-text';
-import type { Language } from './language';
+import type { StemmedLanguage } from './language';
 
 /** Turns a word into the stem that its forms share. Takes words of composed text, see composeText. */
 export type Stemmer = (word: string) => string;
@@ -18,7 +18,7 @@ interface StemmerRules {
 
 // German, Dutch and the Nordic languages have no letters here: their rules only ask whether an accented letter is a
 // vowel, or treat it like the plain letter. So folding first loses next to nothing, and "hauser" finds "Häuser".
-const RULES: Record<Language, StemmerRules> = {
+const RULES: Record<StemmedLanguage, StemmerRules> = {
   ar: { algorithm: 'arabic', letters: 'آأؤإئ' },
   ca: { algorithm: 'catalan', letters: 'àáçèéíïòóúü' },
   cs: { algorithm: 'czech', letters: 'áčďéěíňóřšťúůýž' },
@@ -64,7 +64,7 @@ const RULES: Record<Language, StemmerRules> = {
  * The Snowball stemmer of a language (Porter, "Snowball: A language for stemming algorithms", 2001); for English, the
  * second version of Porter's. The stem has no accents. It is empty for a word that consists only of marks.
  */
-export function snowballStemmer(language: Language): Stemmer {
+export function snowballStemmer(language: StemmedLanguage): Stemmer {
   const { algorithm, letters = '', respell = [] } = RULES[language];
   // Loaded with the first language: most processes have none.
   const { newStemmer } = require('snowball-stemmers') as typeof import('snowball-stemmers');

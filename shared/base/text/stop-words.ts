@@ -1,4 +1,4 @@
-import type { Language } from './language';
+import type { StemmedLanguage } from './language';
 
 /**
  * Articles, conjunctions, prepositions, pronouns and forms of "to be" and "to have", in the form in which the analyser
@@ -6,7 +6,7 @@ import type { Language } from './language';
  * frequent words little weight; but a word listed here without need can't be searched for together with other words.
  * English has Lucene's 33 words and a few more.
  */
-const STOP_WORDS: Record<Language, string> = {
+const STOP_WORDS: Record<StemmedLanguage, string> = {
   ar: 'في من إلى الى على عن مع أو او و ثم أن ان إن لا ما لم لن هو هي هم هذا هذه ذلك التي الذي الذين كان كانت قد كل بين',
   ca: 'a al als amb com d de del dels el els en entre era és eren es et ha han hi ho i jo l la les li lo no o on per però què que qui s se són un una uns unes us va',
   cs: 'a aby aj ale ani až bez by byl byla bylo byli být co do i jak jako je jeho jej jejich jen ji jsem jsou k kde ke která které který mezi na nad ne nebo o od po pod pro při s se si ta tak také tato ten to tom u v ve však z za ze že',
@@ -33,6 +33,6 @@ const STOP_WORDS: Record<Language, string> = {
 };
 
 /** Words that a query in this language leaves out if it has others. */
-export function stopWords(language: Language): ReadonlySet<string> {
+export function stopWords(language: StemmedLanguage): ReadonlySet<string> {
   return new Set(STOP_WORDS[language].split(' '));
 }

@@ -101,6 +101,50 @@ export function languagesSuite(context: SuiteContext): void {
       }
     });
 
+    test('finds words of scripts without spaces, and what only shares a character with them not at all', async () => {
+      const texts = ['东京都的天气', '我喜欢北京大学的图书馆', '北京的天气', '京城', '東京の天気を調べる'];
+      for (const [language, shards] of [
+        ['zh', 1],
+        ['auto', 3],
+      ] as const) {
+        const name = await context.collection({ language, shards });
+        const items = texts.map((text, i) => ({ external_id: `t${i}`, vector: [1, i, 0], text }));
+        dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+        expect(await find(name, '北京')).toEqual(['t1', 't2']);
+        expect(await find(name, '東京')).toEqual(['t4']);
+        expect(await find(name, '京')).toEqual(['t0', 't1', 't2', 't3', 't4']);
+        const search = async (fields: object): Promise<{ external_id: string; highlights: { text: string }[] }[]> =>
+          dataOf(
+            await context.api.post(`/v1/collections/${name}/hybrid_search`, { vector: [1, 0, 0], alpha: 0, ...fields }),
+          ).results;
+        const [first, ...others] = await search({ query_text: '北京天气', highlight: { pre: '[', post: ']' } });
+        expect(first.highlights[0].text).toBe('[北京]的[天气]');
+        expect(others.map(({ external_id }) => external_id).sort()).toEqual(['t0', 't1']);
+        expect(await search({ query_text: '北京天气', match: 'all' })).toMatchObject([{ external_id: 't2' }]);
+        expect(await search({ query_text: '"我喜欢"', query_syntax: 'simple' })).toMatchObject([{ external_id: 't1' }]);
+        expect(await search({ query_text: '+北京 -天气', query_syntax: 'simple' })).toMatchObject([
+          { external_id: 't1' },
+        ]);
+        expect(await search({ query_text: '图*', query_syntax: 'simple' })).toMatchObject([{ external_id: 't1' }]);
+        const filters = { $text: { query: '北京 图书', match: 'any' } };
+        expect((await search({ query_text: '的', filters })).map(({ external_id }) => external_id).sort()).toEqual([
+          't1',
+          't2',
+        ]);
+        expect(
+          dataOf(await context.api.post(`/v1/collections/${name}/analyse`, { text: '去 东京和ＡＢ', as: 'query' })),
+        ).toMatchObject({
+          analyser: `unspaced-${language}`,
+          terms: [
+            { term: '去', start: 0, end: 1 },
+            { term: '东京', start: 2, end: 4 },
+            { term: '和', start: 4, end: 5 },
+            { term: 'ab', start: 5, end: 7 },
+          ],
+        });
+      }
+    });
+
     test('loses no text of function words alone', async () => {
       expect(await find(await filled({ language: 'en' }), 'to be or not to be')).toEqual(['t3']);
     });

@@ -8,6 +8,7 @@ import type {
 } from '../../../coordinator/models/embedding-provider';
 import { BuiltinModel } from '../../../coordinator/models/builtin-model';
 import type { VectorInput } from '../../../coordinator/service/service';
+import type { CollectionObstacle } from '../../../coordinator/service/collections/collection-obstacle';
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
 import { createService, type RunningService } from '../../../coordinator/service-factory';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
@@ -94,7 +95,7 @@ export async function plainService(
     quota?: CollectionQuota;
     log?: Logger;
     openTarget?: OpenTarget | undefined;
-    keywordFieldsObstacle?: () => string | null;
+    collectionObstacle?: CollectionObstacle;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -112,7 +113,7 @@ export async function plainService(
     log: options.log ?? silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
-    keywordFieldsObstacle: options.keywordFieldsObstacle,
+    collectionObstacle: options.collectionObstacle,
     openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),
   });

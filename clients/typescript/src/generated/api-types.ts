@@ -7,7 +7,7 @@ export interface Collection {
   distance_metric: 'cosine' | 'l2' | 'ip';
   description: string | null;
   /** The language of its keyword text; null: none. */
-  language: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | null;
+  language: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto' | null;
   /** What its keyword search looks in; null: the text and all strings of the metadata. */
   keyword_fields: Array<{
     path: string;
@@ -827,8 +827,8 @@ export interface Operations {
       /** Default: "cosine". */
       distance_metric?: 'cosine' | 'l2' | 'ip';
       description?: string;
-      /** Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none. */
-      language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr';
+      /** Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. zh, ja, ko, auto: queries have words by a dictionary. Default: none. */
+      language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto';
       /** What keyword search looks in, for good: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike. */
       keyword_fields?: Array<{
         /** A path of the metadata with all strings under it; "text" is the item’s text. */
@@ -1919,7 +1919,7 @@ export interface Operations {
     body: {
       /** At most 262144 bytes in UTF-8. */
       text: string;
-      /** document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others. Default: "document". */
+      /** document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others. Of scripts without spaces, pairs are stored, and in some languages words are looked for. Default: "document". */
       as?: 'document' | 'query';
     };
     answer: {

@@ -131,15 +131,25 @@ describe('a collection of which a shard does not answer', () => {
   });
 });
 
-test('keyword fields wait until every member knows them, and are kept', async () => {
+test('keyword fields and languages without spaces wait until every member knows them, and are kept', async () => {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-  let obstacle: string | null = 'not yet';
-  const { service } = await plainService({ store, keywordFieldsObstacle: () => obstacle });
+  let isKnown = false;
+  const { service } = await plainService({
+    store,
+    collectionObstacle: (feature, what) => (isKnown ? null : `${feature}: ${what}`),
+  });
   const fields = [{ path: 'title', weight: 3 }];
   const create = async () => service.collections.create(newCollection('a', { keywordFields: fields }));
-  await expect(create()).rejects.toMatchObject({ kind: 'unavailable', message: 'not yet' });
+  await expect(create()).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('keyword-fields'),
+  });
+  const chinese = async () => service.collections.create(newCollection('c', { language: 'zh' }));
+  await expect(chinese()).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('can be zh') });
   expect((await service.collections.create(newCollection('b'))).keywordFields).toBeNull();
-  obstacle = null;
+  expect((await service.collections.create(newCollection('d', { language: 'de' }))).language).toBe('de');
+  isKnown = true;
+  expect((await chinese()).language).toBe('zh');
   expect((await create()).keywordFields).toEqual(fields);
   const { service: other } = await plainService({ store });
   expect((await other.collections.get('a')).keywordFields).toEqual(fields);

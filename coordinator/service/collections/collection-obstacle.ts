@@ -1,0 +1,17 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Feature } from '../../../shared/base/process/member-version';
+import { isUnspaced } from '../../../shared/base/text/language';
+import type { NewCollection } from '../service';
+
+/** Why not every member knows a feature at present; null: all do. `what`: what they can do who know it. */
+export type CollectionObstacle = (feature: Feature, what: string) => string | null;
+
+/** Errors: unavailable when a member does not know what a new collection has. */
+export function checkFeatures({ keywordFields, language }: NewCollection, obstacle: CollectionObstacle): void {
+  const reasons = [
+    keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
+    isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,
+  ];
+  const reason = reasons.find((one) => one !== null);
+  if (reason !== undefined) throw new QuiverError('unavailable', reason as string);
+}
