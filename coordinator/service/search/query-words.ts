@@ -8,6 +8,9 @@ export interface AskedWord extends Pick<QueryWord, 'kind'> {
   terms: readonly string[];
 }
 
+/** What fills in is read by itself in every shard, which takes some hundred KiB each. */
+const FILLERS_MAX = 64;
+
 /**
  * The different words of a query in the order in which they first appear, with {@link QUERY_TERMS_MAX} terms at most.
  * Where there are only fillers, they are the words.
@@ -17,10 +20,12 @@ export function askedWords(analyser: Analyser, text: string): AskedWord[] {
     return queryTerms(analyser, text).map((term) => ({ terms: [term], kind: 'word' }));
   const words = new Map<string, AskedWord>();
   let room = QUERY_TERMS_MAX;
+  let joints = 0;
   for (const part of analyser.queryWords(text))
     for (const { terms, kind } of part) {
       const key = `${kind === 'joint' ? 'joint' : ''} ${terms.join(' ')}`;
-      if (words.has(key)) continue;
+      if (words.has(key) || (kind !== 'word' && joints === FILLERS_MAX)) continue;
+      if (kind !== 'word') joints += 1;
       const distinct = [...new Set(terms)];
       room -= distinct.length;
       if (room < 0) return withWords([...words.values()]);

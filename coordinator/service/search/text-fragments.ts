@@ -1,5 +1,5 @@
 import type { Analyser } from '../../../shared/base/text/analyser';
-import { type Phrase, termsInPhrase } from '../../../shared/base/text/phrase';
+import { orderedText, type Phrase, termsInPhrase } from '../../../shared/base/text/phrase';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
 
 /** A part of a text, and where its words are that a search looked for. */
@@ -111,9 +111,15 @@ function* matchesOf(
     }
     yield;
   }
-  for (const phrase of ofPhrases.size > 0 ? phrases : [])
-    for (const { term, start, end } of yield* termsInPhrase(phrase, placed))
-      if (ofPhrases.has(term)) matches.push({ term: numbers.get(term)!, start, end });
+  if (ofPhrases.size > 0) {
+    const ordered = orderedText(placed);
+    yield;
+    for (const phrase of phrases) {
+      for (const { term, start, end } of yield* termsInPhrase(phrase, ordered))
+        if (ofPhrases.has(term)) matches.push({ term: numbers.get(term)!, start, end });
+      yield;
+    }
+  }
   // Pairs of characters begin before the character that they were found with.
   matches.sort((a, b) => a.start - b.start || a.end - b.end);
   yield;

@@ -40,7 +40,10 @@ export class UnionReader {
     this.positions = this.views.map(({ start }) => start);
     this.length = this.views.reduce((sum, { start, end }) => sum + end - start, 0);
     let size = PART.least;
-    while (size < PART.most && this.length * size < POSTINGS_PER_PART * documentCount) size *= 2;
+    // Of few documents, no more than there are.
+    while (size < PART.most && size < documentCount && this.length * size < POSTINGS_PER_PART * documentCount)
+      size *= 2;
+    if (this.length === 0) size = 32;
     this.size = size;
     this.frequencies = new Float64Array(size);
     this.bits = new Uint32Array(size >>> 5);

@@ -1,11 +1,18 @@
 import type { Logger } from '../../../shared/base/logs/logger';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from '../keyword/keyword-index';
 import type { Phrase } from '../../../shared/base/text/phrase';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { decodedChunk, type PositionedItems, type PositionOrigin } from './position-file';
 import { PositionMaking, type PositionTexts } from './position-making';
-import { positionBytes, PositionSegments, type SlotsOfNow } from './position-segments';
+import {
+  isSystemError,
+  positionBytes,
+  type PositionSegment,
+  PositionSegments,
+  type SlotsOfNow,
+} from './position-segments';
 
 /** A chunk is read for so many items; for fewer, reading their texts takes less. */
 const ITEMS_PER_CHUNK_MIN = 4;
@@ -75,20 +82,36 @@ export class PhrasePositions {
         if (!isWanted(from) || segment === undefined) continue;
         while (count < CHUNKS_PER_READ && isWanted(from + count) && segments.segmentOf(from + count) === segment)
           count += 1;
-        try {
-          for (const [i, chunk] of (await segment.file.read(from - segment.first, count)).entries()) {
-            const isThere = (slot: number): boolean => segments.placeOf(slot) === from + i;
-            await inSlices(this.look(phrase, decodedChunk(chunk), { isThere, bits, left, found }));
-          }
-        } catch (error) {
-          if (this.isClosed) throw error;
-          this.logger.warn({ error, folder: this.folder }, 'a file of positions is damaged and is removed');
-          await segments.drop(segment);
-          this.bytesFound = null;
+        const chunks = await this.chunksOf(segments, segment, from - segment.first, count);
+        for (const [i, chunk] of chunks.entries()) {
+          const isThere = (slot: number): boolean => segments.placeOf(slot) === from + i;
+          await inSlices(this.look(phrase, chunk, { isThere, bits, left, found }));
         }
       }
       return ChunkedSlotSet.fromBitmap(left);
     });
+  }
+
+  /** Chunks that follow each other; none of a file that is damaged, which is removed, or can't be read now. */
+  private async chunksOf(
+    segments: PositionSegments,
+    segment: PositionSegment,
+    first: number,
+    count: number,
+  ): Promise<ReturnType<typeof decodedChunk>[]> {
+    try {
+      return (await segment.file.read(first, count)).map((chunk) => decodedChunk(chunk));
+    } catch (error) {
+      if (this.isClosed) throw error;
+      const isSound = isSystemError(error);
+      this.logger.warn(
+        { error, folder: this.folder },
+        `a file of positions ${isSound ? 'cannot be read' : 'is damaged and is removed'}`,
+      );
+      if (!isSound) await segments.drop(segment);
+      this.bytesFound = null;
+      return [];
+    }
   }
 
   /** So many texts were read for phrases. When that would have sufficed to make positions for all, they are made. */
@@ -130,18 +153,21 @@ export class PhrasePositions {
     this.segments?.remove(slot);
   }
 
-  /** From here on no file has anything of an item that is gone. What that takes positions from gets others later. */
+  /**
+   * From here on no file has anything of an item that is gone. What that takes positions from gets others later. Throws
+   * what the file system throws.
+   */
   async dropStale(): Promise<void> {
+    const wasMaking = this.making !== null;
     this.isAskedAgain = false;
     this.making?.work.stop();
     await this.settled();
     const hasDropped = await this.using(async (segments) => {
-      const stale = segments?.all.filter(({ live, documents }) => live < documents) ?? [];
-      for (const segment of stale) await segments!.drop(segment);
-      return stale.length > 0;
+      if (segments === null) throw new QuiverError('storage_failed', 'the positions of words cannot be opened');
+      return segments.dropStale();
     });
     this.bytesFound = null;
-    if (hasDropped) this.make();
+    if (hasDropped || wasMaking) this.make();
   }
 
   /** Of the files. */
@@ -225,6 +251,9 @@ export class PhrasePositions {
       return segments;
     } catch (error) {
       this.logger.error({ error, folder: this.folder }, 'the positions of words cannot be opened');
+      this.opening = null;
+      this.segments = null;
+      await segments.close();
       return null;
     }
   }

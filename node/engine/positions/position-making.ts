@@ -1,4 +1,4 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from '../../../shared/base/files/stable-folder';
@@ -18,6 +18,9 @@ const SLOTS_PER_STEP = 16_384;
 const DEAD_SHARE_MAX = 0.5;
 /** Files that have at most so many times the items that get positions now are made anew with these: they stay few. */
 const SMALL_TIMES = 2;
+
+/** What the disk must have besides: positions may not take what writes need. */
+const ROOM_BYTES = 256 * 1024 * 1024;
 
 export interface PositionTexts {
   slots: SlotsOfNow & { liveSlots(): Iterable<number> };
@@ -97,10 +100,11 @@ export class PositionMaking {
     const { number, path } = segments.next();
     const aside = `${path}${UNFINISHED}`;
     await mkdir(dirname(path), { recursive: true });
+    await mustHaveRoom(dirname(path));
     try {
       const writer = await PositionWriter.begin(aside);
       try {
-        await this.fill(writer, slots);
+        await this.fill(writer, slots, dirname(path));
         if (this.isStopped) return;
         // A record that a crash takes away may be another one under the same number later.
         await this.items.stabilise();
@@ -116,7 +120,7 @@ export class PositionMaking {
     await segments.take(number, origin);
   }
 
-  private async fill(writer: PositionWriter, slots: readonly number[]): Promise<void> {
+  private async fill(writer: PositionWriter, slots: readonly number[], folder: string): Promise<void> {
     const { slots: now } = this.items;
     const items = slots
       .filter((slot) => now.isLive(slot))
@@ -133,6 +137,7 @@ export class PositionMaking {
         const order = orders[i];
         if (order !== null) await writer.add(item.slot, item.recno, order);
       }
+      await mustHaveRoom(folder);
       await sleep(performance.now() - startMs);
     }
   }
@@ -154,4 +159,10 @@ export class PositionMaking {
     }
     return orders;
   }
+}
+
+/** Throws where the disk is nearly full. */
+async function mustHaveRoom(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < ROOM_BYTES) throw new Error(`the disk has no more than ${bavail * bsize} bytes left`);
 }

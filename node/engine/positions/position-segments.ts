@@ -1,8 +1,11 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from '../../../shared/base/files/stable-folder';
 import type { Logger } from '../../../shared/base/logs/logger';
 import { PositionFile, type PositionOrigin } from './position-file';
 
+/** Where positions are in the folder of a shard. */
+export const POSITIONS_FOLDER = 'positions';
 const NAME = /^(\d{1,15})\.positions$/;
 /** Of a file that is not whole yet. */
 export const UNFINISHED = '.new';
@@ -59,7 +62,7 @@ export class PositionSegments {
     return { number, path: this.path(number) };
   }
 
-  /** Opens a file. Where it can't be used, it is removed, which is told. */
+  /** Opens a file. One that is damaged or of something else is removed, one that can't be read now is left. */
   async take(number: number, origin: PositionOrigin): Promise<void> {
     if (this.isClosed) return;
     let file: PositionFile | null = null;
@@ -71,11 +74,15 @@ export class PositionSegments {
       if (this.isClosed) await file.close();
     } catch (error) {
       if (this.isClosed) return file?.close().catch(() => undefined);
-      this.logger.warn({ error, file: this.path(number) }, 'a file of positions cannot be used and is removed');
+      const isSound = isSystemError(error);
+      this.logger.warn(
+        { error, file: this.path(number) },
+        `a file of positions cannot be ${isSound ? 'read' : 'used and is removed'}`,
+      );
       const segment = this.all.find((one) => one.file === file);
-      if (segment !== undefined) return this.drop(segment);
+      if (segment !== undefined) return isSound ? this.leave(segment) : this.drop(segment);
       await file?.close();
-      await rm(this.path(number), { force: true }).catch(() => undefined);
+      if (!isSound) await rm(this.path(number), { force: true }).catch(() => undefined);
     }
   }
 
@@ -127,6 +134,26 @@ export class PositionSegments {
 
   /** Removes a segment's file; what only it has is in none. */
   async drop(segment: PositionSegment): Promise<void> {
+    await rm(this.path(segment.number), { force: true }).catch(() => undefined);
+    await this.leave(segment);
+  }
+
+  /**
+   * Removes for good whatever has anything of an item that is gone, also what is in the folder and not open. Answers
+   * whether anything was. Throws what the file system throws; then something may be left.
+   */
+  async dropStale(): Promise<boolean> {
+    const stale = this.all.filter(({ live, documents }) => live < documents);
+    for (const segment of stale) await this.leave(segment);
+    const whole = new Set(this.all.map(({ number }) => `${number}.positions`));
+    const others = (await namesIn(this.folder)).filter((name) => !whole.has(name));
+    for (const name of others) await rm(join(this.folder, name), { recursive: true, force: true });
+    if (others.length > 0) await syncFolder(this.folder);
+    return stale.length > 0;
+  }
+
+  /** Has a segment no longer. */
+  private async leave(segment: PositionSegment): Promise<void> {
     const at = this.all.indexOf(segment);
     if (at < 0) return;
     this.all.splice(at, 1);
@@ -136,7 +163,6 @@ export class PositionSegments {
     for (let slot = 0; slot < places.length; slot++)
       if (places[slot] >= segment.first && places[slot] < end) places[slot] = 0;
     this.ended.push(segment.file);
-    await rm(this.path(segment.number), { force: true }).catch(() => undefined);
     await this.closeEnded();
   }
 
@@ -184,10 +210,21 @@ export class PositionSegments {
   }
 }
 
+/** Whether it says nothing of what is in a file: too many are open, or the disk fails. */
+export function isSystemError(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) && code !== 'ENOENT';
+}
+
+/** Removes the positions of a shard whose numbers of records may be given again. `folder`: of the shard. */
+export async function forgetPositions(folder: string): Promise<void> {
+  await rm(join(folder, POSITIONS_FOLDER), { recursive: true, force: true });
+}
+
 /** Bytes of the segments in a folder. */
 export async function positionBytes(folder: string): Promise<number> {
   let bytes = 0;
-  for (const name of await namesIn(folder))
+  for (const name of await namesIn(folder).catch(() => []))
     bytes += numberOf(name) === null ? 0 : ((await stat(join(folder, name)).catch(() => null))?.size ?? 0);
   return bytes;
 }
@@ -197,8 +234,11 @@ function numberOf(name: string): number | null {
   return found === null ? null : Number(found[1]);
 }
 
-/** By their numbers. */
+/** By their numbers; none of a folder that is not there. */
 async function namesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  });
   return names.sort((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0));
 }

@@ -24,6 +24,7 @@ import { SlotAllocator } from '../directory/slot-allocator';
 import { answerRead, type ShardReader } from './reading/answer-read';
 import { OwnLog } from './backup/own-log';
 import { forgetLineage } from './backup/lineage';
+import { forgetPositions } from '../positions/position-segments';
 import { ShardBackups } from './backup/shard-backups';
 import { seedOfMoment } from './backup/shard-of-moment';
 import { removeUnfinished, seedShard } from './backup/shard-seeding';
@@ -285,7 +286,10 @@ export class Shard {
           onDamaged: (error) => shard?.diverge(error),
         },
       });
-      if (recovered.manifest === null) await forgetLineage(folder);
+      if (recovered.manifest === null) {
+        await forgetLineage(folder);
+        await forgetPositions(folder);
+      }
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
       const { backups } = options;
       const { lastOperation: operation, lastRecno } = recovered.counters;

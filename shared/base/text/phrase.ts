@@ -44,14 +44,26 @@ export function standTogether<Word>(phrase: WordsTogether<Word>, text: ArrayLike
   return placesOf(phrase, text).next().done !== true;
 }
 
+/** A text among whose terms phrases are looked for. */
+export interface OrderedText<Term> {
+  ordered: readonly Term[];
+  terms: readonly string[];
+  distinct: ReadonlySet<string>;
+}
+
+/** The terms of a text in their order. */
+export function orderedText<Term extends { term: string }>(text: readonly Term[]): OrderedText<Term> {
+  const ordered = inOrder(text, ({ term }) => term);
+  const terms = ordered.map(({ term }) => term);
+  return { ordered, terms, distinct: new Set(terms) };
+}
+
 /** The terms of a text that are of a phrase, and stand where it does, in steps. */
 export function* termsInPhrase<Term extends { term: string }>(
   phrase: Phrase,
-  text: readonly Term[],
+  { ordered, terms, distinct }: OrderedText<Term>,
 ): Generator<undefined, Term[]> {
-  const ordered = inOrder(text, ({ term }) => term);
-  yield;
-  const terms = ordered.map(({ term }) => term);
+  if (!phrase.terms.every((term) => distinct.has(term))) return [];
   const words = new Set(phrase.terms);
   const found: Term[] = [];
   let behind = 0;

@@ -5,6 +5,7 @@ import type { ShardId, ShardSpec } from '../../../../shared/contract/shard/shard
 import { shardNoteName, type StoreNotes } from '../../kv/store-notes';
 import { refusalOfDisk } from '../../files/disk-trouble';
 import { readStoreStamp } from '../../kv/store-stamp';
+import { forgetPositions } from '../../positions/position-segments';
 import { removeManifest } from './checkpoint';
 import { Shard, type ShardDependencies } from '../shard';
 import type { ShardOptions } from '../shard-options';
@@ -84,6 +85,7 @@ export class NotedOpening {
       });
     // By the mark, records that lack what was stored are refused; so are those that lack what the checkpoint has.
     await rm(join(folder, 'records', 'SYNCED'), { force: true });
+    await forgetPositions(folder);
     let left = await openLeft();
     if (left === null) {
       await removeManifest(folder);

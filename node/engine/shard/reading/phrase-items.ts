@@ -2,14 +2,12 @@ import { join } from 'node:path';
 import { readStoreStamp } from '../../kv/store-stamp';
 import { keywordLines } from '../../keyword/keyword-text';
 import { PhrasePositions } from '../../positions/phrase-positions';
+import { POSITIONS_FOLDER } from '../../positions/position-segments';
 import type { RecordStore } from '../../records/record-store';
 import { parsedMetadata, type ShardIndexes } from '../shard-indexes';
 import type { ShardLogger } from '../shard-options';
 import type { ShardCounters } from '../writing/shard-writer';
 import { type PhraseItems, PhraseMatches } from './phrase-matches';
-
-/** Where positions are in the folder of a shard. */
-const POSITIONS_FOLDER = 'positions';
 
 interface PhraseParts extends Pick<PhraseItems, 'analyser' | 'fields'> {
   /** Of the shard. */

@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bm25KeywordIndex } from '../../../../../node/engine/keyword/bm25-keyword-index';
@@ -302,11 +312,28 @@ describe('files of positions', () => {
     expect(items.files.length).toBeLessThan(8);
     const [first] = items.files;
     items.remove(3);
+    writeFileSync(`${first}.new`, 'what was begun');
     await items.positions.dropStale();
     await items.positions.settled();
     expect(items.files).not.toContain(first);
+    expect(existsSync(`${first}.new`)).toBe(false);
     expect((await items.ask('to be', 0)).found).toHaveLength(129);
     expect(await items.positions.diskBytes).toBe(items.files.reduce((sum, name) => sum + readFileSync(name).length, 0));
+  });
+
+  test('that cannot be read now are left, and read later', async () => {
+    const items = await some();
+    const [file] = items.files;
+    renameSync(file, `${file}.aside`);
+    // Reading a folder is an error of the system.
+    mkdirSync(file);
+    await items.restart();
+    expect((await items.ask('to be', 0)).undecided).toHaveLength(100);
+    expect(items.log.lines).toMatchObject([{ level: 'warn', message: 'a file of positions cannot be read' }]);
+    rmdirSync(file);
+    renameSync(`${file}.aside`, file);
+    await items.restart();
+    expect((await items.ask('to be', 0)).found).toHaveLength(100);
   });
 
   test('are made by themselves when phrases have read as many texts as that takes', async () => {

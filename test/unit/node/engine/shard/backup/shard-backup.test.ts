@@ -1,5 +1,5 @@
 import { SHARD_MANIFEST } from '../../../../../../shared/backup-store/content-schemas';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BackupRepository } from '../../../../../../coordinator/jobs/backup/backup-repository';
@@ -250,6 +250,23 @@ test('nothing builds upon a backup that was under way when the lineage was forgo
   const second = await backedUp(shard, first);
   const third = await backedUp(shard, second);
   expect(third.needs).toEqual([idOf(3)]);
+  await shard.close();
+});
+
+test('positions of phrases go where numbers of records may be given again', async () => {
+  let shard = await open();
+  await write(shard, EARLIER);
+  await shard.read('optimize', null);
+  await shard.settled();
+  const positions = join(folder(), 'positions');
+  expect(readdirSync(positions)).toHaveLength(1);
+  // As a crash before the first checkpoint leaves it.
+  cpSync(folder(), join(root, 'crashed'), { recursive: true });
+  await shard.close();
+  rmSync(folder(), { recursive: true });
+  cpSync(join(root, 'crashed'), folder(), { recursive: true });
+  shard = await open();
+  expect(existsSync(positions)).toBe(false);
   await shard.close();
 });
 
