@@ -18,7 +18,7 @@ export type ReadValue = (row: number) => unknown;
 type Offsets = ArrayLike<number | bigint>;
 
 /** By the library's numbers. */
-const UNITS: readonly TimeUnitName[] = ['s', 'ms', 'us', 'ns'];
+export const ARROW_TIME_UNITS: readonly TimeUnitName[] = ['s', 'ms', 'us', 'ns'];
 const MILLIS = 1_000_000n;
 const DAY_MS = 86_400_000n;
 /** Deeper ones are damage. */
@@ -86,9 +86,10 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
     const isDense = type.mode === arrow.UnionMode.Dense;
     return (row) => readers[type.typeIdToChildIndex[data.typeIds[row]]](isDense ? data.valueOffsets[row] : row);
   }
-  if (kinds.isTimestamp(type)) return (row) => timestampText(BigInt(values[row] as bigint), UNITS[type.unit]);
-  if (kinds.isTime(type)) return (row) => timeText(BigInt(values[row] as number | bigint), UNITS[type.unit]);
-  if (kinds.isDuration(type)) return (row) => durationText(BigInt(values[row] as bigint), UNITS[type.unit]);
+  if (kinds.isTimestamp(type))
+    return (row) => timestampText(BigInt(values[row] as bigint), ARROW_TIME_UNITS[type.unit]);
+  if (kinds.isTime(type)) return (row) => timeText(BigInt(values[row] as number | bigint), ARROW_TIME_UNITS[type.unit]);
+  if (kinds.isDuration(type)) return (row) => durationText(BigInt(values[row] as bigint), ARROW_TIME_UNITS[type.unit]);
   if (kinds.isDate(type)) {
     if (type.unit === arrow.DateUnit.DAY) return (row) => dateText(BigInt(values[row] as number));
     return (row) =>

@@ -1,12 +1,11 @@
 import type { Field, Schema } from 'apache-arrow';
 import type { FileMetaData, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { loadArrow } from '../arrow/arrow';
+import { ARROW_TIME_UNITS } from '../arrow/arrow-values';
 import type { TimeUnitName } from '../table-values';
 
 /** The note in which writers of Arrow tables keep what their columns were. */
 const NOTE = 'ARROW:schema';
-/** By Arrow's numbers. */
-const UNITS: readonly TimeUnitName[] = ['s', 'ms', 'us', 'ns'];
 /** In front of a message: a mark, which early writers left out, and its length. */
 const MARK = 0xffff_ffff;
 
@@ -42,7 +41,7 @@ function look({ element, children }: SchemaTree, field: Field | undefined, kinds
   if (field === undefined) return;
   const { type } = field;
   if (kinds.isDuration(type)) {
-    if (isPlainInteger({ element, children })) durations.set(element, UNITS[type.unit]);
+    if (isPlainInteger({ element, children })) durations.set(element, ARROW_TIME_UNITS[type.unit]);
   } else if (kinds.isStruct(type)) {
     for (const child of children) look(child, fieldNamed(type.children, child), kinds);
   } else if (kinds.isList(type) || kinds.isLargeList(type) || kinds.isFixedSizeList(type)) {

@@ -20,12 +20,12 @@ export function askedWords(analyser: Analyser, text: string): AskedWord[] {
     return queryTerms(analyser, text).map((term) => ({ terms: [term], kind: 'word' }));
   const words = new Map<string, AskedWord>();
   let room = QUERY_TERMS_MAX;
-  let joints = 0;
+  let fillers = 0;
   for (const part of analyser.queryWords(text))
     for (const { terms, kind } of part) {
       const key = `${kind === 'joint' ? 'joint' : ''} ${terms.join(' ')}`;
-      if (words.has(key) || (kind !== 'word' && joints === FILLERS_MAX)) continue;
-      if (kind !== 'word') joints += 1;
+      if (words.has(key) || (kind !== 'word' && fillers === FILLERS_MAX)) continue;
+      if (kind !== 'word') fillers += 1;
       const distinct = [...new Set(terms)];
       room -= distinct.length;
       if (room < 0) return withWords([...words.values()]);
