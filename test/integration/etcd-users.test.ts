@@ -10,6 +10,8 @@ import { EtcdProcess } from '../support/processes/etcd-process';
 
 const USER = { name: 'quiver', password: 'of-members', prefix: '/q/' };
 const ROOT_PASSWORD = 'of-root';
+/** No call fails because the machine is busy; etcd refuses at once. */
+const PATIENT_MS = 120_000;
 
 let etcd: EtcdProcess;
 const opened: EtcdClusterStore[] = [];
@@ -22,7 +24,7 @@ afterAll(async () => {
 });
 
 function storeOf(user: { username?: string; password?: string }): EtcdClusterStore {
-  const store = new EtcdClusterStore({ endpoints: [etcd.endpoint], callTimeoutMs: 1_500, ...user });
+  const store = new EtcdClusterStore({ endpoints: [etcd.endpoint], callTimeoutMs: PATIENT_MS, ...user });
   opened.push(store);
   return store;
 }
@@ -77,7 +79,7 @@ test('the command of the image does it', async () => {
       { env: environment },
     );
     expect(stdout).toContain('quiver may read and write /q/');
-    const store = new EtcdClusterStore({ endpoints: [other.endpoint], callTimeoutMs: 1_500 });
+    const store = new EtcdClusterStore({ endpoints: [other.endpoint], callTimeoutMs: PATIENT_MS });
     await expect(store.get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });
     await store.close();
   } finally {

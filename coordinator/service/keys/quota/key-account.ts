@@ -30,6 +30,8 @@ export class KeyAccount {
   isServed = false;
   /** The exchange with the store that is under way: one at a time. */
   busy: Promise<void> | null = null;
+  /** The number of the exchange that was begun last. */
+  lastExchange = 0;
   readonly open = new Set<Charge>();
   /** Whether `free` may be more than the share that is taken in advance, because some of it came back. */
   hasRefund = false;

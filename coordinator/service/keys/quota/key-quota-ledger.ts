@@ -49,6 +49,8 @@ const ATTEMPTS_MAX = 32;
 const LOST_MS = 120_000;
 /** How often the entries of subjects are looked through for those of periods that are over. */
 const SWEEP_MS = 86_400_000;
+/** So often the entry of a key is read again whose process exchanges with it at the same time. */
+const READS_MAX = 16;
 /** Changes of one transaction; etcd allows 128. */
 const CHANGES_MAX = 100;
 /** A write waits so long for others that are under way: nearly all have ended by then. */
@@ -69,6 +71,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
   private timer: NodeJS.Timeout | null = null;
   private refused = 0;
   private sweptMs = -Infinity;
+  private exchangeCount = 0;
 
   constructor(
     private readonly parts: {
@@ -120,16 +123,28 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
 
   /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
   async usedOf(key: Writer): Promise<KeyQuotaUse> {
-    return this.useOf(key, await this.parts.store.get(quotaPath(key)));
+    const path = quotaPath(key);
+    for (let read = 1; ; read += 1) {
+      for (let busy = this.busyOf(path); busy !== null; busy = this.busyOf(path)) await busy.catch(() => undefined);
+      const before = this.lastExchangeOf(path);
+      const entry = await this.parts.store.get(path);
+      if (before === this.lastExchangeOf(path) || read === READS_MAX) return this.useOf(key, entry);
+    }
   }
 
   /** The same of many keys, in their order. */
   async usedOfAll(keys: readonly Writer[]): Promise<KeyQuotaUse[]> {
     if (keys.length === 0) return [];
+    const paths = keys.map((key) => quotaPath(key));
+    const before = paths.map((path) => (this.busyOf(path) === null ? this.lastExchangeOf(path) : null));
     const entries = new Map(
       (await this.parts.store.list(KEY_QUOTAS_PREFIX)).entries.map((entry) => [entry.key, entry]),
     );
-    return keys.map((key) => this.useOf(key, entries.get(quotaPath(key)) ?? null));
+    return Promise.all(
+      keys.map((key, i) =>
+        before[i] === this.lastExchangeOf(paths[i]) ? this.useOf(key, entries.get(paths[i]) ?? null) : this.usedOf(key),
+      ),
+    );
   }
 
   /** Gives back what is left over. What can't be given back now is lost to the period. */
@@ -159,6 +174,15 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
         some.map(({ key }) => ({ type: 'delete', key })),
       );
     }
+  }
+
+  private busyOf(path: string): Promise<void> | null {
+    return this.accounts.get(path)?.busy ?? null;
+  }
+
+  /** Changes with each exchange: an entry that was read meanwhile, and what is held here, do not belong together. */
+  private lastExchangeOf(path: string): number {
+    return this.accounts.get(path)?.lastExchange ?? 0;
   }
 
   private useOf(writer: Writer, entry: StoreEntry | null): KeyQuotaUse {
@@ -255,6 +279,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
   private async exchange(account: KeyAccount, decide: (taken: Written) => Written): Promise<void> {
     const { store, clock } = this.parts;
     const key = account.path;
+    account.lastExchange = this.exchangeCount += 1;
     let held = account.empty();
     account.hasRefund = false;
     try {

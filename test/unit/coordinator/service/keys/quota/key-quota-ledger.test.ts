@@ -290,6 +290,29 @@ test('a quiet key gives back what was taken for it, for others', async () => {
   );
 });
 
+test('what is used is told right while what is left over goes back', async () => {
+  let asked = 0;
+  let held: Promise<void> = Promise.resolve();
+  const transact: ClusterStore['transact'] = async (...args) => {
+    asked += 1;
+    await held;
+    return store.transact(...args);
+  };
+  const ledger = coordinator({ get: store.get.bind(store), list: store.list.bind(store), transact }, 1);
+  const key = writer({ items: 3_200 });
+  ledger.settle(await ledger.take(key, items(1)), items(1));
+  let letGo = (): void => undefined;
+  held = new Promise((done) => (letGo = done));
+  const before = asked;
+  clock.advance(10);
+  await eventually('it goes back', () => asked > before);
+  const told = Promise.all([ledger.usedOf(key), ledger.usedOfAll([key])]);
+  // The entry has been read, if nobody waits for the exchange.
+  await new Promise((turn) => setImmediate(turn));
+  letGo();
+  expect((await told).flat().map((use) => use.items)).toEqual([1, 1]);
+});
+
 test('a new day or month begins with the whole quota; a total never does', async () => {
   const ledger = coordinator();
   const [daily, monthly, once] = [
