@@ -27,7 +27,7 @@ type Scene = Awaited<ReturnType<typeof setTheScene>>;
 /** An etcd with a store on it, and what tests do with them. */
 async function setTheScene() {
   const etcd = await EtcdProcess.start();
-  const store = new EtcdClusterStore({ endpoints: [etcd.endpoint] });
+  const store = new EtcdClusterStore({ endpoints: [etcd.endpoint], callTimeoutMs: PATIENT_CALL_MS });
   const opened: { close(): Promise<void> }[] = [];
   const closing = <Thing extends { close(): Promise<void> }>(thing: Thing): Thing => {
     opened.push(thing);

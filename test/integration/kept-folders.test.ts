@@ -65,7 +65,7 @@ function clusterIn(dataDir: string, etcd: EtcdProcess): Promise<ClusterProcesses
 }
 
 function openStore(etcd: EtcdProcess): SealedClusterStore {
-  const store = new EtcdClusterStore({ endpoints: [etcd.endpoint] });
+  const store = new EtcdClusterStore({ endpoints: [etcd.endpoint], callTimeoutMs: 60_000 });
   return new SealedClusterStore({
     store,
     seal: new EntrySeal({ secret: SECRET }),

@@ -34,7 +34,7 @@ async function double(member: MemberProcess): Promise<MemberProcess> {
 }
 
 const entriesOfNodes = async (): Promise<string[]> => {
-  const store = new EtcdClusterStore({ endpoints: [cluster.etcd.endpoint] });
+  const store = new EtcdClusterStore({ endpoints: [cluster.etcd.endpoint], callTimeoutMs: 60_000 });
   try {
     return (await store.list(NODES_PREFIX)).entries.map(({ value }) => value);
   } finally {

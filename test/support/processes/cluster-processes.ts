@@ -279,7 +279,10 @@ export class ClusterProcesses {
 
   /** What is in etcd, as anybody sees it who can read it; to be closed. */
   openBareStore(): EtcdClusterStore {
-    return new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
+    return new EtcdClusterStore({
+      endpoints: this.etcdMembers.map(({ endpoint }) => endpoint),
+      callTimeoutMs: 60_000,
+    });
   }
 
   /** What a coordinator says of the cluster. Throws when it gives no answer. */
