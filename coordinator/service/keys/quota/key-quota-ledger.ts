@@ -141,7 +141,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
       (await this.parts.store.list(KEY_QUOTAS_PREFIX)).entries.map((entry) => [entry.key, entry]),
     );
     return Promise.all(
-      keys.map((key, i) =>
+      keys.map(async (key, i) =>
         before[i] === this.lastExchangeOf(paths[i]) ? this.useOf(key, entries.get(paths[i]) ?? null) : this.usedOf(key),
       ),
     );
