@@ -171,7 +171,11 @@ async function runImport(context: CommandContext, sources: string[], options: Im
     (await createCollection(
       connection,
       options,
-      await dimensionOf(connection, options.dim, { mapping: first!.mapping!, records: first!.chunk.records }),
+      await dimensionOf(connection, options.dim, {
+        mapping: first!.mapping!,
+        records: first!.chunk.records,
+        hasDecimalCommas: options.decimal === ',',
+      }),
     ));
   const say = (line: string): void => void (options.quiet || context.messages.write(`${line}\n`));
   for (const { name, reason } of leftOut.slice(0, LEFT_OUT_SHOWN)) say(`${name} is left out: ${reason}`);

@@ -12,13 +12,17 @@ const SHOWN_MAX = 60;
 export async function dimensionOf(
   connection: Connection,
   said: number | undefined,
-  { mapping, records }: { mapping: ColumnMapping; records: SourceRecord[] },
+  {
+    mapping,
+    records,
+    hasDecimalCommas,
+  }: { mapping: ColumnMapping; records: SourceRecord[]; hasDecimalCommas?: boolean },
 ): Promise<number> {
   if (said !== undefined) return said;
   const { vector } = mapping;
   if (Array.isArray(vector)) return vector.length;
   if (vector !== null) {
-    const [length] = lengthsOf(vector, records);
+    const [length] = lengthsOf(vector, records, { hasDecimalCommas });
     if (length !== undefined) return length;
     const given = records.map(({ fields }) => fields[vector]).find((value) => !isNothing(value) && value !== '');
     // Where no row has a vector, the service makes all of texts, if there are any.
@@ -45,9 +49,14 @@ export async function modelDimension(connection: Connection): Promise<number | n
  * The length of the first vector, where no vector of the rows has the collection's dimension; null: some have, or that
  * can't be told.
  */
-export function wrongDimension({ vector }: ColumnMapping, records: SourceRecord[], dim: number): number | null {
+export function wrongDimension(
+  { vector }: ColumnMapping,
+  records: SourceRecord[],
+  options: { dim: number; hasDecimalCommas?: boolean },
+): number | null {
   if (vector === null) return null;
-  const lengths = Array.isArray(vector) ? new Set([vector.length]) : lengthsOf(vector, records);
+  const { dim } = options;
+  const lengths = Array.isArray(vector) ? new Set([vector.length]) : lengthsOf(vector, records, options);
   if (lengths.size === 0 || lengths.has(dim)) return null;
   return [...lengths][0];
 }
@@ -58,6 +67,11 @@ function shown(value: unknown): string {
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
-function lengthsOf(column: string, records: SourceRecord[]): Set<number> {
-  return new Set(records.map(({ fields }) => vectorLengthOf(fields[column])).filter((length) => length !== null));
+function lengthsOf(
+  column: string,
+  records: SourceRecord[],
+  options: { dim?: number; hasDecimalCommas?: boolean },
+): Set<number> {
+  const lengths = records.map(({ fields }) => vectorLengthOf(fields[column], options));
+  return new Set(lengths.filter((length) => length !== null));
 }

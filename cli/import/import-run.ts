@@ -11,7 +11,7 @@ import { isDecimalComma } from '../formats/csv';
 import { describeMapping, usedColumns } from './column-mapping';
 import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
-import { numberOfCommaText, typedCommaText, typedText } from './row-values';
+import { mayBeOneNumber, numberOfCommaText, typedCommaText, typedText } from './row-values';
 import type { FailedFile, ListedChunk, ListCursor } from './source-list';
 
 /** How far an import has come; what a checkpoint holds. */
@@ -194,19 +194,34 @@ export class ImportRun {
     const isFirst = this.described === '';
     if (described !== this.described) this.parts.say(`${isFirst ? '' : `${file.name}: `}${described}`);
     this.described = described;
-    if (source.hasTextOnly)
+    if (source.hasTextOnly) {
+      this.reportPairs(mapping!, chunk.records);
       this.reportTexts(
         mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)),
         chunk.records,
       );
-    const { collection, dim } = this.settings;
-    const found = mapping!.vector === null ? await this.wrongModel() : wrongDimension(mapping!, chunk.records, dim);
+    }
+    const { collection, dim, hasDecimalCommas } = this.settings;
+    const found =
+      mapping!.vector === null
+        ? await this.wrongModel()
+        : wrongDimension(mapping!, chunk.records, { dim, hasDecimalCommas });
     if (found === null) return;
     const whose = mapping!.vector === null ? 'the service’s model makes vectors' : `${file.name} has vectors`;
     const reason = `${whose} of ${found} dimensions, the collection "${collection}" has ${dim}`;
     if (!this.hasSent) throw new CommandError(reason, EXIT_CODES.usage);
     this.failedNumber = file.number;
     this.passOver({ failed: file.name, reason, cursor: { ...cursor, inner: chunk.cursor }, share: null });
+  }
+
+  /** Tells of vectors in the first rows of a table that are read as two numbers, and may be one each. */
+  private reportPairs({ vector }: ColumnMapping, records: SourceRecord[]): void {
+    if (this.settings.dim !== 2 || this.settings.hasDecimalCommas || vector === null || Array.isArray(vector)) return;
+    const values = records.map(({ fields }) => fields[vector]).filter((value) => value !== '');
+    if (values.length > 0 && values.every(mayBeOneNumber))
+      this.parts.say(
+        `values such as ${String(values[0])} in column "${vector}" are read as two numbers; --decimal , makes one of each`,
+      );
   }
 
   /** Tells of texts in the first rows of a table that may have been meant as numbers. */

@@ -70,6 +70,7 @@ export class RowConverter {
               ? this.mapping.vector.map((name) => fields[name])
               : fields[this.mapping.vector],
             this.dim,
+            this.options.hasDecimalCommas,
           );
     if (typeof vector === 'string') return { reason: vector, externalId };
     const text = this.textOf(fields);

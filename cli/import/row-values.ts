@@ -7,6 +7,7 @@ import { base64Of, shortestFloat, UntypedBytes } from '../formats/table-values';
 
 /** Numbers of a text: separated by commas, semicolons or white space, with or without brackets around them. */
 const NUMBERS = /^\s*[[({]?([-+\d.eE,;\s]*)[\])}]?\s*$/;
+const BRACKET = /^\s*[[({]/;
 /** The one comma of a text that is a number: what many countries have before its fraction. */
 const COMMA = /(?<=^\s*[-+]?\d+),(?=\d+(?:[eE][-+]?\d+)?\s*$)/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -19,13 +20,13 @@ const PRINTED_NUMBER = /\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()]*)\)/g;
  * little-endian float32 values, base64 of those, or numbers as text. Null: there is none. A text says what is wrong
  * with it.
  */
-export function vectorOf(value: unknown, dim: number): Float32Array | string | null {
+export function vectorOf(value: unknown, dim: number, hasDecimalCommas = false): Float32Array | string | null {
   if (isNothing(value) || value === '') return null;
   if (value instanceof UntypedBytes)
-    return value.bytes.length === 0 ? null : vectorOf(textOfNumbers(value) ?? value.bytes, dim);
+    return value.bytes.length === 0 ? null : vectorOf(textOfNumbers(value) ?? value.bytes, dim, hasDecimalCommas);
   if (value instanceof Float32Array) return checked(value, dim);
   if (value instanceof Uint8Array) return vectorOfBytes(value, dim);
-  if (typeof value === 'string') return vectorOfText(value, dim);
+  if (typeof value === 'string') return vectorOfText(value, dim, hasDecimalCommas);
   if (Array.isArray(value)) return vectorOfArray(value, dim);
   if (ArrayBuffer.isView(value) && !(value instanceof DataView))
     return vectorOfArray(Array.from(value as unknown as ArrayLike<unknown>), dim);
@@ -33,16 +34,20 @@ export function vectorOf(value: unknown, dim: number): Float32Array | string | n
   return inner === null ? 'the vector is no list of numbers' : vectorOf(inner, dim);
 }
 
-/** How many numbers a value holds, null when that can't be told. */
-export function vectorLengthOf(value: unknown): number | null {
+/** How many numbers a value holds, null when that can't be told. `dim`: of the collection, where there is one. */
+export function vectorLengthOf(
+  value: unknown,
+  { dim, hasDecimalCommas = false }: { dim?: number; hasDecimalCommas?: boolean } = {},
+): number | null {
   if (isNothing(value) || value === '') return null;
-  if (value instanceof UntypedBytes) return vectorLengthOf(textOfNumbers(value) ?? value.bytes);
+  if (value instanceof UntypedBytes)
+    return vectorLengthOf(textOfNumbers(value) ?? value.bytes, { dim, hasDecimalCommas });
   if (value instanceof Uint8Array) return value.length > 0 && value.length % 4 === 0 ? value.length / 4 : null;
   if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)))
     return (value as ArrayLike<unknown>).length || null;
   if (typeof value !== 'string') return vectorLengthOf(onlyListOf(value));
-  const numbers = NUMBERS.exec(plainList(value));
-  if (numbers !== null) return partsOf(numbers[1]).length || null;
+  const numbers = numbersOfText(value, dim ?? null, hasDecimalCommas);
+  if (numbers !== null) return numbers.length || null;
   return BASE64.test(value) && value.length % 4 === 0 ? vectorLengthOf(Buffer.from(value, 'base64')) : null;
 }
 
@@ -72,9 +77,33 @@ function textOfNumbers(value: UntypedBytes): string | null {
   return text !== null && (NUMBERS.test(text) || BASE64.test(text)) ? text : null;
 }
 
-/** Where semicolons separate numbers, a comma is within one. */
-function partsOf(numbers: string): string[] {
-  return numbers.split(/;.*,|,.*;/s.test(numbers) ? /[;\s]+/ : /[,;\s]+/).filter((part) => part !== '');
+/** A number with at most one comma, which is before its fraction. */
+const COMMA_PART = /^[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?$/;
+
+/**
+ * The numbers of a text, each as text; null: there is something else in it. Where semicolons separate numbers, a comma
+ * is within one; so it is where the user says so, unless the text is a list as JSON has it, and where that is the only
+ * way to make the one number of a collection of one dimension.
+ */
+function numbersOfText(text: string, dim: number | null, hasDecimalCommas: boolean): string[] | null {
+  const plain = plainList(text);
+  const numbers = NUMBERS.exec(plain)?.[1].trim();
+  if (numbers === undefined) return null;
+  if (/;.*,|,.*;/s.test(numbers)) return parts(numbers, /[;\s]+/);
+  const withCommas = parts(numbers, /,?[;\s]+/);
+  const mayHaveCommas =
+    withCommas.every((part) => COMMA_PART.test(part)) && (withCommas.length > 1 || !BRACKET.test(plain));
+  const isOneNumber = dim === 1 && withCommas.length === 1;
+  return mayHaveCommas && (hasDecimalCommas || isOneNumber) ? withCommas : parts(numbers, /[,;\s]+/);
+}
+
+function parts(numbers: string, between: RegExp): string[] {
+  return numbers.split(between).filter((part) => part !== '');
+}
+
+/** Whether a text is read as two numbers, and may have been meant as one. */
+export function mayBeOneNumber(text: unknown): boolean {
+  return typeof text === 'string' && text.includes(',') && COMMA_PART.test(text.trim());
 }
 
 function checked(vector: Float32Array, dim: number): Float32Array | string {
@@ -109,9 +138,9 @@ function vectorOfBytes(bytes: Uint8Array, dim: number): Float32Array | string {
   return checked(new Float32Array(new Uint8Array(bytes).buffer), dim);
 }
 
-function vectorOfText(text: string, dim: number): Float32Array | string {
-  const numbers = NUMBERS.exec(plainList(text));
-  if (numbers !== null) return vectorOfArray(partsOf(numbers[1]), dim);
+function vectorOfText(text: string, dim: number, hasDecimalCommas: boolean): Float32Array | string {
+  const numbers = numbersOfText(text, dim, hasDecimalCommas);
+  if (numbers !== null) return vectorOfArray(numbers, dim);
   if (BASE64.test(text) && text.length % 4 === 0) return vectorOfBytes(Buffer.from(text, 'base64'), dim);
   return 'the vector is neither a list of numbers nor base64';
 }

@@ -105,7 +105,7 @@ function warn(
 
 /** Whether the path leads through another that is missing, which says it all. */
 function isInside(path: string, missing: ReadonlySet<string>): boolean {
-  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1))
+  for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1))
     if (missing.has(path.slice(0, dot))) return true;
   return false;
 }

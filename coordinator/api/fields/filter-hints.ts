@@ -50,8 +50,9 @@ export function absentFieldHint({ path, value }: AskedField, names: readonly str
   const bare = bareName(path);
   const near = nearField(path, names);
   if (Object.hasOwn(PEER_NAMES, bare)) return `; ${PEER_NAMES[bare]}`;
-  const head = path.slice(0, Math.max(0, path.lastIndexOf('.')));
-  if (names.includes(head) && !names.some((name) => name.startsWith(`${head}.`)))
+  const dot = path.lastIndexOf('.');
+  const head = path.slice(0, Math.max(0, dot));
+  if (dot >= 0 && names.includes(head) && !names.some((name) => name.startsWith(`${head}.`)))
     return '; paths lead into objects, not into the elements of arrays';
   return near === null ? '' : `; did you mean ${shownName(near)}?`;
 }

@@ -106,11 +106,12 @@ export class FieldNode {
   /** Paths of the fields below this node, `max` at most; those near the root first. */
   paths(max: number): string[] {
     const found: string[] = [];
-    const nodes: [string, FieldNode][] = [['', this]];
+    // A key may be empty, too: the root has no prefix.
+    const nodes: [string | null, FieldNode][] = [[null, this]];
     for (const [prefix, node] of nodes) {
       for (const [key, child] of node.children) {
         if (found.length === max) return found;
-        const path = prefix === '' ? key : `${prefix}.${key}`;
+        const path = prefix === null ? key : `${prefix}.${key}`;
         if (path.length > NAME_CHARACTERS_MAX) continue;
         found.push(path);
         if (child.children.size > 0) nodes.push([path, child]);

@@ -319,6 +319,30 @@ export function hintsSuite(context: SuiteContext): void {
         expect(await asked({ must: [{ key: 'a' }] })).toEqual([expect.stringContaining('"must"; a filter is')]);
       });
 
+      test('items with an empty key, at the root or within objects, spoil no hint', async () => {
+        const name = await context.collection({ shards: 2 });
+        const items = [{ '': 1, category: 'law' }, { '': { '': 2, year: 3 } }, { a: { '': 4 }, b: '' }].map(
+          (metadata, i) => ({ external_id: `e${i}`, vector: [1, 2, 3], metadata }),
+        );
+        dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+        const asked = (filters: unknown) => told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters });
+        for (const [filters, wanted] of [
+          [{ '': 9 }, []],
+          [{ '.year': 9 }, []],
+          [{ 'a.': 9 }, []],
+          [{ categry: 'law' }, ['"categry"; did you mean "category"?']],
+          [{ '.categry': 'law' }, ['".categry"; did you mean "category"?']],
+          [{ '.yaer': 3 }, ['".yaer"; did you mean ".year"?']],
+          [{ year: 3 }, ['"year"; did you mean ".year"?']],
+          [{ zebra: 3 }, ['"zebra"']],
+          [{ 'b.': 3 }, ['"b."; paths lead into objects, not into the elements of arrays']],
+        ] as [unknown, string[]][])
+          expect({ filters, told: await asked(filters) }).toEqual({
+            filters,
+            told: wanted.map((text) => `filters: no item has the field ${text}`),
+          });
+      });
+
       test('a field that an item has from now on is not told any more', async () => {
         const name = await context.collection({ shards: 2 });
         const asked = () => told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { later: 5 } });

@@ -1,5 +1,5 @@
 import type { Connection } from '../../../../cli/connection/connection';
-import { dimensionOf } from '../../../../cli/import/dimension';
+import { dimensionOf, wrongDimension } from '../../../../cli/import/dimension';
 import { mapColumns } from '../../../../cli/import/column-mapping';
 
 const connection = { client: { health: async () => ({ embedding: { dim: 5 } }) } } as unknown as Connection;
@@ -13,6 +13,15 @@ test('a new collection has the dimensions of the first vector that has any', asy
   await expect(of(['vector'], null, '', '[1, 2]')).resolves.toBe(2);
   await expect(of(['vector'], 'tensor([1., 2., 3.])')).resolves.toBe(3);
   await expect(of(['vector'], { values: [1, 2, 3, 4] })).resolves.toBe(4);
+});
+
+test('commas before fractions make no more numbers of one, where they are said or the collection tells it', async () => {
+  const mapping = mapColumns(['vector'], {}, {});
+  const records = ['0,5', '1'].map((vector, number) => ({ fields: { vector }, number }));
+  await expect(dimensionOf(connection, undefined, { mapping, records, hasDecimalCommas: true })).resolves.toBe(1);
+  await expect(dimensionOf(connection, undefined, { mapping, records })).resolves.toBe(2);
+  expect(wrongDimension(mapping, records.slice(0, 1), { dim: 1 })).toBeNull();
+  expect(wrongDimension(mapping, records.slice(0, 1), { dim: 3 })).toBe(2);
 });
 
 test('where no row has a vector, those that the model makes of texts decide', async () => {

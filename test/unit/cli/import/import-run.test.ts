@@ -160,7 +160,7 @@ test('an import that can read no further has stored what stands before that', as
 test('texts of CSV that may have been meant as numbers are told, with what makes numbers of them', async () => {
   const said: string[] = [];
   const state = newState();
-  const fields = { id: 'a', vector: '1 2', price: '9.99', version: '1.10', code: '007', weight: '1,5' };
+  const fields = { id: 'a', vector: '1,25', price: '9.99', version: '1.10', code: '007', weight: '1,5' };
   async function* rows(): AsyncGenerator<ListedChunk> {
     for await (const listed of chunksFrom(state, [good('a')])) {
       const records = [fields, { ...fields, price: '8.00', version: '2.0', code: '7' }].map((each, i) => ({
@@ -179,6 +179,7 @@ test('texts of CSV that may have been meant as numbers are told, with what makes
   }
   await runOf(join(folder, 'told.jsonl'), state, 0, { said }).run(rows(), signal);
   expect(said.slice(1)).toEqual([
+    'values such as 1,25 in column "vector" are read as two numbers; --decimal , makes one of each',
     'values such as 0,5 in column "weight" stay texts; --decimal , makes numbers of them',
     'values such as 8.00 in column "price" stay texts beside numbers; --numbers price makes numbers of them',
   ]);

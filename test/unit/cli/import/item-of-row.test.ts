@@ -223,6 +223,33 @@ describe('an item of a row', () => {
     ]);
   });
 
+  test.each<[string, { dim: number; isSaid?: boolean }, number[] | string]>([
+    ['0,5', { dim: 1 }, [0.5]],
+    [' -0,05 ', { dim: 1 }, [-0.05]],
+    ['1', { dim: 1 }, [1]],
+    ['[0,5]', { dim: 1 }, 'the vector has 2 numbers, the collection 1 dimensions'],
+    ['0,5', { dim: 2 }, [0, 5]],
+    ['0,5', { dim: 1, isSaid: true }, [0.5]],
+    ['0,5', { dim: 2, isSaid: true }, 'the vector has 1 numbers, the collection 2 dimensions'],
+    ['0,5 1,25', { dim: 2, isSaid: true }, [0.5, 1.25]],
+    ['0,5, 1,25', { dim: 2, isSaid: true }, [0.5, 1.25]],
+    ['[0,5, 1,25]', { dim: 2, isSaid: true }, [0.5, 1.25]],
+    ['[0,5; 1]', { dim: 2, isSaid: true }, [0.5, 1]],
+    ['[0,5]', { dim: 2, isSaid: true }, [0, 5]],
+    ['[0, 5]', { dim: 2, isSaid: true }, [0, 5]],
+    ['0.5,1.25', { dim: 2, isSaid: true }, [0.5, 1.25]],
+    ['1,2,3', { dim: 3, isSaid: true }, [1, 2, 3]],
+  ])('the vector %j, %j, is %j', (vector, { dim, isSaid = false }, wanted) => {
+    const options = { idPrefix: '', guessTypes: true, hasDecimalCommas: isSaid };
+    const outcome = new RowConverter(whole, dim, { hasTextOnly: true }, options).convert(
+      { fields: { id: 'a', vector, text: '' }, number: 1 },
+      '',
+    );
+    expect('json' in outcome ? outcome.vector : outcome.reason).toEqual(
+      typeof wanted === 'string' ? wanted : Float32Array.from(wanted),
+    );
+  });
+
   test('expires when its column says so, which must be a text', () => {
     const mapping = mapColumns(['id', 'vector', 'metadata', 'expires_at'], {}, {});
     const item = { id: 'a', vector: [1, 2], metadata: {} };
