@@ -8,7 +8,7 @@ import { RejectFile } from '../writing/reject-file';
 import type { ResumeFile } from '../writing/resume-file';
 import { type RejectedRow, Watermark } from '../writing/watermark';
 import { isDecimalComma } from '../formats/csv';
-import { describeMapping, usedColumns } from './column-mapping';
+import { type ColumnMapping, describeMapping, usedColumns } from './column-mapping';
 import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
 import { mayBeOneNumber, numberOfCommaText, typedCommaText, typedText } from './row-values';
