@@ -30,7 +30,7 @@ import type { JobRecord } from './jobs/record/job-record';
 import { JobRequests } from './jobs/record/job-requests';
 import type { JobSource } from './jobs/record/job-source';
 import { StoredJobs } from './jobs/record/stored-jobs';
-import { RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
+import { REINDEX_RIGHTS, RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
 import type { DriverLeadership } from './jobs/driving/owned-entry';
 import { OptimizeKind } from './jobs/upkeep/optimize-kind';
 import { PurgeKind } from './jobs/upkeep/purge-kind';
@@ -161,7 +161,7 @@ export function createService(options: {
   const schedule = scheduleOf(config);
   const pace = new Pace(config.backupBytesPerSecond);
   let leadership: DriverLeadership = { guard: null };
-  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS };
+  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS, reindex: REINDEX_RIGHTS };
   const upkeep = new ShardUpkeep({ catalog, shards, scatter, clock });
   const stored = new StoredJobs({
     store,

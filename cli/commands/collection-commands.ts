@@ -209,6 +209,19 @@ export function addCollectionCommands(program: Command, context: CommandContext)
 
   connected(
     program
+      .command('reindex')
+      .description('change what keyword search of a collection looks in, and wait until its new index is searched')
+      .argument('<collection>')
+      .argument('<fields>', 'as in "title:3, text"; "all": the text and all strings of the metadata'),
+  )
+    .option('--no-wait', 'only begin the job')
+    .option('--json', 'print JSON')
+    .action(async (name: string, fields: string, options: ConnectionOptions & { wait: boolean; json?: true }) =>
+      reindex(context, name, { ...options, fields }),
+    );
+
+  connected(
+    program
       .command('purge')
       .description(
         'rewrite the files of a collection, so that nothing deleted or expired is in them, and wait until that is done',
@@ -235,6 +248,25 @@ export function addCollectionCommands(program: Command, context: CommandContext)
       async (name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }) =>
         deleteThings(context, name, ids, options),
     );
+}
+
+async function reindex(
+  context: CommandContext,
+  name: string,
+  { fields, ...options }: ConnectionOptions & { fields: string; wait: boolean; json?: true },
+): Promise<void> {
+  const { client } = connect(context, options);
+  const collection = client.collection(name);
+  const begun = await collection.update({ keyword_fields: fields.trim() === 'all' ? null : keywordFields(fields) });
+  const { job_id: id } = begun;
+  if (options.wait && id !== undefined) {
+    const { state, error } = await client.jobs.wait(id, { signal: context.signal });
+    if (state !== 'done')
+      throw new CommandError(`job ${id}: ${state}${error === null ? '' : `, ${error}`}`, EXIT_CODES.failed);
+  }
+  if (options.json) return printJson(context, options.wait ? await collection.info() : begun);
+  const done = id === undefined ? 'has these fields' : options.wait ? 'has other fields' : `gets other fields: job ${id}`;
+  context.messages.write(`"${name}" ${done}\n`);
 }
 
 /** How far a purge is, as `/v1/collections/{name}/purge` answers it. */

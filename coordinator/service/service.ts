@@ -66,6 +66,8 @@ export interface CollectionPurge {
 export interface CollectionChange {
   description?: string | null | undefined;
   ttlSeconds?: number | null | undefined;
+  /** null: all strings. Changed by a job. */
+  keywordFields?: KeywordFields | null | undefined;
 }
 
 /**
@@ -87,8 +89,15 @@ export interface CollectionsService {
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
-  /** What is undefined stays. */
-  update(name: string, change: CollectionChange, dedup?: StoreDedup): Promise<CollectionView>;
+  /**
+   * What is undefined stays. `job`: what brings other keyword fields, which the answer does not have yet. Errors:
+   * already_exists where the collection gets other shards already; unavailable when a member can't bring them.
+   */
+  update(
+    name: string,
+    change: CollectionChange,
+    dedup?: StoreDedup,
+  ): Promise<CollectionView & { job?: string | undefined }>;
   /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
   setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView>;
   delete(name: string, dedup?: StoreDedup): Promise<void>;

@@ -1,12 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { hybridSearchBody } from '../../coordinator/api/schema/search-schemas';
 import type { Fuzziness } from '../../coordinator/service/keyword-query';
 import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
 import { readConfig } from '../../shared/base/config/config';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
 import { defaultAnalyser } from '../../shared/base/text/analyser';
 import type { KeywordFields } from '../../shared/contract/shard/keyword-fields';
+import type { ShardClient } from '../../shared/contract/shard/shard-client';
 import type { KeywordUnit } from '../../shared/contract/shard/keyword-plan';
+import { eventually } from '../support/eventually';
 import { plainEdits, plainExpansions } from '../support/models/plain-expansions';
 import { plainHasPhrase } from '../support/models/plain-phrase';
 import { plainPlanScore } from '../support/models/plain-keyword-plan';
@@ -71,10 +75,14 @@ class Story {
   /** What was answered, for comparison with another number of shards. */
   readonly told: unknown[] = [];
 
+  /** Items can't be copied. */
+  private isHeld = false;
+  private heldCount = 0;
+
   private constructor(
     private readonly node: ShardNode,
     private started: PlainService,
-    private readonly fields: KeywordFields | undefined,
+    private fields: KeywordFields | undefined,
   ) {}
 
   static async begin(shards: number, keywordFields?: KeywordFields): Promise<Story> {
@@ -87,7 +95,55 @@ class Story {
 
   async restart(): Promise<void> {
     await this.node.restart();
-    this.started = await plainService({ store: this.started.store, shardClient: this.node.client });
+    this.started = await plainService({ store: this.started.store, shardClient: this.client() });
+  }
+
+  /**
+   * Other fields, in the place of the present ones. Until the new index is whole, the present one answers; writes go
+   * on, and the process ends in between.
+   */
+  async reindex(fields: KeywordFields | null): Promise<void> {
+    this.isHeld = true;
+    await this.restart();
+    const { job } = await this.started.service.collections.update('c', { keywordFields: fields });
+    expect(job).toMatch(/^reindex-/);
+    let driver = await this.started.service.driveReshards(ONLY_DRIVER, 0);
+    await eventually('it copies', () => this.heldCount > 0);
+    await this.write(40);
+    await this.ask(10);
+    await driver.close();
+    await this.restart();
+    this.isHeld = false;
+    driver = await this.started.service.driveReshards(ONLY_DRIVER, 0);
+    await this.write(40);
+    await eventually('it is done', async () => {
+      const { keywordFields } = await this.started.service.collections.get('c');
+      return JSON.stringify(keywordFields) === JSON.stringify(fields);
+    });
+    await driver.close();
+    expect(await this.started.service.jobs.get(job!)).toMatchObject({ kind: 'reindex', state: 'done' });
+    this.fields = fields ?? undefined;
+    await this.ask(20);
+    await this.restart();
+    await this.ask(10);
+  }
+
+  /** What reads items to copy them waits, as long as it is held. */
+  private client(): ShardClient {
+    const { client } = this.node;
+    return {
+      make: (spec) => client.make(spec),
+      open: (spec) => client.open(spec),
+      drop: (id) => client.drop(id),
+      write: (id, operations, call) => client.write(id, operations, call),
+      read: async (id, kind, request, call) => {
+        if (kind === 'scan' && this.isHeld) {
+          this.heldCount += 1;
+          throw new QuiverError('unavailable', 'it is held');
+        }
+        return client.read(id, kind, request, call);
+      },
+    };
   }
 
   /** Of what was written, phrases are looked for in positions from now on. */
@@ -398,3 +454,22 @@ test.each([
   },
   240_000,
 );
+
+test('fields that are changed: the present index answers until the new one is whole, through writes and a restart', async () => {
+  const stories: Story[] = [];
+  for (const shards of [1, 2, 5]) {
+    const story = await Story.begin(shards);
+    await story.write(200);
+    await story.ask(10);
+    await story.reindex([
+      { path: 'title', weight: 3 },
+      { path: 'text', weight: 1 },
+    ]);
+    await story.reindex([{ path: 'title', weight: 2 }]);
+    await story.reindex(null);
+    stories.push(story);
+  }
+  const [one, ...others] = stories;
+  for (const { told } of others) expect(told).toEqual(one.told);
+  expect(one.found.words).toBeGreaterThan(500);
+}, 240_000);

@@ -61,9 +61,16 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return this.transport.data({ method: 'GET', path: `${this.path}/stats` }, options);
   }
 
-  /** Sets its description or its time to live; null clears them, and what is left out stays. */
+  /**
+   * Sets its description, its time to live or its keyword fields; null clears them, and what is left out stays. Other
+   * keyword fields hold once the job `job_id` of the answer is done (`client.jobs.wait`).
+   */
   async update(
-    change: { description?: string | null; ttl_seconds?: number | null },
+    change: {
+      description?: string | null;
+      ttl_seconds?: number | null;
+      keyword_fields?: { path: string; weight?: number }[] | null;
+    },
     options?: CallOptions,
   ): Promise<Collection> {
     return this.transport.data({ method: 'PATCH', path: this.path, json: change, isRepeatable: true }, options);

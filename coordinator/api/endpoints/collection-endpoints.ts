@@ -21,7 +21,7 @@ import * as schemas from '../schema/collection-schemas';
 
 const tag = 'Collections';
 
-function collectionData(view: CollectionView) {
+function collectionData(view: CollectionView & { job?: string | undefined }) {
   return {
     name: view.name,
     dim: view.dim,
@@ -44,6 +44,7 @@ function collectionData(view: CollectionView) {
     ttl_seconds: view.ttlSeconds,
     embedding_model: view.embeddingModel,
     quota: view.quota,
+    ...(view.job !== undefined && { job_id: view.job }),
   };
 }
 
@@ -316,7 +317,7 @@ export function collectionEndpoints(parts: {
       access: 'readwrite',
       isAdministrative: true,
       tag,
-      summary: 'Change the description or the time to live of a collection',
+      summary: 'Change the description, the time to live or the keyword fields of a collection',
       description: 'What is left out stays; null clears it.',
       path: schemas.collectionNamePath,
       body: {
@@ -326,7 +327,7 @@ export function collectionEndpoints(parts: {
         example: { description: 'Articles of the newspaper' },
       },
       answer: { type: 'data', schema: schemas.collectionAnswer },
-      errors: [404],
+      errors: [400, 404, 409],
       isOnce: true,
       handle: async ({ path, body, inStore }) =>
         dataAnswer(
@@ -334,7 +335,11 @@ export function collectionEndpoints(parts: {
             await inStore((dedup) =>
               collections.update(
                 path.collection_name,
-                { description: body.description, ttlSeconds: body.ttl_seconds },
+                {
+                  description: body.description,
+                  ttlSeconds: body.ttl_seconds,
+                  keywordFields: body.keyword_fields,
+                },
                 dedup,
               ),
             ),

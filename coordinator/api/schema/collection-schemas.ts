@@ -58,7 +58,7 @@ const keywordField = z.object({
 const keywordFields = boundedArray(keywordField, KEYWORD_FIELDS_MAX)
   .meta({
     description:
-      'What keyword search looks in, for good: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike.',
+      'What keyword search looks in: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike. PATCH changes it.',
   })
   .superRefine((fields: readonly KeywordField[], context) => {
     const twice = fields.findIndex(({ path }, i) => fields.findIndex((other) => other.path === path) < i);
@@ -141,10 +141,14 @@ export const collectionChange = z
       .nullable()
       .optional()
       .meta({ description: `null: items are kept. ${TTL_LATER}` }),
+    keyword_fields: keywordFields.nullable().optional().meta({
+      description:
+        'null: the text and all strings of the metadata. A job (kind reindex, its id is job_id) makes the new index beside the present one, which is searched until the new one is whole.',
+    }),
   })
   .superRefine((body, context) => {
-    if (body.description === undefined && body.ttl_seconds === undefined)
-      report(context, body, 'must have description or ttl_seconds');
+    if (Object.values(body).every((value) => value === undefined))
+      report(context, body, 'must have description, ttl_seconds or keyword_fields');
   });
 
 export const exportQuery = z.object({
@@ -188,6 +192,9 @@ export const collectionAnswer = z
       .nullable()
       .meta({ description: 'The model of the collection’s first text; null before.' }),
     quota: quotaAnswer,
+    job_id: z.string().optional().meta({
+      description: 'Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then.',
+    }),
   })
   .meta({ id: 'Collection' });
 

@@ -10,7 +10,7 @@ import {
   COLLECTIONS_PREFIX,
   collectionToValue,
 } from '../../service/collections/collection-record';
-import { reshardFromEntry, type ReshardRecord, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
+import { ofSet, reshardFromEntry, type ReshardRecord, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
 import { bySuccession } from './kept-moments';
 import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ReportedLogs } from './shipped-logs';
 
@@ -216,7 +216,7 @@ function setsBefore(record: CollectionRecord, left: readonly ReshardRecord[]): C
   const reshard = left.find(({ identity, to }) => identity === record.identity && to.uid === record.uid);
   return reshard === undefined
     ? []
-    : [...reshard.earlier, reshard.from].map(({ uid, shards }) => ({ ...record, uid, shards }));
+    : [...reshard.earlier, reshard.from].map((set) => ofSet(record, set));
 }
 
 /**

@@ -4,6 +4,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type { Clock } from '../../../shared/base/time/clock';
 import type { JobRights, JobState, JobView } from '../../service/jobs-service';
 import {
+  isReindex,
   type ReshardRecord,
   type ReshardState,
   reshardFromEntry,
@@ -15,6 +16,9 @@ import type { JobSource } from '../record/job-source';
 import type { ReshardRequests } from './reshard-requests';
 
 export const RESHARD_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
+/** Of one that a PATCH of the collection began. */
+export const REINDEX_RIGHTS: JobRights = { see: 'readonly', change: 'readwrite' };
+const IDS = /^(?:reshard|reindex)-(.+)$/;
 
 const STATES: Record<ReshardState, JobState> = {
   seeding: 'running',
@@ -31,7 +35,7 @@ const STATES: Record<ReshardState, JobState> = {
  * Reshards as jobs: what is stored of them decides whether a collection may get other shards, so it stays where it is.
  */
 export class ReshardJobs implements JobSource {
-  readonly kinds = ['reshard'];
+  readonly kinds = ['reshard', 'reindex'];
 
   constructor(
     private readonly parts: { store: ClusterStore; clock: Clock; requests: Pick<ReshardRequests, 'cancel'> },
@@ -54,14 +58,14 @@ export class ReshardJobs implements JobSource {
   }
 
   async get(id: string): Promise<JobView | null> {
-    return id.startsWith('reshard-') ? ((await this.list()).find((job) => job.id === id) ?? null) : null;
+    return IDS.test(id) ? ((await this.list()).find((job) => job.id === id) ?? null) : null;
   }
 
   async cancel(id: string): Promise<JobView | null> {
     const job = await this.get(id);
     if (job === null) return null;
     try {
-      await this.parts.requests.cancel(job.collection ?? '', undefined, id.slice('reshard-'.length));
+      await this.parts.requests.cancel(job.collection ?? '', undefined, IDS.exec(id)![1]);
     } catch (error) {
       if (isQuiverError(error) && error.kind === 'not_found') throw new QuiverError('conflict', error.message);
       throw error;
@@ -73,7 +77,7 @@ export class ReshardJobs implements JobSource {
     if ((await this.get(id)) === null) return null;
     throw new QuiverError(
       'invalid_parameter',
-      `job ${id} can’t be paused: while a collection changes its number of shards, the old ones note all that is written; cancel it`,
+      `job ${id} can’t be paused: while a collection gets other shards, the old ones note all that is written; cancel it`,
     );
   }
 
@@ -82,18 +86,23 @@ export class ReshardJobs implements JobSource {
   }
 }
 
+/** The job of a reshard. */
+export function reshardJobId(record: Pick<ReshardRecord, 'id' | 'to'>): string {
+  return `${isReindex(record) ? 'reindex' : 'reshard'}-${record.id}`;
+}
+
 /** A reshard as a job. */
 export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
   const { fraction, waitsFor } = reshardView(record);
-  const { id, name, from, to, state, copied, total, startedAt, error } = record;
+  const { name, from, to, state, copied, total, startedAt, error } = record;
   const isFilling = state === 'filling' && copied > 0;
   return {
-    id: `reshard-${id}`,
-    kind: 'reshard',
+    id: reshardJobId(record),
+    kind: isReindex(record) ? 'reindex' : 'reshard',
     state: STATES[state],
     step: state === 'failed' ? null : state,
     collection: name,
-    subject: `${from.shards} to ${to.shards} shards`,
+    subject: isReindex(record) ? shownFields(to) : `${from.shards} to ${to.shards} shards`,
     progress: fraction,
     done: copied,
     total,
@@ -105,6 +114,11 @@ export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
     error,
     waitsFor,
     result: null,
-    rights: RESHARD_RIGHTS,
+    rights: isReindex(record) ? REINDEX_RIGHTS : RESHARD_RIGHTS,
   };
+}
+
+function shownFields({ keywordFields }: ReshardRecord['to']): string {
+  const fields = keywordFields?.map(({ path, weight }) => `${path}:${weight}`).join(', ') ?? 'all';
+  return `keyword_fields ${fields}`;
 }

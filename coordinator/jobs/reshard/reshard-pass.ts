@@ -174,7 +174,7 @@ export class ReshardPass {
   }
 
   private async openNew(collection: CollectionRecord, how: 'make' | 'open'): Promise<void> {
-    const settings = shardSettings(collection);
+    const settings = shardSettings(resharded(collection, this.owned.record));
     const { name, to } = this.owned.record;
     try {
       await inBatches(idsOf(to), (id) => this.parts.shards[how]({ ...id, ...settings }));

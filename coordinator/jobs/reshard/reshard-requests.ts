@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
 import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../../service/idempotency/store-dedup';
@@ -13,11 +14,14 @@ import {
   COLLECTIONS_PREFIX,
   CREATIONS_PATH,
   type CollectionRecord,
+  collectionToValue,
 } from '../../service/collections/collection-record';
 import {
   isCancellable,
+  isReindex,
   isUnderWay,
   NOTHING_COPIED,
+  ofSet,
   type ReshardRecord,
   reshardFromEntry,
   reshardPath,
@@ -29,6 +33,7 @@ import {
 import { mustHoldNothing } from './empty-shards';
 import { presentSets } from '../../service/collections/present-sets';
 import { reshardView, shownReshards } from '../../service/collections/reshard-view';
+import { reshardJobId } from './reshard-jobs';
 import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
 
 const UID_BYTES = 16;
@@ -49,8 +54,18 @@ export interface NewShardReading {
 /** A reshard that may begin, with what has to hold until then and what is stored. */
 interface PlannedReshard {
   reshard: ReshardRecord;
+  /** The collection as it is. */
+  record: CollectionRecord;
   guards: Guard[];
   changes: StoreChange[];
+}
+
+/** What a PATCH changes that needs another keyword index. */
+export interface NewKeywordFields {
+  /** null: all strings. */
+  keywordFields: KeywordFields | null;
+  /** What it changes of the record besides, in the same step. */
+  besides: (current: CollectionRecord) => CollectionRecord;
 }
 
 /** Begins reshards, gives them up and shows them. Somebody else drives them (Resharder). */
@@ -83,10 +98,44 @@ export class ReshardRequests {
       mustBeFirst(dedup, result);
       if (result.applied) return reshardView(reshard);
     }
-    throw new QuiverError(
-      'unavailable',
-      `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`,
-    );
+    throw tooBusy(name);
+  }
+
+  /**
+   * Has the items copied into as many shards, whose keyword index is of other fields; these take over once they are
+   * whole. Answers the job; null where the collection has these fields already: then nothing is done. `outcomeOf`: what
+   * is kept for a repetition. Errors: as `begin`.
+   */
+  async beginReindex(
+    name: string,
+    { keywordFields, besides }: NewKeywordFields,
+    once?: { dedup: StoreDedup; outcomeOf: (record: CollectionRecord, job: string) => Promise<unknown> },
+  ): Promise<string | null> {
+    const { store } = this.options;
+    const { record: seen } = await this.collection(name);
+    const present = seen.keywordFields ?? null;
+    if (JSON.stringify(present) === JSON.stringify(keywordFields)) {
+      mustNotBeUnderWay(await this.presentOf(seen.identity));
+      return null;
+    }
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const to = { uid: randomBytes(UID_BYTES).toString('hex'), shards: seen.shards, keywordFields };
+      const { reshard, guards, changes, record } = await this.planned(seen, to);
+      const job = reshardJobId(reshard);
+      const changed = besides(record);
+      const outcome = outcomeTransaction(once?.dedup, await once?.outcomeOf(changed, job));
+      const result = await store.transact(
+        [...guards, ...outcome.guards],
+        [
+          ...changes,
+          { type: 'put', key: COLLECTIONS_PREFIX + name, value: collectionToValue(changed) },
+          ...outcome.changes,
+        ],
+      );
+      mustBeFirst(once?.dedup, result);
+      if (result.applied) return job;
+    }
+    throw tooBusy(name);
   }
 
   /**
@@ -132,16 +181,19 @@ export class ReshardRequests {
     checkQuota(
       quota,
       countPresent(quota, await presentSets(store)),
-      { ...record, ...to, replicas },
+      { ...ofSet(record, to), replicas },
       { isReshard: true },
     );
+    // What their index is of is not that of the record any more once this one is over.
+    const keptFields = (set: ShardSet): ShardSet =>
+      isReindex({ to }) ? { keywordFields: record.keywordFields ?? null, ...set } : set;
     const reshard: ReshardRecord = {
       id: to.uid,
       identity: record.identity,
       name,
-      from: { uid: record.uid, shards: record.shards },
+      from: keptFields({ uid: record.uid, shards: record.shards }),
       to,
-      earlier: before?.state === 'retiring' ? [before.from, ...before.earlier] : [],
+      earlier: before?.state === 'retiring' ? [before.from, ...before.earlier].map(keptFields) : [],
       replicas: record.replicas,
       ...(restored !== undefined && { restored }),
       state: restored === undefined ? 'filling' : 'seeding',
@@ -155,6 +207,7 @@ export class ReshardRequests {
     };
     return {
       reshard,
+      record,
       guards: [
         { key, revision: present?.revision ?? 0 },
         { key: entry.key, revision: entry.revision },
@@ -292,6 +345,18 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   // One that failed, too: it is the restore's to take back.
   if (restored !== undefined)
     throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
+  if (isReindex(present) && isUnderWay(present))
+    throw new QuiverError(
+      'already_exists',
+      `collection "${name}" gets another keyword index already: wait for job ${reshardJobId(present)}, or cancel it`,
+    );
   if (isUnderWay(present))
     throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
+}
+
+function tooBusy(name: string): QuiverError {
+  return new QuiverError(
+    'unavailable',
+    `collection "${name}" could not be changed: the cluster store is too busy; the call may be retried`,
+  );
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { ShardStatus } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -27,7 +28,7 @@ import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantizati
 import { DEFAULT_VECTOR_STORAGE } from '../../../shared/contract/vector/vector-storage';
 import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
-import { checkFeatures, type CollectionObstacle } from './collection-obstacle';
+import { checkFeatures, checkReindex, type CollectionObstacle } from './collection-obstacle';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import {
@@ -65,6 +66,11 @@ const CREATION_WAITS_MAX = 50;
 /** Who begins reshards and gives them up, as CollectionsService says. */
 interface Reshards {
   begin(name: string, shards: number, dedup?: StoreDedup): Promise<ReshardView>;
+  beginReindex(
+    name: string,
+    change: { keywordFields: KeywordFields | null; besides: (current: CollectionRecord) => CollectionRecord },
+    once?: { dedup: StoreDedup; outcomeOf: (record: CollectionRecord, job: string) => Promise<unknown> },
+  ): Promise<string | null>;
   cancel(name: string, dedup?: StoreDedup): Promise<ReshardView>;
 }
 
@@ -222,14 +228,21 @@ export class CatalogCollectionsService implements CollectionsService {
 
   async update(
     name: string,
-    { description, ttlSeconds }: CollectionChange,
+    { description, ttlSeconds, keywordFields }: CollectionChange,
     dedup?: StoreDedup,
-  ): Promise<CollectionView> {
+  ): Promise<CollectionView & { job?: string }> {
     const changed = (current: CollectionRecord): CollectionRecord => ({
       ...current,
       ...(description !== undefined && { description }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
     });
+    if (keywordFields !== undefined) {
+      checkReindex(this.obstacle);
+      const outcomeOf = async (record: CollectionRecord, job: string) => ({ ...(await this.counted(record)), job });
+      const change = { keywordFields, besides: changed };
+      const job = await this.reshards.beginReindex(name, change, dedup && { dedup, outcomeOf });
+      if (job !== null) return { ...(await this.counted(await this.catalog.update(name, (current) => current))), job };
+    }
     return this.counted(
       await this.catalog.update(name, changed, dedup && { dedup, resultOf: (record) => this.counted(record) }),
     );

@@ -6,6 +6,12 @@ import type { NewCollection } from '../service';
 /** Why not every member knows a feature at present; null: all do. `what`: what they can do who know it. */
 export type CollectionObstacle = (feature: Feature, what: string) => string | null;
 
+/** Errors: unavailable when a member does not know how keyword fields are changed. */
+export function checkReindex(obstacle: CollectionObstacle): void {
+  const reason = obstacle('reindexes', 'keyword_fields can be changed');
+  if (reason !== null) throw new QuiverError('unavailable', reason);
+}
+
 /** Errors: unavailable when a member does not know what a new collection has. */
 export function checkFeatures({ keywordFields, language }: NewCollection, obstacle: CollectionObstacle): void {
   const reasons = [

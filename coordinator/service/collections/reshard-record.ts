@@ -1,5 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ShardSeed } from '../../../shared/contract/shard/shard-backup';
 import { type CollectionRecord, type DropIntent, dropPath, dropToValue } from './collection-record';
 
@@ -48,6 +49,11 @@ const STATES: readonly ReshardState[] = [
 export interface ShardSet {
   uid: string;
   shards: number;
+  /**
+   * What keyword search looks in there; null: all strings. Absent: what it looks in by the collection's record. Where a
+   * reshard is there to change it, both sets say theirs.
+   */
+  keywordFields?: KeywordFields | null | undefined;
 }
 
 /** What takes the place of a collection's shards that are empty. */
@@ -122,6 +128,11 @@ export function reshardPath(identity: string): string {
   return RESHARDS_PREFIX + identity;
 }
 
+/** Whether it is there to have another keyword index made beside the present one. */
+export function isReindex({ to }: Pick<ReshardRecord, 'to'>): boolean {
+  return to.keywordFields !== undefined;
+}
+
 /** Whether shards of it exist or may exist beside those of the collection. */
 export function isUnderWay({ state }: ReshardRecord): boolean {
   return state !== 'failed';
@@ -157,12 +168,18 @@ export function dropChanges(reshard: ReshardRecord): StoreChange[] {
   return otherSets(reshard).map((intent) => ({ type: 'put', key: dropPath(intent.uid), value: dropToValue(intent) }));
 }
 
+/** What the collection is with these shards. */
+export function ofSet(collection: CollectionRecord, { uid, shards, keywordFields }: ShardSet): CollectionRecord {
+  const record = { ...collection, uid, shards };
+  return keywordFields === undefined ? record : { ...record, keywordFields: keywordFields ?? undefined };
+}
+
 /** What the collection is with its new shards. */
 export function resharded(
   collection: CollectionRecord,
   { to, restored }: Pick<ReshardRecord, 'to' | 'restored'>,
 ): CollectionRecord {
-  const record = { ...collection, uid: to.uid, shards: to.shards };
+  const record = ofSet(collection, to);
   if (restored === undefined) return record;
   const { replicas, minInSync, embeddingModel } = restored;
   return { ...record, replicas, minInSync, embeddingModel: collection.embeddingModel ?? embeddingModel };

@@ -19,6 +19,7 @@ export const FEATURES = [
   'keyword-plans',
   'keyword-fields',
   'unspaced-languages',
+  'reindexes',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

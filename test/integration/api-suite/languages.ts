@@ -1,5 +1,6 @@
 import { LANGUAGES } from '../../../shared/base/text/language';
 import { dataOf, errorOf } from '../../support/targets/api-client';
+import { eventually } from '../../support/eventually';
 import type { SuiteContext } from '../api-suite';
 
 const TEXTS = [
@@ -213,6 +214,15 @@ export function languagesSuite(context: SuiteContext): void {
       return name;
     };
 
+    const ended = async (id: string): Promise<any> => {
+      let job: any;
+      await eventually(`${id} is over`, async () => {
+        job = dataOf(await context.api.get(`/v1/jobs/${id}`));
+        return ['done', 'failed', 'cancelled'].includes(job.state);
+      });
+      return job;
+    };
+
     test('are what keyword search looks in, by their weights, over any number of shards', async () => {
       for (const shards of [1, 3]) {
         const titles = await filled({ shards, keyword_fields: [{ path: 'title', weight: 5 }, { path: 'text' }] });
@@ -249,6 +259,56 @@ export function languagesSuite(context: SuiteContext): void {
         keyword_fields: null,
         keyword_positions: true,
       });
+    });
+
+    test('are changed by a job, which makes the new index beside the present one', async () => {
+      const { api } = context;
+      const name = await filled({ shards: 2 });
+      const path = `/v1/collections/${name}`;
+      const fields = [
+        { path: 'title', weight: 5 },
+        { path: 'text', weight: 1 },
+      ];
+      expect(await ranked(name, 'river')).toEqual(expect.arrayContaining(['t0', 't1', 't2']));
+      const begun = dataOf(await api.patch(path, { keyword_fields: [fields[0], { path: 'text' }], description: 'd' }));
+      expect(begun).toMatchObject({ description: 'd', job_id: expect.stringMatching(/^reindex-/) });
+      expect(await ended(begun.job_id)).toMatchObject({
+        kind: 'reindex',
+        state: 'done',
+        collection: name,
+        subject: 'keyword_fields title:5, text:1',
+        progress: 1,
+      });
+      expect(dataOf(await api.get(path))).toMatchObject({ keyword_fields: fields, description: 'd', shards: 2 });
+      expect(await ranked(name, 'river')).toEqual(['t1', 't0']);
+      // They are these already.
+      const again = dataOf(await api.patch(path, { keyword_fields: fields }));
+      expect(again).toMatchObject({ keyword_fields: fields });
+      expect(again.job_id).toBeUndefined();
+      const back = dataOf(await api.patch(path, { keyword_fields: null }));
+      const second = await api.patch(path, { keyword_fields: [fields[0]] });
+      // Unless the first is over by then.
+      if (second.json?.error !== null) expect(errorOf(second, 409)).toContain(`wait for job ${back.job_id}`);
+      else await ended(dataOf(second).job_id);
+      await ended(back.job_id);
+      expect(errorOf(await api.patch(path, {}), 422)).toContain('must have description, ttl_seconds or keyword_fields');
+      expect(errorOf(await api.patch(path, { keyword_fields: [] }), 400)).toContain('keyword_fields must not be empty');
+      expect(errorOf(await api.patch('/v1/collections/none', { keyword_fields: fields }), 404)).toContain('none');
+    });
+
+    test('may be changed back by who gives the job up', async () => {
+      const { api } = context;
+      const name = await filled({});
+      const { key } = dataOf(await api.post('/v1/admin/keys', { name: 'words', role: 'readwrite' }));
+      const path = `/v1/collections/${name}`;
+      const { job_id: id } = dataOf(await api.patch(path, { keyword_fields: [{ path: 'title' }] }, { key }));
+      const answer = await api.delete(`/v1/jobs/${id}`, { key });
+      // It may be too late by then.
+      const isLate = answer.json?.error !== null;
+      expect((await ended(id)).state).toBe(isLate ? 'done' : 'cancelled');
+      expect(dataOf(await api.get(`/v1/jobs/${id}`, { key }))).toMatchObject({ id, collection: name });
+      const { keyword_fields: present } = dataOf(await api.get(path));
+      expect(present).toEqual(isLate ? [{ path: 'title', weight: 1 }] : null);
     });
 
     test('phrases are found with positions of words and without', async () => {

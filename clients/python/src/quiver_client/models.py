@@ -293,6 +293,8 @@ class CollectionInfo:
     """What its keyword search looks in; None: the text and all strings of the metadata."""
     keyword_positions: bool = True
     """Whether positions of words are kept for phrases."""
+    job_id: str | None = None
+    """Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then."""
 
 
 @dataclass(frozen=True)

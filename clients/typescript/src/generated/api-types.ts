@@ -43,6 +43,8 @@ export interface Collection {
     /** On the disk, of one replica; null: any number. */
     bytes: number | null;
   } | null;
+  /** Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then. */
+  job_id?: string;
 }
 
 export interface CollectionStats {
@@ -829,7 +831,7 @@ export interface Operations {
       description?: string;
       /** Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. zh, ja, ko, auto: queries have words by a dictionary. Default: none. */
       language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto';
-      /** What keyword search looks in, for good: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike. */
+      /** What keyword search looks in: its words, and those of $text without fields, are of these alone; title:word of another path is a condition, and ranks nothing. Default: the text and all strings of the metadata, alike. PATCH changes it. */
       keyword_fields?: Array<{
         /** A path of the metadata with all strings under it; "text" is the item’s text. */
         path: string;
@@ -883,19 +885,26 @@ export interface Operations {
     answer: Collection;
   };
   /**
-   * Change the description or the time to live of a collection: PATCH /v1/collections/{name}
+   * Change the description, the time to live or the keyword fields of a collection: PATCH /v1/collections/{name}
    *
    * What is left out stays; null clears it.
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   patch_collections_collection_name: {
     body: {
       description?: string | null;
       /** null: items are kept. It holds for the writes that come: an item keeps what its last write gave it. */
       ttl_seconds?: number | null;
+      /** null: the text and all strings of the metadata. A job (kind reindex, its id is job_id) makes the new index beside the present one, which is searched until the new one is whole. */
+      keyword_fields?: Array<{
+        /** A path of the metadata with all strings under it; "text" is the item’s text. */
+        path: string;
+        /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
+        weight?: number;
+      }> | null;
     };
     answer: Collection;
   };

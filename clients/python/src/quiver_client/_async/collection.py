@@ -86,9 +86,18 @@ class AsyncCollection(AsyncSearches):
         """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
         return await self._transport.call(operations.GET_COLLECTION, CollectionInfo, path=self._path)
 
-    async def update(self, *, description: str | None = KEPT, ttl_seconds: int | None = KEPT) -> CollectionInfo:
-        """Sets the description or the time to live, or clears them with None; what is left out stays."""
-        body = unkept(description=description, ttl_seconds=ttl_seconds)
+    async def update(
+        self,
+        *,
+        description: str | None = KEPT,
+        ttl_seconds: int | None = KEPT,
+        keyword_fields: Sequence[Mapping[str, Any]] | None = KEPT,
+    ) -> CollectionInfo:
+        """Sets the description, the time to live or the keyword fields, or clears them with None; what is left out stays.
+
+        Other keyword fields hold once the job ``job_id`` of the answer is done (``client.jobs.wait``).
+        """
+        body = unkept(description=description, ttl_seconds=ttl_seconds, keyword_fields=keyword_fields)
         return await self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
     async def set_quota(self, *, items: int | None = None, bytes: int | None = None) -> CollectionInfo:
