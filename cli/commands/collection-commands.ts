@@ -265,7 +265,8 @@ async function reindex(
       throw new CommandError(`job ${id}: ${state}${error === null ? '' : `, ${error}`}`, EXIT_CODES.failed);
   }
   if (options.json) return printJson(context, options.wait ? await collection.info() : begun);
-  const done = id === undefined ? 'has these fields' : options.wait ? 'has other fields' : `gets other fields: job ${id}`;
+  const done =
+    id === undefined ? 'has these fields' : options.wait ? 'has other fields' : `gets other fields: job ${id}`;
   context.messages.write(`"${name}" ${done}\n`);
 }
 

@@ -260,6 +260,20 @@ describe('quiver', () => {
     await new Promise((done) => busy.close(done));
   });
 
+  test('changes what keyword search looks in, and waits until that is so', async () => {
+    await server.data('POST', '/v1/collections', { name: 'titled', dim: 1 });
+    expect((await cli.succeed(['reindex', 'titled', 'title:3, text'])).messages).toBe('"titled" has other fields\n');
+    const shown = JSON.parse((await cli.succeed(['reindex', 'titled', 'title:3,text', '--json'])).output);
+    expect(shown.keyword_fields).toEqual([
+      { path: 'title', weight: 3 },
+      { path: 'text', weight: 1 },
+    ]);
+    expect((await cli.succeed(['reindex', 'titled', 'all', '--no-wait'])).messages).toMatch(
+      /^"titled" gets other fields: job reindex-\w+\n$/,
+    );
+    expect(await cli.run(['reindex', 'missing', 'all'])).toMatchObject({ code: 5 });
+  });
+
   test('makes a collection whose items expire, and purges it', async () => {
     await cli.succeed([
       'create',

@@ -94,6 +94,7 @@ class Story {
   }
 
   async restart(): Promise<void> {
+    this.started.service.close();
     await this.node.restart();
     this.started = await plainService({ store: this.started.store, shardClient: this.client() });
   }

@@ -193,7 +193,8 @@ export const collectionAnswer = z
       .meta({ description: 'The model of the collection’s first text; null before.' }),
     quota: quotaAnswer,
     job_id: z.string().optional().meta({
-      description: 'Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then.',
+      description:
+        'Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then.',
     }),
   })
   .meta({ id: 'Collection' });

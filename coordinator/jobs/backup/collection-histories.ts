@@ -214,9 +214,7 @@ function namedBy(record: CollectionRecord): Pick<CollectionHistory, 'name' | 'ui
  */
 function setsBefore(record: CollectionRecord, left: readonly ReshardRecord[]): CollectionRecord[] {
   const reshard = left.find(({ identity, to }) => identity === record.identity && to.uid === record.uid);
-  return reshard === undefined
-    ? []
-    : [...reshard.earlier, reshard.from].map((set) => ofSet(record, set));
+  return reshard === undefined ? [] : [...reshard.earlier, reshard.from].map((set) => ofSet(record, set));
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { JobRights, JobState, JobView } from '../../service/jobs-service';
 import {
   isReindex,
+  reshardJobId,
   type ReshardRecord,
   type ReshardState,
   reshardFromEntry,
@@ -84,11 +85,6 @@ export class ReshardJobs implements JobSource {
   resume(id: string): Promise<JobView | null> {
     return this.pause(id);
   }
-}
-
-/** The job of a reshard. */
-export function reshardJobId(record: Pick<ReshardRecord, 'id' | 'to'>): string {
-  return `${isReindex(record) ? 'reindex' : 'reshard'}-${record.id}`;
 }
 
 /** A reshard as a job. */

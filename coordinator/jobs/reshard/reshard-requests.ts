@@ -24,6 +24,7 @@ import {
   ofSet,
   type ReshardRecord,
   reshardFromEntry,
+  reshardJobId,
   reshardPath,
   RESHARDS_PREFIX,
   reshardToValue,
@@ -33,7 +34,6 @@ import {
 import { mustHoldNothing } from './empty-shards';
 import { presentSets } from '../../service/collections/present-sets';
 import { reshardView, shownReshards } from '../../service/collections/reshard-view';
-import { reshardJobId } from './reshard-jobs';
 import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
 
 const UID_BYTES = 16;

@@ -133,6 +133,11 @@ export function isReindex({ to }: Pick<ReshardRecord, 'to'>): boolean {
   return to.keywordFields !== undefined;
 }
 
+/** The job of a reshard. */
+export function reshardJobId(record: Pick<ReshardRecord, 'id' | 'to'>): string {
+  return `${isReindex(record) ? 'reindex' : 'reshard'}-${record.id}`;
+}
+
 /** Whether shards of it exist or may exist beside those of the collection. */
 export function isUnderWay({ state }: ReshardRecord): boolean {
   return state !== 'failed';
