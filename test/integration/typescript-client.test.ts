@@ -77,6 +77,9 @@ test('a collection has a life', async () => {
   const life = client.collection('life');
   expect(await life.info()).toEqual(created);
   expect(await life.update({ description: null })).toEqual({ ...created, description: null });
+  const { job_id: reindex } = await life.update({ keyword_fields: [{ path: 'title' }] });
+  expect(await client.jobs.wait(reindex!)).toMatchObject({ kind: 'reindex', state: 'done' });
+  expect((await life.info()).keyword_fields).toEqual([{ path: 'title', weight: 1 }]);
   expect((await client.listCollections()).map(({ name }) => name)).toContain('life');
   expect(await life.optimize()).toMatchObject({ name: 'life', index: { rows: 0 } });
   expect(await life.stats()).toMatchObject({ name: 'life', vector_count: 0 });
