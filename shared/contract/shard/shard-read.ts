@@ -93,16 +93,21 @@ export type ReadKind = keyof ShardReads;
 
 /**
  * The reads that followers answer, too: each means the same at every in-sync replica. `scan` continues after a stamp
- * and an id, which the log gives, and `keywordSearch` brings its statistics along. Not `status`, which describes the
- * replica itself, nor `count`, which costs a primary less than the way to it.
+ * and an id, which the log gives, `order` after values and an id, and `keywordSearch` brings its statistics along. Not
+ * `status` and `fields`, which describe the replica itself, nor `count`, which costs a primary less than the way to it.
  */
 export const SHARED_READS: ReadonlySet<ReadKind> = new Set([
   'search',
   'score',
   'keywordSearch',
   'keywordStatistics',
+  'keywordExpansions',
   'fetch',
   'scan',
+  'sample',
+  'matches',
+  'aggregate',
+  'order',
 ]);
 
 /** The request of a kind of read; null if it has none. */

@@ -72,9 +72,25 @@ test('a busy one shares its reads with a follower that has less to do', () => {
 test('only what is the same at every replica is asked of followers', () => {
   underWay['a:1'] = 100;
   const shared = (
-    ['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan', 'count', 'status'] as const
+    [
+      'search',
+      'score',
+      'keywordSearch',
+      'keywordStatistics',
+      'keywordExpansions',
+      'fetch',
+      'scan',
+      'sample',
+      'matches',
+      'aggregate',
+      'order',
+    ] as const
   ).filter((kind) => reads.choose(SHARD, kind, ROUTE) !== null);
-  expect(shared).toEqual(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
+  expect(shared).toHaveLength(11);
+  const own = (['count', 'fields', 'status', 'transfer', 'marks', 'backup', 'optimize'] as const).filter(
+    (kind) => reads.choose(SHARD, kind, ROUTE) !== null,
+  );
+  expect(own).toEqual([]);
 });
 
 test('a shard without followers, or without a route, is left to its primary', () => {
