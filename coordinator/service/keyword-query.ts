@@ -1,10 +1,8 @@
+import type { Fuzziness, WordSign } from '../../shared/base/text/word-variants';
 import type { Filter, WordsCondition } from '../../shared/contract/filter/filter';
 
 /** How many of the words that may be there have to be, in the list of keywords: of four, 0.75 means three. */
 export type KeywordMatch = 'any' | 'all' | { atLeast: number };
-
-/** How many letters of a word may be other ones; `auto`: by its length. */
-export type Fuzziness = 0 | 1 | 2 | 'auto';
 
 /** A query for keywords in its parts, as a person wrote it. Without it, a query is a bag of words. */
 export interface KeywordQuery {
@@ -25,7 +23,7 @@ export interface KeywordClause {
   /** Where it is looked for: in the strings under this path of the metadata. Undefined: in all that has keywords. */
   path?: string | undefined;
   /** Its last word stands for others, too: those that begin so, or are near to it. */
-  stands?: 'prefix' | Fuzziness | undefined;
+  stands?: WordSign | undefined;
   /**
    * The words stand together: 0, one directly behind the other; more: in any order, with at most so many others
    * between.
@@ -48,12 +46,13 @@ export function filterOfClauses({ clauses }: KeywordQuery): Filter | null {
 }
 
 /** Items that have the words of a clause, where and as it asks for them. */
-export function conditionOf({ text, path, near }: KeywordClause): WordsCondition {
+export function conditionOf({ text, path, near, stands }: KeywordClause): WordsCondition {
   return {
     type: 'words',
     query: text,
     match: near === undefined ? 'all' : 'phrase',
     ...(near !== undefined && near > 0 && { near }),
+    ...(stands !== undefined && { stands }),
     ...(path !== undefined && { paths: [path] }),
   };
 }

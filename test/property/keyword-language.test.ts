@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { hybridSearchBody } from '../../coordinator/api/schema/search-schemas';
-import type { Fuzziness } from '../../coordinator/service/keyword-query';
 import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
 import { readConfig } from '../../shared/base/config/config';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
 import { defaultAnalyser } from '../../shared/base/text/analyser';
+import type { Fuzziness } from '../../shared/base/text/word-variants';
 import type { KeywordFields } from '../../shared/contract/shard/keyword-fields';
 import type { ShardClient } from '../../shared/contract/shard/shard-client';
 import type { KeywordUnit } from '../../shared/contract/shard/keyword-plan';
@@ -265,9 +265,18 @@ class Story {
   ): { units: KeywordUnit[]; terms: string[]; filters: Map<number, Clause> } {
     const terms: string[] = [];
     const place = (term: string): number => (terms.includes(term) ? terms.indexOf(term) : terms.push(term) - 1);
-    const units: { words: string[]; isOptional: boolean; clause: Clause | null; begins: boolean; edits: number }[] = [];
+    interface Unit {
+      words: string[];
+      isOptional: boolean;
+      clause: Clause | null;
+      begins: boolean;
+      edits: number;
+      /** Whether a hit must have it, or a field must, so that near words count however frequent the word is. */
+      isAsked: boolean;
+    }
+    const units: Unit[] = [];
     const unit = (words: string[], isOptional = true) =>
-      units[units.push({ words, isOptional, clause: null, begins: false, edits: 0 }) - 1];
+      units[units.push({ words, isOptional, clause: null, begins: false, edits: 0, isAsked: false }) - 1];
     const positive = clauses.filter(({ occurs }) => occurs !== 'not');
     const isOfBag = ({ isOfTitle, stands, near }: Clause) => !isOfTitle && stands === undefined && near === undefined;
     const bag = positive.filter(isOfBag);
@@ -275,13 +284,21 @@ class Story {
     for (const word of new Set(bag.flatMap(({ words }) => words)))
       unit([word], !must.has(word)).edits = must.has(word) ? 0 : editsOf(fuzzy, word);
     const single = (word: string) =>
-      units.find(({ words, clause }) => clause === null && words.length === 1 && words[0] === word);
+      units.find(
+        ({ words, clause, isAsked }) => clause === null && !isAsked && words.length === 1 && words[0] === word,
+      );
     for (const clause of positive) {
       const { occurs, words, isOfTitle, stands, near } = clause;
-      if (isOfTitle || near !== undefined) unit([...new Set(words)], occurs === 'may').clause = clause;
-      if (stands === undefined) continue;
-      for (const word of words.slice(0, -1)) if (single(word) === undefined) unit([word]);
-      const last = unit([words.at(-1)!]);
+      const isAsked = occurs === 'must' || isOfTitle;
+      if (stands === undefined) {
+        if (isOfTitle || near !== undefined) unit([...new Set(words)], occurs === 'may').clause = clause;
+        continue;
+      }
+      const others = words.slice(0, -1).filter((word) => !isAsked || (!isOfTitle && word !== words.at(-1)));
+      for (const word of others) if (single(word) === undefined) unit([word], !isAsked);
+      const last = unit([words.at(-1)!], occurs === 'may');
+      last.isAsked = isAsked;
+      if (isOfTitle && occurs === 'may') last.clause = clause;
       last.begins = stands === 'prefix';
       last.edits = stands === 'prefix' ? 0 : editsOf(stands, last.words[0]);
     }
@@ -294,13 +311,14 @@ class Story {
       (known ?? unit([word])).begins = true;
     }
     const filters = new Map<number, Clause>();
-    const found = units.map(({ words, isOptional, clause, begins, edits }, i): KeywordUnit => {
+    const found = units.map(({ words, isOptional, clause, begins, edits, isAsked }, i): KeywordUnit => {
       if (clause !== null) filters.set(i, clause);
       if (!begins && edits === 0) return { terms: words.map(place), isOptional };
       const [word] = words;
       const most = { term: word, after: '', limit: 1_000_000 };
       const isRare = documents.filter((document) => document.includes(word)).length <= 1;
-      const near = isRare && edits > 0 ? plainExpansions(documents, { ...most, by: edits as 1 | 2 }).terms : [];
+      const near =
+        (isRare || isAsked) && edits > 0 ? plainExpansions(documents, { ...most, by: edits as 1 | 2 }).terms : [];
       const begun = begins ? plainExpansions(documents, { ...most, by: 'prefix' }).terms : [];
       const factorOf = (one: string): number =>
         begun.includes(one) ? 1 : 1 - plainEdits(word, one) / Math.min(word.length, one.length);
@@ -317,10 +335,17 @@ class Story {
   /** Whether an item has the words of a clause where it asks for them; null asks for nothing. */
   private hasClause(item: Item, clause: Clause | null): boolean {
     if (clause === null) return true;
-    const { words, isOfTitle, near } = clause;
+    const { words, isOfTitle, near, stands } = clause;
     const lines = (isOfTitle ? [item.title ?? ''] : this.linesOf(item)).map((line) => defaultAnalyser.terms(line));
     if (near !== undefined) return lines.some((line) => plainHasPhrase(words, near, line));
-    return words.every((word) => lines.some((line) => line.includes(word)));
+    if (stands === undefined) return words.every((word) => lines.some((line) => line.includes(word)));
+    const last = words.at(-1)!;
+    const edits = stands === 'prefix' ? 0 : editsOf(stands, last);
+    const isNear = (one: string): boolean => plainEdits(last, one) <= edits && !isAnother(last, one);
+    return (
+      words.slice(0, -1).every((word) => lines.some((line) => line.includes(word))) &&
+      lines.some((line) => line.some((one) => (stands === 'prefix' ? one.startsWith(last) : isNear(one))))
+    );
   }
 
   private bagOf(item: Item): string[] {
@@ -343,7 +368,7 @@ class Story {
     if (occurs === 'must' && this.below(4) > 0) words[0] = this.pick(WORDS.slice(0, 3));
     const isOfTitle = isSimple && this.below(4) === 0;
     const stands = this.pick([undefined, 'prefix', 'prefix', 'auto', 0, 1, 2] as const);
-    const takesSign = isSimple && occurs === 'may' && !isOfTitle && stands !== undefined;
+    const takesSign = isSimple && stands !== undefined;
     if (isSimple && this.below(4) === 0) {
       const whole = [...words, this.pick(WORDS.slice(0, 6)), ...(this.below(3) === 0 ? [this.word()] : [])];
       // Mostly of frequent words, so that something is found.
@@ -392,6 +417,11 @@ class Story {
   private pick<T>(values: readonly T[]): T {
     return values[this.below(values.length)];
   }
+}
+
+/** What has no letter in common is no slip. */
+function isAnother(word: string, other: string): boolean {
+  return word !== other && plainEdits(word, other) >= Math.min(word.length, other.length);
 }
 
 function editsOf(fuzzy: Fuzziness, word: string): number {
@@ -474,3 +504,64 @@ test('fields that are changed: the present index answers until the new one is wh
   for (const { told } of others) expect(told).toEqual(one.told);
   expect(one.found.words).toBeGreaterThan(500);
 }, 240_000);
+
+test('a word that must be there stands for more words than are cut by frequency, over 1, 2 and 5 shards', async () => {
+  const texts = Array.from({ length: 240 }, (_, i) =>
+    i % 3 === 0 ? `pump${i % 160} pump${(i * 7) % 160} of iron` : i % 3 === 1 ? `iron pimp${i}` : 'iron alone',
+  );
+  const documents = texts.map((text) => defaultAnalyser.terms(text));
+  const statistics = { documentCount: texts.length, totalLength: documents.flat().length };
+  const told: ScoredHit[][] = [];
+  for (const shards of [1, 2, 5]) {
+    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
+    nodes.push(node);
+    const { service } = await plainService({ shardClient: node.client });
+    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards }));
+    const source = { vector: Float32Array.of(1, 1) };
+    await service.vectors.upsert(
+      'c',
+      texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
+    );
+    const find = async (query: string, alpha: number): Promise<ScoredHit[]> => {
+      const body = {
+        query_text: query,
+        query_syntax: 'simple',
+        vector: [1, 1],
+        alpha,
+        k: 240,
+        exact: true,
+        explain: true,
+      };
+      return (await service.search.search('c', schema.parse(body).search)).hits.map(({ ...hit }) => hit);
+    };
+    const having = (start: string) => texts.flatMap((text, i) => (text.includes(start) ? [`${i}`] : []));
+    for (const alpha of [0, 0.5, 1]) {
+      expect(idsOf(await find('+pump*', alpha)).sort()).toEqual(having('pump').sort());
+      expect(idsOf(await find('iron -pump*', alpha)).sort()).toEqual(
+        texts.flatMap((text, i) => (text.includes('pump') ? [] : [`${i}`])).sort(),
+      );
+      expect(idsOf(await find('+pump1~2', alpha)).sort()).toEqual(
+        documents.flatMap((terms, i) => (terms.some((term) => plainEdits('pump1', term) <= 2) ? [`${i}`] : [])).sort(),
+      );
+    }
+    // As one word: each time of any counts, with the frequency of the most frequent one.
+    const hits = await find('+pump*', 0);
+    const terms = [...new Set(documents.flat())].filter((term) => term.startsWith('pump'));
+    const documentFrequencies = terms.map((term) => documents.filter((document) => document.includes(term)).length);
+    const units = [{ terms: terms.map((_, i) => i), factors: terms.map(() => 1), isOptional: false }];
+    for (const { externalId, explanation } of hits)
+      expect(explanation!.keywordScore).toBeCloseTo(
+        plainPlanScore(
+          documents[Number(externalId)],
+          terms,
+          { units, minimum: 0 },
+          { ...statistics, documentFrequencies },
+          () => true,
+        )!,
+        9,
+      );
+    told.push([...hits, ...(await find('+pump1~2 iron', 0))]);
+  }
+  expect(told[1]).toEqual(told[0]);
+  expect(told[2]).toEqual(told[0]);
+}, 120_000);

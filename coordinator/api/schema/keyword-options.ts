@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import { defaultAnalyser, QUERY_TERMS_MAX } from '../../../shared/base/text/analyser';
+import type { Fuzziness } from '../../../shared/base/text/word-variants';
 import { optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { CLAUSES_MAX, simpleClauses } from '../fields/simple-query';
 import {
   filterOfClauses,
-  type Fuzziness,
   type KeywordClause,
   type KeywordMatch,
   type KeywordQuery,
@@ -33,7 +33,7 @@ export const keywordShape = {
   }),
   query_syntax: withDefault(z.enum(['plain', 'simple']), 'plain').meta({
     description:
-      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; a backslash takes the meaning from a sign.',
+      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.',
   }),
   fuzzy: optional(
     z.union([z.literal(0), z.literal(1), z.literal(2), z.literal('auto')], { error: 'must be 0, 1, 2 or "auto"' }),
@@ -72,10 +72,7 @@ export interface AskedText {
   filter: Filter | null;
 }
 
-/**
- * The text of a request with the fields that say how it is read. Reports more clauses than there may be, and signs that
- * don't go together.
- */
+/** The text of a request with the fields that say how it is read. Reports more clauses than there may be. */
 export function askedText(
   text: string,
   { match = 'any', query_syntax: syntax, fuzzy = 0, prefix_last: prefixLast }: GivenKeywords,
@@ -106,19 +103,6 @@ export function askedText(
   const clauses = typeof found === 'number' ? [] : found;
   if (clauses.length > CLAUSES_MAX)
     report(sink, text, `has ${clauses.length} clauses, more than the maximum of ${CLAUSES_MAX}`, { path: [name] });
-  const refused = clauses.find(
-    ({ occurs, path, stands }) => stands !== undefined && (occurs !== 'may' || path !== undefined),
-  );
-  if (refused !== undefined)
-    report(
-      sink,
-      text,
-      `has ${JSON.stringify(text.slice(refused.start, refused.end))}: * and ~ are for words that may be there, in all fields`,
-      {
-        kind: 'invalid_parameter',
-        path: [name],
-      },
-    );
   if (clauses.some(({ path }) => path === 'text'))
     report(sink, text, 'asks for text:, and the text of an item can’t be asked alone; fields of the metadata can', {
       kind: 'invalid_parameter',

@@ -265,10 +265,20 @@ function unconfirmed(id: ShardId): QuiverError {
   );
 }
 
-/** The filters of a read, of its questions, or of an operation. */
+/** The filters of a read, of its questions or the units of its plan, or of an operation. */
 function filtersOf(request: object | null): Filter[] {
-  const { filter, questions = [] } = (request ?? {}) as { filter?: Filter | null; questions?: object[] };
-  return [...(filter === undefined || filter === null ? [] : [filter]), ...questions.flatMap(filtersOf)];
+  const {
+    filter,
+    questions = [],
+    plan,
+  } = (request ?? {}) as Partial<Pick<KeywordSearch, 'filter' | 'plan'>> & {
+    questions?: object[];
+  };
+  return [
+    ...(filter === undefined || filter === null ? [] : [filter]),
+    ...questions.flatMap(filtersOf),
+    ...(plan === undefined ? [] : plan.units.flatMap((unit) => unit.filter ?? [])),
+  ];
 }
 
 /** The kinds of reads that not every node knows, by the name of the feature. */

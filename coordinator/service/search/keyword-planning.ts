@@ -1,13 +1,7 @@
-import { type Analyser, defaultAnalyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
+import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
+import { editsOf, type Variants, variantsOf, variedWords } from '../../../shared/base/text/word-variants';
 import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
-import {
-  conditionOf,
-  type Fuzziness,
-  type KeywordClause,
-  type KeywordMatch,
-  type KeywordQuery,
-  meaningOf,
-} from '../keyword-query';
+import { conditionOf, type KeywordClause, type KeywordMatch, type KeywordQuery, meaningOf } from '../keyword-query';
 import { askedWords, isPartOfWord, wordTerms } from './query-words';
 
 /** What shards are asked for. */
@@ -24,23 +18,19 @@ export interface KeywordDraft {
   units: KeywordUnit[];
   minimum: number;
   /** By the place of the unit, which has one term. */
-  variants: Map<number, Variants>;
+  variants: Map<number, AskedVariants>;
 }
 
-/** Which other words a word stands for. */
-export interface Variants {
-  /** Those that begin so; undefined: none do. */
-  prefix?: string;
-  /** Those that are so many edits from it, if it is rare. */
-  edits: 0 | 1 | 2;
+/** Which other words a word stands for: the most frequent ones, and near ones if it is rare. */
+export interface AskedVariants extends Variants {
+  /** All of them, and near ones whether it is rare or not: hits must have one. */
+  areAll?: true;
 }
 
 /** As how much of a time one of a filler counts: of .05 to .3 the best for three judged sets (text.md). */
 const FILLER_FACTOR = 0.1;
 /** Below a share of a whole number, what a product of doubles may be off. */
 const ROUNDING = 1e-9;
-/** Letters of a word up to which `auto` allows no edits, and one. */
-const AUTO_LETTERS = [3, 7] as const;
 
 /** The terms of a query and how they belong together. The filter of its clauses is not in it. */
 export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDraft {
@@ -68,9 +58,9 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   const wordCount = units.length;
   for (const word of words)
     for (const term of word.kind === 'word' ? [] : word.terms)
-      if (!places.has(term)) units.push({ terms: [placeOf(term)], factors: [FILLER_FACTOR], isOptional: false });
+      if (!places.has(term)) units.push(fillerUnit(placeOf(term)));
   const fillerCount = units.length - wordCount;
-  const variants = new Map<number, Variants>();
+  const variants = new Map<number, AskedVariants>();
   const placesOf = (own: readonly string[]): number[] | null => {
     const added = own.filter((term) => !places.has(term));
     // As of a bag, the first terms count.
@@ -86,6 +76,8 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
       (unit, i) =>
         !apart.has(i) && unit.terms.length === 1 && unit.terms[0] === place && (mayBeMust || unit.isOptional),
     );
+  const fillerOf = (place: number): number =>
+    units.findIndex(({ terms: [own] }, i) => i >= wordCount && i < wordCount + fillerCount && own === place);
   const edits = (term: string): 0 | 1 | 2 => editsOf(query.fuzzy ?? 0, term);
   units.forEach(({ terms: [place, ...others], isOptional }, i) => {
     const term = terms[place];
@@ -95,6 +87,23 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   for (const clause of positive) {
     const { occurs, text, stands } = clause;
     if (isOfBag(clause)) continue;
+    if (stands !== undefined && (occurs === 'must' || clause.path !== undefined)) {
+      const sought = variedWords(analyser, text, stands);
+      const own = sought === null ? null : placesOf([...sought.others, sought.term]);
+      if (own === null) continue;
+      variants.set(units.length, { ...sought!.variants, areAll: true });
+      apart.add(units.length);
+      units.push({
+        terms: own.slice(-1),
+        isOptional: occurs === 'may',
+        ...(occurs === 'may' && { filter: conditionOf(clause) }),
+      });
+      // What a field has to have, its condition asks for.
+      if (clause.path !== undefined) continue;
+      for (const place of own.slice(0, -1))
+        if (unitOf(place, true) < 0) units.push({ terms: [place], isOptional: false });
+      continue;
+    }
     if (stands !== undefined) {
       const own = placesOf(wordTerms(analyser, text)) ?? [];
       // Of several words that came without a space, the last one has the sign.
@@ -117,16 +126,25 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   }
   const last = query.clauses.at(-1);
   if (query.prefixLast === true && last?.occurs === 'may' && isOfBag(last)) {
-    const place = placesOf(wordTerms(analyser, last.text).slice(-1))?.[0];
+    const own = wordTerms(analyser, last.text).slice(-1);
+    const place = placesOf(own)?.[0];
     if (place !== undefined) {
-      let unit = unitOf(place, false);
-      if (unit < 0) unit = units.push({ terms: [place], isOptional: true }) - 1;
+      // What fills in stands for others as what fills in.
+      const isFiller =
+        unitOf(place, true) < 0 &&
+        words.some(({ kind, terms: filling }) => kind === 'filler' && filling.includes(own[0]));
+      let unit = isFiller ? fillerOf(place) : unitOf(place, false);
+      if (unit < 0) unit = units.push(isFiller ? fillerUnit(place) : { terms: [place], isOptional: true }) - 1;
       variants.set(unit, { ...variantsOf('prefix', terms[place], last.text), edits: variants.get(unit)?.edits ?? 0 });
     }
   }
   const optional = units.filter(({ isOptional }) => isOptional).length;
   const isMore = optional + fillerCount < units.length || (query.match === 'any' && fillerCount > 0);
   return { terms, units, minimum: leastOf(query.match, optional, isMore), variants };
+}
+
+function fillerUnit(place: number): KeywordUnit {
+  return { terms: [place], factors: [FILLER_FACTOR], isOptional: false };
 }
 
 /** Whether a clause is a word that is looked for everywhere, as it is. */
@@ -149,17 +167,4 @@ function leastOf(match: KeywordMatch, optional: number, isMore: boolean): number
   if (match === 'all') return optional;
   if (match === 'any') return isMore ? 0 : Math.min(1, optional);
   return Math.min(optional, Math.max(1, Math.ceil(optional * match.atLeast - ROUNDING)));
-}
-
-function variantsOf(stands: Fuzziness | 'prefix', term: string, text: string): Variants {
-  if (stands !== 'prefix') return { edits: editsOf(stands, term) };
-  // Stems end earlier than words, and differ in their ends.
-  const written = defaultAnalyser.terms(text).at(-1) ?? term;
-  return { prefix: term.startsWith(written) ? written : term, edits: 0 };
-}
-
-function editsOf(fuzzy: Fuzziness, term: string): 0 | 1 | 2 {
-  if (fuzzy !== 'auto') return fuzzy;
-  const letters = [...term].length;
-  return letters <= AUTO_LETTERS[0] ? 0 : letters <= AUTO_LETTERS[1] ? 1 : 2;
 }

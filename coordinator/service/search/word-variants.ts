@@ -1,7 +1,8 @@
 import { EditWalk } from '../../../shared/base/text/edit-walk';
+import { factorOfEdits } from '../../../shared/base/text/word-variants';
 import type { KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
-import type { KeywordDraft, Variants } from './keyword-planning';
+import type { AskedVariants, KeywordDraft } from './keyword-planning';
 import { EXPANSIONS_MAX, type FoundTerm } from './word-expansion';
 
 /** Of so many items, a word that one has is rare: it may be a slip itself. */
@@ -12,8 +13,9 @@ export type Expand = (term: string, by: 'prefix' | 1 | 2) => Promise<FoundTerm[]
 
 /**
  * The draft with the words that others stand for, and what is known of them. A word that is not rare stands for itself
- * alone, unless others begin so. Each other word counts less by its edits, as in Lucene 1 − edits ÷ the shorter length;
- * all of a unit have the document frequency of the most frequent one (planned-search.ts).
+ * alone, unless others begin so, or all are asked for: then shards add those beyond the most frequent ones. Each other
+ * word counts less by its edits, as in Lucene 1 − edits ÷ the shorter length; all of a unit have the document frequency
+ * of the most frequent one (planned-search.ts).
  */
 export async function withVariants(
   draft: KeywordDraft,
@@ -27,12 +29,14 @@ export async function withVariants(
   const found = await Promise.all(
     [...draft.variants].map(async ([unit, variants]) => {
       const place = units[unit].terms[0];
-      return { unit, place, others: await othersOf(terms[place], variants, rarity(statistics, place), expand) };
+      const isRare = variants.areAll === true || rarity(statistics, place);
+      return { unit, place, variants, others: await othersOf(terms[place], variants, isRare, expand) };
     }),
   );
-  for (const { unit, place, others } of found) {
+  for (const { unit, place, variants, others } of found) {
     const own = [place];
-    const factors = [1];
+    const [most] = units[unit].factors ?? [1];
+    const factors = [most];
     for (const { term, frequency, factor } of others) {
       let at = places.get(term);
       if (at === undefined) {
@@ -40,11 +44,17 @@ export async function withVariants(
         documentFrequencies.push(frequency);
       }
       own.push(at);
-      factors.push(factor);
+      factors.push(most * factor);
     }
-    if (own.length > 1) units[unit] = { ...units[unit], terms: own, factors } satisfies KeywordUnit;
+    const more = variants.areAll === true && others.length === EXPANSIONS_MAX ? moreOf(terms[place], variants) : null;
+    if (own.length > 1)
+      units[unit] = { ...units[unit], terms: own, factors, ...(more !== null && { more }) } satisfies KeywordUnit;
   }
   return { draft: { ...draft, terms, units }, statistics: { ...statistics, documentFrequencies } };
+}
+
+function moreOf(term: string, { prefix, edits }: AskedVariants): NonNullable<KeywordUnit['more']> {
+  return prefix === undefined ? { term, by: edits as 1 | 2 } : { term: prefix, by: 'prefix' };
 }
 
 function rarity({ documentCount, documentFrequencies }: KeywordStatistics, place: number): boolean {
@@ -53,7 +63,7 @@ function rarity({ documentCount, documentFrequencies }: KeywordStatistics, place
 
 async function othersOf(
   term: string,
-  { prefix, edits }: Variants,
+  { prefix, edits }: AskedVariants,
   isRare: boolean,
   expand: Expand,
 ): Promise<(FoundTerm & { factor: number })[]> {
@@ -65,7 +75,7 @@ async function othersOf(
   const others = new Map(
     near.map((one) => {
       const distance = walk.distanceTo(one.term);
-      return [one.term, { ...one, factor: 1 - distance / Math.min(term.length, one.term.length) }];
+      return [one.term, { ...one, factor: factorOfEdits(distance, term, one.term) }];
     }),
   );
   for (const one of begun) others.set(one.term, { ...one, factor: 1 });

@@ -3,8 +3,9 @@ import type { KeywordFields } from '../../../shared/contract/shard/keyword-field
 import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
+import type { Variants } from '../../../shared/base/text/word-variants';
 import type { WordsCondition } from '../../../shared/contract/filter/filter';
-import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotSet } from '../slots/slot-set';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import type { SlotScores } from '../slots/slot-scores';
@@ -26,8 +27,8 @@ import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
 import { SortedTerms } from './sorted-terms';
 import { TermDictionary } from './term-dictionary';
-import { hasTerms, slotsWithTerms, type TermMatch, type TermSource } from './term-slots';
-import { termsOfWords } from './word-conditions';
+import { hasTerms, hasTermThat, slotsWithTerms, type TermMatch, type TermSource } from './term-slots';
+import { type SoughtVariants, termsOfWords, variantsOfWords } from './word-conditions';
 import { WordOrders } from './word-orders';
 
 /** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
@@ -191,11 +192,32 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   hasWords(slot: number, condition: WordsCondition): boolean {
+    if (condition.stands !== undefined) {
+      const sought = variantsOfWords(condition, this.analyser);
+      if (sought === null || !hasTermThat(this.terms, slot, sought.fits)) return false;
+      return sought.others.length === 0 || hasTerms(this.terms, slot, sought.others, 'all');
+    }
     return hasTerms(this.terms, slot, termsOfWords(condition, this.analyser), matchOf(condition));
   }
 
   slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
+    if (condition.stands !== undefined) return this.slotsWithVariants(variantsOfWords(condition, this.analyser));
     return slotsWithTerms(this.terms, termsOfWords(condition, this.analyser), matchOf(condition));
+  }
+
+  private *slotsWithVariants(sought: SoughtVariants | null): Generator<undefined, ChunkedSlotSet> {
+    if (sought === null) return new ChunkedSlotSet();
+    const { others, term, variants, fits } = sought;
+    const found = yield* this.variantTerms({ term, ...variants });
+    const slots = yield* slotsWithTerms(this.terms, [...new Set([term, ...found])].filter(fits), 'any');
+    return others.length === 0 ? slots : slots.and(yield* slotsWithTerms(this.terms, others, 'all'));
+  }
+
+  /** All terms that begin so, or are near. */
+  private *variantTerms({ term, prefix, edits }: Variants & { term: string }): Generator<undefined, string[]> {
+    if (prefix === undefined && edits === 0) return [];
+    const request = prefix === undefined ? { term, by: edits as 1 | 2 } : { term: prefix, by: 'prefix' as const };
+    return (yield* this.sortedTerms.find({ ...request, after: '', limit: Infinity })).terms;
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
@@ -223,7 +245,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
     statistics: KeywordStatistics,
     options: PlannedSearchOptions,
   ): Generator<undefined, SlotScores> {
-    return searchPlan(this.terms, { terms, plan, statistics }, options);
+    const allTermsOf = ({ term, by }: Pick<ExpansionRequest, 'term' | 'by'>): Generator<undefined, Expansions> =>
+      this.sortedTerms.find({ term, by, after: '', limit: Infinity });
+    return searchPlan(this.terms, { terms, plan, statistics, allTermsOf }, options);
   }
 
   /**

@@ -1,3 +1,5 @@
+import { EditWalk } from '../../../shared/base/text/edit-walk';
+import { factorOfEdits } from '../../../shared/base/text/word-variants';
 import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
@@ -15,6 +17,8 @@ interface PlannedSearch {
   plan: KeywordPlan;
   /** Of the whole collection. */
   statistics: KeywordStatistics;
+  /** All terms of the index that begin so or are near, in their order. */
+  allTermsOf: (request: NonNullable<KeywordUnit['more']>) => Generator<undefined, { terms: string[] }>;
 }
 
 /** See KeywordIndex.searchPlanInSteps. */
@@ -26,12 +30,39 @@ export function* searchPlan(
   const { documents, dictionary } = source;
   const { minimum } = asked.plan;
   const norm = lengthNorm(asked.statistics);
-  const units = searchedUnits(dictionary, asked, unitSlots);
+  const units = searchedUnits(dictionary, yield* withMore(asked), unitSlots);
   const wish = { k, allowed, nameOf: (document: number): string => nameOf(documents.slots[document]) };
   const found = yield* isSum(asked.plan, unitSlots)
     ? searchPostings({ ...source, norm, parts: () => partsOf(units) }, wish)
     : searchUnits({ ...source, norm, units, minimum }, wish);
   return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
+}
+
+/** With the terms that units have more of, behind the others; nothing is known of how frequent these are. */
+function* withMore(asked: PlannedSearch): Generator<undefined, PlannedSearch & { listed: number }> {
+  const listed = asked.terms.length;
+  if (asked.plan.units.every(({ more }) => more === undefined)) return { ...asked, listed };
+  const terms = [...asked.terms];
+  const units: KeywordUnit[] = [];
+  for (const unit of asked.plan.units) {
+    const { more } = unit;
+    if (more === undefined) {
+      units.push(unit);
+      continue;
+    }
+    const own = new Set(unit.terms.map((place) => terms[place]));
+    const places = [...unit.terms];
+    const factors = [...unit.factors!];
+    const walk = more.by === 'prefix' ? null : new EditWalk(more.term, more.by);
+    for (const term of (yield* asked.allTermsOf(more)).terms) {
+      const factor = walk === null ? 1 : factorOfEdits(walk.distanceTo(term), more.term, term);
+      if (own.has(term) || factor <= 0) continue;
+      places.push(terms.push(term) - 1);
+      factors.push(factor);
+    }
+    units.push({ ...unit, terms: places, factors });
+  }
+  return { ...asked, terms, plan: { ...asked.plan, units }, listed };
 }
 
 /** Whether any unit is enough, and units are what single lists have, or several of which any is enough. */
@@ -52,7 +83,7 @@ function partsOf(units: readonly SearchedUnit[]): SearchedPart[] {
 /** In the same order in every shard, which is that of a search without a plan where each term is a unit. */
 function searchedUnits(
   dictionary: TermDictionary,
-  { terms, plan: { units }, statistics }: PlannedSearch,
+  { terms, plan: { units }, statistics, listed }: PlannedSearch & { listed: number },
   unitSlots: PlannedSearchOptions['unitSlots'],
 ): SearchedUnit[] {
   return units
@@ -60,15 +91,16 @@ function searchedUnits(
       order,
       terms: () => termsOf(dictionary, terms, unit),
       isAnyEnough: unit.factors !== undefined,
-      weight: weightOf(unit, statistics),
+      weight: weightOf(unit, statistics, listed),
       isOptional: unit.isOptional,
       allowed: () => unitSlots(order),
     }))
     .sort((a, b) => b.weight - a.weight || a.order - b.order);
 }
 
-function weightOf(unit: KeywordUnit, statistics: KeywordStatistics): number {
-  const weights = unit.terms.map((place) => termWeight(statistics, place));
+/** Of terms beyond the `listed` ones, none is more frequent than all of these. */
+function weightOf(unit: KeywordUnit, statistics: KeywordStatistics, listed: number): number {
+  const weights = unit.terms.filter((place) => place < listed).map((place) => termWeight(statistics, place));
   return unit.factors === undefined ? weights.reduce((sum, weight) => sum + weight, 0) : Math.min(...weights);
 }
 

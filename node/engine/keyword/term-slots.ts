@@ -47,6 +47,21 @@ export function hasTerms(
   return match === 'any' ? found > 0 : found === terms.length;
 }
 
+/** Whether the text of a slot has a term that fits. */
+export function hasTermThat(
+  { documents, dictionary }: TermSource,
+  slot: number,
+  fits: (term: string) => boolean,
+): boolean {
+  const document = documents.documentOf(slot);
+  if (document === NO_DOCUMENT) return false;
+  let isFound = false;
+  documents.forEachTerm(document, (term) => {
+    isFound ||= fits(dictionary.text(term)!);
+  });
+  return isFound;
+}
+
 /** The slots of the texts that have them, in steps. A slot that changes between two may be wrong. */
 export function* slotsWithTerms(
   source: TermSource,

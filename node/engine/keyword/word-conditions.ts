@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, WordsCondition } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Analyser, queryTerms } from '../../../shared/base/text/analyser';
+import { type VariedWords, variantTest, variedWords } from '../../../shared/base/text/word-variants';
 import { hasPhrase, type Phrase, phraseOf } from '../../../shared/base/text/phrase';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from './keyword-index';
@@ -16,6 +17,23 @@ export function termsOfWords(condition: WordsCondition, analyser: Analyser): rea
   const terms = queryTerms(analyser, condition.query);
   known.set(condition, { analyser, terms });
   return terms;
+}
+
+const varied = new WeakMap<WordsCondition, { analyser: Analyser; words: SoughtVariants | null }>();
+
+/** Words of which the last one stands for others. `fits`: whether it stands for a term. */
+export interface SoughtVariants extends VariedWords {
+  fits: (term: string) => boolean;
+}
+
+/** The words of a condition with a sign; null: it has none, so nothing has them. */
+export function variantsOfWords(condition: WordsCondition, analyser: Analyser): SoughtVariants | null {
+  const found = varied.get(condition);
+  if (found?.analyser === analyser) return found.words;
+  const sought = variedWords(analyser, condition.query, condition.stands!);
+  const words = sought === null ? null : { ...sought, fits: variantTest(sought) };
+  varied.set(condition, { analyser, words });
+  return words;
 }
 
 const phrases = new WeakMap<WordsCondition, { analyser: Analyser; phrase: Phrase }>();
@@ -44,6 +62,10 @@ export function itemHasWords(
     return lines.some((line) => resultOf(hasPhrase(analyser, phrase, line)));
   }
   const terms = new Set(analyser.terms(lines.join('\n')));
+  if (condition.stands !== undefined) {
+    const sought = variantsOfWords(condition, analyser);
+    return sought !== null && sought.others.every((term) => terms.has(term)) && [...terms].some(sought.fits);
+  }
   const isIn = (term: string): boolean => terms.has(term);
   return condition.match === 'any' ? wanted.some(isIn) : wanted.every(isIn);
 }

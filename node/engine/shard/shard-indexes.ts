@@ -6,6 +6,7 @@ import type { FilteredItems, FilterIndex } from '../filter/filter-index';
 import type { AnalysedText, KeywordIndex } from '../keyword/keyword-index';
 import type { ItemFacts } from '../filter/matches';
 import { keywordTexts } from '../keyword/keyword-text';
+import { keepTerms } from './reading/keyword-expansions';
 import { itemHasWords } from '../keyword/word-conditions';
 import type { PhraseMatches } from './reading/phrase-matches';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
@@ -82,6 +83,7 @@ export function* slotsWithWords(
   if (paths === undefined && match === 'phrase') return yield* phrases.slotsInSteps(condition);
   const { fields } = keywords;
   const areIndexed = paths === undefined || fields === undefined || paths.every((path) => isPathOf(fields, path));
+  if (areIndexed && condition.stands !== undefined) keepTerms(keywords);
   if (areIndexed) return yield* keywords.slotsWithWords(condition);
   const slots: number[] = [];
   for (const slot of directory.liveSlots()) if (slots.push(slot) % SLOTS_PER_STEP === 0) yield;

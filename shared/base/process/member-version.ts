@@ -20,6 +20,7 @@ export const FEATURES = [
   'keyword-fields',
   'unspaced-languages',
   'reindexes',
+  'word-variants',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -1,3 +1,4 @@
+import type { WordSign } from '../../base/text/word-variants';
 import type { Filter, FilterBound, RangeOperator, TextCondition } from './filter';
 
 /**
@@ -89,10 +90,11 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   ids: ({ ids }) => areTexts(ids),
   expiry: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
   updated: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
-  words: ({ query, match, near, paths }) =>
+  words: ({ query, match, near, stands, paths }) =>
     typeof query === 'string' &&
     (match === 'any' || match === 'all' || match === 'phrase') &&
     (near === undefined || (Number.isSafeInteger(near) && (near as number) >= 0)) &&
+    (stands === undefined || (match === 'all' && isWordSign(stands))) &&
     (paths === undefined || areTexts(paths)),
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
@@ -101,6 +103,10 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
 type ShapeCheck = (node: Record<string, unknown>, depth: number) => boolean;
 
 const RANGE_OPERATORS: Record<RangeOperator, true> = { gt: true, gte: true, lt: true, lte: true };
+
+function isWordSign(value: unknown): value is WordSign {
+  return value === 'prefix' || value === 'auto' || value === 0 || value === 1 || value === 2;
+}
 
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');

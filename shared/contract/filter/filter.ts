@@ -1,3 +1,5 @@
+import type { WordSign } from '../../base/text/word-variants';
+
 /**
  * A metadata filter as a checked tree. `parse-filter.ts` parses the JSON form that clients send. `matches.ts` defines
  * what a filter means: it is the plain predicate that every index is tested against.
@@ -48,12 +50,15 @@ export type ItemCondition =
  * Any or all of the words of a query, as the collection's analyser has them, stop words left out: in the text of the
  * item and all strings of its metadata, or in the strings under some paths. `phrase`: all words, stop words too, in one
  * of these strings, one directly behind the other, or with `near` in any order, with at most so many others between.
+ * With `stands`, which is only of `all`, any of the words that the last one stands for (word-variants.ts) is enough in
+ * its place.
  */
 export interface WordsCondition {
   type: 'words';
   query: string;
   match: 'any' | 'all' | 'phrase';
   near?: number;
+  stands?: WordSign;
   paths?: string[];
 }
 

@@ -19,6 +19,11 @@ export interface KeywordUnit {
    */
   terms: readonly number[];
   factors?: readonly number[];
+  /**
+   * With factors: it has what more a shard has of these terms, too, each as much as its edits leave of it
+   * (word-variants.ts). The most frequent one is in `terms`.
+   */
+  more?: { term: string; by: 'prefix' | 1 | 2 };
   /** Whether it counts towards the minimum. */
   isOptional: boolean;
   /** Only items that pass it have the unit; absent: all. */
@@ -44,15 +49,21 @@ export function keywordPlanFromText(text: string, termCount: number): KeywordPla
 }
 
 function isUnit(unit: unknown, termCount: number): unit is KeywordUnit {
-  const { terms, factors, isOptional, filter } = (unit ?? {}) as Record<string, unknown>;
+  const { terms, factors, more, isOptional, filter } = (unit ?? {}) as Record<string, unknown>;
   return (
     Array.isArray(terms) &&
     terms.length > 0 &&
     terms.every((place) => isCount(place) && place < termCount) &&
     (factors === undefined || areFactors(factors, terms.length)) &&
+    (more === undefined || (factors !== undefined && isMore(more))) &&
     typeof isOptional === 'boolean' &&
     (filter === undefined || filterFromJson(filter) !== undefined)
   );
+}
+
+function isMore(value: unknown): boolean {
+  const { term, by } = (value ?? {}) as Record<string, unknown>;
+  return typeof term === 'string' && (by === 'prefix' || by === 1 || by === 2);
 }
 
 function areFactors(factors: unknown, count: number): boolean {

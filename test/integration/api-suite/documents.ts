@@ -187,10 +187,14 @@ export function documentsSuite(context: SuiteContext): void {
       };
       for (const words of [{ alpha: 0 }, { mode: 'keyword' }])
         expect(await found({ query: 'river stars', match: 'all', ...words })).toEqual([['t1', items[1].text]]);
-      for (const alpha of [0, 0.5, 1])
-        expect(await found({ query: '+river -stars floods', query_syntax: 'simple', alpha })).toEqual([
-          ['t0', items[0].text],
-        ]);
+      for (const query of [
+        '+river -stars floods',
+        '+riv* -star* floods',
+        '+rivre~ -strs~ floods',
+        '+"spring floods"~1',
+      ])
+        for (const alpha of [0, 0.5, 1])
+          expect(await found({ query, query_syntax: 'simple', alpha })).toEqual([['t0', items[0].text]]);
     });
 
     test('an item without a text has an empty one in a query', async () => {

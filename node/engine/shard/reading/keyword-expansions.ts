@@ -10,9 +10,14 @@ const kept = new WeakMap<KeywordIndex, NodeJS.Timeout>();
 
 /** The terms of an index that begin with one or are near to it. */
 export function termsFor(keywords: KeywordIndex, request: ExpansionRequest): Promise<Expansions> {
+  keepTerms(keywords);
+  return inSlices(keywords.expansions(request));
+}
+
+/** Sees to it that an index lets go of the order of its terms some time after it was needed: call it before. */
+export function keepTerms(keywords: KeywordIndex): void {
   clearTimeout(kept.get(keywords));
   const index = new WeakRef(keywords);
   const timer = setTimeout(() => index.deref()?.dropSortedTerms(), KEPT_MS);
   kept.set(keywords, timer.unref());
-  return inSlices(keywords.expansions(request));
 }

@@ -13,6 +13,7 @@ import type { RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
+import { keepTerms } from './keyword-expansions';
 import { type CutHits, cutTies } from './border-ties';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
@@ -127,6 +128,7 @@ export class ShardSearch {
     if (request.filter !== null) await filters.prepare(request.filter);
     const units = request.plan?.units ?? [];
     for (const { filter } of units) if (filter !== undefined) await filters.prepare(filter);
+    if (units.some(({ more }) => more !== undefined)) keepTerms(keywords);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
     // A slot that is emptied between two slices stays empty until the read ends.

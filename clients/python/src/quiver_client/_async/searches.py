@@ -150,7 +150,7 @@ class AsyncSearches:
 
         - ``mode``: Says it by name: 'keyword', by keywords alone; 'vector', by meaning alone; both whatever alpha is. 'hybrid': as alpha says.
         - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
-        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; a backslash takes the meaning from a sign.
+        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
         - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
@@ -341,7 +341,7 @@ class AsyncSearches:
 
         - ``mode``: Says it by name: 'keyword', by keywords alone; 'vector', by meaning alone; both whatever alpha is. 'hybrid': as alpha says.
         - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
-        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; a backslash takes the meaning from a sign.
+        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
         - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.

@@ -4,9 +4,14 @@ import { analyserFor } from '../../../../../shared/base/text/analyser-for';
 import type { Language } from '../../../../../shared/base/text/language';
 
 /** What is asked of a query without signs: terms of units, in brackets with their factor where they fill in. */
-function asked(language: Language, text: string, match: KeywordMatch = 'any'): { units: string; minimum: number } {
+function asked(
+  language: Language,
+  text: string,
+  match: KeywordMatch = 'any',
+  prefixLast = false,
+): { units: string; minimum: number } {
   const clauses = [{ occurs: 'may' as const, text, start: 0, end: text.length }];
-  const { terms, plan } = plannedKeywords(keywordDraft({ clauses, match }, analyserFor(language)));
+  const { terms, plan } = plannedKeywords(keywordDraft({ clauses, match, prefixLast }, analyserFor(language)));
   if (plan === undefined) return { units: terms.join(' '), minimum: 1 };
   const units = plan.units.map(({ terms: places, factors, isOptional }) => {
     const own = places.map((place) => terms[place]).join('+');
@@ -32,4 +37,10 @@ test('where all words have to be there, each is one, and what fills in is none',
 test('words of hiragana fill in unless there are only such', () => {
   expect(asked('ja', 'する')).toEqual({ units: 'する', minimum: 1 });
   expect(asked('ja', '設定 する', 'all')).toEqual({ units: '設定 (する 0.1)', minimum: 1 });
+});
+
+test('a last word that fills in is needed no more where it is the beginning of one', () => {
+  for (const text of ['設定 する', '東京へ', '設定を'])
+    expect(asked('ja', text, 'all', true)).toEqual(asked('ja', text, 'all'));
+  expect(asked('ja', 'する', 'all', true).minimum).toBe(1);
 });
