@@ -114,7 +114,7 @@ class ZstdStream extends Transform {
 /** The same bytes; fails where they are not UTF-8: a decoder would make one character of all that it can't tell. */
 export async function* inUtf8(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   const wrong = (): never => {
-    throw new CommandError(`${name} is not UTF-8 text; iconv makes it that`);
+    throw notUtf8(name);
   };
   // The beginning of a character whose rest is in the next piece.
   let held: Buffer = Buffer.alloc(0);
@@ -126,6 +126,15 @@ export async function* inUtf8(bytes: AsyncIterable<Buffer>, name: string): Async
     yield piece;
   }
   if (held.length > 0) wrong();
+}
+
+/** What a file of another encoding is refused with. */
+export function notUtf8(name: string, options?: ErrorOptions): CommandError {
+  return new CommandError(
+    `${name} is not UTF-8 text; iconv makes it that, as of Windows’ Western texts iconv -f WINDOWS-1252 -t UTF-8`,
+    undefined,
+    options,
+  );
 }
 
 /** Length without a character at the end that is not there whole. */

@@ -25,6 +25,7 @@ interface RowEnd {
 type State = 'value' | 'plain' | 'quoted' | 'bad';
 
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -32,6 +33,7 @@ const FIRST_CAPACITY = 1 << 19;
 /** Places that are remembered, at most. */
 const DOOMED_MAX = 1_000_000;
 const STRAY_QUOTE = 'a value in quotes with more behind the quote that ends it';
+const ESCAPED_QUOTE = 'a quote behind a backslash: within quotes, CSV has quotes doubled';
 const OPEN_QUOTE = 'a quote that is never closed';
 
 /**
@@ -188,7 +190,8 @@ export class CsvRecords {
       this.at = quote;
       if (after === filled) return this.hasEnded ? { to: filled, content: filled } : 'more';
       const found = this.endingAt(after);
-      if (found === null && this.state === 'quoted') this.isBad(STRAY_QUOTE);
+      if (found === null && this.state === 'quoted')
+        this.isBad(held[quote - 1] === BACKSLASH ? ESCAPED_QUOTE : STRAY_QUOTE);
       return found;
     }
   }

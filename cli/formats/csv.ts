@@ -32,6 +32,7 @@ const DELIMITERS = [',', ';', '\t', '|'];
 const HEAD_BYTES = 1 << 16;
 /** Excel's own way to say it, in a line before the names. */
 const SEPARATOR_LINE = /^\ufeff?sep=(.)\r?$/i;
+const SPACED_QUOTE = /^\s+"/;
 const DECIMAL_COMMA = /^\s*[-+]?\d+,\d+(?:[eE][-+]?\d+)?\s*$/;
 
 interface ParsedRow {
@@ -96,9 +97,10 @@ export class CsvSource implements RecordSource {
         columns = namesOf(values, this.bytes.name);
         continue;
       } else if (values.length !== columns.length) {
+        const isSpaced = values.some((value) => SPACED_QUOTE.test(value));
         unreadable.push({
           number,
-          reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column; what stands between them is said by --delimiter' : `are ${columns.length} columns`}`,
+          reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column; what stands between them is said by --delimiter' : `are ${columns.length} columns`}${isSpaced ? '; a quote opens a value only where no space is before it' : ''}`,
         });
       } else {
         records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, values[i]])), number });

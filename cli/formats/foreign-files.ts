@@ -47,6 +47,11 @@ const FOREIGN: readonly Foreign[] = [
     what: 'UTF-16 without a mark at its beginning; iconv -f UTF-16LE -t UTF-8 makes UTF-8 of it (or -f UTF-16BE)',
     as: isText,
   },
+  {
+    head: /^(?:\u00ff\u00fe\0\0|\0\0\u00fe\u00ff)/,
+    what: 'UTF-32; iconv -f UTF-32 -t UTF-8 makes UTF-8 of it',
+    as: isText,
+  },
   { head: /^(?:\u00ff\u00fe|\u00fe\u00ff)/, what: 'UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8 of it', as: isText },
 ];
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { TextChunker } from '../../coordinator/service/documents/chunk';
 import { CommandError } from '../command-error';
-import { type ByteSource, inUtf8 } from './byte-source';
+import { type ByteSource, inUtf8, notUtf8 } from './byte-source';
 import { rowDigest } from './row-digest';
 import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource, type SourceRecord } from './record-source';
 import { linesOf } from './json/json-lines';
@@ -100,7 +100,7 @@ export class TextSource implements RecordSource {
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch (error) {
-      throw new CommandError(`${this.bytes.name} is not UTF-8 text`, undefined, { cause: error });
+      throw notUtf8(this.bytes.name, { cause: error });
     }
   }
 }

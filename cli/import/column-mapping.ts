@@ -79,7 +79,7 @@ export function mapColumns(
         : checked(options.text);
   if (vector === null && text === null)
     throw new CommandError(
-      `which column holds vectors (--vector) or texts (--text)? There is: ${columns.join(', ')}`,
+      `which column holds vectors (--vector) or texts (--text)? There is: ${columns.join(', ')}${seriesHint(columns)}`,
       EXIT_CODES.usage,
     );
   const id =
@@ -98,6 +98,22 @@ export function mapColumns(
 
 function only(names: string[]): string | null {
   return names.length === 1 ? names[0] : null;
+}
+
+/** How to say columns that are numbered, if there are some; empty: there are none. */
+function seriesHint(columns: string[]): string {
+  const counts = new Map<string, number>();
+  for (const column of columns) {
+    const head = /^(.*?)\d+$/.exec(column)?.[1];
+    if (head !== undefined) counts.set(head, (counts.get(head) ?? 0) + 1);
+  }
+  const [head, count] = [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), ['', 1]);
+  if (count < 2) return '';
+  const [first, second] = columns.filter(
+    (column) => column.startsWith(head) && /^\d+$/.test(column.slice(head.length)),
+  );
+  const said = head === '' ? `"${first},${second}${count > 2 ? ',…' : ''}"` : `"${head}*"`;
+  return `; a vector in columns with a number each is --vector ${said}`;
 }
 
 /** One name is a column of vectors; several, or a pattern such as "dim_*", are columns with a component each. */

@@ -12,9 +12,15 @@ let answers: Map<string, { rows?: unknown[]; error?: string }>;
 beforeAll(() => {
   const paths = [
     ...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)),
-    ...['list-view.arrow', 'run-end-encoded.arrow', 'extensions.arrow', 'structs.parquet', 'durations.parquet'].map(
-      (name) => join(REFUSED, name),
-    ),
+    ...[
+      'list-view.arrow',
+      'run-end-encoded.arrow',
+      'extensions.arrow',
+      'structs.parquet',
+      'durations.parquet',
+      'pandas-index.parquet',
+      'int128.arrow',
+    ].map((name) => join(REFUSED, name)),
   ];
   const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], {
     encoding: 'utf8',
@@ -193,9 +199,18 @@ test('Arrow of Polars, whose lists have offsets of 64 bits, is read', () => {
   ]);
 });
 
+test('an index of pandas that is noted only is a column', () => {
+  expect(answers.get('pandas-index.parquet')?.rows).toEqual([
+    { embedding: [1, 0], id: 10 },
+    { embedding: [0, 1], id: 12 },
+    { embedding: [1, 1], id: 14 },
+  ]);
+});
+
 test.each([
-  ['list-view.arrow', 'ListView'],
-  ['run-end-encoded.arrow', 'RunEndEncoded'],
+  ['list-view.arrow', 'the type ListView'],
+  ['run-end-encoded.arrow', 'the type RunEndEncoded'],
+  ['int128.arrow', 'whole numbers of more than 64 bits'],
 ])('%s is refused by the name of its type', (name, type) => {
-  expect(answers.get(name)?.error).toContain(`it has a column of the type ${type}; write it as another one`);
+  expect(answers.get(name)?.error).toContain(`it has a column of ${type}; write it as another one`);
 });

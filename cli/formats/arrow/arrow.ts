@@ -113,7 +113,13 @@ export class ArrowSource implements RecordSource {
       const { message } = error as Error;
       // Of the library, for a type that it has no class for.
       const type = /^Unrecognized type: "(\w+)"/.exec(message)?.[1];
-      const reason = type === undefined ? message : `it has a column of the type ${type}; write it as another one`;
+      const what =
+        type === undefined
+          ? message.startsWith('Unrecognized Int type')
+            ? 'whole numbers of more than 64 bits'
+            : null
+          : `the type ${type}`;
+      const reason = what === null ? message : `it has a column of ${what}; write it as another one`;
       throw new CommandError(`${this.bytes.name} can't be read as Arrow: ${reason}`, EXIT_CODES.failed, {
         cause: error,
       });

@@ -20,7 +20,8 @@ export function tableRows(value: JsonObject): ShapedRows | null {
     listsBeside(value) ??
     columnsByIndex(value) ??
     storeOfVectors(value) ??
-    rowsById(value)
+    rowsById(value) ??
+    vectorsById(value)
   );
 }
 
@@ -106,12 +107,45 @@ function storeOfVectors({ embedding_dict: vectors, metadata_dict: metadata }: Js
   return byId(vectors, (id, embedding) => ({ embedding, ...(isObject(of[id]) ? { metadata: of[id] } : {}) }));
 }
 
-/** As LangChain's store in memory dumps them: each says its id, too. */
+/**
+ * A row for each id, as pandas' orient="index" and many programs keep them, and as LangChain's store in memory dumps
+ * them, where each says its id, too. A single one, or names of columns, may be a row with objects in it; so may texts
+ * by names that are no numbers.
+ */
 function rowsById(value: JsonObject): ShapedRows | null {
-  const isTable = Object.entries(value).every(
-    ([id, row]) => isObject(row) && row.id === id && CONTENTS.some((name) => Object.hasOwn(row, name)),
-  );
-  return isTable ? byId(value, (_id, row) => row as JsonObject) : null;
+  const rows = Object.entries(value);
+  if (!rows.every((row): row is [string, JsonObject] => isObject(row[1]))) return null;
+  const isNamed = rows.every(([id, row]) => row.id === id && CONTENTS.some((name) => Object.hasOwn(row, name)));
+  const hasContents = ([id, row]: [string, JsonObject]): boolean =>
+    VECTORS.some((name) => isVector(row[name])) ||
+    (/^\d+$/.test(id) && TEXTS.some((name) => typeof row[name] === 'string'));
+  const isTable = rows.length > 1 && !rows.some(([id]) => isColumn(id)) && rows.every(hasContents);
+  if (isNamed) return byId(value, (_id, row) => row as JsonObject);
+  if (!isTable) return null;
+  // The id that a row says of itself counts.
+  const own = ['id', 'external_id', '_id'].find((name) => rows.every(([, row]) => isId(row[name])));
+  return own === undefined ? byId(value, (_id, row) => row as JsonObject) : rowsOf(rows.map(([, row]) => row));
+}
+
+/** A vector for each id. */
+function vectorsById(value: JsonObject): ShapedRows | null {
+  const rows = Object.entries(value);
+  const isTable =
+    rows.length > 1 &&
+    rows.every(([id, vector]) => !isColumn(id) && isVector(vector)) &&
+    rows.every(([, vector]) => (vector as number[]).length === (rows[0][1] as number[]).length);
+  return isTable ? byId(value, (_id, vector) => ({ vector })) : null;
+}
+
+/** What columns may be called that hold vectors or texts. */
+const LIKE_COLUMN = /vec|emb|feature|text|title|content|body|name|desc|abstract|summary|metadata|payload/i;
+
+function isColumn(name: string): boolean {
+  return CONTENTS.includes(name) || LIKE_COLUMN.test(name);
+}
+
+function isId(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number';
 }
 
 /** A key of an object is an id, also where it looks like a number. */

@@ -191,7 +191,7 @@ function objectOf(text: string): Record<string, unknown> | string {
     // A list of lists of numbers is one of vectors.
     if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number'))
       return { vector: value };
-    return 'not a JSON object';
+    return typeof value === 'string' ? 'a text alone, and no object such as {"text": …}' : 'not a JSON object';
   } catch (error) {
     return `not JSON: ${(error as Error).message}`;
   }

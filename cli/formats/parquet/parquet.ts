@@ -5,6 +5,7 @@ import { HeldPages } from './held-pages';
 import { type ColumnCursor, type ColumnReader, openColumn } from './parquet-column';
 import { noteDurations } from './parquet-durations';
 import { groupChunks, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
+import { type RangeIndex, rangeIndexes } from './pandas-index';
 import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordSource } from '../record-source';
 
 interface ParquetCursor {
@@ -22,6 +23,7 @@ export class ParquetSource implements RecordSource {
   readonly hasTextOnly = false;
   readonly columns: string[];
   readonly rows: number;
+  private readonly indexes: RangeIndex[];
 
   private constructor(
     private readonly path: string,
@@ -30,7 +32,9 @@ export class ParquetSource implements RecordSource {
     private readonly metadata: FileMetaData,
     private readonly root: SchemaTree,
   ) {
-    this.columns = root.children.map(({ element }) => element.name);
+    const columns = root.children.map(({ element }) => element.name);
+    this.indexes = rangeIndexes(metadata, columns);
+    this.columns = [...columns, ...this.indexes.map(({ name }) => name)];
     this.rows = Number(metadata.num_rows);
   }
 
@@ -57,6 +61,7 @@ export class ParquetSource implements RecordSource {
   async *read(cursor: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
     const start = (cursor as ParquetCursor | null) ?? { row: 0, columns: {} };
     const columns = this.root.children.filter(({ element }) => wanted === null || wanted.has(element.name));
+    const indexes = this.indexes.filter(({ name }) => wanted === null || wanted.has(name));
     // Whether there are as many rows as is said, only a column tells.
     const read = columns.length > 0 ? columns : this.root.children.slice(0, 1);
     try {
@@ -64,7 +69,7 @@ export class ParquetSource implements RecordSource {
       for (let group = 0; group < this.metadata.row_groups.length; group++) {
         const groupRows = Number(this.metadata.row_groups[group].num_rows);
         if (groupStart + groupRows > start.row)
-          yield* this.readGroup({ group, groupStart, groupRows, read, columns, start });
+          yield* this.readGroup({ group, groupStart, groupRows, read, columns, indexes, start });
         groupStart += groupRows;
       }
     } catch (error) {
@@ -84,10 +89,11 @@ export class ParquetSource implements RecordSource {
     groupRows: number;
     read: SchemaTree[];
     columns: SchemaTree[];
+    indexes: RangeIndex[];
     start: ParquetCursor;
   }): AsyncGenerator<RecordChunk> {
     const { library, file, metadata, root } = this;
-    const { group, groupStart, groupRows, read, columns, start } = parts;
+    const { group, groupStart, groupRows, read, columns, indexes, start } = parts;
     if (read.length === 0) throw new CommandError(`${this.path} is damaged: it has rows, but no column`);
     const rowsBehind = Math.max(0, start.row - groupStart);
     const readers: ColumnReader[] = [];
@@ -119,7 +125,9 @@ export class ParquetSource implements RecordSource {
       const records = Array.from({ length: rows }, (_, i) => {
         // A column may have any name, as __proto__.
         const fields = Object.fromEntries(columns.map(({ element }, c) => [element.name, values[c][i]]));
-        return { fields, number: groupStart + row + i };
+        const number = groupStart + row + i;
+        for (const { name, start: first, step } of indexes) fields[name] = first + number * step;
+        return { fields, number };
       });
       row += rows;
       const marks = read

@@ -17,6 +17,7 @@ test.each<[string, Format, string, string]>([
   ['a.json', 'jsonl', 'PAR1xxxx', 'is a Parquet file; --format parquet reads it'],
   ['a.csv', 'csv', 'ARROW1\0\0', 'is an Arrow file; --format arrow reads it'],
   ['a.jsonl', 'jsonl', '\u00ff\u00fe{\0', 'is UTF-16; iconv -f UTF-16 -t UTF-8'],
+  ['a.jsonl', 'jsonl', '\u00ff\u00fe\0\0{\0\0\0', 'is UTF-32; iconv -f UTF-32 -t UTF-8'],
   ['a.csv', 'csv', 'i\0d\0,\0n\0\n\u00001\0', 'is UTF-16 without a mark'],
   ['a.jsonl', 'jsonl', '\u0089HDF\r\n\u001a\n', 'is an HDF5 file'],
   ['a.jsonl', 'jsonl', '\u0080\u0004\u0095abc', 'is a pickle of Python'],

@@ -260,6 +260,16 @@ describe('quotes of CSV', () => {
     );
   });
 
+  test.each([
+    [
+      'id,text\n1, "a, b"\n',
+      '3 values, where there are 2 columns; a quote opens a value only where no space is before it',
+    ],
+    ['id,text\n1,"a \\"b\\" c"\n', 'a quote behind a backslash: within quotes, CSV has quotes doubled'],
+  ])('of %j are said to be what is wrong', async (text, reason) => {
+    expect(await read(text)).toEqual({ 2: new Error(reason) });
+  });
+
   test('that are wrong in the line of names are an error', async () => {
     await expect(read('id,"text\n1,a\n2,b\n')).rejects.toThrow(
       'quotes.csv names no columns: in line 1 there is a quote that is never closed',
@@ -283,7 +293,7 @@ test('text that is not UTF-8 is refused, also where a piece of it ends within a 
     unreadable: [{ number: 1, reason: 'not UTF-8' }],
   });
   await expect(open('latin.csv', 'csv', Buffer.from('id\nM\xfcller\n', 'latin1')).then(all)).rejects.toThrow(
-    'latin.csv is not UTF-8 text',
+    'latin.csv is not UTF-8 text; iconv makes it that',
   );
   await expect(open('cut.csv', 'csv', Buffer.from('id\nM\u00fc').subarray(0, -1)).then(all)).rejects.toThrow(
     'cut.csv is not UTF-8 text',

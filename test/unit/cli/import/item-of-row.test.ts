@@ -291,7 +291,9 @@ describe('the columns', () => {
   });
 
   test.each([
-    [['a', 'b'], {}, /which column holds vectors/],
+    [['a', 'b'], {}, /which column holds vectors \(--vector\) or texts \(--text\)\? There is: a, b$/],
+    [['id', 'd_0', 'd_1', 'x1'], {}, /d_1, x1; a vector in columns with a number each is --vector "d_\*"$/],
+    [['0', '1', '2', 'x'], {}, / is --vector "0,1,…"$/],
     [['id', 'vector'], { text: 'words' }, /no column "words"; there is: id, vector/],
     [['id', 'text'], { vector: ['d*'] }, /no column fits "d\*"/],
   ])('%j with %j is refused', (columns, options, reason) => {

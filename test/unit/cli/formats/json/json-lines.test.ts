@@ -289,6 +289,51 @@ describe('what other products write is read', () => {
       ],
       {},
     ],
+    [
+      'rows by their ids',
+      '{"a":{"embedding":[1,0],"name":"x"},"07":{"embedding":[0,1]}}',
+      [
+        { embedding: [1, 0], name: 'x', id: 'a' },
+        { embedding: [0, 1], id: '07' },
+      ],
+      { id: 'id' },
+    ],
+    [
+      'rows by their numbers',
+      '{"0":{"id":5,"text":"x"},"1":{"id":6,"text":"y"}}',
+      [
+        { id: 5, text: 'x' },
+        { id: 6, text: 'y' },
+      ],
+      {},
+    ],
+    [
+      'vectors by their ids',
+      '{"a":[1,0],"b":[0,1]}',
+      [
+        { vector: [1, 0], id: 'a' },
+        { vector: [0, 1], id: 'b' },
+      ],
+      { id: 'id' },
+    ],
+    [
+      'not what may be rows with objects and lists in them',
+      [
+        '{"title_vec":[1,0],"body_vec":[0,1]}',
+        '{"a":[1,0],"b":[0,1,2]}',
+        '{"x":[1,0]}',
+        '{"x":{"vector":[1,0]}}',
+        '{"title":{"vector":[1,0]},"body":{"vector":[1,0]}}',
+      ].join('\n'),
+      [
+        { title_vec: [1, 0], body_vec: [0, 1] },
+        { a: [1, 0], b: [0, 1, 2] },
+        { x: [1, 0] },
+        { x: { vector: [1, 0] } },
+        { title: { vector: [1, 0] }, body: { vector: [1, 0] } },
+      ],
+      {},
+    ],
   ])('%s', async (_what, text, rows, known) => {
     const source = await open(text);
     expect(fieldsOf(await all(source))).toEqual(rows);
@@ -298,6 +343,9 @@ describe('what other products write is read', () => {
   test('or says why there is no row', async () => {
     expect(reasonsOf(await all(await open(batch('a', null, { message: 'too long' }))))).toEqual([
       { number: 1, reason: 'a has no embeddings: too long' },
+    ]);
+    expect(reasonsOf(await all(await open('["x"]')))).toEqual([
+      { number: 1, reason: 'a text alone, and no object such as {"text": …}' },
     ]);
     expect(reasonsOf(await all(await open('{"delete":{"_id":"7"}}\n')))).toEqual([
       { number: 1, reason: 'a deletion of 7' },
