@@ -229,8 +229,10 @@ export class Bm25KeywordIndex implements KeywordIndex {
     statistics: KeywordStatistics,
     { k, allowed, nameOf = slotName }: SteppedSearchOptions,
   ): Generator<undefined, SlotScores> {
-    const { documents } = this;
-    const source = { ...this.terms, norm: lengthNorm(statistics), parts: this.partsOf(terms, statistics) };
+    const { documents, lists } = this;
+    const { revision, numbering } = this.terms;
+    const norm = lengthNorm(statistics);
+    const source = { documents, lists, norm, parts: this.partsOf(terms, statistics), revision, numbering };
     const found = yield* searchPostings(source, {
       k,
       allowed,

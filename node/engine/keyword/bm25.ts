@@ -4,6 +4,9 @@ import type { KeywordStatistics } from '../../../shared/contract/shard/shard-rea
 export const K1 = 1.2;
 export const B = 0.75;
 
+/** Allowance for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
+export const BOUND_SLACK = 1 + 1e-9;
+
 /** Lucene's idf, ln(1 + (N − df + 0.5) / (df + 0.5)): positive for every df ≤ N. */
 export function inverseDocumentFrequency(documentCount: number, documentFrequency: number): number {
   // Statistics collected while documents come and go may have a document frequency above the number of documents.

@@ -1,11 +1,11 @@
 import type { SlotSet } from '../slots/slot-set';
 import type { LengthNorm } from './bm25';
 import { NO_DOCUMENT, type DocumentTable } from './document-table';
-import { PostingCursor, type ScoreCursor, type WindowScores } from './posting-cursor';
+import { PostingCursor } from './posting-cursor';
 import type { PostingLists } from './posting-lists';
 import type { UnitTerm } from './searched-units';
 import { TopDocuments } from './top-documents';
-import { UnionCursor } from './union-cursor';
+import type { WindowScores } from './window-scores';
 
 /**
  * Documents per pass over the accumulators: 128 KiB of scores fit into the second-level cache. With very many terms a
@@ -157,7 +157,7 @@ export function pauseOf(source: Pick<SearchedPostings, 'numbering'>): () => Gene
 /** The parts' cursors, made again if the index has changed: those are then at the start of their lists. */
 class Cursors {
   private revision = NaN;
-  private cursors: ScoreCursor[] = [];
+  private cursors: PostingCursor[] = [];
 
   constructor(
     private readonly source: SearchedPostings,
@@ -169,7 +169,7 @@ class Cursors {
     return this.revision !== this.source.revision();
   }
 
-  get current(): ScoreCursor[] {
+  get current(): PostingCursor[] {
     if (!this.isOutdated) return this.cursors;
     const parts = this.source.parts().filter(({ rank }) => rank >= this.rank);
     this.cursors = parts.map((part) => cursorOf(part, this.source));
@@ -178,11 +178,8 @@ class Cursors {
   }
 }
 
-function cursorOf({ terms, weight }: SearchedPart, { documents, lists, norm }: SearchedPostings): ScoreCursor {
-  const isTerm = terms.length === 1 && terms[0].factor === 1;
-  return isTerm
-    ? new PostingCursor(lists, terms[0].term, weight, norm)
-    : new UnionCursor({ lists, norm, documentCount: documents.count }, terms, weight);
+function cursorOf({ terms, weight }: SearchedPart, { documents, lists, norm }: SearchedPostings): PostingCursor {
+  return new PostingCursor({ lists, norm, documentCount: documents.count }, terms, weight);
 }
 
 /** The live, allowed documents that hold any of the parts, some of them repeatedly. */
@@ -193,11 +190,14 @@ function documentsOf(
 ): Uint32Array {
   const { lengths, slots } = documents;
   const found: number[] = [];
-  for (const { term } of parts.flatMap(({ terms }) => terms)) {
-    const view = lists.view(term);
-    for (let i = view.start; i < view.end; i++) {
-      const document = view.documents[i];
-      if (lengths[document] > 0 && (allowed === null || allowed.has(slots[document]))) found.push(document);
+  for (let at = 0; at < parts.length; at++) {
+    const { terms } = parts[at];
+    for (let i = 0; i < terms.length; i++) {
+      const view = lists.view(terms[i].term);
+      for (let place = view.start; place < view.end; place++) {
+        const document = view.documents[place];
+        if (lengths[document] > 0 && (allowed === null || allowed.has(slots[document]))) found.push(document);
+      }
     }
   }
   return Uint32Array.from(found);
@@ -287,7 +287,7 @@ function* scoreWindows(
       const size = windowSize(listCountOf(cursors, essential));
       const window = { first: next - (next % size), scores: scoresOfWindow, touched: touchedInWindow, touchedCount: 0 };
       from = Math.min(window.first + size, end);
-      for (let i = 0; i < essential; i++) cursors[i].accumulate(window, from, documents.lengths);
+      for (let i = 0; i < essential; i++) while (cursors[i].accumulate(window, from, documents.lengths));
       for (const { document, score } of promising(window, top.threshold, boundFrom[essential])) {
         judge.consider(document, documents.lengths[document], score, essential);
       }
@@ -296,7 +296,7 @@ function* scoreWindows(
   }
 }
 
-function listCountOf(cursors: readonly ScoreCursor[], count: number): number {
+function listCountOf(cursors: readonly PostingCursor[], count: number): number {
   let sum = 0;
   for (let i = 0; i < count; i++) sum += cursors[i].listCount;
   return sum;
@@ -326,7 +326,7 @@ function promising(window: WindowScores, threshold: number, bound: number): { do
  * Answers the next document, or NO_DOCUMENT when nothing more is to be found.
  */
 function scoreAlone(
-  cursor: ScoreCursor,
+  cursor: PostingCursor,
   { documents: { lengths } }: SearchedPostings,
   judge: Judge,
   end: number,
@@ -351,7 +351,7 @@ class Judge {
   readonly boundFrom: Float64Array;
 
   constructor(
-    private readonly cursors: ScoreCursor[],
+    private readonly cursors: PostingCursor[],
     private readonly documents: DocumentTable,
     private readonly wanted: Wanted,
   ) {

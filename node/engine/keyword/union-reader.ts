@@ -1,10 +1,12 @@
+import { BOUND_SLACK, type LengthNorm, termScore } from './bm25';
 import { NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
 import { LONG_FREQUENCY, placeOfDocument, type PostingView } from './posting-view';
 import type { UnitTerm } from './searched-units';
 
 /** Documents of a part at least and at most, as powers of two. The largest fits into the second-level cache. */
-const PART = { least: 1 << 9, most: 1 << 14 };
+const PART_MIN = 1 << 9;
+export const UNION_PART_MAX = 1 << 14;
 /** Postings of a part on average: so many pay for looking at each list. */
 const POSTINGS_PER_PART = 256;
 
@@ -24,10 +26,10 @@ export class UnionReader {
   private readonly frequencies: Float64Array;
   private readonly bits: Uint32Array;
   /** The documents of the part from `from` on and before `end`, ascending: the first `count`. */
-  private readonly part: Uint32Array;
+  readonly part: Uint32Array;
+  count = 0;
   private from = 0;
   private end = 0;
-  private count = 0;
   private at = 0;
 
   /** `documentCount`: of all lists, one more than the highest number. */
@@ -39,9 +41,9 @@ export class UnionReader {
     this.views = terms.map(({ term }) => lists.view(term));
     this.positions = this.views.map(({ start }) => start);
     this.length = this.views.reduce((sum, { start, end }) => sum + end - start, 0);
-    let size = PART.least;
+    let size = PART_MIN;
     // Of few documents, no more than there are.
-    while (size < PART.most && size < documentCount && this.length * size < POSTINGS_PER_PART * documentCount)
+    while (size < UNION_PART_MAX && size < documentCount && this.length * size < POSTINGS_PER_PART * documentCount)
       size *= 2;
     if (this.length === 0) size = 32;
     this.size = size;
@@ -65,6 +67,17 @@ export class UnionReader {
   advance(): void {
     this.at += 1;
     if (this.at === this.count) this.fill(this.end);
+  }
+
+  /** Of a document of the part. */
+  frequencyOf(document: number): number {
+    return this.frequencies[document - this.from];
+  }
+
+  /** Adds up the next part that has documents which are not before another; whether there is one. */
+  goOn(document: number): boolean {
+    if (this.end !== NO_DOCUMENT) this.fill(Math.max(document, this.end));
+    return this.count > 0;
   }
 
   /** The frequency of a document, 0 if it has none of the terms. Documents must be asked for in ascending order. */
@@ -129,4 +142,22 @@ export class UnionReader {
     }
     this.count = count;
   }
+}
+
+/** The most that such terms add to any score. */
+export function unionScoreMax(
+  terms: readonly UnitTerm[],
+  weight: number,
+  { lists, norm }: { lists: PostingLists; norm: LengthNorm },
+): number {
+  if (terms.length === 0) return 0;
+  let frequencySum = 0;
+  let lengthLeast = Infinity;
+  for (const { term, factor } of terms) {
+    const { frequencyMax, lengthMin } = lists.bounds(term);
+    frequencySum += factor * frequencyMax;
+    lengthLeast = Math.min(lengthLeast, lengthMin);
+  }
+  const most = frequencySum === Infinity ? weight : termScore(weight, frequencySum, lengthLeast, norm);
+  return most * BOUND_SLACK;
 }

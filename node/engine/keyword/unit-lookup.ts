@@ -1,5 +1,5 @@
 import type { SlotSet } from '../slots/slot-set';
-import { BOUND_SLACK } from './posting-cursor';
+import { BOUND_SLACK } from './bm25';
 import type { TopDocuments } from './top-documents';
 import type { Candidates } from './unit-candidates';
 import { UnitReader } from './unit-reader';

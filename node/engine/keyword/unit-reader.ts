@@ -1,9 +1,7 @@
-import { termScore } from './bm25';
-import { BOUND_SLACK } from './posting-cursor';
+import { BOUND_SLACK, termScore } from './bm25';
 import { PostingReader } from './posting-reader';
 import type { SearchedUnit, SearchedUnits } from './searched-units';
-import { unionScoreMax } from './union-cursor';
-import { UnionReader } from './union-reader';
+import { UnionReader, unionScoreMax } from './union-reader';
 
 /** Looks a unit up in documents, which must ascend. It is valid until the next change of the index. */
 export class UnitReader {
