@@ -81,7 +81,7 @@ export function jsonObject(text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new InvalidArgumentError(`It is not JSON: ${(error as Error).message}.`);
+    throw new InvalidArgumentError(`It is not JSON: ${(error as Error).message}. An expression is for --where.`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new InvalidArgumentError('It must be a JSON object, such as {"year": {"$gte": 1990}}.');

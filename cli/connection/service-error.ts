@@ -39,10 +39,18 @@ export class NoAnswerError extends CommandError {
   }
 }
 
+/** Where the key of a command comes from, which sends no header by hand. */
+const KEY_HINT = 'a command takes the key from QUIVER_API_KEY or a profile (quiver profile set)';
+
 /** What an error of the client means to a command; any other error is answered as it is. */
 export function commandErrorFrom(error: Error): Error {
   if (error instanceof client.ApiError)
-    return new ServiceError(error.message, error.code, error.retryAfterMs, { cause: error });
+    return new ServiceError(
+      error.code === 401 ? `${error.message}; ${KEY_HINT}` : error.message,
+      error.code,
+      error.retryAfterMs,
+      { cause: error },
+    );
   // A proxy's page in the place of an answer says by its status whether to come back.
   if (error instanceof client.BadAnswerError && error.httpStatus !== 429 && error.httpStatus < 500)
     return new CommandError(error.message, EXIT_CODES.failed, { cause: error });

@@ -20,13 +20,16 @@ export function table(columns: string[], rows: (string | number | null)[][], wid
   return [columns.map((name) => name), ...cells].map((row) => `${line(row)}\n`).join('');
 }
 
-/** Control characters would move the cursor or worse: they are shown as what they are. */
+/** Control characters would move the cursor or worse: they are shown as what they are, those of lines by a sign. */
 export function printable(cell: string | number | null): string {
   if (cell === null) return '-';
-  return String(cell).replaceAll(
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  return String(cell)
+    .replaceAll(/\r?\n/g, '⏎')
+    .replaceAll('\t', '⇥')
+    .replaceAll(
+      /[\u0000-\u001f\u007f-\u009f]/g,
+      (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    );
 }
 
 function cut(text: string, widthMax: number): string {

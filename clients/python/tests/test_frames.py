@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -80,6 +81,12 @@ def test_a_column_of_mappings_is_the_metadata() -> None:
     frame["metadata"] = ["no mapping", None, None]
     with pytest.raises(InvalidValueError, match=r"item 0 \('a'\), metadata: is a str, not an object"):
         items_of(frame)
+
+
+def test_lists_as_text_are_vectors_as_csv_files_have_them() -> None:
+    texts = [str([0.5, 1.0]), json.dumps([0.5, 1]), str(np.array([0.5, 1])), " [5e-1\n 1.]\n"]
+    found = items_of(pd.DataFrame({"id": range(len(texts)), "embedding": texts}))
+    assert [np.asarray(one["vector"]).tolist() for one in found] == [[0.5, 1]] * len(texts)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import sys
 from array import array
 from collections.abc import Mapping, Sequence, Set
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["VectorFormat", "VectorLike", "decode_array", "decode_vector", "encode_vector"]
 
 VectorLike: TypeAlias = Union[Sequence[float], "NDArray[Any]", "array[float]", bytes, bytearray, memoryview, str]
-"""A vector to send: numbers, anything numpy can make an array of, little-endian float32 bytes, or base64 of them."""
+"""A vector to send: numbers, anything numpy can make an array of, little-endian float32 bytes, base64 of them, or a list as
+its text in brackets, as CSV files have it."""
 
 VectorFormat: TypeAlias = Literal["array", "base64"]
 """How vectors come back: JSON numbers, or base64, which is shorter and much faster to read."""
@@ -27,17 +29,23 @@ VectorFormat: TypeAlias = Literal["array", "base64"]
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 _FLOAT32_BYTES = 4
 _SHOWN_CHARACTERS = 40
+_LISTED = re.compile(r"\s*\[(.*)\]\s*", re.DOTALL)
+_BETWEEN = re.compile(r"\s*,\s*|\s+")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)", re.ASCII | re.IGNORECASE)
 
 
 def encode_vector(vector: VectorLike) -> str:
     """Base64 of the vector's little-endian float32 values. ``InvalidValueError``, a ValueError, for what is no vector."""
     data = vector_bytes(vector)
-    return vector if isinstance(vector, str) else _base64(data)
+    return vector if isinstance(vector, str) and _LISTED.fullmatch(vector) is None else _base64(data)
 
 
 def vector_bytes(vector: VectorLike) -> bytes:
     """Little-endian float32 values. ``InvalidValueError`` names the number that is none, or is not finite."""
     if isinstance(vector, str):
+        listed = _LISTED.fullmatch(vector)
+        if listed is not None:
+            return _bytes_of_numbers(_numbers_of(listed[1].strip()))
         try:
             return vector_bytes(base64.b64decode(vector, validate=True))
         except ValueError as error:
@@ -54,6 +62,13 @@ def vector_bytes(vector: VectorLike) -> bytes:
         hint = "; metadata are given as metadata" if isinstance(vector, Mapping) else ""
         raise InvalidValueError(f"is {named(vector)}, not a list of numbers{hint}")
     return _bytes_of_numbers(vector)
+
+
+def _numbers_of(text: str) -> list[float | str]:
+    parts = _BETWEEN.split(text) if text else []
+    if "..." in parts:
+        raise InvalidValueError("is a list that numpy has shortened: what stands for ... is lost")
+    return [float(part) if _NUMBER.fullmatch(part) else part for part in parts]
 
 
 def _bytes_of_numbers(vector: Any) -> bytes:

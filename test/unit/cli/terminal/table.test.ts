@@ -16,7 +16,7 @@ describe('a table', () => {
   });
 
   test('shows control characters as what they are, and cuts lines', () => {
-    expect(table(['a'], [['\u001b[31mred\n']])).toBe('a\n\\x1b[31mred\\x0a\n');
+    expect(table(['a'], [['\u001b[31mred\n\tx\r\ny\r']])).toBe('a\n\\x1b[31mred⏎⇥x⏎y\\x0d\n');
     expect(table(['text'], [['0123456789']], 6)).toBe('text\n01234…\n');
   });
 });
