@@ -86,7 +86,7 @@ def test_a_column_of_mappings_is_the_metadata() -> None:
 def test_lists_as_text_are_vectors_as_csv_files_have_them() -> None:
     texts = [str([0.5, 1.0]), json.dumps([0.5, 1]), str(np.array([0.5, 1])), " [5e-1\n 1.]\n"]
     found = items_of(pd.DataFrame({"id": range(len(texts)), "embedding": texts}))
-    assert [np.asarray(one["vector"]).tolist() for one in found] == [[0.5, 1]] * len(texts)
+    assert [encode_vector(one["vector"]) for one in found] == [encode_vector([0.5, 1])] * len(texts)
 
 
 @pytest.mark.parametrize(
