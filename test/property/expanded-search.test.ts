@@ -164,5 +164,30 @@ test('contexts are those of the chunks that are there, over 1, 2 and 5 shards', 
   const one = await run(1, 1);
   expect(await run(1, 2)).toEqual(one);
   expect(await run(1, 5)).toEqual(one);
-  expect(one.flat().filter((context) => context !== null).length).toBeGreaterThan(100);
+  expect(one.flat().filter((context) => context !== null).length).toBeGreaterThan(20);
+});
+
+test('an item beside an upload of the same document_id has its own text around', async () => {
+  const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openMemoryStore }).start();
+  nodes.push(node);
+  const { service } = await plainService({ shardClient: node.client });
+  await service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards: 1 }));
+  const ids = ['d-chunk-0', 'd-chunk-1', 'own'];
+  for (const [i, externalId] of ids.entries())
+    await service.vectors.upsert('c', [
+      {
+        externalId,
+        source: { vector: Float32Array.of(1, i, 0, 0) },
+        metadata: JSON.stringify({ document_id: 'd', chunk_index: i % 2 }),
+        text: externalId,
+      },
+    ]);
+  const request = nearest({ source: { vector: Float32Array.of(1, 2, 0, 0) }, k: 1, effort: { type: 'exact' } });
+  request.output.expand = { before: 0, after: 1 };
+  const found = await service.search.search('c', request);
+  const given: ScoredHit[] = [];
+  for await (const page of found.later!.pagesOf(found.hits)) given.push(...page);
+  expect(given.map(({ externalId, context }) => [externalId, context])).toEqual([
+    ['own', { text: 'own', fromChunk: 0, toChunk: 0 }],
+  ]);
 });

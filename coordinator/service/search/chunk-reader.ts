@@ -165,8 +165,9 @@ export class ChunkReader {
       const keys = new Set(wanted.flatMap(({ window, indexes }) => indexes.map((index) => placeKey(window, index))));
       for (const { externalId, stamp, metadata, text } of items) {
         const place = chunkPlaceOf(externalId, metadata);
-        if (place === null) continue;
-        const key = placeKey({ ...place, isNamed: false }, place.index);
+        // An upload of that name is another document, which would be found in place of the hit itself.
+        if (place === null || place.isNamed) continue;
+        const key = placeKey(place, place.index);
         if (keys.has(key) && !found.has(key))
           found.set(key, { index: place.index, text: text ?? '', stamp, externalId });
       }
