@@ -103,6 +103,8 @@ export class PhrasePositions {
       return (await segment.file.read(first, count)).map((chunk) => decodedChunk(chunk));
     } catch (error) {
       if (this.isClosed) throw error;
+      // It was removed meanwhile.
+      if (!segments.all.includes(segment)) return [];
       const isSound = isSystemError(error);
       this.logger.warn(
         { error, folder: this.folder },

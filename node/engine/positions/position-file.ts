@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import { SharedFiles } from '../files/shared-files';
 import { VarintReader } from '../keyword/varint-reader';
 import { VarintWriter } from '../keyword/varint-writer';
 
@@ -119,70 +120,95 @@ export class PositionWriter {
   }
 }
 
-/** A file that is open to be read. */
+/** Of the whole process; a shard has a file for some ten thousand items and more. */
+export const POSITION_FILES_OPEN = 32;
+const opened = new SharedFiles(POSITION_FILES_OPEN);
+
+/** What a file has. */
+interface PositionContent {
+  bytes: number;
+  origin: PositionOrigin;
+  chunks: readonly (ChunkFacts & { at: number })[];
+}
+
+/** A file that can be read. It is open while it is, and for a while afterwards. */
 export class PositionFile {
-  private constructor(
-    private readonly file: FileHandle,
-    readonly bytes: number,
-    readonly origin: PositionOrigin,
-    private readonly chunks: readonly (ChunkFacts & { at: number })[],
-  ) {}
+  private content: PositionContent = { bytes: 0, origin: { terms: '', store: '' }, chunks: [] };
+
+  private constructor(private readonly path: string) {}
 
   /** Rejects where it is not as it was written, as far as its beginning and end tell. */
   static async open(path: string): Promise<PositionFile> {
-    const file = await open(path, 'r');
+    const file = new PositionFile(path);
     try {
-      const { size } = await file.stat();
-      const trailer = await read(file, size - TRAILER_BYTES, TRAILER_BYTES);
-      if (!trailer.subarray(8).equals(MAGIC)) throw new Error('it ends early, or is of another version');
-      const length = trailer.readUInt32LE(0);
-      if (length > FOOTER_BYTES_MAX) throw new Error('its end is damaged');
-      const footer = await read(file, size - TRAILER_BYTES - length, length);
-      mustHave(footer, trailer.readUInt32LE(4));
-      const { origin, chunks } = JSON.parse(footer.toString()) as Footer;
-      let at = 0;
-      const placed = chunks.map((chunk) => {
-        const from = at;
-        at += chunk.tableBytes + chunk.bytes;
-        return { ...chunk, at: from };
-      });
-      if (at !== size - TRAILER_BYTES - length) throw new Error('its length is not what its end says');
-      return new PositionFile(file, size, origin, placed);
+      file.content = await opened.reading(file, path, contentOf);
+      return file;
     } catch (error) {
       await file.close();
       throw error;
     }
   }
 
+  get bytes(): number {
+    return this.content.bytes;
+  }
+
+  get origin(): PositionOrigin {
+    return this.content.origin;
+  }
+
   get chunkCount(): number {
-    return this.chunks.length;
+    return this.content.chunks.length;
   }
 
   get documents(): number {
-    return this.chunks.reduce((sum, { documents }) => sum + documents, 0);
+    return this.content.chunks.reduce((sum, { documents }) => sum + documents, 0);
   }
 
   /** The items of a chunk. Rejects if their table is damaged. */
   async items(chunk: number): Promise<PositionedItems> {
-    const facts = this.chunks[chunk];
-    return itemsOf(await read(this.file, facts.at, facts.tableBytes), facts);
+    const facts = this.content.chunks[chunk];
+    return itemsOf(await this.at(facts.at, facts.tableBytes), facts);
   }
 
   /** The same of some that follow each other, read at once, with the orders of their words. */
   async read(first: number, count: number): Promise<ChunkBytes[]> {
-    const chunks = this.chunks.slice(first, first + count);
+    const chunks = this.content.chunks.slice(first, first + count);
     const { at } = chunks[0];
-    const bytes = await read(
-      this.file,
+    const bytes = await this.at(
       at,
       chunks.reduce((sum, one) => sum + one.tableBytes + one.bytes, 0),
     );
     return chunks.map((facts) => ({ facts, bytes: bytes.subarray(facts.at - at) }));
   }
 
+  /** After those who read it now. */
   close(): Promise<void> {
-    return this.file.close();
+    return opened.forget(this);
   }
+
+  private at(from: number, length: number): Promise<Buffer> {
+    return opened.reading(this, this.path, (file) => read(file, from, length));
+  }
+}
+
+async function contentOf(file: FileHandle): Promise<PositionContent> {
+  const { size } = await file.stat();
+  const trailer = await read(file, size - TRAILER_BYTES, TRAILER_BYTES);
+  if (!trailer.subarray(8).equals(MAGIC)) throw new Error('it ends early, or is of another version');
+  const length = trailer.readUInt32LE(0);
+  if (length > FOOTER_BYTES_MAX) throw new Error('its end is damaged');
+  const footer = await read(file, size - TRAILER_BYTES - length, length);
+  mustHave(footer, trailer.readUInt32LE(4));
+  const { origin, chunks } = JSON.parse(footer.toString()) as Footer;
+  let at = 0;
+  const placed = chunks.map((chunk) => {
+    const from = at;
+    at += chunk.tableBytes + chunk.bytes;
+    return { ...chunk, at: from };
+  });
+  if (at !== size - TRAILER_BYTES - length) throw new Error('its length is not what its end says');
+  return { bytes: size, origin, chunks: placed };
 }
 
 /** A chunk as it was read. Throws if any of it is damaged. */

@@ -31,18 +31,41 @@ export interface PositionTexts {
   stabilise(): Promise<void>;
 }
 
-/** Makes files of positions for the items of a shard that are in none. It takes at most half of the process. */
+/** Resolves when those of the process that were begun have ended. */
+let ended: Promise<unknown> = Promise.resolve();
+
+/**
+ * Makes files of positions for the items of a shard that are in none. All shards of a process together take at most
+ * half of it: they do so one after the other.
+ */
 export class PositionMaking {
-  private isStopped = false;
+  private readonly stopping = new AbortController();
 
   constructor(private readonly items: PositionTexts) {}
 
   /** It ends soon. */
   stop(): void {
-    this.isStopped = true;
+    this.stopping.abort();
+  }
+
+  private get isStopped(): boolean {
+    return this.stopping.signal.aborted;
   }
 
   async run(segments: PositionSegments, origin: PositionOrigin): Promise<void> {
+    const before = ended;
+    let end = (): void => undefined;
+    ended = new Promise<void>((resolve) => (end = resolve));
+    try {
+      await Promise.race([before, stopOf(this.stopping.signal)]);
+      await this.make(segments, origin);
+    } finally {
+      void before.then(end);
+    }
+  }
+
+  private async make(segments: PositionSegments, origin: PositionOrigin): Promise<void> {
+    if (this.isStopped) return;
     const anew = await this.segmentsAnew(segments);
     const slots = this.items.slots.liveSlots()[Symbol.iterator]();
     while (!this.isStopped) {
@@ -138,7 +161,7 @@ export class PositionMaking {
         if (order !== null) await writer.add(item.slot, item.recno, order);
       }
       await mustHaveRoom(folder);
-      await sleep(performance.now() - startMs);
+      await sleep(performance.now() - startMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
     }
   }
 
@@ -159,6 +182,14 @@ export class PositionMaking {
     }
     return orders;
   }
+}
+
+/** Resolves when a signal is given. */
+function stopOf(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** Throws where the disk is nearly full. */

@@ -35,7 +35,7 @@ const BYTES_PER_RESTING_SHARD = 24 * 1024;
 const MEMORY_PARTS = 4;
 /**
  * Files of a process without shards and clients: about thirty of Node, the log and the store of the cluster's entries;
- * links to members; probes and scrapers.
+ * as many files of positions of words; links to members; probes and scrapers.
  */
 const FILES_OF_PROCESS = 128;
 /** One file in three is for connections: enough for clients where files are scarce, however many shards there are. */

@@ -20,6 +20,7 @@ import { plainHasPhrase } from '../../../../support/models/plain-phrase';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
 import type { ShardSpec, WriteOperation } from '../../../../../shared/contract/shard/shard-client';
 import { LogMemory, openRocksStore, plainFactories, ShardNode } from '../../../../support/shards/shard-node';
+import { eventually } from '../../../../support/eventually';
 import { runSeed, seededRandom } from '../../../../support/values/random';
 
 const seed = runSeed('positions of words');
@@ -44,6 +45,8 @@ class Items {
   store = 'store';
   /** Happens once, while texts are read. */
   during: (() => void) | null = null;
+  /** Texts are there when it resolves. */
+  held = Promise.resolve();
   private recno = 0;
   positions: PhrasePositions;
 
@@ -73,7 +76,7 @@ class Items {
           const found = wanted.map((slot) => lines.get(slot)?.lines ?? null);
           const { during } = this;
           this.during = null;
-          await Promise.resolve();
+          await this.held;
           during?.();
           return found;
         },
@@ -344,6 +347,21 @@ describe('files of positions', () => {
     items.positions.noteTexts(1);
     await items.positions.settled();
     expect((await items.ask('to be', 0)).found).toHaveLength(50);
+  });
+
+  test('are made for one shard at a time, and one that waits for its turn can be closed', async () => {
+    const [first, second, third] = [new Items(), new Items(), new Items()];
+    for (const items of [first, second, third]) items.put(1, ['to be', '']);
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    first.held = held;
+    for (const items of [first, second, third]) items.positions.make();
+    await eventually('the first is at it', () => first.textsRead > 0);
+    await second.positions.close();
+    expect([second.files, third.textsRead]).toEqual([[], 0]);
+    letGo();
+    await third.positions.settled();
+    expect([first.files.length, third.files.length]).toEqual([1, 1]);
   });
 
   test('that cannot be written are told, and nothing is left of them', async () => {
