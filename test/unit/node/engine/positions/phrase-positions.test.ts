@@ -355,8 +355,10 @@ describe('files of positions', () => {
     let letGo = (): void => undefined;
     const held = new Promise<void>((resolve) => (letGo = resolve));
     first.held = held;
-    for (const items of [first, second, third]) items.positions.make();
+    first.positions.make();
     await eventually('the first is at it', () => first.textsRead > 0);
+    second.positions.make();
+    third.positions.make();
     await second.positions.close();
     expect([second.files, third.textsRead]).toEqual([[], 0]);
     letGo();
