@@ -36,7 +36,10 @@ export function targetOpener(config: BackupTargetConfig, seals: BackupSeals): Op
  */
 export function checkedName(configured: string, name: string): string {
   if (configured === '')
-    throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set');
+    throw new QuiverError(
+      'invalid_parameter',
+      'there is no place for backups: BACKUP_TARGET is not set, as to file:/srv/backups',
+    );
   const base = configured.replace(/\/$/, '');
   const isBelow = name.startsWith(base) && /^(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*\/?$/.test(name.slice(base.length));
   if (!isBelow) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');

@@ -58,15 +58,30 @@ function ofObject(value: object): unknown {
     if (value instanceof ArrayBuffer) return base64FromBytes(new Uint8Array(value));
     if (value instanceof DataView)
       return base64FromBytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+    if (value instanceof Float32Array) return ofList(Array.from(value, shortestFloat));
     if (ArrayBuffer.isView(value)) return ofList(Array.from(value as unknown as ArrayLike<unknown>));
     if (value instanceof Number || value instanceof String || value instanceof Boolean)
       return converted(value.valueOf());
     if (value instanceof Promise) throw new InvalidValueError('is a Promise: await it');
+    if (value instanceof Error && !('toJSON' in value)) throw new InvalidValueError('is an Error: give its message');
     if (value instanceof RegExp || value instanceof WeakMap || value instanceof WeakSet)
       throw new InvalidValueError(`is a ${value.constructor.name}, which JSON has not`);
   }
   const own = value as { toJSON?: () => unknown };
   return typeof own.toJSON === 'function' ? converted(own.toJSON()) : ofMembers(own as Record<string, unknown>);
+}
+
+/** Digits that tell every number of 32 bits from all others. */
+const FLOAT_DIGITS_MAX = 9;
+
+/** Of a number of 32 bits, the one of the fewest digits that is the same in 32 bits: 0.1, not 0.10000000149011612. */
+function shortestFloat(number: number): number {
+  if (Number.isInteger(number)) return number;
+  for (let digits = 1; digits < FLOAT_DIGITS_MAX; digits++) {
+    const shorter = Number(number.toPrecision(digits));
+    if (Math.fround(shorter) === number) return shorter;
+  }
+  return Number(number.toPrecision(FLOAT_DIGITS_MAX));
 }
 
 /** A copy only where a member changes. */

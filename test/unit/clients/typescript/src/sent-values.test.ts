@@ -36,6 +36,11 @@ test.each<[string, unknown, unknown]>([
   ['a Map', new Map<unknown, unknown>([['a', new Map([[1, 2n]])]]), { a: { '1': 2 } }],
   ['a Set', new Set([1, new Date(0)]), [1, '1970-01-01T00:00:00.000Z']],
   ['an array of float32', Float32Array.of(0.5, 1), [0.5, 1]],
+  [
+    'numbers of float32 in their shortest digits',
+    Float32Array.of(0.1, -3.3e-30, 2 ** 40, 16777217.5),
+    [0.1, -3.3e-30, 2 ** 40, 16777218],
+  ],
   ['an array of BigInt', BigInt64Array.of(1n, 2n ** 62n), [1, String(2n ** 62n)]],
   ['bytes', Uint8Array.of(0, 255), 'AP8='],
   ['a Buffer', Buffer.from([0, 255]), 'AP8='],
@@ -68,6 +73,8 @@ test.each<[unknown, string]>([
   [{ f: () => 1 }, 'metadata.f: is a function, which JSON has not'],
   [{ s: Symbol('x') }, 'metadata.s: is a symbol, which JSON has not'],
   [{ p: Promise.resolve(1) }, 'metadata.p: is a Promise: await it'],
+  [{ f: Float32Array.of(0.5, Number.NaN) }, 'metadata.f[1]: NaN is no value of JSON'],
+  [{ e: new TypeError('x') }, 'metadata.e: is an Error: give its message'],
   [{ r: /x/ }, 'metadata.r: is a RegExp, which JSON has not'],
   [new Map<unknown, unknown>([[{}, 1]]), 'metadata: a key of the Map is no text'],
   [
