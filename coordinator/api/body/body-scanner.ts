@@ -1,4 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { encodingHint } from '../../../shared/base/text/encoding-hint';
 import type { EncodedUpserts } from '../../service/vectors/encoded-upserts';
 import type { HttpLimits } from '../requests/http-limits';
 
@@ -113,7 +114,10 @@ export function flawError(
   const place = element < 0 ? 'body' : `${list?.name}[${element}]`;
   switch (flaw) {
     case FLAW.encoding:
-      return new QuiverError('schema_violation', 'body is not valid UTF-8');
+      return new QuiverError(
+        'schema_violation',
+        `body is not valid UTF-8; ${isGzip(body) ? 'it is compressed by gzip, which content-encoding: gzip says' : encodingHint(body)}`,
+      );
     case FLAW.depth:
       return new QuiverError(
         'limit_exceeded',
@@ -148,6 +152,10 @@ export function flawError(
   }
 }
 
+function isGzip(body: Buffer): boolean {
+  return body[0] === 0x1f && body[1] === 0x8b;
+}
+
 /** Characters that nobody would see in a message. */
 const INVISIBLE = /[\p{C}\p{Z}]/u;
 
@@ -170,6 +178,8 @@ const FOREIGN: readonly [RegExp, string][] = [
   [/^\ufeff/, ', a byte order mark: send the body without'],
   [/^[\w$]+\s*:/, '; JSON has names between double quotes'],
 ];
+/** The beginning of a form, of either kind; JSON is wrong at its first or second character. */
+const FORM = /^-*[\w%.+-]+(?:=|\r\n)/;
 /** Characters that tell which one it is. */
 const FOREIGN_BYTES = 64;
 
@@ -179,5 +189,8 @@ function jsonHint(body: Buffer, at: number): string {
     return /,\s*$/.test(body.toString('latin1', Math.max(0, at - FOREIGN_BYTES), at))
       ? '; JSON has no comma behind the last one'
       : '';
+  if (text.startsWith('{') && /\}\s*$/.test(body.toString('latin1', Math.max(0, at - FOREIGN_BYTES), at)))
+    return '; a body is one JSON value: put those of several lines into a list';
+  if (at <= 1 && FORM.test(text)) return '; this is a form: send JSON';
   return FOREIGN.find(([form]) => form.test(text))?.[1] ?? '';
 }

@@ -1,11 +1,9 @@
 import { TextDecoder } from 'node:util';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { ENCODING_HEAD_BYTES, encodingHint, hasNulsOfUtf16 } from '../../../shared/base/text/encoding-hint';
 
 /** Longest stored file name in UTF-16 code units: what file systems allow. */
 const FILE_NAME_LENGTH_MAX = 255;
-/** What is looked at to tell UTF-16. */
-const HEAD_BYTES = 64;
-const HEAD_BYTES_LEAST = 4;
 
 /** Accepts only names that end in `.txt`, in upper or lower case. Errors: QuiverError `invalid_parameter`. */
 export function checkFileType(name: string): void {
@@ -29,33 +27,31 @@ export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: nu
   let head = Buffer.alloc(0);
   for await (const part of content) {
     bytes += part.length;
-    if (head.length < HEAD_BYTES) {
-      head = Buffer.concat([head, part.subarray(0, HEAD_BYTES - head.length)]);
-      if (head.length === HEAD_BYTES) mustNotBeUtf16(head);
+    if (head.length < ENCODING_HEAD_BYTES) {
+      head = Buffer.concat([head, part.subarray(0, ENCODING_HEAD_BYTES - head.length)]);
+      if (head.length === ENCODING_HEAD_BYTES) mustNotBeUtf16(head);
     }
     if (bytes > bytesMax) {
       throw new QuiverError('limit_exceeded', `The file is larger than MAX_UPLOAD_BYTES (${bytesMax} bytes)`);
     }
-    yield decode(() => decoder.decode(part, { stream: true }));
+    yield decode(() => decoder.decode(part, { stream: true }), head);
   }
-  if (head.length < HEAD_BYTES) mustNotBeUtf16(head);
-  yield decode(() => decoder.decode());
+  if (head.length < ENCODING_HEAD_BYTES) mustNotBeUtf16(head);
+  yield decode(() => decoder.decode(), head);
 }
 
-/** UTF-16 of Latin letters has a NUL beside each. */
 function mustNotBeUtf16(head: Buffer): void {
-  const nuls = head.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
-  if (head.length >= HEAD_BYTES_LEAST && nuls * 3 >= head.length)
-    throw new QuiverError(
-      'invalid_parameter',
-      'The file is not UTF-8 text, but UTF-16 as it seems; iconv -f UTF-16 -t UTF-8 makes it that',
-    );
+  if (hasNulsOfUtf16(head)) throw notUtf8(head);
 }
 
-function decode(read: () => string): string {
+function decode(read: () => string, head: Buffer): string {
   try {
     return read();
   } catch (cause) {
-    throw new QuiverError('invalid_parameter', 'The file is not valid UTF-8 text', { cause });
+    throw notUtf8(head, { cause });
   }
+}
+
+function notUtf8(head: Buffer, options?: ErrorOptions): QuiverError {
+  return new QuiverError('invalid_parameter', `The file is not valid UTF-8 text; ${encodingHint(head)}`, options);
 }

@@ -453,6 +453,12 @@ export function hintsSuite(context: SuiteContext): void {
       ['{"a":1,}', 'unexpected "}" at byte 7; JSON has no comma behind the last one'],
       ['\ufeff{"a":1}', 'unexpected U+FEFF at byte 0, a byte order mark: send the body without'],
       ['{"a":\u00a01}', 'unexpected U+00A0 at byte 5'],
+      [
+        '{"a":1}\n{"a":2}',
+        'unexpected "{" at byte 8; a body is one JSON value: put those of several lines into a list',
+      ],
+      ['k=5&vector=1', 'unexpected "k" at byte 0; this is a form: send JSON'],
+      ['--x1\r\ncontent-disposition: form-data', 'unexpected "-" at byte 1; this is a form: send JSON'],
       ['{"a" 1}', 'unexpected "1" at byte 5'],
     ])('what is no JSON is told by its name: %j', async (body, message) => {
       const given = errorOf(await post('search', body), 422);

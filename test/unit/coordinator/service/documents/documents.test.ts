@@ -142,12 +142,18 @@ describe('uploading a document', () => {
     ['a byte order mark alone', { name: 'a.txt', content: bytes('\ufeff') }, 'invalid_parameter', /empty/],
     ['white space alone', { name: 'a.txt', content: bytes(' \n', '\t\u3000') }, 'invalid_parameter', /empty/],
     ['bytes that are not UTF-8', { name: 'a.txt', content: bytes('text', [0xff, 0x41]) }, 'invalid_parameter', /UTF-8/],
+    [
+      'UTF-16 with a mark',
+      { name: 'a.txt', content: bytes([0xff, 0xfe, 0x41, 0]) },
+      'invalid_parameter',
+      /it is UTF-16: iconv/,
+    ],
     ['a cut-off character', { name: 'a.txt', content: bytes('text', [0xe2, 0x82]) }, 'invalid_parameter', /UTF-8/],
     [
       'UTF-16 without a mark',
       { name: 'a.txt', content: bytes([...Buffer.from('plain text', 'utf16le')]) },
       'invalid_parameter',
-      /UTF-16 as it seems; iconv/,
+      /UTF-16 as it seems: iconv/,
     ],
     [
       'UTF-16 with the other byte first',
