@@ -1,5 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { encodingHint } from '../../../shared/base/text/encoding-hint';
+import { encodingHint } from '../../service/documents/encoding-hint';
 import type { EncodedUpserts } from '../../service/vectors/encoded-upserts';
 import type { HttpLimits } from '../requests/http-limits';
 

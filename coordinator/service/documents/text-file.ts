@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { ENCODING_HEAD_BYTES, encodingHint, hasNulsOfUtf16 } from '../../../shared/base/text/encoding-hint';
+import { ENCODING_HEAD_BYTES, encodingHint, hasNulsOfUtf16 } from './encoding-hint';
 
 /** Longest stored file name in UTF-16 code units: what file systems allow. */
 const FILE_NAME_LENGTH_MAX = 255;

@@ -1,4 +1,4 @@
-import { encodingHint } from '../../../../../shared/base/text/encoding-hint';
+import { encodingHint } from '../../../../../coordinator/service/documents/encoding-hint';
 
 test.each<[string, Buffer | string, RegExp]>([
   ['UTF-16', '\u00ff\u00fea\0', /^it is UTF-16: iconv -f UTF-16 /],
