@@ -54,6 +54,35 @@ bool has_bit(const std::vector<uint32_t>& bits, uint32_t slot) {
   return slot / 32 < bits.size() && (bits[slot / 32] >> (slot % 32) & 1) != 0;
 }
 
+// Numbers that are wanted, or not, in no order: gathered without a branch on that, and given to take(number) by and by.
+template <class Take>
+class Gathered {
+ public:
+  explicit Gathered(const Take& take) : take_(take) {}
+
+  void add(double number, bool wanted) {
+    numbers_[size_] = number;
+    size_ += wanted ? 1 : 0;
+    if (size_ == numbers_.size()) flush();
+  }
+  void flush() {
+    for (size_t i = 0; i < size_; i++) take_(numbers_[i]);
+    size_ = 0;
+  }
+
+ private:
+  const Take& take_;
+  std::array<double, 256> numbers_;
+  size_t size_ = 0;
+};
+
+// How many of the edges are not above the number, without a branch on it.
+uint32_t edges_up_to(const std::vector<double>& edges, double number) {
+  const double* from = edges.data();
+  for (size_t left = edges.size(); left > 1; left -= left / 2) from += left / 2 * size_t(from[left / 2 - 1] <= number);
+  return uint32_t(from - edges.data()) + (*from <= number ? 1 : 0);
+}
+
 uint32_t first_slot(const PostingView& posting) {
   uint32_t first = 0;
   bool any = false;
@@ -72,8 +101,23 @@ int compare_values(const CountedValue& a, const CountedValue& b) {
   return a.kind == ValueKind::kString ? StringKeys::compare(a.text, b.text) : 0;
 }
 
+namespace {
+
+// Of a kind of values, from which the hash of each is made.
+std::array<uint64_t, 2> hash_of_kind(ValueKind kind) {
+  const uint64_t low = mixed(uint64_t(kind) + 0x9e3779b97f4a7c15ull);
+  return {low, mixed(low)};
+}
+
+// The first word of value_hash; `kind`: hash_of_kind(kNumber).
+uint64_t number_hash(const std::array<uint64_t, 2>& kind, double number) {
+  return mixed(mixed(kind[0] ^ bits_of(number)) + kind[1]);
+}
+
+}  // namespace
+
 std::array<uint64_t, 2> value_hash(const CountedValue& value) {
-  uint64_t low = mixed(uint64_t(value.kind) + 0x9e3779b97f4a7c15ull), high = mixed(low);
+  auto [low, high] = hash_of_kind(value.kind);
   const auto take = [&](uint64_t word) {
     low = mixed(low ^ word) + high;
     high = mixed(high + word * 0x9e3779b97f4a7c15ull) ^ (low << 1 | low >> 63);
@@ -172,7 +216,7 @@ void FieldCounts::each_text(const Visit& visit) const {
 }
 
 // The fields of a path may share a value.
-template <class Wants, class Visit>
+template <bool kWithNumbers, class Wants, class Visit>
 void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
   const bool is_one = sources_.size() == 1;
   const auto found = [&](CountedValue value, const FieldSource& source, const PostingView& posting) {
@@ -198,12 +242,13 @@ void FieldCounts::each_value(const Wants& wants, const Visit& visit) const {
       found(value, source, PostingView(*posting));
     }
   }
-  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
-    CountedValue value;
-    value.kind = ValueKind::kNumber;
-    value.number = number;
-    found(value, source, posting);
-  });
+  if (kWithNumbers)
+    each_number([&](double number, const FieldSource& source, const PostingView& posting) {
+      CountedValue value;
+      value.kind = ValueKind::kNumber;
+      value.number = number;
+      found(value, source, posting);
+    });
   each_text([&](const Characters& text, const FieldSource& source, const PostingView& posting) {
     CountedValue value;
     value.kind = ValueKind::kString;
@@ -231,7 +276,7 @@ FieldCounts::Values FieldCounts::values(const Wanted& wanted) const {
       return false;
     return wanted.parts <= 1 || value_hash(value)[0] % wanted.parts == wanted.part;
   };
-  each_value(is_wanted, [&](CountedValue value, const PostingView& posting) {
+  each_value<true>(is_wanted, [&](CountedValue value, const PostingView& posting) {
     result.distinct++;
     const bool is_full = kept.size() == wanted.limit;
     if (is_full && (wanted.limit == 0 || !comes_first(value, kept.front()))) {
@@ -293,25 +338,15 @@ FieldCounts::Numbers FieldCounts::numbers(bool wants_sum) const {
     result.count += count;
     if (wants_sum) result.sum.add(number, count);
   };
-  // Where each item has its own number, half of them may be asked for in no order: they are gathered without a branch.
-  std::array<double, 256> gathered;
-  size_t size = 0;
-  const auto flush = [&] {
-    for (size_t i = 0; i < size; i++) add(gathered[i], 1);
-    size = 0;
-  };
+  const auto take = [&](double number) { add(number, 1); };
+  Gathered gathered(take);
   each_number([&](double number, const FieldSource& source, const PostingView& posting) {
     uint32_t slot = 0;
-    if (posting.has_one(slot)) {
-      gathered[size] = number;
-      size += source.has(slot) ? 1 : 0;
-      if (size == gathered.size()) flush();
-      return;
-    }
+    if (posting.has_one(slot)) return gathered.add(number, source.has(slot));
     const uint32_t count = count_in(source, posting);
     if (count > 0) add(number, count);
   });
-  flush();
+  gathered.flush();
   each_text([&](const Characters&, const FieldSource& source, const PostingView& posting) {
     result.others += count_in(source, posting);
   });
@@ -330,17 +365,24 @@ FieldCounts::Spread FieldCounts::spread(double low, double high, uint32_t max) c
   const auto add_to_parts = [&](double number, uint32_t count) {
     parts[uint32_t((number_rank(number) - first) >> shift)] += count;
   };
-  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
-    if (!(number >= low && number <= high)) return;
-    const uint32_t count = count_in(source, posting);
-    if (count == 0) return;
+  const auto add = [&](double number, uint32_t count) {
     if (!parts.empty()) return add_to_parts(number, count);
     result.values.push_back(number);
     result.counts.push_back(count);
     if (result.values.size() <= max) return;
     parts.assign(kSpreadParts, 0);
     for (size_t i = 0; i < result.values.size(); i++) add_to_parts(result.values[i], result.counts[i]);
+  };
+  const auto take = [&](double number) { add(number, 1); };
+  Gathered gathered(take);
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
+    const bool is_inside = (number >= low) & (number <= high);
+    uint32_t slot = 0;
+    if (posting.has_one(slot)) return gathered.add(number, is_inside & source.has(slot));
+    const uint32_t count = is_inside ? count_in(source, posting) : 0;
+    if (count > 0) add(number, count);
   });
+  gathered.flush();
   if (parts.empty()) return result;
   result.is_listed = false;
   result.values.clear();
@@ -368,8 +410,28 @@ FieldCounts::Distinct FieldCounts::distinct(uint32_t max, bool wants_hashes) con
     for (const auto& known : hashes) note(known[0]);
     hashes.clear();
   };
-  each_value([](const CountedValue& value) { return value.kind != ValueKind::kNull; },
-             [&](const CountedValue& value, const PostingView&) { found(value); });
+  const auto is_value = [](const CountedValue& value) { return value.kind != ValueKind::kNull; };
+  const auto visit = [&](const CountedValue& value, const PostingView&) { found(value); };
+  if (sources_.size() == 1) {
+    const std::array<uint64_t, 2> kind = hash_of_kind(ValueKind::kNumber);
+    const auto take = [&](double number) {
+      if (!result.registers.empty()) {
+        result.count++;
+        return note(number_hash(kind, number));
+      }
+      CountedValue value;
+      value.kind = ValueKind::kNumber;
+      value.number = number;
+      found(value);
+    };
+    Gathered gathered(take);
+    each_number([&](double number, const FieldSource& source, const PostingView& posting) {
+      uint32_t slot = 0;
+      gathered.add(number, posting.has_one(slot) ? source.has(slot) : any_in(source, posting));
+    });
+    gathered.flush();
+    each_value<false>(is_value, visit);
+  } else each_value<true>(is_value, visit);
   if (wants_hashes) for (const auto& hash : hashes) result.hashes.insert(result.hashes.end(), hash.begin(), hash.end());
   return result;
 }
@@ -383,8 +445,54 @@ void FieldCounts::each_measure(bool of_times, const Visit& visit) const {
   });
 }
 
+std::vector<uint32_t> FieldCounts::buckets_of_single_numbers(const std::vector<double>& edges) const {
+  // Of few values, the lists of each are counted faster.
+  uint64_t values = 0;
+  for (const FieldSource& source : sources_) {
+    const NumberDictionary* numbers = source.field->numbers.load();
+    if (numbers != nullptr) values += numbers->size();
+  }
+  if (values < FilterField::kColumnNumbersMin) return {};
+  // By how many edges are not above a number.
+  std::vector<uint32_t> counts(edges.size() + 1);
+  std::vector<uint32_t> seen;
+  uint32_t twice = 0;
+  const auto note = [&](uint32_t slot) {
+    const uint32_t word = slot / 32, bit = 1u << (slot % 32);
+    if (word >= seen.size()) seen.resize(size_t(word) + 1 + seen.size() / 2);
+    twice |= seen[word] & bit;
+    seen[word] |= bit;
+  };
+  std::array<double, 256> numbers;
+  std::array<uint32_t, 256> slots;
+  size_t size = 0;
+  const auto flush = [&] {
+    for (size_t i = 0; i < size; i++) {
+      note(slots[i]);
+      counts[edges_up_to(edges, numbers[i])]++;
+    }
+    size = 0;
+  };
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
+    if (twice != 0) return;
+    posting.for_each([&](uint32_t slot) {
+      numbers[size] = number;
+      slots[size] = slot;
+      size += source.has(slot) ? 1 : 0;
+      if (size == slots.size()) flush();
+    });
+  });
+  flush();
+  if (twice != 0) return {};
+  return std::vector<uint32_t>(counts.begin() + 1, counts.end() - 1);
+}
+
 std::vector<uint32_t> FieldCounts::buckets(const std::vector<double>& edges, bool of_times) const {
   if (edges.size() < 2) return {};
+  if (!of_times) {
+    std::vector<uint32_t> found = buckets_of_single_numbers(edges);
+    if (!found.empty()) return found;
+  }
   std::vector<uint32_t> counts(edges.size() - 1);
   struct Placed {
     uint32_t bucket;

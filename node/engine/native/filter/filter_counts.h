@@ -75,7 +75,7 @@ class FieldCounts {
 
   // Numbers from `low` to `high`: each with its count if they are no more than `max`, else how many there are in
   // kSpreadParts parts of equal width (spread_part).
-  static constexpr uint32_t kSpreadParts = 4'096;
+  static constexpr uint32_t kSpreadParts = 65'536;
   struct Spread {
     bool is_listed = true;
     std::vector<double> values;
@@ -102,7 +102,7 @@ class FieldCounts {
   static uint32_t count_in_source(const FieldSource& source, const CountedValue& value);
   static bool any_in(const FieldSource& source, const PostingView& posting);
   // Calls visit(value with its count, posting) for every value that a slot has and wants(value) says.
-  template <class Wants, class Visit>
+  template <bool kWithNumbers, class Wants, class Visit>
   void each_value(const Wants& wants, const Visit& visit) const;
   template <class Visit>
   void each_text(const Visit& visit) const;
@@ -111,6 +111,8 @@ class FieldCounts {
   // Calls visit(number, source, posting).
   template <class Visit>
   void each_measure(bool of_times, const Visit& visit) const;
+  // How many slots have a number from each edge to below the next, where no slot has two numbers; empty: one has.
+  std::vector<uint32_t> buckets_of_single_numbers(const std::vector<double>& edges) const;
 
   std::vector<FieldSource> sources_;
 };
