@@ -17,7 +17,7 @@ import { mapColumns, type MappingOptions } from '../import/column-mapping';
 import { dimensionOf } from '../import/dimension';
 import { vectorLengthOf } from '../import/row-values';
 import { ImportRun, type ImportState } from '../import/import-run';
-import { type FailedFile, type ListedChunk, SourceList } from '../import/source-list';
+import { type Listed, type ListedChunk, SourceList } from '../import/source-list';
 import { count, printJson } from '../terminal/print';
 import { duration, showProgress } from '../terminal/progress';
 import { ResumeFile, resumePath } from '../writing/resume-file';
@@ -255,11 +255,11 @@ function files(number: number): string {
  * came before them.
  */
 async function begun(
-  listed: AsyncGenerator<ListedChunk | FailedFile>,
+  listed: AsyncGenerator<Listed>,
   unreadableMax: number,
   isNew: boolean,
-): Promise<{ first: ListedChunk | null; chunks: AsyncGenerator<ListedChunk | FailedFile> }> {
-  const before: (ListedChunk | FailedFile)[] = [];
+): Promise<{ first: ListedChunk | null; chunks: AsyncGenerator<Listed> }> {
+  const before: Listed[] = [];
   let unreadable = 0;
   let first: ListedChunk | null = null;
   while (first === null && unreadable <= unreadableMax) {
@@ -267,21 +267,23 @@ async function begun(
     if (done) break;
     before.push(value);
     if ('failed' in value) unreadable += 1;
+    else if ('empty' in value) continue;
     else if (value.mapping !== null && value.chunk.records.length > 0) first = value;
     else unreadable += value.chunk.unreadable.length;
   }
   if (first === null && before.length > 0 && isNew)
     throw new CommandError(`no row can be read: ${whyNone(before)}`, EXIT_CODES.usage);
-  async function* chunks(): AsyncGenerator<ListedChunk | FailedFile> {
+  async function* chunks(): AsyncGenerator<Listed> {
     yield* before;
     yield* listed;
   }
   return { first, chunks: chunks() };
 }
 
-function whyNone(listed: (ListedChunk | FailedFile)[]): string {
+function whyNone(listed: Listed[]): string {
   for (const each of listed) {
     if ('failed' in each) return `${each.failed}: ${each.reason}`;
+    if ('empty' in each) continue;
     const [bad] = each.chunk.unreadable;
     if (bad !== undefined) return `${each.chunk.place} ${bad.number}: ${bad.reason}`;
   }

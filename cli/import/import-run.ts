@@ -12,7 +12,7 @@ import { type ColumnMapping, describeMapping, usedColumns } from './column-mappi
 import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
 import { mayBeOneNumber, numberOfCommaText, typedCommaText, typedText } from './row-values';
-import type { FailedFile, ListedChunk, ListCursor } from './source-list';
+import type { FailedFile, Listed, ListedChunk, ListCursor } from './source-list';
 
 /** How far an import has come; what a checkpoint holds. */
 export interface ImportState {
@@ -53,9 +53,7 @@ const DECIMAL = /^-?(?:0|[1-9]\d*)\.\d+$/;
 const WAITS_REPORTED_EVERY_MS = 5000;
 
 /** What is read; a failure to read on is the last of it. */
-async function* untilFailure(
-  chunks: AsyncIterable<ListedChunk | FailedFile>,
-): AsyncGenerator<ListedChunk | FailedFile | Error> {
+async function* untilFailure(chunks: AsyncIterable<Listed>): AsyncGenerator<Listed | Error> {
   try {
     yield* chunks;
   } catch (error) {
@@ -110,13 +108,14 @@ export class ImportRun {
   }
 
   /** Sends what there is to read. */
-  async run(chunks: AsyncIterable<ListedChunk | FailedFile>, signal: AbortSignal): Promise<void> {
+  async run(chunks: AsyncIterable<Listed>, signal: AbortSignal): Promise<void> {
     try {
       let failure: Error | null = null;
       for await (const listed of untilFailure(chunks)) {
         signal.throwIfAborted();
         if (listed instanceof Error) failure = listed;
         else if ('failed' in listed) this.passOver(listed);
+        else if ('empty' in listed) this.parts.progress.say(`${listed.empty} has no rows`);
         else await this.send(listed);
       }
       // Also what stands before a place that can't be read.
@@ -208,7 +207,7 @@ export class ImportRun {
         : wrongDimension(mapping!, chunk.records, { dim, hasDecimalCommas });
     if (found === null) return;
     const whose = mapping!.vector === null ? 'the service’s model makes vectors' : `${file.name} has vectors`;
-    const reason = `${whose} of ${found} dimensions, the collection "${collection}" has ${dim}`;
+    const reason = `${whose} of ${found === 1 ? '1 dimension' : `${found} dimensions`}, the collection "${collection}" has ${dim}`;
     if (!this.hasSent) throw new CommandError(reason, EXIT_CODES.usage);
     this.failedNumber = file.number;
     this.passOver({ failed: file.name, reason, cursor: { ...cursor, inner: chunk.cursor }, share: null });

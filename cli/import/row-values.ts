@@ -106,8 +106,13 @@ export function mayBeOneNumber(text: unknown): boolean {
   return typeof text === 'string' && text.includes(',') && COMMA_PART.test(text.trim());
 }
 
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
 function checked(vector: Float32Array, dim: number): Float32Array | string {
-  if (vector.length !== dim) return `the vector has ${vector.length} numbers, the collection ${dim} dimensions`;
+  if (vector.length !== dim)
+    return `the vector has ${counted(vector.length, 'number')}, the collection ${counted(dim, 'dimension')}`;
   for (let i = 0; i < vector.length; i++)
     if (!Number.isFinite(vector[i])) return `number ${i} of the vector is ${vector[i]}`;
   return vector;

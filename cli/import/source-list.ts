@@ -41,6 +41,14 @@ export interface FailedFile {
   share: number | null;
 }
 
+/** A file among several that holds nothing but, perhaps, the names of its columns. */
+export interface EmptyFile {
+  empty: string;
+}
+
+/** What comes of reading files, one piece after the other. */
+export type Listed = ListedChunk | FailedFile | EmptyFile;
+
 /**
  * Decides what the columns of a file are, and of the folders above it; throws a CommandError when they can't be used.
  */
@@ -96,7 +104,7 @@ export class SourceList {
    * From a mark on. Each file has columns of its own. Where there are several, one that can't be read is told and
    * passed over; a single one throws a CommandError with the code for what is not as it must be.
    */
-  async *read(cursor: ListCursor, mapColumns: MapColumns): AsyncGenerator<ListedChunk | FailedFile> {
+  async *read(cursor: ListCursor, mapColumns: MapColumns): AsyncGenerator<Listed> {
     const { files } = this;
     const hasSeveral = files !== null && files.length > 1;
     const total = this.sizes.reduce((sum, size) => sum + size, 0);
@@ -105,6 +113,7 @@ export class SourceList {
       const name = files?.[i].name ?? 'stdin';
       const shareOf = (part: number): number | null =>
         files === null ? null : total === 0 ? 1 : (before + part * this.sizes[i]) / total;
+      let isEmpty = i !== cursor.file || cursor.inner === null;
       try {
         const start = i === cursor.file ? cursor : { file: i, inner: null, mapping: null };
         for await (const listed of this.readFile(start, mapColumns)) {
@@ -113,8 +122,10 @@ export class SourceList {
             place: hasSeveral ? `${name}: ${listed.chunk.place}` : listed.chunk.place,
             idPrefix: `${name}:`,
           };
+          isEmpty = false;
           yield { ...listed, chunk, file: { name, number: i }, share: shareOf(listed.chunk.share ?? 0) };
         }
+        if (isEmpty && hasSeveral) yield { empty: name };
       } catch (error) {
         if (this.context.signal.aborted || !(error instanceof CommandError || 'syscall' in (error as Error)))
           throw error;

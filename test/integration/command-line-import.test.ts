@@ -238,6 +238,7 @@ describe('quiver import', () => {
     writeFileSync(cli.path('mixed/README.md'), '# About');
     for (let i = 10; i < 20; i++) writeFileSync(cli.path(`mixed/photo${i}.jpg`), 'no data');
     writeFileSync(cli.path('mixed/dataset_info.json'), '{\n  "features": {}\n}\n');
+    writeFileSync(cli.path('mixed/0.csv'), 'only,"names of columns, or a row that is taken for them"\n');
     writeFileSync(cli.path('mixed/1.jsonl'), JSON.stringify(items.a));
     writeFileSync(cli.path('mixed/2.jsonl'), JSON.stringify(items.b));
     writeFileSync(cli.path('mixed/3.csv'), Buffer.from('id,vector\nM\xfcller,1 2 3 4\n', 'latin1'));
@@ -256,6 +257,7 @@ describe('quiver import', () => {
     expect(messages).toContain('dataset_info.json is left out: it describes data');
     expect(messages).toContain('photo10.jpg is left out: it is of no known format');
     expect(messages).toContain('and 2 more files are left out');
+    expect(messages.match(/^.* has no rows$/gm)).toEqual(['0.csv has no rows']);
     expect(messages).toContain('6 files were not stored: mixed.rejects.jsonl says which and why');
     const rejects = readFileSync(cli.path('mixed.rejects.jsonl'), 'utf8').trim().split('\n');
     expect(rejects.map((line) => (JSON.parse(line) as { place: string }).place)).toEqual([
@@ -368,7 +370,7 @@ describe('quiver import', () => {
       'the id in column "id" is neither a text nor a number',
     );
     expect(rejects.find(({ place }) => place === 'line 3')?.reason).toBe(
-      'the vector has 1 numbers, the collection 4 dimensions',
+      'the vector has 1 number, the collection 4 dimensions',
     );
     expect(rejects.find(({ place }) => place === 'line 6')?.reason).toContain('MAX_METADATA_BYTES');
     expect((await stored('bad')).map(({ external_id }) => external_id)).toEqual(['g1', 'g2', 'g3']);
