@@ -49,6 +49,11 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
     says: 'words that are unknown stand for near ones: 0, 1, 2 or auto',
     parse: fuzzyArgument,
   },
+  field_weights: {
+    flags: '--field-weights <paths>',
+    says: 'how much keyword fields count: "title:3, text:1"',
+    parse: fieldWeightsArgument,
+  },
   prefix_last: { flags: '--prefix-last', says: 'the last word may be a beginning' },
   k: { flags: '-k, --k <count>', says: 'how many', parse: wholeNumber(1, K_MAX), byDefault: K_DEFAULT },
   offset: { flags: '--offset <count>', says: 'leave out the best so many', parse: wholeNumber(0, K_MAX) },
@@ -167,6 +172,13 @@ function matchArgument(text: string): 'any' | 'all' | { at_least: number } {
   const share = Number(text);
   if (!(share > 0 && share <= 1)) throw new InvalidArgumentError('It must be any, all, or a number above 0 up to 1.');
   return { at_least: share };
+}
+
+function fieldWeightsArgument(text: string): Record<string, number> {
+  const parts = names(text).map((part) => /^(.+):(\d+)$/.exec(part));
+  if (parts.length === 0 || parts.includes(null))
+    throw new InvalidArgumentError('It must be paths with whole numbers, as in title:3, text:1.');
+  return Object.fromEntries(parts.map((part) => [part![1], Number(part![2])]));
 }
 
 function fuzzyArgument(text: string): 0 | 1 | 2 | 'auto' {

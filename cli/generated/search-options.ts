@@ -25,5 +25,6 @@ export const SEARCH_OPTIONS = {
   query_syntax: { kind: 'choice', choices: ['plain', 'simple'], says: 'with "simple", +word must and -word must not be there, for hits of both lists', only: ['hybrid'] },
   fuzzy: { kind: 'other', says: 'words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them', only: ['hybrid'] },
   prefix_last: { kind: 'boolean', says: 'the last word stands for the 50 most frequent words that begin so, too', only: ['hybrid'] },
+  field_weights: { kind: 'other', says: 'how much keyword_fields of the collection count for this query, by path, such as {"title"', only: ['hybrid'] },
   explain: { kind: 'boolean', says: 'results also carry vector_rank, vector_score, keyword_rank and keyword_score', only: ['hybrid'] },
 } as const;

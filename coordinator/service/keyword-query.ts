@@ -12,6 +12,11 @@ export interface KeywordQuery {
   fuzzy?: Fuzziness | undefined;
   /** Whether the last word is the beginning of one. */
   prefixLast?: boolean | undefined;
+  /**
+   * By path, how much keyword fields count, 0 not at all, in the place of what they count as indexed; those that are
+   * not named count that. A whole number.
+   */
+  fieldWeights?: Readonly<Record<string, number>> | undefined;
 }
 
 /** One part of a query. */

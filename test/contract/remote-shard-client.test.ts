@@ -159,8 +159,11 @@ test.each<[string, Filter]>([
   client.close();
 });
 
-test('a planned keyword search is not sent to a node without plans', async () => {
-  const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: ['keyword-plans'] });
+test.each([
+  ['keyword-plans', { plan: { units: [{ terms: [0], isOptional: true }], minimum: 1 } }],
+  ['field-weights', { fieldWeights: [1, 0] }],
+])('a keyword search is not sent to a node without the %s that it has', async (feature, asked) => {
+  const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: [feature] });
   const client = new RemoteShardClient({
     routes,
     placement: { open: () => Promise.resolve(), drop: () => Promise.resolve() },
@@ -171,14 +174,14 @@ test('a planned keyword search is not sent to a node without plans', async () =>
   const search = {
     terms: ['a'],
     statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] },
-    plan: { units: [{ terms: [0], isOptional: true }], minimum: 1 },
+    ...asked,
     k: 1,
     filter: null,
   };
   const call = { deadlineMs: systemClock.monotonicMs() + 60_000 };
   await expect(client.read({ collectionUid: 'c', shard: 0 }, 'keywordSearch', search, call)).rejects.toMatchObject({
     kind: 'unavailable',
-    message: expect.stringContaining('earlier version') as string,
+    message: expect.stringContaining(`does not know ${feature}`) as string,
   });
   client.close();
 });

@@ -54,6 +54,7 @@ interface Options {
   match?: 'any' | 'all' | { at_least: number };
   fuzzy?: Fuzziness;
   prefix_last?: boolean;
+  field_weights?: Record<string, number>;
 }
 
 /** Words that are near to each other, or begin so, the most frequent ones first. */
@@ -187,6 +188,7 @@ class Story {
         ...(match !== undefined && { match }),
         ...(fuzzy !== undefined && { fuzzy }),
         ...(this.below(4) === 0 && { prefix_last: true }),
+        ...(this.fields !== undefined && this.below(2) === 0 && { field_weights: this.weights(this.fields) }),
       };
       const body = {
         query_text: clauses.map((clause) => this.written(clause)).join(' '),
@@ -248,8 +250,11 @@ class Story {
       totalLength: documents.reduce((sum, { length }) => sum + length, 0),
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
+    const { field_weights: asked } = options;
+    if (asked !== undefined)
+      statistics.totalLength = [...this.items.values()].reduce((sum, item) => sum + this.bagOf(item, asked).length, 0);
     const scored = [...passing].flatMap(([id, item]): [string, number][] => {
-      const score = plainPlanScore(this.bagOf(item), terms, { units, minimum }, statistics, (_, place) =>
+      const score = plainPlanScore(this.bagOf(item, asked), terms, { units, minimum }, statistics, (_, place) =>
         this.hasClause(item, filters.get(place) ?? null),
       );
       return score === null ? [] : [[id, score]];
@@ -348,15 +353,21 @@ class Story {
     );
   }
 
-  private bagOf(item: Item): string[] {
-    return defaultAnalyser.terms(this.linesOf(item).join(' '));
+  private bagOf(item: Item, asked: Record<string, number> = {}): string[] {
+    return defaultAnalyser.terms(this.linesOf(item, asked).join(' '));
+  }
+
+  /** Of one field, or of all; one may count nothing. */
+  private weights(fields: KeywordFields): Record<string, number> {
+    const some = fields.filter((_, i) => i === 0 || this.below(2) === 0);
+    return Object.fromEntries(some.map(({ path }, i) => [path, i === 0 ? 1 + this.below(20) : this.below(4)]));
   }
 
   /** As often as they weigh. */
-  private linesOf({ text, title = '' }: Item): string[] {
+  private linesOf({ text, title = '' }: Item, asked: Record<string, number> = {}): string[] {
     if (this.fields === undefined) return title === text ? [text] : [text, title];
     return this.fields.flatMap(({ path, weight }) =>
-      Array.from({ length: weight }, () => (path === 'text' ? text : title)),
+      Array.from({ length: asked[path] ?? weight }, () => (path === 'text' ? text : title)),
     );
   }
 

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import { defaultAnalyser, QUERY_TERMS_MAX } from '../../../shared/base/text/analyser';
 import type { Fuzziness } from '../../../shared/base/text/word-variants';
-import { optional, withDefault } from '../fields/fields';
+import { KEYWORD_FIELDS_MAX, KEYWORD_WEIGHT_MAX } from '../../../shared/contract/shard/keyword-fields';
+import { integer, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { CLAUSES_MAX, simpleClauses } from '../fields/simple-query';
 import {
@@ -44,6 +45,16 @@ export const keywordShape = {
   prefix_last: withDefault(z.boolean(), false).meta({
     description: 'The last word stands for the 50 most frequent words that begin so, too.',
   }),
+  field_weights: optional(
+    z
+      .record(z.string(), integer(0, KEYWORD_WEIGHT_MAX))
+      .refine((weights) => Object.keys(weights).length <= KEYWORD_FIELDS_MAX, {
+        error: `must have at most ${KEYWORD_FIELDS_MAX} fields`,
+      }),
+  ).meta({
+    description:
+      'How much keyword_fields of the collection count for this query, by path, such as {"title": 3, "text": 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared.',
+  }),
 };
 
 /** Weight of the vector, from 0 to 1: a mode by name wins over alpha. */
@@ -62,6 +73,7 @@ interface GivenKeywords {
   query_syntax: 'plain' | 'simple';
   fuzzy?: Fuzziness | undefined;
   prefix_last: boolean;
+  field_weights?: Record<string, number> | undefined;
 }
 
 /** A text to search for, in parts. */
@@ -75,7 +87,13 @@ export interface AskedText {
 /** The text of a request with the fields that say how it is read. Reports more clauses than there may be. */
 export function askedText(
   text: string,
-  { match = 'any', query_syntax: syntax, fuzzy = 0, prefix_last: prefixLast }: GivenKeywords,
+  {
+    match = 'any',
+    query_syntax: syntax,
+    fuzzy = 0,
+    prefix_last: prefixLast,
+    field_weights: fieldWeights,
+  }: GivenKeywords,
   sink: IssueSink,
   name: string,
 ): AskedText {
@@ -90,10 +108,10 @@ export function askedText(
       { kind: fuzzy === 0 ? 'limit_exceeded' : 'schema_violation', path: [name] },
     );
   if (syntax === 'plain') {
-    const isBag = match === 'any' && fuzzy === 0 && !prefixLast;
+    const isBag = match === 'any' && fuzzy === 0 && !prefixLast && fieldWeights === undefined;
     const whole: KeywordClause = { occurs: 'may', text, start: 0, end: text.length };
     return {
-      source: isBag ? { text } : { text, keywords: { clauses: [whole], match, fuzzy, prefixLast } },
+      source: isBag ? { text } : { text, keywords: { clauses: [whole], match, fuzzy, prefixLast, fieldWeights } },
       filter: null,
     };
   }
@@ -108,6 +126,6 @@ export function askedText(
       kind: 'invalid_parameter',
       path: [name],
     });
-  const keywords = { clauses, match, fuzzy, prefixLast };
+  const keywords = { clauses, match, fuzzy, prefixLast, fieldWeights };
   return { source: { text: meaningOf(keywords), keywords }, filter: filterOfClauses(keywords) };
 }

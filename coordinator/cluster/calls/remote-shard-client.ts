@@ -296,8 +296,13 @@ function mustBeKnown(
   lacking: readonly string[],
   request: object | null = null,
 ): void {
-  const isPlanned = kind === 'keywordSearch' && (request as KeywordSearch).plan !== undefined;
-  const feature = isPlanned ? 'keyword-plans' : FEATURES_OF_READS[kind as ReadKind];
+  const { plan, fieldWeights } = (request ?? {}) as Partial<KeywordSearch>;
+  const feature: Feature | undefined =
+    fieldWeights !== undefined
+      ? 'field-weights'
+      : kind === 'keywordSearch' && plan !== undefined
+        ? 'keyword-plans'
+        : FEATURES_OF_READS[kind as ReadKind];
   const isUnknown = feature !== undefined && lacking.includes(feature);
   if (!isUnknown && !filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(

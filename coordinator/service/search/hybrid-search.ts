@@ -8,11 +8,13 @@ import {
 } from '../../../shared/contract/shard/shard-read';
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { Language } from '../../../shared/base/text/language';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth, fusionSteps } from './fusion';
+import { fieldWeightsOf } from './field-weights';
 import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import type { KeywordQuery } from '../keyword-query';
 import { mergeHits, sumStatistics } from './merge';
@@ -24,8 +26,10 @@ import { withVariants } from './word-variants';
 const LONG_LIST = 1_000;
 
 export interface SearchedCollection extends ShardedCollection {
+  name: string;
   /** The language of its keyword text. */
   language: Language | null;
+  keywordFields?: KeywordFields | undefined;
 }
 
 export interface HybridRequest {
@@ -51,6 +55,9 @@ export interface HybridRequest {
 
 type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
 
+/** What shards are asked for, with what they need to know of all of them. */
+type AskedKeywords = PlannedKeywords & { statistics: KeywordStatistics; fieldWeights?: readonly number[] | undefined };
+
 /**
  * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
  * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
@@ -64,8 +71,12 @@ export class HybridSearch {
     this.scatter = options.scatter;
   }
 
-  /** Places `offset` to `offset + k`, of items that are in at least one of the lists. */
+  /**
+   * Places `offset` to `offset + k`, of items that are in at least one of the lists. Errors: invalid_parameter for
+   * weights of fields that the collection does not have.
+   */
   async search(collection: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
+    const fieldWeights = fieldWeightsOf(collection, request.keywords);
     const last = request.offset + request.k;
     // A single list keeps its order, so hits beyond the last requested place change nothing.
     const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
@@ -75,7 +86,7 @@ export class HybridSearch {
         : this.vectorList(collection, request.vector, request, depth, call),
       request.alpha === 1
         ? this.noteVariants(collection, request, call)
-        : this.keywordList(collection, request, depth, call),
+        : this.keywordList(collection, { ...request, fieldWeights }, depth, call),
     ]);
     return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
@@ -94,14 +105,20 @@ export class HybridSearch {
 
   private async keywordList(
     collection: SearchedCollection,
-    { queryText, keywords: given, terms: noted, ...options }: HybridRequest,
+    {
+      queryText,
+      keywords: given,
+      terms: noted,
+      fieldWeights,
+      ...options
+    }: HybridRequest & Pick<AskedKeywords, 'fieldWeights'>,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
     const analyser = analyserFor(collection.language);
     const keywords = given ?? bagOfWords(analyser, queryText);
     if (keywords !== undefined) {
-      const asked = await this.planned(collection, keywordDraft(keywords, analyser), call);
+      const asked = await this.planned(collection, keywordDraft(keywords, analyser), call, fieldWeights);
       for (const term of termsStoodFor(asked)) noted?.add(term);
       return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
     }
@@ -129,29 +146,32 @@ export class HybridSearch {
     collection: ShardedCollection,
     draft: KeywordDraft,
     call: CallOptions,
-  ): Promise<(PlannedKeywords & { statistics: KeywordStatistics }) | null> {
+    fieldWeights?: readonly number[],
+  ): Promise<AskedKeywords | null> {
     if (draft.terms.length === 0) return null;
-    const statistics = await this.statistics(collection, draft.terms, call);
-    if (draft.variants.size === 0) return { ...plannedKeywords(draft), statistics };
+    const statistics = await this.statistics(collection, draft.terms, call, fieldWeights);
+    if (draft.variants.size === 0) return { ...plannedKeywords(draft), statistics, fieldWeights };
     const whole = await withVariants(draft, statistics, (term, by) =>
       expandedWord({ shards: this.shards, scatter: this.scatter }, collection, { term, by }, call),
     );
-    return { ...plannedKeywords(whole.draft), statistics: whole.statistics };
+    return { ...plannedKeywords(whole.draft), statistics: whole.statistics, fieldWeights };
   }
 
   private async statistics(
     collection: ShardedCollection,
     terms: string[],
     call: CallOptions,
+    fieldWeights?: readonly number[],
   ): Promise<KeywordStatistics> {
+    const request = { terms, ...(fieldWeights !== undefined && { fieldWeights }) };
     return sumStatistics(
-      await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)),
+      await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', request, call)),
     );
   }
 
   private keywordHits(
     collection: ShardedCollection,
-    { terms, statistics, plan }: PlannedKeywords & { statistics: KeywordStatistics },
+    { terms, statistics, plan, fieldWeights }: AskedKeywords,
     { filter, contentBytes: bytesMax }: ListOptions,
     depth: number,
     call: CallOptions,
@@ -160,7 +180,15 @@ export class HybridSearch {
       this.shards.read(
         id,
         'keywordSearch',
-        { terms, statistics, k, filter, bytesMax, ...(plan !== undefined && { plan }) },
+        {
+          terms,
+          statistics,
+          k,
+          filter,
+          bytesMax,
+          ...(plan !== undefined && { plan }),
+          ...(fieldWeights !== undefined && { fieldWeights }),
+        },
         call,
       ),
     );

@@ -11,6 +11,7 @@ import { resultOf } from '../../../shared/base/time/work-slices';
 import type { SlotScores } from '../slots/slot-scores';
 import { lengthNorm, termWeight } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
+import { FieldPostings, type FieldText } from './field-postings';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, type TermOrigin, writeKeywordSave } from './keyword-save';
 import {
@@ -27,7 +28,16 @@ import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
 import { SortedTerms } from './sorted-terms';
 import { TermDictionary } from './term-dictionary';
-import { hasTerms, hasTermThat, slotsWithTerms, type TermMatch, type TermSource } from './term-slots';
+import {
+  type FoundTerms,
+  hasTerms,
+  hasTermThat,
+  type IndexTerms,
+  slotsWithTerms,
+  type TermMatch,
+  type TermSource,
+} from './term-slots';
+import { mustBeOfFields, WeightedViews } from './weighted-views';
 import { type SoughtVariants, termsOfWords, variantsOfWords } from './word-conditions';
 import { WordOrders } from './word-orders';
 
@@ -62,14 +72,19 @@ export class Bm25KeywordIndex implements KeywordIndex {
   private readonly lists = new PostingLists();
   private readonly sortedTerms = new SortedTerms(this.dictionary);
   readonly wordOrders = new WordOrders(this.documents, this.dictionary);
+  /** null: it is not given fields. */
+  private readonly byField: FieldPostings | null;
+  private readonly weighted: WeightedViews | null;
   /** By term: its frequency in the text being put; all 0 between puts. */
   private frequencies = new Uint32Array(64);
   private distinct = new Uint32Array(64);
   /** See SearchedPostings. */
   private revision = 0;
   private numbering = 0;
-  private readonly terms: TermSource = {
-    ...this.tables,
+  private readonly terms: IndexTerms = {
+    documents: this.documents,
+    dictionary: this.dictionary,
+    lists: this.lists,
     numbering: () => this.numbering,
     revision: () => this.revision,
   };
@@ -79,6 +94,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
   constructor(options: KeywordIndexOptions = {}) {
     this.analyser = options.analyser ?? defaultAnalyser;
     this.fields = options.fields;
+    this.byField = this.fields === undefined ? null : new FieldPostings(this.fields);
+    const { documents, dictionary, lists, byField: fields } = this;
+    this.weighted = fields && new WeightedViews({ documents, dictionary, lists, fields }, this.terms);
   }
 
   /**
@@ -117,7 +135,10 @@ export class Bm25KeywordIndex implements KeywordIndex {
     let terms = new Uint32Array(64);
     let frequencies = new Uint32Array(64);
     let length = 0;
+    const counters = typeof given === 'string' ? undefined : this.byField?.counters();
+    let field = 0;
     for (const { text, weight } of typeof given === 'string' ? [{ text: given, weight: 1 }] : given) {
+      const counter = counters?.[this.byField!.kept.indexOf(field++)];
       for (const part of this.analyser.parts(text)) {
         length += part.length * weight;
         for (const text of part) {
@@ -135,14 +156,20 @@ export class Bm25KeywordIndex implements KeywordIndex {
           terms[place] = term;
           frequencies[place] = weight;
         }
+        if (counter !== undefined) for (const text of part) countTerm(counter, this.dictionary.find(text)!);
         this.lists.reserve(this.dictionary.count);
         yield;
       }
     }
-    return { length, terms: terms.slice(0, places.size), frequencies: frequencies.slice(0, places.size) };
+    return {
+      length,
+      terms: terms.slice(0, places.size),
+      frequencies: frequencies.slice(0, places.size),
+      ...(counters !== undefined && counters.length > 0 && { fields: counters.map(fieldText) }),
+    };
   }
 
-  putAnalysed(slot: number, { length, terms, frequencies }: AnalysedText): void {
+  putAnalysed(slot: number, { length, terms, frequencies, fields }: AnalysedText): void {
     if (this.documents.documentOf(slot) !== NO_DOCUMENT) throw new Error(`keyword index: slot ${slot} is taken`);
     if (length === 0) return;
     const document = this.documents.add(slot, length, terms, terms.length);
@@ -152,6 +179,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
       this.dictionary.documentFrequencies[term]++;
       this.dictionary.unpin(term);
     }
+    if (fields !== undefined) this.byField?.add(document, fields, this.dictionary.count);
     this.maintain();
   }
 
@@ -169,10 +197,14 @@ export class Bm25KeywordIndex implements KeywordIndex {
     this.documents.forEachTerm(document, (term) => {
       if (--frequencies[term] > 0) return;
       this.lists.clear(term);
+      this.byField?.clear(term);
+      this.weighted?.forEach((view) => view.forgetTerm(term));
       this.dictionary.release(term);
     });
     this.lists.forgetDocument(document);
+    this.byField?.remove(document);
     this.documents.remove(document);
+    this.weighted?.forEach((view) => view.forgetDocument(document));
     this.maintain();
   }
 
@@ -180,15 +212,22 @@ export class Bm25KeywordIndex implements KeywordIndex {
     for (const slot of slots.toArray()) this.remove(slot);
   }
 
-  statistics(terms: string[]): KeywordStatistics {
+  statistics(terms: string[], fieldWeights?: readonly number[]): KeywordStatistics {
     return {
       documentCount: this.documents.liveCount,
-      totalLength: this.documents.totalLength,
+      totalLength: this.totalLength(fieldWeights),
       documentFrequencies: terms.map((text) => {
         const term = this.dictionary.find(text);
         return term === undefined ? 0 : this.dictionary.documentFrequencies[term];
       }),
     };
+  }
+
+  private totalLength(asked: readonly number[] | undefined): number {
+    const { totalLength } = this.documents;
+    if (asked === undefined) return totalLength;
+    mustBeOfFields(asked, this.byField?.weights);
+    return this.byField!.totalOf(totalLength, asked);
   }
 
   hasWords(slot: number, condition: WordsCondition): boolean {
@@ -224,15 +263,35 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return resultOf(this.searchInSteps(terms, statistics, { ...options, allowed: () => options.allowed }));
   }
 
-  *searchInSteps(
+  searchInSteps(
+    texts: string[],
+    statistics: KeywordStatistics,
+    options: SteppedSearchOptions,
+  ): Generator<undefined, SlotScores> {
+    return this.weighed(options, (terms) => this.searchTerms(terms, texts, statistics, options));
+  }
+
+  /** In what has the weights that are asked for. Errors: invalid_parameter for those of other fields. */
+  private weighed(
+    { fieldWeights }: Pick<SteppedSearchOptions, 'fieldWeights'>,
+    run: (terms: TermSource) => Generator<undefined, SlotScores>,
+  ): Generator<undefined, SlotScores> {
+    if (fieldWeights === undefined) return run(this.terms);
+    mustBeOfFields(fieldWeights, this.byField?.weights);
+    return this.weighted!.search(fieldWeights, run);
+  }
+
+  private *searchTerms(
+    indexed: TermSource,
     terms: string[],
     statistics: KeywordStatistics,
     { k, allowed, nameOf = slotName }: SteppedSearchOptions,
   ): Generator<undefined, SlotScores> {
-    const { documents, lists } = this;
-    const { revision, numbering } = this.terms;
+    const { documents } = this;
+    const { lists, revision, numbering } = indexed;
     const norm = lengthNorm(statistics);
-    const source = { documents, lists, norm, parts: this.partsOf(terms, statistics), revision, numbering };
+    const parts = this.partsOf(indexed.dictionary, terms, statistics);
+    const source = { documents: indexed.documents, lists, norm, parts, revision, numbering };
     const found = yield* searchPostings(source, {
       k,
       allowed,
@@ -249,13 +308,13 @@ export class Bm25KeywordIndex implements KeywordIndex {
   ): Generator<undefined, SlotScores> {
     const allTermsOf = ({ term, by }: Pick<ExpansionRequest, 'term' | 'by'>): Generator<undefined, Expansions> =>
       this.sortedTerms.find({ term, by, after: '', limit: Infinity });
-    return searchPlan(this.terms, { terms, plan, statistics, allTermsOf }, options);
+    return this.weighed(options, (source) => searchPlan(source, { terms, plan, statistics, allTermsOf }, options));
   }
 
   /**
    * The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request.
    */
-  private partsOf(texts: string[], statistics: KeywordStatistics): () => SearchedPart[] {
+  private partsOf(dictionary: FoundTerms, texts: string[], statistics: KeywordStatistics): () => SearchedPart[] {
     const weighted = texts.map((text, order) => ({
       text,
       weight: termWeight(statistics, order),
@@ -265,9 +324,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return () => {
       const found: SearchedPart[] = [];
       weighted.forEach(({ text, weight }, rank) => {
-        const term = this.dictionary.find(text);
+        const term = dictionary.find(text);
         // A term of a text that is not put yet has a number but no document.
-        if (term !== undefined && this.dictionary.documentFrequencies[term] > 0)
+        if (term !== undefined && dictionary.documentFrequencies[term] > 0)
           found.push({ terms: [{ term, factor: 1 }], weight, rank });
       });
       return found;
@@ -280,6 +339,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
 
   dropSortedTerms(): void {
     this.sortedTerms.drop();
+    this.weighted?.drop();
   }
 
   *save(): Iterable<Buffer> {
@@ -302,6 +362,8 @@ export class Bm25KeywordIndex implements KeywordIndex {
       this.dictionary.memoryBytes +
       this.sortedTerms.memoryBytes +
       this.lists.memoryBytes +
+      (this.byField?.memoryBytes ?? 0) +
+      (this.weighted?.memoryBytes ?? 0) +
       scratch
     );
   }
@@ -312,7 +374,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   private get tables(): KeywordTables {
-    return { documents: this.documents, dictionary: this.dictionary, lists: this.lists };
+    return { documents: this.documents, dictionary: this.dictionary, lists: this.lists, fields: this.byField };
   }
 
   /** Fills `distinct` and `frequencies` with the terms of a text; returns the number of distinct ones. */
@@ -331,16 +393,31 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /** After every put and remove. */
   private maintain(): void {
     this.revision += 1;
-    if (this.lists.isRewriting || this.documents.isSliding) {
+    this.weighted?.forEach((view) => view.follow());
+    if (this.lists.isRewriting || this.documents.isSliding || this.byField?.isRewriting === true) {
       this.lists.rewriteSome(POSTINGS_PER_STEP);
+      this.byField?.rewriteSome(POSTINGS_PER_STEP);
       this.documents.slideLists(DOCUMENTS_PER_STEP);
       return;
     }
     const dead = this.documents.count - this.documents.liveCount;
     if (this.runningSave !== null || dead < DEAD_DOCUMENTS_MIN || dead < this.documents.count * DEAD_SHARE_MAX) return;
     this.numbering += 1;
-    this.lists.beginRewrite(this.documents.renumber(), this.dictionary.count);
+    const renumbered = this.documents.renumber();
+    this.lists.beginRewrite(renumbered, this.dictionary.count);
+    this.byField?.beginRewrite(renumbered, this.dictionary.count);
+    this.weighted?.forEach((view) => view.reset());
   }
+}
+
+function countTerm(counter: Map<number, number>, term: number): void {
+  counter.set(term, (counter.get(term) ?? 0) + 1);
+}
+
+function fieldText(frequencies: Map<number, number>): FieldText {
+  let length = 0;
+  for (const frequency of frequencies.values()) length += frequency;
+  return { length, frequencies };
 }
 
 function matchOf({ match }: WordsCondition): TermMatch {

@@ -98,6 +98,17 @@ export class DocumentTable {
     return renumbered;
   }
 
+  /**
+   * Has another table be of the same documents, with lengths of its own, until the next change; it can't tell their
+   * terms.
+   */
+  showIn(other: DocumentTable): void {
+    other.count = this.count;
+    other.liveCount = this.liveCount;
+    other.slots = this.slots;
+    other.documents = this.documents;
+  }
+
   get isSliding(): boolean {
     return this.slide !== null;
   }

@@ -7,6 +7,7 @@ import type { KeywordStatistics } from '../../../shared/contract/shard/shard-rea
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
+import type { FieldText } from './field-postings';
 import type { TermOrigin } from './keyword-save';
 import type { WeightedText } from './keyword-text';
 import type { WordOrders } from './word-orders';
@@ -19,6 +20,8 @@ export interface KeywordSearchOptions {
    * number.
    */
   nameOf?: (slot: number) => string;
+  /** In the place of those that the index has, one for each of its fields; 0 leaves one out. */
+  fieldWeights?: readonly number[] | undefined;
 }
 
 /**
@@ -43,6 +46,8 @@ export interface AnalysedText {
   readonly terms: Uint32Array;
   /** How often each occurs. */
   readonly frequencies: Uint32Array;
+  /** Of an index that keeps what each field has: that. */
+  readonly fields?: readonly FieldText[];
 }
 
 /**
@@ -65,7 +70,8 @@ export interface KeywordIndex {
   discard(text: AnalysedText): void;
   /** Removes a slot; unknown slots are ignored. */
   remove(slot: number): void;
-  statistics(terms: string[]): KeywordStatistics;
+  /** `fieldWeights`: as in a search. Errors: invalid_parameter where they are not those of its fields. */
+  statistics(terms: string[], fieldWeights?: readonly number[]): KeywordStatistics;
   /** Whether a slot's text has the words; of a phrase, all of them somewhere. With paths, see word-conditions.ts. */
   hasWords(slot: number, condition: WordsCondition): boolean;
   /**

@@ -7,8 +7,7 @@ import { lengthNorm, termWeight } from './bm25';
 import { type PlannedSearchOptions, slotName } from './keyword-index';
 import { type SearchedPart, searchPostings } from './keyword-search';
 import type { SearchedUnit, UnitTerm } from './searched-units';
-import type { TermDictionary } from './term-dictionary';
-import type { TermSource } from './term-slots';
+import type { FoundTerms, TermSource } from './term-slots';
 import { searchUnits } from './unit-search';
 
 /** What is asked of an index. */
@@ -82,7 +81,7 @@ function partsOf(units: readonly SearchedUnit[]): SearchedPart[] {
 
 /** In the same order in every shard, which is that of a search without a plan where each term is a unit. */
 function searchedUnits(
-  dictionary: TermDictionary,
+  dictionary: FoundTerms,
   { terms, plan: { units }, statistics, listed }: PlannedSearch & { listed: number },
   unitSlots: PlannedSearchOptions['unitSlots'],
 ): SearchedUnit[] {
@@ -105,7 +104,7 @@ function weightOf(unit: KeywordUnit, statistics: KeywordStatistics, listed: numb
 }
 
 /** The terms that have documents; none where all are needed and one has none. */
-function termsOf(dictionary: TermDictionary, texts: readonly string[], unit: KeywordUnit): UnitTerm[] {
+function termsOf(dictionary: FoundTerms, texts: readonly string[], unit: KeywordUnit): UnitTerm[] {
   const found: UnitTerm[] = [];
   for (const [i, place] of unit.terms.entries()) {
     const term = dictionary.find(texts[place]);

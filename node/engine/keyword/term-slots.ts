@@ -7,16 +7,22 @@ import type { TermDictionary } from './term-dictionary';
 /** Whether one of some terms is enough. */
 export type TermMatch = 'any' | 'all';
 
+/** Numbers of terms, and whether there are documents. */
+export type FoundTerms = Pick<TermDictionary, 'find' | 'documentFrequencies'>;
+
 /** What is looked through. It may change between two steps. */
 export interface TermSource {
   documents: DocumentTable;
-  dictionary: TermDictionary;
+  dictionary: FoundTerms;
   lists: PostingLists;
   /** Another number whenever documents get new numbers. */
   numbering: () => number;
   /** Another one after each change. */
   revision: () => number;
 }
+
+/** With the texts of the terms: an index itself. */
+export type IndexTerms = TermSource & { dictionary: TermDictionary };
 
 /** Postings that are read in one step: a part of a millisecond. */
 const POSTINGS_PER_STEP = 1 << 15;
@@ -49,7 +55,7 @@ export function hasTerms(
 
 /** Whether the text of a slot has a term that fits. */
 export function hasTermThat(
-  { documents, dictionary }: TermSource,
+  { documents, dictionary }: IndexTerms,
   slot: number,
   fits: (term: string) => boolean,
 ): boolean {

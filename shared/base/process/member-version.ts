@@ -21,6 +21,7 @@ export const FEATURES = [
   'unspaced-languages',
   'reindexes',
   'word-variants',
+  'field-weights',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -29,7 +29,10 @@ export interface ShardReads {
    */
   keywordSearch: { request: KeywordSearch; answer: Hit[] };
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
-  keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
+  keywordStatistics: {
+    request: { terms: string[]; fieldWeights?: readonly number[] | undefined };
+    answer: KeywordStatistics;
+  };
   /** Terms of this shard that begin with one or are near to it, for which a word of a query stands. */
   keywordExpansions: { request: ExpansionRequest; answer: Expansions };
   /**
@@ -204,6 +207,11 @@ export interface KeywordSearch {
   statistics: KeywordStatistics;
   /** How the terms belong together; absent: each of them is enough. */
   plan?: KeywordPlan;
+  /**
+   * How much each keyword field of the collection counts, 0 not at all, with statistics that were asked for the same;
+   * absent: as it is indexed.
+   */
+  fieldWeights?: readonly number[] | undefined;
   k: number;
   filter: Filter | null;
   /** As in a search. */

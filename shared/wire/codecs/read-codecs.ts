@@ -143,15 +143,16 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan }) => ({
+    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights }) => ({
       terms: stringsToBytes(terms),
       statistics,
       k,
       filter: filterToProto(filter),
       ...(plan !== undefined && { plan: keywordPlanToText(plan) }),
+      ...(fieldWeights !== undefined && { fieldWeights: [...fieldWeights] }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ terms: termBytes, statistics, k, filter, bytesMax, plan: planText }) => {
+    requestFromProto: ({ terms: termBytes, statistics, k, filter, bytesMax, plan: planText, fieldWeights }) => {
       if (statistics === null) throw malformed('keyword search');
       const terms = stringsFromBytes(termBytes);
       const plan = planText === '' ? undefined : keywordPlanFromText(planText, terms.length);
@@ -159,6 +160,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       return {
         terms,
         ...(plan !== undefined && { plan }),
+        ...(fieldWeights.length > 0 && { fieldWeights }),
         statistics,
         k,
         filter: filterFromProto(filter),
@@ -174,8 +176,14 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
   keywordStatistics: {
-    requestToProto: ({ terms }) => ({ terms: stringsToBytes(terms) }),
-    requestFromProto: ({ terms }) => ({ terms: stringsFromBytes(terms) }),
+    requestToProto: ({ terms, fieldWeights }) => ({
+      terms: stringsToBytes(terms),
+      ...(fieldWeights !== undefined && { fieldWeights: [...fieldWeights] }),
+    }),
+    requestFromProto: ({ terms, fieldWeights }) => ({
+      terms: stringsFromBytes(terms),
+      ...(fieldWeights.length > 0 && { fieldWeights }),
+    }),
     requestBytes: ({ terms }) => stringsBytes(terms),
     answerToProto: (keywordStatistics) => ({
       message: { keywordStatistics },

@@ -261,6 +261,56 @@ export function languagesSuite(context: SuiteContext): void {
       });
     });
 
+    test('may count otherwise for a query, over any number of shards', async () => {
+      for (const shards of [1, 3]) {
+        const name = await filled({ shards, keyword_fields: [{ path: 'title', weight: 5 }, { path: 'text' }] });
+        const other = await filled({ shards, keyword_fields: [{ path: 'title' }, { path: 'text', weight: 5 }] });
+        const weighed = (weights: object, more: object = {}): Promise<string[]> =>
+          ranked(name, 'river', { field_weights: weights, ...more });
+        expect(await ranked(name, 'river')).toEqual(['t1', 't0']);
+        expect(await weighed({ title: 1, text: 5 })).toEqual(['t0', 't1']);
+        expect(await weighed({ title: 0 })).toEqual(['t0']);
+        expect(await weighed({ text: 0 })).toEqual(['t1']);
+        expect(await weighed({ title: 1, text: 5 }, { match: 'all', query_text: 'river here' })).toEqual(['t0', 't1']);
+        expect(await weighed({ title: 0 }, { match: 'all', query_text: 'river here' })).toEqual(['t0']);
+        const simple = { query_syntax: 'simple', query_text: '"river work"' };
+        expect(await weighed({ title: 1, text: 5 }, simple)).toEqual(['t1']);
+        expect(await weighed({ title: 0 }, simple)).toEqual([]);
+        const scores = async (of: string, more: object): Promise<unknown> =>
+          dataOf(
+            await context.api.post(`/v1/collections/${of}/hybrid_search`, {
+              query_text: 'river stone her*',
+              query_syntax: 'simple',
+              mode: 'keyword',
+              explain: true,
+              vector: [1, 0, 0],
+              ...more,
+            }),
+          ).results.map(({ external_id: id, keyword_score: score }: any) => [id, score]);
+        expect(await scores(name, { field_weights: { title: 1, text: 5 } })).toEqual(await scores(other, {}));
+        const refused = async (weights: unknown, code: number): Promise<string> =>
+          errorOf(
+            await context.api.post(`/v1/collections/${name}/hybrid_search`, {
+              query_text: 'river',
+              vector: [1, 0, 0],
+              field_weights: weights,
+            }),
+            code,
+          );
+        expect(await refused({ more: 2 }, 400)).toBe(
+          `field_weights has "more", and the keyword_fields of collection "${name}" are title, text`,
+        );
+        expect(await refused({ title: 0, text: 0 }, 400)).toBe('field_weights must leave a field that counts');
+        for (const value of [{ title: -1 }, { title: 21 }, { title: 1.5 }, { title: 'a' }, ['title'], 'title'])
+          expect(await refused(value, 422)).toContain('field_weights');
+      }
+      const plain = await filled({});
+      const body = { query_text: 'river', vector: [1, 0, 0], field_weights: { title: 2 } };
+      expect(errorOf(await context.api.post(`/v1/collections/${plain}/hybrid_search`, body), 400)).toBe(
+        `field_weights: collection "${plain}" has no keyword_fields; PATCH it with them first`,
+      );
+    });
+
     test('are changed by a job, which makes the new index beside the present one', async () => {
       const { api } = context;
       const name = await filled({ shards: 2 });

@@ -1550,6 +1550,8 @@ export interface Operations {
       fuzzy?: 0 | 1 | 2 | 'auto';
       /** The last word stands for the 50 most frequent words that begin so, too. Default: false. */
       prefix_last?: boolean;
+      /** How much keyword_fields of the collection count for this query, by path, such as {"title": 3, "text": 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared. */
+      field_weights?: Record<string, number>;
       /** Default: 10. */
       k?: number;
       /** Default: 0. */
@@ -1843,6 +1845,8 @@ export interface Operations {
       fuzzy?: 0 | 1 | 2 | 'auto';
       /** The last word stands for the 50 most frequent words that begin so, too. Default: false. */
       prefix_last?: boolean;
+      /** How much keyword_fields of the collection count for this query, by path, such as {"title": 3, "text": 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared. */
+      field_weights?: Record<string, number>;
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */

@@ -48,7 +48,7 @@ const ANSWERS: {
   search: ({ search }, request) => search.search(request),
   score: ({ search }, request) => search.score(request),
   keywordSearch: ({ search }, request) => search.keywordSearch(request),
-  keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
+  keywordStatistics: ({ indexes }, { terms, fieldWeights }) => indexes.keywords.statistics(terms, fieldWeights),
   keywordExpansions: ({ indexes }, request) => termsFor(indexes.keywords, request),
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),

@@ -135,7 +135,8 @@ export class ShardSearch {
     const epoch = slots.beginRead();
     try {
       for (let round = 1; ; round++) {
-        const options = { k: request.k, allowed: () => this.allowed(request.filter), nameOf };
+        const { k, fieldWeights } = request;
+        const options = { k, allowed: () => this.allowed(request.filter), nameOf, fieldWeights };
         const steps =
           request.plan === undefined
             ? keywords.searchInSteps(request.terms, request.statistics, options)

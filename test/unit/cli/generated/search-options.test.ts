@@ -78,13 +78,24 @@ test('flags give what was said as the service takes it', () => {
     ],
     explain: true,
   });
-  const words = ['--match', '0.75', '--syntax', 'simple', '--fuzzy', '2', '--prefix-last'];
+  const words = [
+    '--match',
+    '0.75',
+    '--syntax',
+    'simple',
+    '--fuzzy',
+    '2',
+    '--prefix-last',
+    '--field-weights',
+    'a.b:3, text:0',
+  ];
   expect(optionsGiven(given(...words, '--highlight', 'a', '--highlight', 'b,c'), 'hybrid')).toEqual({
     k: 10,
     match: { at_least: 0.75 },
     query_syntax: 'simple',
     fuzzy: 2,
     prefix_last: true,
+    field_weights: { 'a.b': 3, text: 0 },
     highlight: { fields: ['a', 'b', 'c'], pre: '[', post: ']' },
   });
   expect(optionsGiven(given('--highlight', '--match', 'all', '--fuzzy', 'auto'), 'hybrid')).toEqual({
@@ -107,6 +118,7 @@ test('each option has a flag, but for timings; one that a search does not have i
   }
   expect(() => optionsGiven(given('--explain'), 'item')).toThrow('--explain is for --hybrid');
   expect(() => given('--match', '0')).toThrow('It must be any, all, or a number above 0 up to 1');
+  expect(() => given('--field-weights', 'title')).toThrow('It must be paths with whole numbers');
   expect(() => given('--fuzzy', '3')).toThrow('It must be 0, 1, 2 or auto');
   expect(() => given('--group-missing', 'some')).toThrow('Allowed choices are leave_out, each');
 });

@@ -125,6 +125,7 @@ class AsyncSearches:
         query_syntax: str = "plain",
         fuzzy: int | str | None = None,
         prefix_last: bool = False,
+        field_weights: Mapping[str, Any] | None = None,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -153,6 +154,7 @@ class AsyncSearches:
         - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
         - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
+        - ``field_weights``: How much keyword_fields of the collection count for this query, by path, such as {'title': 3, 'text': 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -176,6 +178,7 @@ class AsyncSearches:
             query_syntax=query_syntax,
             fuzzy=fuzzy,
             prefix_last=prefix_last or None,
+            field_weights=field_weights,
             k=k,
             offset=offset or None,
             filters=filters_body(filters),
@@ -321,6 +324,7 @@ class AsyncSearches:
         query_syntax: str = "plain",
         fuzzy: int | str | None = None,
         prefix_last: bool = False,
+        field_weights: Mapping[str, Any] | None = None,
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
@@ -344,6 +348,7 @@ class AsyncSearches:
         - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
         - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
+        - ``field_weights``: How much keyword_fields of the collection count for this query, by path, such as {'title': 3, 'text': 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -368,6 +373,7 @@ class AsyncSearches:
             query_syntax=query_syntax,
             fuzzy=fuzzy,
             prefix_last=prefix_last or None,
+            field_weights=field_weights,
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,

@@ -176,6 +176,7 @@ export interface KeywordSearch {
   'filter'?: (string);
   'bytesMax'?: (number);
   'plan'?: (string);
+  'fieldWeights'?: (number)[];
   '_bytesMax'?: "bytesMax";
 }
 
@@ -186,6 +187,7 @@ export interface KeywordSearch__Output {
   'filter': (string);
   'bytesMax'?: (number);
   'plan': (string);
+  'fieldWeights': (number)[];
   '_bytesMax'?: "bytesMax";
 }
 
@@ -203,10 +205,12 @@ export interface KeywordStatistics__Output {
 
 export interface KeywordStatisticsCall {
   'terms'?: (Buffer | Uint8Array | string);
+  'fieldWeights'?: (number)[];
 }
 
 export interface KeywordStatisticsCall__Output {
   'terms': (Buffer);
+  'fieldWeights': (number)[];
 }
 
 export interface Marks {

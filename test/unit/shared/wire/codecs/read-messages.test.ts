@@ -384,11 +384,12 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
       ],
       minimum: 1,
     },
+    fieldWeights: [3, 0, 20],
     k: 2,
     filter,
     bytesMax: 2 ** 20,
   },
-  keywordStatistics: { terms: ['w', 'é'] },
+  keywordStatistics: { terms: ['w', 'é'], fieldWeights: [0, 1] },
   keywordExpansions: { term: 'é', by: 2, after: 'a', limit: 3 },
   fetch: {
     externalIds: ['a'],
