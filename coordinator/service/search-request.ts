@@ -116,6 +116,8 @@ export interface Highlighting {
   /** Put before and behind each word in the text of a fragment. */
   pre: string;
   post: string;
+  /** What hits show that have none of the words: nothing, or the sentence that is nearest to the query. */
+  by: 'words' | 'meaning';
 }
 
 /** Chunks of the same document before and after that of a hit. */

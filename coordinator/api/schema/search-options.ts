@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
 import { type Page, type Query, queryTextOf, type SearchRequest, type Source } from '../../service/search-request';
-import { HIGHLIGHTED_UNITS_MAX } from '../../service/search/highlighted-hits';
+import { HIGHLIGHTED_UNITS_MAX, HIT_SENTENCES_MAX, NEAREST_SENTENCES_MAX } from '../../service/search/highlighted-hits';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
@@ -65,6 +65,9 @@ const highlighting = z.object({
   }),
   pre: mark.meta({ description: 'Put before each word in `text` of a highlight, which is not escaped for HTML.' }),
   post: mark.meta({ description: 'Put behind it.' }),
+  by: withDefault(z.enum(['words', 'meaning']), 'words').meta({
+    description: `meaning: a result without such words shows the sentence nearest to the query, without spans: of its first ${HIT_SENTENCES_MAX}, each of size at most. The collection’s model embeds them, at most ${NEAREST_SENTENCES_MAX} for an answer; results behind have no \`highlights\`.`,
+  }),
 });
 
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
@@ -280,7 +283,7 @@ function checkHighlight(
   if (highlight === undefined) return;
   const refuse = (message: string, kind: 'invalid_parameter' | 'limit_exceeded'): void =>
     report(sink, given, message, { kind, path: ['highlight'] });
-  if (source !== null && queryTextOf(source) === undefined)
+  if (source !== null && highlight.by === 'words' && queryTextOf(source) === undefined)
     refuse('needs a text that is searched for', 'invalid_parameter');
   const hits = k * (groups?.size ?? 1);
   const most = REQUEST_BOUNDS.highlightHitsMax;

@@ -5,10 +5,12 @@ import type { Language } from '../../../shared/base/text/language';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import type { Metric } from '../../../shared/contract/vector/metric';
 import { type Highlighting, queryTextOf, type SearchRequest } from '../search-request';
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
 import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
+import { nearestOf, type Passage, passagesOf } from './nearest-passage';
 import { bagOfWords } from './query-words';
 import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
 
@@ -43,10 +45,25 @@ export function soughtTerms(language: Language | null, { query, output }: Search
  * behind them have none.
  */
 export const HIGHLIGHTED_UNITS_MAX = 2 ** 21;
+/**
+ * Sentences that are embedded for the highlights of one answer, and for one hit. A model takes some milliseconds for
+ * each. Hits behind them have no highlights.
+ */
+export const NEAREST_SENTENCES_MAX = 512;
+export const HIT_SENTENCES_MAX = 32;
+
+/** Finds the sentence of a hit that is nearest to what was searched for. */
+export interface NearestSentences {
+  vector: Float32Array;
+  metric: Metric;
+  embed: (texts: string[]) => Promise<readonly Float32Array[]>;
+}
 
 /** What is marked, and how. */
 interface Marking extends Highlighting {
   sought: SoughtTerms;
+  /** For hits without such words; undefined: they have no highlights. */
+  nearest: NearestSentences | undefined;
   /** Whether the hits keep the texts that they were read with. */
   texts: boolean;
   budget: HighlightBudget;
@@ -70,7 +87,8 @@ class HighlightedHits implements LaterContents {
       for (const { text, ...hit } of page) {
         const turn = ownTurn();
         if (turn !== undefined) await turn;
-        const highlights = await inSlices(this.highlights(text ?? '', hit.metadata));
+        const marked = await inSlices(this.highlights(text ?? '', hit.metadata));
+        const highlights = marked?.length === 0 ? await this.nearest(text ?? '', hit.metadata) : marked;
         yield [{ ...hit, ...(highlights !== null && { highlights }), ...(texts && text !== undefined && { text }) }];
       }
     }
@@ -103,6 +121,24 @@ class HighlightedHits implements LaterContents {
     return highlights;
   }
 
+  /** The sentence that is nearest, of all fields together; none without texts. null: there is no budget for it. */
+  private async nearest(text: string, metadataJson: string): Promise<Highlight[] | null> {
+    const { fields, size, nearest, budget } = this.marking;
+    if (nearest === undefined) return [];
+    const sentences = await inSlices(sentencesOf(fields, size, { text, metadataJson }));
+    if (sentences.length === 0) return [];
+    if (budget.sentencesLeft < sentences.length) {
+      budget.sentencesLeft = 0;
+      return null;
+    }
+    budget.sentencesLeft -= sentences.length;
+    const shown = sentences.map(({ of, passage: { start, end } }) => of.slice(start, end));
+    const place = nearestOf(await nearest.embed(shown), nearest.vector, nearest.metric);
+    if (place < 0) return [];
+    const { field, index, passage } = sentences[place];
+    return [{ field, index, start: passage.start, spans: [], text: shown[place] }];
+  }
+
   private marked(text: string, { start, end, spans }: TextFragment): string {
     const { pre, post } = this.marking;
     if (pre === '' && post === '') return text.slice(start, end);
@@ -114,6 +150,27 @@ class HighlightedHits implements LaterContents {
     }
     return marked + text.slice(at, end);
   }
+}
+
+/** The first sentences of fields, field by field. */
+function* sentencesOf(
+  fields: readonly string[],
+  size: number,
+  { text, metadataJson }: { text: string; metadataJson: string },
+): Generator<undefined, { field: string; index: number | null; of: string; passage: Passage }[]> {
+  const found: { field: string; index: number | null; of: string; passage: Passage }[] = [];
+  for (const field of fields) {
+    const texts =
+      field === TEXT_FIELD ? [{ of: text, index: null }] : textsAt(JSON.parse(metadataJson) as JsonObject, field);
+    for (const { of, index } of texts) {
+      for (const passage of passagesOf(of, size)) {
+        if (found.length === HIT_SENTENCES_MAX) return found;
+        found.push({ field, index, of, passage });
+      }
+      yield;
+    }
+  }
+  return found;
 }
 
 /** The text under a path of metadata, or those of a list with their places. */

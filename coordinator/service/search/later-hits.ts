@@ -65,9 +65,12 @@ export interface LaterParts {
   highlighting: HighlightBudget;
 }
 
-/** UTF-16 code units of texts, of one answer. */
+/** Of one answer. */
 export interface HighlightBudget {
+  /** UTF-16 code units of texts. */
   unitsLeft: number;
+  /** Sentences that are embedded. */
+  sentencesLeft: number;
 }
 
 /** Hits, the filter that they were found with, and whether they have texts. */

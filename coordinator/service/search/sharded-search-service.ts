@@ -33,7 +33,14 @@ import { ChunkReader } from './chunk-reader';
 import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
-import { HIGHLIGHTED_UNITS_MAX, highlightedHits, readFor, soughtTerms } from './highlighted-hits';
+import {
+  HIGHLIGHTED_UNITS_MAX,
+  highlightedHits,
+  NEAREST_SENTENCES_MAX,
+  type NearestSentences,
+  readFor,
+  soughtTerms,
+} from './highlighted-hits';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
@@ -56,7 +63,7 @@ interface Times {
  */
 export class ShardedSearchService implements SearchService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
-  private readonly embedder: Pick<CollectionEmbedder, 'embedQueries'>;
+  private readonly embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -70,7 +77,7 @@ export class ShardedSearchService implements SearchService {
 
   constructor(options: {
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
-    embedder: Pick<CollectionEmbedder, 'embedQueries'>;
+    embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
     scatter: ScatterGather;
     deep: Pick<DeepReads, 'run'>;
@@ -160,7 +167,7 @@ export class ShardedSearchService implements SearchService {
     const results: FoundList[] = [];
     for (const [i, one] of found.entries())
       results.push({
-        ...(await this.completed(one, given[i], parts, sought[i], `queries[${i}].`)),
+        ...(await this.completed(one, given[i], parts, { sought: sought[i], vector: vectors[i] }, `queries[${i}].`)),
         ...groupsOf(ranked[i]),
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
@@ -237,7 +244,7 @@ export class ShardedSearchService implements SearchService {
         const answer = { ...this.found(request, hits, parts), ...groupsOf(list), totalCount, timing };
         const { order, expand, highlight } = request.output;
         const isWhole = order === undefined && expand === undefined && highlight === undefined;
-        return isWhole ? answer : this.completed(answer, given, parts, sought);
+        return isWhole ? answer : this.completed(answer, given, parts, { sought, vector });
       }
       // It is counted when it is sent.
       hold.keep(0);
@@ -278,7 +285,7 @@ export class ShardedSearchService implements SearchService {
     found: Found,
     request: SearchRequest,
     parts: LaterParts,
-    sought: SoughtTerms | undefined,
+    { sought, vector }: { sought: SoughtTerms | undefined; vector: Float32Array | null },
     where = '',
   ): Promise<Found> {
     const { order, expand, highlight, texts } = request.output;
@@ -286,11 +293,25 @@ export class ShardedSearchService implements SearchService {
     const whole =
       expand === undefined ? ordered : await expandedHits(ordered, expand, { ...parts, chunks: this.chunks, where });
     if (highlight === undefined || sought === undefined) return whole;
-    return highlightedHits(whole, { ...highlight, texts, sought, budget: parts.highlighting });
+    const nearest = highlight.by === 'meaning' ? await this.nearestSentences(parts.collection, vector) : undefined;
+    return highlightedHits(whole, { ...highlight, texts, sought, nearest, budget: parts.highlighting });
+  }
+
+  /** undefined: no vector was looked for. */
+  private async nearestSentences(
+    collection: CollectionRecord,
+    vector: Float32Array | null,
+  ): Promise<NearestSentences | undefined> {
+    if (vector === null) return undefined;
+    const embed = async (texts: string[]): Promise<Float32Array[]> =>
+      (await this.embedder.embedPassages(collection, texts)).vectors;
+    // What can't be embedded is told before the answer begins: then it is too late.
+    await embed(['a']);
+    return { vector, metric: collection.metric, embed };
   }
 
   private laterParts(collection: CollectionRecord, hold: AnswerHold): LaterParts {
-    const highlighting = { unitsLeft: HIGHLIGHTED_UNITS_MAX };
+    const highlighting = { unitsLeft: HIGHLIGHTED_UNITS_MAX, sentencesLeft: NEAREST_SENTENCES_MAX };
     return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold, kept: 0, highlighting };
   }
 

@@ -1046,6 +1046,62 @@ export function searchSuite(context: SuiteContext): void {
       test('needs a text of recommend, too, which has none', async () => {
         expect(errorOf(await ask('recommend/a', { highlight: {} }), 400)).toContain('highlight needs a text');
       });
+
+      describe('by meaning', () => {
+        const highlight = { by: 'meaning' };
+        let house: string;
+        const askHouse = async (endpoint: string, body: object) =>
+          dataOf(await context.api.post(`/v1/collections/${house}/${endpoint}`, body));
+
+        beforeAll(async () => {
+          house = await context.collection({ dim: 256, shards: 2 });
+          const items = [
+            { external_id: 'cats', text: ' Boats cross a lake.\nCats sleep all day. Bread was baked today.' },
+            { external_id: 'list', text: 'none', metadata: { notes: ['Boats.', 'Bread. Cats were asleep! Lakes.'] } },
+          ];
+          await askHouse('bulk_upsert', { items });
+        });
+
+        test('a hit without the words shows the sentence that is nearest, others show the words', async () => {
+          const body = { query_text: 'sleepy lake', alpha: 1, k: 2, fields: [], highlight };
+          const { results } = await askHouse('hybrid_search', body);
+          const found = new Map(results.map((hit: any) => [hit.external_id, hit.highlights]));
+          expect(found.get('cats')).toMatchObject([{ spans: [[15, 19]] }]);
+          const sleepy = { ...body, query_text: 'sleepy', highlight: { ...highlight, fields: ['text', 'notes'] } };
+          const nearest = await askHouse('hybrid_search', sleepy);
+          expect(Object.fromEntries(nearest.results.map((hit: any) => [hit.external_id, hit.highlights]))).toEqual({
+            cats: [{ field: 'text', start: 21, text: 'Cats sleep all day.', spans: [] }],
+            list: [{ field: 'notes', index: 1, start: 7, text: 'Cats were asleep!', spans: [] }],
+          });
+          const short = { ...sleepy, highlight: { ...highlight, size: 20, fields: ['notes'] } };
+          expect((await askHouse('hybrid_search', short)).results).toContainEqual(
+            expect.objectContaining({ external_id: 'cats', highlights: [] }),
+          );
+        });
+
+        test('needs no text, and where no vectors are searched there is no nearest one', async () => {
+          const { results } = await askHouse('recommend/list', { k: 1, highlight });
+          expect(results[0].highlights).toEqual([expect.objectContaining({ field: 'text', spans: [] })]);
+          const { results: marked } = await askHouse('bulk_search', {
+            queries: [{ text: 'sleepy', k: 1, highlight, filters: { $id: ['cats'] } }],
+          }).then(({ results: [first] }) => ({ results: first }));
+          expect(marked[0].highlights).toEqual([expect.objectContaining({ text: 'Cats sleep all day.' })]);
+          const keywords = { query_text: 'bread', alpha: 0, highlight: { ...highlight, fields: ['none'] } };
+          expect((await askHouse('hybrid_search', keywords)).results[0].highlights).toEqual([]);
+        });
+
+        test('looks at so many sentences of an answer, and hits behind that have none', async () => {
+          const large = await context.collection({ dim: 2, distance_metric: 'l2' });
+          const text = Array.from({ length: 40 }, (_, i) => `Sentence ${i}.`).join(' ');
+          const items = Array.from({ length: 18 }, (_, i) => ({ external_id: `${i}`, vector: [i, 0], text }));
+          dataOf(await context.api.post(`/v1/collections/${large}/bulk_upsert`, { items }));
+          const { results } = dataOf(
+            await context.api.post(`/v1/collections/${large}/search`, { vector: [0, 0], k: 18, highlight }),
+          );
+          const counts = results.map(({ highlights }: { highlights?: unknown[] }) => highlights?.length);
+          expect(counts).toEqual([...new Array(16).fill(1), undefined, undefined]);
+        });
+      });
     });
 
     test('min_score leaves out what scores less, whatever the page', async () => {

@@ -1392,6 +1392,8 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
@@ -1487,6 +1489,8 @@ export interface Operations {
           pre?: string;
           /** Put behind it. Default: "". */
           post?: string;
+          /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+          by?: 'words' | 'meaning';
         };
         /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
         group_by?: string;
@@ -1595,6 +1599,8 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
@@ -1737,6 +1743,8 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
@@ -1886,6 +1894,8 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
       group_by?: string;
