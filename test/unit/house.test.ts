@@ -57,7 +57,12 @@ const FLOORS: Record<string, string[][]> = {
     ['cluster/'],
     ['jobs/'],
     ['service/aggregates/', 'service/demo/', 'service/documents/', 'service/sampling/', 'service/search/'],
-    ['service/documents/blank.ts', 'service/documents/document-chunks.ts', 'service/vectors/'],
+    [
+      'service/documents/blank.ts',
+      'service/documents/document-chunks.ts',
+      'service/documents/text-boundaries.ts',
+      'service/vectors/',
+    ],
     ['cluster/operations/', 'service/collections/'],
     [
       'api/native/',

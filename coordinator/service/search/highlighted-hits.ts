@@ -10,7 +10,7 @@ import { type Highlighting, queryTextOf, type SearchRequest } from '../search-re
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
 import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
-import { nearestOf, type Passage, passagesOf } from './nearest-passage';
+import { nearestOf, passagesOf, type SentencePlace } from './nearest-passage';
 import { bagOfWords } from './query-words';
 import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
 
@@ -157,8 +157,8 @@ function* sentencesOf(
   fields: readonly string[],
   size: number,
   { text, metadataJson }: { text: string; metadataJson: string },
-): Generator<undefined, { field: string; index: number | null; of: string; passage: Passage }[]> {
-  const found: { field: string; index: number | null; of: string; passage: Passage }[] = [];
+): Generator<undefined, { field: string; index: number | null; of: string; passage: SentencePlace }[]> {
+  const found: { field: string; index: number | null; of: string; passage: SentencePlace }[] = [];
   for (const field of fields) {
     const texts =
       field === TEXT_FIELD ? [{ of: text, index: null }] : textsAt(JSON.parse(metadataJson) as JsonObject, field);

@@ -6,16 +6,18 @@ import { lastCharacterBoundary, lastWordBoundary, sentenceStarts } from '../docu
 const LOOKED_AT_UNITS = 8192;
 
 /** A sentence of a text, in UTF-16 code units; `end` is the first behind it. */
-export interface Passage {
+export interface SentencePlace {
   start: number;
   end: number;
 }
 
-/** The sentences at the beginning of a text, without white space around; one of more than `size` units is cut at words. */
-export function passagesOf(text: string, size: number): Passage[] {
+/**
+ * The sentences at the beginning of a text, without white space around. One of more than `size` units is cut at words.
+ */
+export function passagesOf(text: string, size: number): SentencePlace[] {
   const head = text.slice(0, LOOKED_AT_UNITS);
   const starts = sentenceStarts(head, 0, 0).filter((start) => start > 0);
-  const passages: Passage[] = [];
+  const passages: SentencePlace[] = [];
   let from = skipBlank(head, 0);
   for (const next of [...starts, head.length]) {
     const end = skipBlankBackward(head, next);
@@ -43,7 +45,7 @@ export function nearestOf(vectors: readonly Float32Array[], to: Float32Array, me
   return nearest;
 }
 
-/** Of a text that is one unit longer than a piece may be: a piece that ends before white space, or else between words. */
+/** Of a text that is one unit longer than a piece may be: a piece that ends before white space, else between words. */
 function lengthOfPiece(text: string, size: number): number {
   let at = size;
   while (at > 0 && !isBlankUnit(text.charCodeAt(at))) at--;
